@@ -1,0 +1,218 @@
+//! What went wrong, where, and who can do something about it.
+//!
+//! A leaf: knows no other module. Two types: [`Error`] is what callers see; `Raise` is what a stage that does not know
+//! its place in the document hands to the one that does.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+
+/// Why a run failed, or a spec was refused.
+///
+/// Opaque: ask for the [`kind`](Error::kind), the [`offset`](Error::offset), the [`path`](Error::path) and the
+/// [`fault`](Error::fault). `Display` gives all of them in one line.
+///
+/// ```
+/// use tamis::{ErrorKind, Fault, Program, Spec, filter_slice};
+///
+/// let program = Program::compile(&Spec::new())?;
+/// let error = filter_slice(&program, br#"{"a":[1,2,}"#).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Syntax);
+/// assert_eq!(error.fault(), Fault::Input);
+/// assert_eq!(error.offset(), Some(10));
+/// assert_eq!(error.path(), "/a");
+/// # Ok::<(), tamis::Error>(())
+/// ```
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    offset: Option<u64>,
+    path: String,
+    message: Cow<'static, str>,
+    source: Option<io::Error>,
+}
+
+/// The class of an [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The document is not JSON (RFC 8259).
+    Syntax,
+    /// The document ended too early, or there was none.
+    UnexpectedEnd,
+    /// The document is not UTF-8.
+    Encoding,
+    /// A named limit of [`Limits`](crate::Limits) was reached.
+    Limit,
+    /// No selected path was found, and the spec says `on_error: closed`.
+    Miss,
+    /// A member came twice, and the spec says `duplicate_keys: reject`.
+    Duplicate,
+    /// The spec cannot be compiled.
+    Spec,
+    /// The reader failed, or its file changed while it was read.
+    Read,
+    /// The writer failed.
+    Write,
+    /// The filter had failed before; it stays failed.
+    Failed,
+}
+
+impl ErrorKind {
+    /// The kind in lower-case words, as the report prints it.
+    ///
+    /// ```
+    /// assert_eq!(tamis::ErrorKind::UnexpectedEnd.as_str(), "unexpected_end");
+    /// ```
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Syntax => "syntax",
+            Self::UnexpectedEnd => "unexpected_end",
+            Self::Encoding => "encoding",
+            Self::Limit => "limit",
+            Self::Miss => "miss",
+            Self::Duplicate => "duplicate",
+            Self::Spec => "spec",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Who has to act on an [`Error`]: a gateway picks its status from this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The sender of the document: malformed, truncated, or not what the spec expects.
+    Input,
+    /// The author of the spec.
+    Spec,
+    /// Whoever sets the limits: the document is larger or deeper than allowed.
+    Limit,
+    /// The receiver of the output.
+    Sink,
+    /// The caller: the filter was used after it had failed.
+    Caller,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            offset: None,
+            path: String::new(),
+            message: message.into(),
+            source: None,
+        }))
+    }
+
+    pub(crate) fn at(raise: Raise, offset: u64, path: String) -> Self {
+        Self(Box::new(Inner {
+            kind: raise.kind,
+            offset: Some(offset),
+            path,
+            message: raise.message,
+            source: None,
+        }))
+    }
+
+    pub(crate) fn io(kind: ErrorKind, message: &'static str, source: io::Error) -> Self {
+        let mut error = Self::new(kind, message);
+        error.0.source = Some(source);
+        error
+    }
+
+    /// The class of this error.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The input byte at which the run failed, counted from 0: the first byte that no valid document could have there,
+    /// or the document's length if it ended too early. `None` for errors that have no place in a document.
+    #[must_use]
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// The JSON Pointer (RFC 6901) of the value in which the run failed; `""` is the document itself. Names longer than
+    /// 256 bytes are shortened.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// What is wrong, without the place.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Who has to act.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self.0.kind {
+            ErrorKind::Syntax
+            | ErrorKind::UnexpectedEnd
+            | ErrorKind::Encoding
+            | ErrorKind::Miss
+            | ErrorKind::Duplicate
+            | ErrorKind::Read => Fault::Input,
+            ErrorKind::Spec => Fault::Spec,
+            ErrorKind::Limit => Fault::Limit,
+            ErrorKind::Write => Fault::Sink,
+            ErrorKind::Failed => Fault::Caller,
+        }
+    }
+
+    /// The operating system's error behind a [`Read`](ErrorKind::Read) or [`Write`](ErrorKind::Write) error.
+    #[must_use]
+    pub fn io_error(&self) -> Option<&io::Error> {
+        self.0.source.as_ref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(offset) = self.0.offset {
+            write!(f, "byte {offset}")?;
+            if !self.0.path.is_empty() {
+                write!(f, " at {}", self.0.path.escape_debug())?;
+            }
+            write!(f, ": ")?;
+        }
+        f.write_str(&self.0.message)?;
+        match &self.0.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({:?}, {self})", self.0.kind)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| source as _)
+    }
+}
+
+/// An error without its place: raised by stages, placed by the driver of the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Raise {
+    pub(crate) kind: ErrorKind,
+    pub(crate) message: Cow<'static, str>,
+}
+
+impl Raise {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { kind, message: message.into() }
+    }
+}

@@ -1,0 +1,121 @@
+//! The one place where bytes wait for a decision: memory first, then an anonymous temporary file, then an error.
+//!
+//! Knows nothing of what the bytes are. The file has no name and goes with the process; it is made only when memory is
+//! full, and never if the limit `spill` is 0.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+
+use crate::error::{ErrorKind, Raise};
+use crate::limits::{Limits, Meter};
+
+/// Bytes read back from the file at once.
+const PIECE: usize = 64 << 10;
+
+#[derive(Debug, Default)]
+pub(super) struct Hold {
+    memory: Vec<u8>,
+    file: Option<File>,
+    in_file: u64,
+}
+
+impl Hold {
+    /// Bytes that wait.
+    pub(super) fn len(&self) -> u64 {
+        self.memory.len() as u64 + self.in_file
+    }
+
+    /// All that `limits` allow to wait.
+    pub(super) fn capacity(limits: &Limits) -> u64 {
+        limits.held().saturating_add(limits.spill())
+    }
+
+    /// The error of a run that would have to hold more.
+    pub(super) fn overflow(limits: &Limits) -> Raise {
+        Raise::new(
+            ErrorKind::Limit,
+            format!(
+                "a decision is still open after {} bytes (limits `held` and `spill`)",
+                Self::capacity(limits)
+            ),
+        )
+    }
+
+    pub(super) fn push(
+        &mut self,
+        bytes: &[u8],
+        limits: &Limits,
+        meter: &mut Meter,
+    ) -> Result<(), Raise> {
+        if self.len().saturating_add(bytes.len() as u64) > Self::capacity(limits) {
+            return Err(Self::overflow(limits));
+        }
+        // Once a file is there, all goes to it: the order must stay.
+        let room = limits.held().saturating_sub(self.memory.len() as u64);
+        let room =
+            if self.file.is_some() { 0 } else { usize::try_from(room).unwrap_or(usize::MAX) };
+        let (memory, file) = bytes.split_at(bytes.len().min(room));
+        if !memory.is_empty() {
+            meter.charge("held", limits.held(), self.memory.len() as u64, memory.len() as u64)?;
+            self.memory.extend_from_slice(memory);
+        }
+        if !file.is_empty() {
+            self.spill(file).map_err(|error| {
+                Raise::new(
+                    ErrorKind::Limit,
+                    format!("the temporary file cannot be written: {error}"),
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    fn spill(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(tempfile::tempfile()?),
+        };
+        file.write_all(bytes)?;
+        self.in_file += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Hands the bytes on, in order and in pieces, and forgets them. Ends early when `take` says so by `false`.
+    pub(super) fn drain<E>(
+        &mut self,
+        meter: &mut Meter,
+        mut take: impl FnMut(&mut Meter, &[u8]) -> Result<bool, E>,
+        failed: impl FnOnce(Raise) -> E,
+    ) -> Result<(), E> {
+        let memory = std::mem::take(&mut self.memory);
+        meter.release(memory.len() as u64);
+        let file = self.file.take();
+        self.in_file = 0;
+        let mut more = memory.is_empty() || take(meter, &memory)?;
+        drop(memory);
+        let Some(mut file) = file else { return Ok(()) };
+        let mut piece = vec![0; PIECE];
+        if let Err(error) = file.seek(SeekFrom::Start(0)) {
+            return Err(failed(unreadable(&error)));
+        }
+        while more {
+            match file.read(&mut piece) {
+                Ok(0) => break,
+                Ok(count) => more = take(meter, piece.get(..count).unwrap_or_default())?,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed(unreadable(&error))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets the bytes.
+    pub(super) fn clear(&mut self, meter: &mut Meter) {
+        meter.release(self.memory.len() as u64);
+        *self = Self::default();
+    }
+}
+
+fn unreadable(error: &std::io::Error) -> Raise {
+    Raise::new(ErrorKind::Limit, format!("the temporary file cannot be read: {error}"))
+}

@@ -1,0 +1,116 @@
+//! Emits values: whole, or without what is excluded and dropped.
+
+use super::{Cx, Label, Role, State};
+use crate::json::{Halt, Interest, Kind, Slot};
+use crate::path::trie::Cursor;
+
+impl State {
+    /// Emits a value as it is.
+    pub(super) fn pass(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>) -> Interest {
+        let (writer, sink) = self.out(cx.sink);
+        writer.begin(sink);
+        match slot {
+            Slot::Member(_) => Interest::CopyMember,
+            Slot::Top | Slot::Element(_) => Interest::Copy,
+        }
+    }
+
+    /// Opens a container, with its key as the input spells it.
+    pub(super) fn open(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) {
+        self.open_labelled(cx, slot.into(), kind, false);
+    }
+
+    pub(super) fn open_labelled(
+        &mut self,
+        cx: &mut Cx<'_>,
+        label: Label<'_>,
+        kind: Kind,
+        deferred: bool,
+    ) {
+        let bracket = if kind == Kind::Object { b'{' } else { b'[' };
+        let mut spelled = std::mem::take(&mut self.scratch);
+        let key = match label {
+            Label::None => None,
+            Label::Given(key) => Some(key),
+            Label::Spelled(key) => {
+                spelled.clear();
+                spelled.push(b'"');
+                spelled.extend_from_slice(key.raw());
+                spelled.push(b'"');
+                Some(spelled.as_slice())
+            }
+        };
+        let (writer, sink) = self.out(cx.sink);
+        if deferred {
+            writer.open_deferred(key, bracket);
+        } else {
+            if let Some(key) = key {
+                writer.key(sink, key);
+            }
+            writer.open(sink, bracket);
+        }
+        self.scratch = spelled;
+    }
+
+    /// Emits a value without what is excluded below `cursor` and dropped.
+    #[inline]
+    pub(super) fn emit(
+        &mut self,
+        cx: &mut Cx<'_>,
+        label: Label<'_>,
+        kind: Kind,
+        cursor: Cursor,
+    ) -> Interest {
+        let rules = cx.rules;
+        let member = !matches!(label, Label::None);
+        let dropped = member
+            && match kind {
+                Kind::Null => rules.drop_nulls,
+                Kind::EmptyString => rules.drop_empty,
+                _ => false,
+            };
+        if dropped || cursor.is_hit() {
+            return Interest::Skip;
+        }
+        if kind.is_container() && (!cursor.is_dead() || rules.drop_nulls || rules.drop_empty) {
+            self.open_labelled(cx, label, kind, member && rules.drop_empty);
+            self.roles.push(Role::Emit { cursor, object: kind == Kind::Object });
+            return Interest::Inspect;
+        }
+        let (writer, sink) = self.out(cx.sink);
+        match label {
+            Label::Spelled(_) => {
+                writer.begin(sink);
+                Interest::CopyMember
+            }
+            Label::Given(key) => {
+                writer.key(sink, key);
+                writer.begin(sink);
+                Interest::Copy
+            }
+            Label::None => {
+                writer.begin(sink);
+                Interest::Copy
+            }
+        }
+    }
+
+    /// A member or element of a container that is emitted in part.
+    #[inline]
+    pub(super) fn in_emit(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: Slot<'_>,
+        kind: Kind,
+    ) -> Result<Interest, Halt> {
+        let Some(Role::Emit { cursor, .. }) = self.roles.last() else { return Ok(Interest::Skip) };
+        let trie = &cx.rules.exclude;
+        let below = match slot {
+            _ if cursor.is_dead() => Cursor::default(),
+            Slot::Member(key) => key.with_name(|name| cursor.member(trie, name)),
+            Slot::Element(index) => cursor.element(trie, index),
+            Slot::Top => Cursor::default(),
+        };
+        Ok(self.emit(cx, slot.into(), kind, below))
+    }
+}

@@ -1,0 +1,705 @@
+//! The stage for the rules on items: payload root, max_items, select, exclude, drops (seed: kimbap; SPEC §5).
+//!
+//! One role an inspected container says what its members mean:
+//!
+//! ```text
+//! Way ─▶ Way ─▶ Items ─▶ Select ─▶ Select          emits the selected values of an item
+//!                  │        └────▶ Gather ─▶ …      emits what a wildcard finds, as one array
+//!                  └─────▶ Emit ─▶ Emit             emits a value without what is excluded or dropped
+//! Replay ─▶ Select | Gather | Emit                  a held value that more than one output needs, once for each
+//! ```
+//!
+//! Until the first selected value is found, output waits in the gate: a total miss throws it away and goes back to the
+//! checkpoint that the machine made. After that nothing waits but shared values.
+
+mod emit;
+mod select;
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::program::{Compiled, ItemRules, RootRule, Selection, WaitFrom};
+use super::root::Payload;
+use super::stage::{Engine, Stage, With};
+use crate::error::{ErrorKind, Raise};
+use crate::json::key::Key;
+use crate::json::writer::Writer;
+use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::limits::Limits;
+use crate::path::trie::{Cursor, NodeId};
+use crate::path::{Path, Token};
+use crate::sink::Sink;
+use crate::spec::DuplicateKeys;
+
+/// Output that waits for the first hit. More of it is made again instead, from the held input.
+const GATE: usize = 64 << 10;
+
+/// What the members of an open container mean.
+#[derive(Clone, Debug)]
+enum Role {
+    /// On the way to the payload: which step of the root path its child takes, and whether it was met.
+    Way { step: usize, members: u64, met: bool, object: bool },
+    /// The payload, an array.
+    Items,
+    /// Inside an item, at a node of the select trie; `left` children have not come.
+    Select { node: NodeId, serial: u64, left: u32, item: bool },
+    /// Inside what a wildcard of a source reaches; children are matched with the source's token of this number.
+    Gather { source: u32, token: usize, met: bool, outer: bool },
+    /// Inside an emitted value; the cursor is in the exclude trie.
+    Emit { cursor: Cursor, object: bool },
+    /// A held value is read again.
+    Replay(Task),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Task {
+    /// For a source that begins with the value, at this token of its path.
+    Source { source: u32, token: usize },
+    /// For the sources inside it.
+    Inside(NodeId),
+}
+
+/// Where the payload is, once that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Target {
+    Document,
+    RawText,
+    Member(u64),
+    First,
+    At(Path),
+}
+
+/// How the wait for the first hit ended, when the input must be read again from the checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// There was one.
+    Hit,
+    /// There was none: the payload passes unselected.
+    Miss,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Items {
+    program: Arc<Compiled>,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+struct State {
+    target: Target,
+    roles: SmallVec<[Role; 8]>,
+    writer: Writer,
+    gate: Gate,
+    /// Offset of the value from which on input is held.
+    waiting: Option<u64>,
+    /// How many bytes behind it may be.
+    patience: u64,
+    verdict: Option<Verdict>,
+    /// The state at the checkpoint.
+    snapshot: Option<Box<State>>,
+    /// By source: found in some item.
+    found: Vec<bool>,
+    /// An object was among the items.
+    objects: bool,
+    payload_met: bool,
+    /// By node of the select trie: the container in which it was met last.
+    met: Vec<u64>,
+    serial: u64,
+    capture: Option<Capture>,
+    /// Elements that the open gathering has emitted.
+    gathered: u64,
+    /// The payload's name, against which later members are duplicates.
+    payload_name: Option<Vec<u8>>,
+    scratch: Vec<u8>,
+    counts: Counts,
+    limits: Limits,
+    replays: Replays,
+}
+
+/// What the report wants to know.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) seen: Option<u64>,
+    pub(super) kept: u64,
+    pub(super) stopped: bool,
+    pub(super) duplicates: u64,
+    pub(super) root: Option<String>,
+    pub(super) error: Option<String>,
+    pub(super) captured_peak: u64,
+}
+
+/// Output that may have to be taken back.
+#[derive(Clone, Debug, Default)]
+struct Gate {
+    shut: bool,
+    kept: Vec<u8>,
+    overflow: bool,
+}
+
+impl Sink for Gate {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.overflow || self.kept.len() + bytes.len() > GATE {
+            self.overflow = true;
+            self.kept.clear();
+        } else {
+            self.kept.extend_from_slice(bytes);
+        }
+    }
+}
+
+/// A value that is held because more than one output needs it.
+#[derive(Clone, Debug)]
+struct Capture {
+    node: NodeId,
+    item: bool,
+    offset: u64,
+    bytes: Vec<u8>,
+    over: bool,
+}
+
+/// Engines for held values, one for each that is inside another. Not part of what a checkpoint remembers.
+#[derive(Debug, Default)]
+struct Replays(Vec<Engine>);
+
+impl Clone for Replays {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+/// What does not change while one event is handled.
+struct Cx<'a> {
+    rules: &'a ItemRules,
+    sink: &'a mut dyn Sink,
+    offset: u64,
+}
+
+impl Items {
+    /// `patience`: bytes that may be read between the checkpoint and the first hit.
+    pub(super) fn new(
+        program: &Arc<Compiled>,
+        payload: Option<Payload>,
+        patience: u64,
+        limits: &Limits,
+    ) -> Self {
+        let rules = program.items.as_ref();
+        let target = match (payload, rules.map(|rules| &rules.root)) {
+            (Some(Payload::Member(number)), _) => Target::Member(number),
+            (Some(Payload::RawText), _) => Target::RawText,
+            (None, Some(RootRule::First)) => Target::First,
+            (None, Some(RootRule::At(path))) => Target::At(path.clone()),
+            _ => Target::Document,
+        };
+        let select = rules.and_then(|rules| rules.select.as_ref());
+        let (sources, nodes) =
+            select.map_or((0, 0), |select| (select.sources.len(), select.nodes.len()));
+        let state = State {
+            target,
+            roles: SmallVec::new(),
+            writer: Writer::default(),
+            gate: Gate::default(),
+            waiting: None,
+            patience,
+            verdict: None,
+            snapshot: None,
+            found: vec![false; sources],
+            objects: false,
+            payload_met: false,
+            met: vec![0; nodes],
+            serial: 0,
+            capture: None,
+            gathered: 0,
+            payload_name: None,
+            scratch: Vec::new(),
+            counts: Counts::default(),
+            limits: limits.clone(),
+            replays: Replays::default(),
+        };
+        Self { program: program.clone(), state }
+    }
+
+    /// Input must be held from this offset on.
+    pub(super) fn waiting(&self) -> Option<u64> {
+        self.state.waiting
+    }
+
+    /// Goes back to the checkpoint, now knowing how the wait ended.
+    pub(super) fn rewind(&mut self) {
+        let verdict = self.state.verdict;
+        let error = self.state.counts.error.take();
+        let replays = std::mem::take(&mut self.state.replays);
+        if let Some(snapshot) = self.state.snapshot.take() {
+            self.state = *snapshot;
+        }
+        self.state.verdict = verdict;
+        self.state.counts.error = error;
+        self.state.replays = replays;
+    }
+
+    /// Closes what is open, after the run was stopped.
+    pub(super) fn close_all(&mut self, sink: &mut dyn Sink) {
+        while let Some(role) = self.state.roles.pop() {
+            match role {
+                Role::Way { object: true, .. } => _ = self.state.writer.close(sink, b'}'),
+                Role::Way { .. } | Role::Items => _ = self.state.writer.close(sink, b']'),
+                _ => {}
+            }
+        }
+        self.state.writer.flush(sink);
+    }
+
+    pub(super) fn counts(&self) -> &Counts {
+        &self.state.counts
+    }
+
+    /// Whether the document turned out to be plain text in a member `raw`, so that select does not apply.
+    pub(super) fn is_raw_text(&self) -> bool {
+        self.state.target == Target::RawText
+    }
+
+    /// Bytes that may be read between the checkpoint and the first hit.
+    pub(super) fn set_patience(&mut self, bytes: u64) {
+        self.state.patience = bytes;
+    }
+
+    /// Why the payload passed unselected, if it did.
+    pub(super) fn miss(&self) -> Option<String> {
+        self.state.counts.error.clone()
+    }
+
+    /// Selected paths that no item had.
+    pub(super) fn partial_miss(&self) -> Vec<String> {
+        let Some(select) = self.program.items.as_ref().and_then(|rules| rules.select.as_ref())
+        else {
+            return Vec::new();
+        };
+        if !self.state.objects || self.state.counts.error.is_some() {
+            return Vec::new();
+        }
+        let sources = select.sources.iter().zip(&self.state.found);
+        sources.filter(|(_, found)| !**found).map(|(source, _)| source.text.clone()).collect()
+    }
+}
+
+impl Stage for Items {
+    fn flush(&mut self, sink: &mut dyn Sink) {
+        let (writer, sink) = self.state.out(sink);
+        writer.flush(sink);
+    }
+}
+
+impl Handler for With<'_, Items> {
+    #[inline]
+    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+        let Items { program, state } = &mut *self.stage;
+        let Some(rules) = &program.items else { return Ok(Interest::Skip) };
+        state.value(&mut Cx { rules, sink: self.sink, offset }, slot, kind)
+    }
+
+    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+        let Items { program, state } = &mut *self.stage;
+        let Some(rules) = &program.items else { return Ok(()) };
+        state.close(&mut Cx { rules, sink: self.sink, offset })
+    }
+
+    #[inline]
+    fn raw(&mut self, bytes: &[u8]) {
+        let state = &mut self.stage.state;
+        if let Some(capture) = &mut state.capture {
+            capture.push(bytes, state.limits.item());
+            return;
+        }
+        let (writer, sink) = state.out(self.sink);
+        writer.raw(sink, bytes);
+    }
+
+    #[inline]
+    fn copied(&mut self) -> Result<(), Halt> {
+        if self.stage.state.capture.is_none() {
+            return Ok(());
+        }
+        self.replay()
+    }
+
+    fn lead(&mut self, bytes: &[u8]) {
+        self.stage.state.writer.lead(bytes);
+    }
+
+    fn takes_long_keys(&self) -> bool {
+        let keep = self.stage.program.items.as_ref().is_some_and(|rules| rules.keep_siblings);
+        match self.stage.state.roles.last() {
+            Some(Role::Way { .. }) => !keep,
+            Some(Role::Emit { .. }) => false,
+            _ => true,
+        }
+    }
+}
+
+impl Capture {
+    fn push(&mut self, bytes: &[u8], limit: u64) {
+        if self.over || (self.bytes.len() + bytes.len()) as u64 > limit {
+            self.over = true;
+            self.bytes = Vec::new();
+        } else {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+}
+
+impl State {
+    /// Where output goes now.
+    #[inline]
+    fn out<'a>(&'a mut self, sink: &'a mut dyn Sink) -> (&'a mut Writer, &'a mut dyn Sink) {
+        let sink: &mut dyn Sink = if self.gate.shut { &mut self.gate } else { sink };
+        (&mut self.writer, sink)
+    }
+
+    #[inline]
+    fn value(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) -> Result<Interest, Halt> {
+        match self.roles.last() {
+            Some(Role::Select { .. }) => self.in_select(cx, slot, kind),
+            Some(Role::Emit { .. }) => self.in_emit(cx, slot, kind),
+            Some(Role::Items) => self.element(cx, slot, kind),
+            Some(Role::Gather { .. }) => self.in_gather(cx, slot, kind),
+            Some(Role::Way { .. }) => self.on_the_way(cx, slot, kind),
+            Some(Role::Replay(task)) => match *task {
+                Task::Source { source, token } => self.source(cx, source, token, slot, kind),
+                Task::Inside(node) => self.inside(cx, node, kind),
+            },
+            None => self.document(cx, slot, kind),
+        }
+    }
+
+    fn close(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+        let role = self.roles.pop();
+        let bracket = match role {
+            Some(Role::Way { object, .. }) => {
+                if self.roles.is_empty() && !self.payload_met {
+                    self.no_payload(cx)?;
+                }
+                if object { b'}' } else { b']' }
+            }
+            Some(Role::Items) => {
+                self.considered(cx)?;
+                b']'
+            }
+            Some(Role::Select { item: true, .. }) => {
+                self.item_ends(cx)?;
+                b'}'
+            }
+            Some(Role::Emit { object: true, .. }) => b'}',
+            Some(Role::Gather { outer: true, .. } | Role::Emit { .. }) => b']',
+            _ => return Ok(()),
+        };
+        let (writer, sink) = self.out(cx.sink);
+        writer.close(sink, bracket);
+        Ok(())
+    }
+
+    fn document(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) -> Result<Interest, Halt> {
+        if self.target == Target::RawText && cx.rules.select.is_some() && cx.rules.closed {
+            let message = "the document is plain text in `raw`, from which nothing can be selected";
+            return Err(Raise::new(ErrorKind::Miss, message).into());
+        }
+        if self.must_wait(cx, WaitFrom::Document) {
+            return self.mark(cx);
+        }
+        if !kind.is_container() {
+            // No payload, and no miss.
+            self.payload_met = true;
+            self.open_gate(cx)?;
+            return Ok(self.pass(cx, slot));
+        }
+        let here = match self.target {
+            Target::Document | Target::RawText => true,
+            Target::Member(_) | Target::First => kind == Kind::Array,
+            Target::At(_) => false,
+        };
+        if here {
+            return self.payload(cx, slot, kind, "");
+        }
+        self.open(cx, slot, kind);
+        self.roles.push(Role::Way {
+            step: 0,
+            members: 0,
+            met: false,
+            object: kind == Kind::Object,
+        });
+        Ok(Interest::Inspect)
+    }
+
+    /// Whether the input from here on must be held.
+    fn must_wait(&self, cx: &Cx<'_>, from: WaitFrom) -> bool {
+        self.waiting.is_none()
+            && self.verdict.is_none()
+            && self.target != Target::RawText
+            && cx.rules.waits() == Some(from)
+    }
+
+    /// Shuts the gate, and has the machine make a checkpoint.
+    #[cold]
+    fn mark(&mut self, cx: &mut Cx<'_>) -> Result<Interest, Halt> {
+        self.writer.flush(cx.sink);
+        self.snapshot = Some(Box::new(self.clone()));
+        self.gate = Gate { shut: true, ..Gate::default() };
+        self.waiting = Some(cx.offset);
+        Ok(Interest::Mark)
+    }
+
+    /// What was waited for is certain: the output so far is good.
+    fn open_gate(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+        let Some(mark) = self.waiting else { return Ok(()) };
+        if cx.offset.saturating_sub(mark) > self.patience {
+            return Err(Halt::Overdue);
+        }
+        if self.gate.overflow {
+            self.verdict = Some(Verdict::Hit);
+            return Err(Halt::Rewind);
+        }
+        self.waiting = None;
+        self.snapshot = None;
+        cx.sink.write(&self.gate.kept);
+        self.gate = Gate::default();
+        Ok(())
+    }
+
+    /// All that is considered was seen, and nothing was found.
+    #[cold]
+    fn total_miss(&mut self, cx: &Cx<'_>, message: String) -> Result<(), Halt> {
+        if self.waiting.is_some_and(|mark| cx.offset.saturating_sub(mark) > self.patience) {
+            return Err(Halt::Overdue);
+        }
+        if cx.rules.closed {
+            return Err(Raise::new(ErrorKind::Miss, message).into());
+        }
+        self.counts.error = Some(message);
+        self.verdict = Some(Verdict::Miss);
+        Err(Halt::Rewind)
+    }
+
+    /// The document has no payload where the root says.
+    fn no_payload(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+        let message = match &self.target {
+            Target::At(path) => format!("nothing is at the payload's root {path}"),
+            _ => "the document has no array that could be the payload".to_owned(),
+        };
+        if cx.rules.closed {
+            return self.total_miss(cx, message);
+        }
+        self.counts.error = Some(message);
+        Ok(())
+    }
+
+    /// Every item that counts was seen.
+    fn considered(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+        if self.waiting.is_none() {
+            return Ok(());
+        }
+        if !self.objects || cx.rules.select.is_none() {
+            return self.open_gate(cx);
+        }
+        let paths = cx.rules.select.iter().flat_map(|select| &select.sources);
+        let mut paths = paths.map(|source| source.text.as_str());
+        let mut shown: Vec<_> = paths.by_ref().take(5).collect();
+        if paths.next().is_some() {
+            shown.push("…");
+        }
+        self.total_miss(cx, format!("no item has any of the selected paths ({})", shown.join(", ")))
+    }
+
+    fn on_the_way(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: Slot<'_>,
+        kind: Kind,
+    ) -> Result<Interest, Halt> {
+        let Some(Role::Way { step, members, met, .. }) = self.roles.last() else {
+            return Ok(Interest::Skip);
+        };
+        let (step, members, met) = (*step, *members, *met);
+        let (here, last, again) = match &self.target {
+            Target::At(path) => {
+                let token = path.0.get(step);
+                let here = match slot {
+                    Slot::Member(key) => match token {
+                        Some(Token::Name(name)) => {
+                            key.with_name(|spelled| spelled == Some(name.as_bytes()))
+                        }
+                        _ => false,
+                    },
+                    Slot::Element(index) => token.and_then(Token::index) == Some(index),
+                    Slot::Top => false,
+                };
+                (here && !met, step + 1 == path.0.len(), here && met)
+            }
+            Target::Member(number) => (members == *number, true, met && self.is_payload_name(slot)),
+            _ => (kind == Kind::Array && !met, true, met && self.is_payload_name(slot)),
+        };
+        if here && last && self.must_wait(cx, WaitFrom::Payload) && kind.is_container() {
+            return self.mark(cx);
+        }
+        if let Some(Role::Way { members, met, .. }) = self.roles.last_mut() {
+            *members += 1;
+            *met |= here;
+        }
+        if again {
+            return self.duplicate(cx);
+        }
+        if here && last {
+            let pointer = match (&self.target, slot) {
+                (Target::At(path), _) => pointer(path),
+                (_, Slot::Member(key)) => {
+                    self.payload_name = key.with_name(|name| name.map(<[u8]>::to_vec));
+                    let name =
+                        String::from_utf8_lossy(self.payload_name.as_deref().unwrap_or(key.raw()));
+                    pointer(&Path(vec![Token::Name(name.into())]))
+                }
+                _ => String::new(),
+            };
+            return self.payload(cx, slot, kind, &pointer);
+        }
+        if here && kind.is_container() {
+            self.open(cx, slot, kind);
+            let object = kind == Kind::Object;
+            self.roles.push(Role::Way { step: step + 1, members: 0, met: false, object });
+            return Ok(Interest::Inspect);
+        }
+        if cx.rules.keep_siblings { Ok(self.pass(cx, slot)) } else { Ok(Interest::Skip) }
+    }
+
+    fn is_payload_name(&self, slot: Slot<'_>) -> bool {
+        let (Slot::Member(key), Some(payload)) = (slot, &self.payload_name) else { return false };
+        key.with_name(|name| name == Some(payload))
+    }
+
+    /// A member whose name came before, and which is not wanted twice.
+    fn duplicate(&mut self, cx: &Cx<'_>) -> Result<Interest, Halt> {
+        if cx.rules.duplicates == DuplicateKeys::Reject {
+            let message = "this key comes twice, which `duplicate_keys: reject` refuses";
+            return Err(Raise::new(ErrorKind::Duplicate, message).into());
+        }
+        self.counts.duplicates += 1;
+        Ok(Interest::Skip)
+    }
+
+    /// The payload itself.
+    fn payload(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: Slot<'_>,
+        kind: Kind,
+        pointer: &str,
+    ) -> Result<Interest, Halt> {
+        if kind.is_container() && self.must_wait(cx, WaitFrom::Payload) {
+            return self.mark(cx);
+        }
+        self.payload_met = true;
+        self.counts.root = Some(pointer.to_owned());
+        if cx.rules.select.is_none() || !kind.is_container() {
+            self.open_gate(cx)?;
+        }
+        match kind {
+            Kind::Array => {
+                self.counts.seen = Some(0);
+                self.open(cx, slot, kind);
+                self.roles.push(Role::Items);
+                Ok(Interest::Inspect)
+            }
+            Kind::Object => self.item(cx, slot, kind),
+            _ => Ok(self.pass(cx, slot)),
+        }
+    }
+
+    /// An element of the payload.
+    #[inline]
+    fn element(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) -> Result<Interest, Halt> {
+        let Slot::Element(index) = slot else { return Ok(Interest::Skip) };
+        self.counts.seen = Some(index + 1);
+        if index < self.max_items(cx.rules) {
+            self.counts.kept += 1;
+            return self.item(cx, slot, kind);
+        }
+        if index == self.max_items(cx.rules) {
+            self.considered(cx)?;
+        }
+        if cx.rules.stop_early {
+            self.counts.stopped = true;
+            return Ok(Interest::Stop);
+        }
+        Ok(Interest::Skip)
+    }
+
+    fn max_items(&self, rules: &ItemRules) -> u64 {
+        // After a total miss everything passes at full length.
+        if self.verdict == Some(Verdict::Miss) { u64::MAX } else { rules.max_items }
+    }
+
+    /// The selection, unless it does not apply to this document.
+    fn selection<'a>(&self, rules: &'a ItemRules) -> Option<&'a Selection> {
+        if self.verdict == Some(Verdict::Miss) || self.target == Target::RawText {
+            return None;
+        }
+        rules.select.as_ref()
+    }
+
+    /// An item: an element of the payload, or the payload if it is an object.
+    #[inline]
+    fn item(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) -> Result<Interest, Halt> {
+        if kind != Kind::Object {
+            return Ok(self.emit(cx, slot.into(), kind, Cursor::default()));
+        }
+        let Some(selection) = self.selection(cx.rules) else {
+            let start = cx.rules.exclude.start();
+            return Ok(self.emit(cx, slot.into(), kind, start));
+        };
+        self.objects = true;
+        self.open(cx, slot, kind);
+        if selection.node(0).shared {
+            self.capture(cx, 0, true);
+            return Ok(Interest::Copy);
+        }
+        self.enter_select(selection, 0, true, true);
+        Ok(Interest::Inspect)
+    }
+
+    /// An item that was selected from has ended.
+    fn item_ends(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+        if !matches!(self.roles.last(), Some(Role::Items)) {
+            self.considered(cx)?;
+        }
+        Ok(())
+    }
+}
+
+/// The path as a JSON Pointer.
+fn pointer(path: &Path) -> String {
+    let mut pointer = String::new();
+    for token in &path.0 {
+        if let Token::Name(name) = token {
+            pointer.push('/');
+            pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+        }
+    }
+    pointer
+}
+
+/// What stands in front of a value that is emitted.
+#[derive(Clone, Copy)]
+enum Label<'a> {
+    /// Nothing: an element, or the document.
+    None,
+    /// The member's key as the input spells it.
+    Spelled(Key<'a>),
+    /// A key of the spec, as JSON.
+    Given(&'a [u8]),
+}
+
+impl<'a> From<Slot<'a>> for Label<'a> {
+    fn from(slot: Slot<'a>) -> Self {
+        match slot {
+            Slot::Member(key) => Self::Spelled(key),
+            Slot::Top | Slot::Element(_) => Self::None,
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Projects an item: walks the select trie, gathers what wildcards find, and replays shared values.
+
+use super::{Capture, Cx, Items, Label, Role, State, Task};
+use crate::error::{ErrorKind, Raise};
+use crate::filter::program::Selection;
+use crate::filter::stage::{Engine, With, config};
+use crate::json::machine::Failure;
+use crate::json::{Halt, Interest, Kind, Slot};
+use crate::path::Token;
+use crate::path::trie::NodeId;
+use crate::scan::Scanner;
+use crate::spec::DuplicateKeys;
+
+impl State {
+    /// Goes into a container at a node of the select trie.
+    pub(super) fn enter_select(
+        &mut self,
+        selection: &Selection,
+        node: NodeId,
+        object: bool,
+        item: bool,
+    ) {
+        self.serial += 1;
+        let at = selection.node(node);
+        let left = if object { at.members } else { at.elements };
+        self.roles.push(Role::Select { node, serial: self.serial, left, item });
+    }
+
+    /// A member or element of a container in an item.
+    #[inline]
+    pub(super) fn in_select(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: Slot<'_>,
+        kind: Kind,
+    ) -> Result<Interest, Halt> {
+        let rules = cx.rules;
+        let (Some(Role::Select { node, serial, left, .. }), Some(selection)) =
+            (self.roles.last_mut(), &rules.select)
+        else {
+            return Ok(Interest::Skip);
+        };
+        if *left == 0 && rules.duplicates == DuplicateKeys::First {
+            // Everything that could be taken was: the early skip.
+            return Ok(Interest::SkipRest);
+        }
+        let child = match slot {
+            Slot::Member(key) => {
+                key.with_name(|name| name.and_then(|name| selection.trie.member(*node, name)))
+            }
+            Slot::Element(index) => selection.trie.element(*node, index),
+            Slot::Top => None,
+        };
+        let Some(child) = child else { return Ok(Interest::Skip) };
+        let serial = *serial;
+        let Some(met) = self.met.get_mut(child as usize) else { return Ok(Interest::Skip) };
+        if *met == serial {
+            return self.duplicate(cx);
+        }
+        *met = serial;
+        *left = left.saturating_sub(1);
+
+        let at = selection.node(child);
+        if at.shared {
+            self.capture(cx, child, false);
+            return Ok(Interest::Copy);
+        }
+        match at.starts.first() {
+            Some(source) => self.source(cx, *source, at.depth, slot, kind),
+            None => self.inside(cx, child, kind),
+        }
+    }
+
+    /// A value with selected values inside.
+    pub(super) fn inside(
+        &mut self,
+        cx: &mut Cx<'_>,
+        node: NodeId,
+        kind: Kind,
+    ) -> Result<Interest, Halt> {
+        let Some(selection) = &cx.rules.select else { return Ok(Interest::Skip) };
+        if !kind.is_container() {
+            return Ok(Interest::Skip);
+        }
+        self.enter_select(selection, node, kind == Kind::Object, false);
+        Ok(Interest::Inspect)
+    }
+
+    /// The value at which a source's output begins, `token` tokens into its path: the selected value, or what its first
+    /// wildcard is for.
+    pub(super) fn source(
+        &mut self,
+        cx: &mut Cx<'_>,
+        number: u32,
+        token: usize,
+        slot: Slot<'_>,
+        kind: Kind,
+    ) -> Result<Interest, Halt> {
+        let Some(source) =
+            cx.rules.select.as_ref().and_then(|select| select.sources.get(number as usize))
+        else {
+            return Ok(Interest::Skip);
+        };
+        let gathers = token < source.path.0.len();
+        if gathers && !kind.is_container() {
+            return Ok(Interest::Skip);
+        }
+        if let Some(found) = self.found.get_mut(number as usize)
+            && !*found
+        {
+            *found = true;
+            self.open_gate(cx)?;
+        }
+        if gathers {
+            if source.exclude.is_hit() {
+                return Ok(Interest::Skip);
+            }
+            let deferred = cx.rules.drop_empty;
+            self.open_labelled(cx, Label::Given(&source.key), Kind::Array, deferred);
+            self.gathered = 0;
+            self.roles.push(Role::Gather { source: number, token, met: false, outer: true });
+            return Ok(Interest::Inspect);
+        }
+        let label = match slot {
+            // Spelled alike: key and value leave in one run.
+            Slot::Member(key) if is_quoted(&source.key, key.raw()) => Label::Spelled(key),
+            _ => Label::Given(&source.key),
+        };
+        Ok(self.emit(cx, label, kind, source.exclude.clone()))
+    }
+
+    /// A member or element below a wildcard's container.
+    pub(super) fn in_gather(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: Slot<'_>,
+        kind: Kind,
+    ) -> Result<Interest, Halt> {
+        let rules = cx.rules;
+        let Some(Role::Gather { source: number, token, met, .. }) = self.roles.last_mut() else {
+            return Ok(Interest::Skip);
+        };
+        let Some(source) =
+            rules.select.as_ref().and_then(|select| select.sources.get(*number as usize))
+        else {
+            return Ok(Interest::Skip);
+        };
+        let here = match (source.path.0.get(*token), slot) {
+            (Some(Token::Any), _) => true,
+            (Some(Token::Name(name)), Slot::Member(key)) => {
+                if *met && rules.duplicates == DuplicateKeys::First {
+                    return Ok(Interest::SkipRest);
+                }
+                let here = key.with_name(|spelled| spelled == Some(name.as_bytes()));
+                if here && *met {
+                    return self.duplicate(cx);
+                }
+                *met |= here;
+                here
+            }
+            (Some(name), Slot::Element(index)) => name.index() == Some(index),
+            _ => false,
+        };
+        if !here {
+            return Ok(Interest::Skip);
+        }
+        let (number, next) = (*number, *token + 1);
+        if next == source.path.0.len() {
+            let cursor = source.exclude.element(&rules.exclude, self.gathered);
+            self.gathered += 1;
+            return Ok(self.emit(cx, Label::None, kind, cursor));
+        }
+        if !kind.is_container() {
+            return Ok(Interest::Skip);
+        }
+        self.roles.push(Role::Gather { source: number, token: next, met: false, outer: false });
+        Ok(Interest::Inspect)
+    }
+
+    /// The value that begins now is held, for it is needed more than once.
+    pub(super) fn capture(&mut self, cx: &Cx<'_>, node: NodeId, item: bool) {
+        self.capture =
+            Some(Capture { node, item, offset: cx.offset, bytes: Vec::new(), over: false });
+    }
+}
+
+impl With<'_, Items> {
+    /// A held value is complete: reads it once for each output that begins with it, then once for those inside.
+    #[cold]
+    pub(super) fn replay(&mut self) -> Result<(), Halt> {
+        let Some(capture) = self.stage.state.capture.take() else { return Ok(()) };
+        let limit = self.stage.state.limits.item();
+        if capture.over {
+            let message =
+                format!("a value that is needed twice is longer than {limit} bytes (limit `item`)");
+            return Err(Raise::new(ErrorKind::Limit, message).into());
+        }
+        let program = self.stage.program.clone();
+        let Some(rules) = &program.items else { return Ok(()) };
+        let Some(selection) = &rules.select else { return Ok(()) };
+        let node = selection.node(capture.node);
+        let counts = &mut self.stage.state.counts;
+        counts.captured_peak = counts.captured_peak.max(capture.bytes.len() as u64);
+
+        let starts =
+            node.starts.iter().map(|source| Task::Source { source: *source, token: node.depth });
+        let inside = (node.members > 0).then_some(Task::Inside(capture.node));
+        for task in starts.chain(inside) {
+            self.stage.state.roles.push(Role::Replay(task));
+            let config = config(&program.spec, &self.stage.state.limits, rules.drop_empty);
+            let mut engine = match self.stage.state.replays.0.pop() {
+                Some(mut engine) => {
+                    engine.restart(config);
+                    engine
+                }
+                None => Engine::new(config, Scanner::new()),
+            };
+            engine.machine.skip_prefix(capture.offset);
+            let replayed = engine
+                .feed(self.stage, &capture.bytes, self.sink)
+                .and_then(|_| engine.end(self.stage, self.sink));
+            self.stage.state.replays.0.push(engine);
+            replayed.map_err(|failure| match failure {
+                Failure::Error(error) => {
+                    Halt::Error(Raise::new(error.kind(), error.message().to_owned()))
+                }
+                Failure::Rewind => Halt::Rewind,
+                Failure::Overdue => Halt::Overdue,
+            })?;
+            self.stage.state.roles.pop();
+        }
+        if capture.item {
+            let state = &mut self.stage.state;
+            let mut cx = Cx { rules, sink: self.sink, offset: capture.offset };
+            state.item_ends(&mut cx)?;
+            let (writer, sink) = state.out(cx.sink);
+            writer.close(sink, b'}');
+        }
+        Ok(())
+    }
+}
+
+/// Whether `quoted` is `raw` in quotes.
+#[inline]
+fn is_quoted(quoted: &[u8], raw: &[u8]) -> bool {
+    quoted.len() == raw.len() + 2 && quoted.get(1..=raw.len()) == Some(raw)
+}

@@ -1,0 +1,422 @@
+//! Runs a program over a document that arrives in chunks.
+//!
+//! [`Filter`] is the façade; one or two stages in a chain do the work: [`retain`] on the document, then [`items`] on its
+//! payload. Each is a machine with a handler; the second reads what the first writes. Drivers that can read a document
+//! twice find the payload first, through [`Scout`].
+
+mod hold;
+mod items;
+mod options;
+mod payload;
+mod program;
+mod retain;
+mod root;
+mod stage;
+
+#[cfg(test)]
+mod tests;
+
+use crate::error::{Error, ErrorKind, Raise};
+use crate::json::machine::Failure;
+use crate::limits::Meter;
+use crate::report::{Failed, Report};
+use crate::sink::Sink;
+
+pub use options::CallOptions;
+use payload::PayloadStage;
+pub use program::Program;
+use retain::Retain;
+pub(crate) use root::Payload;
+use stage::{Engine, config, failed};
+
+/// One run of a program: bytes are pushed in, output goes to a [`Sink`].
+///
+/// Chunks may be cut anywhere and have any size: output, errors and the report (but for `plan` and `held_peak_bytes`)
+/// do not depend on it. A filter that failed stays failed. Nothing is emitted behind an error; what was emitted before
+/// it is a prefix of what some valid completion of the input would have given.
+///
+/// Memory: the open path, what the spec has to hold (see [`Limits`](crate::Limits)), and about 30 KiB. Time: linear in the input.
+///
+/// ```
+/// use tamis::{Filter, Program, Spec};
+///
+/// let program = Program::compile(&Spec::new().select("id"))?;
+/// let mut filter = Filter::new(&program, Vec::new());
+/// for chunk in [r#"[{"id": 1, "na"#, r#"me": "x"}, {"i"#, r#"d": 2}]"#] {
+///     filter.write(chunk.as_bytes())?;
+/// }
+/// let report = filter.end()?;
+/// assert_eq!(filter.into_sink(), br#"[{"id":1},{"id":2}]"#);
+/// assert_eq!(report.items_kept, Some(2));
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Filter<S> {
+    core: Core,
+    sink: S,
+}
+
+#[derive(Debug)]
+struct Core {
+    program: Program,
+    /// On the document: retain, or the whole of it if there is no other stage.
+    first: Option<(Engine, Retain)>,
+    items: Option<PayloadStage>,
+    meter: Meter,
+    bom: Bom,
+    written: u64,
+    consumed: u64,
+    /// The byte that was consumed last.
+    last: u8,
+    state: State,
+    skipped: Option<&'static str>,
+    failure: Option<Failed>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Running,
+    /// Stopped early: the rest of the input does not matter.
+    Stopped,
+    Ended,
+    Failed,
+}
+
+/// The byte order mark that a document may begin with.
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bom {
+    /// This many of its bytes were seen, and nothing else.
+    Matching(usize),
+    Done,
+}
+
+impl<S: Sink> Filter<S> {
+    /// A run with default [`CallOptions`].
+    pub fn new(program: &Program, sink: S) -> Self {
+        Self::with_options(program, &CallOptions::new(), sink)
+    }
+
+    /// A run of a program for one call.
+    pub fn with_options(program: &Program, options: &CallOptions, sink: S) -> Self {
+        Self { core: Core::new(program, options, None), sink }
+    }
+
+    /// A run over a document whose payload is known already. `whole`: it comes in one chunk, so nothing need be held.
+    pub(crate) fn scouted(
+        program: &Program,
+        options: &CallOptions,
+        sink: S,
+        payload: Option<Payload>,
+        whole: bool,
+    ) -> Self {
+        let mut core = Core::new(program, options, payload);
+        if let Some(items) = &mut core.items
+            && core.first.is_none()
+            && whole
+        {
+            items.never_hold();
+        }
+        Self { core, sink }
+    }
+
+    /// Takes the next bytes of the document.
+    ///
+    /// # Errors
+    /// Malformed input, a reached limit, a miss under `on_error: closed`. After an error the filter stays failed.
+    pub fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        let Self { core, sink } = self;
+        core.guard(|core, sink| core.write(chunk, sink), sink)
+    }
+
+    /// The document is complete.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write), and [`ErrorKind::UnexpectedEnd`] if it is not complete.
+    pub fn end(&mut self) -> Result<Report, Error> {
+        let Self { core, sink } = self;
+        core.guard(Core::end, sink)?;
+        Ok(core.report())
+    }
+
+    /// Whether the run stopped early: the output is complete and further input is ignored.
+    pub fn is_done(&self) -> bool {
+        matches!(self.core.state, State::Stopped | State::Ended)
+    }
+
+    /// What the run did so far; after an error, with the error in it.
+    pub fn report(&self) -> Report {
+        self.core.report()
+    }
+
+    /// Makes an error of the driver's the run's own; the report tells it.
+    pub(crate) fn fail(&mut self, error: &Error) -> Report {
+        self.core.state = State::Failed;
+        self.core.failure.get_or_insert_with(|| Failed::from(error));
+        self.core.report()
+    }
+
+    /// Where the output goes.
+    pub fn sink(&self) -> &S {
+        &self.sink
+    }
+
+    /// Where the output goes.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
+    /// Gives the sink back.
+    pub fn into_sink(self) -> S {
+        self.sink
+    }
+}
+
+impl Core {
+    fn new(program: &Program, options: &CallOptions, payload: Option<Payload>) -> Self {
+        let compiled = program.compiled();
+        let skipped = options.skips(compiled);
+        let scanner = options.scanner();
+        let limits = options.limits_ref();
+        let items = (skipped.is_none() && compiled.items.is_some())
+            .then(|| PayloadStage::new(program, limits, scanner, payload));
+        let retains = skipped.is_none() && compiled.retain.is_some();
+        let first = (retains || items.is_none()).then(|| {
+            let engine = Engine::new(config(&compiled.spec, limits, false), scanner);
+            (engine, if retains { Retain::new(compiled) } else { Retain::whole(compiled) })
+        });
+        Self {
+            program: program.clone(),
+            first,
+            items,
+            meter: Meter::default(),
+            bom: Bom::Matching(0),
+            written: 0,
+            consumed: 0,
+            last: 0,
+            state: State::Running,
+            skipped,
+            failure: None,
+        }
+    }
+
+    /// Runs `step`; what fails stays failed.
+    fn guard(
+        &mut self,
+        step: impl FnOnce(&mut Self, &mut dyn Sink) -> Result<(), Error>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        match self.state {
+            State::Failed => {
+                return Err(Error::new(
+                    ErrorKind::Failed,
+                    "the filter failed before, and stays failed",
+                ));
+            }
+            State::Ended => {
+                return Err(Error::new(ErrorKind::Failed, "the filter has ended"));
+            }
+            State::Running | State::Stopped => {}
+        }
+        let mut counted = Counted { sink, bytes: 0 };
+        let result = step(self, &mut counted);
+        self.written += counted.bytes;
+        if let Err(error) = &result {
+            self.state = State::Failed;
+            self.failure = Some(Failed::from(error));
+        }
+        result
+    }
+
+    fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        if self.state == State::Stopped {
+            return Ok(());
+        }
+        let document = self.skip_bom(chunk)?;
+        let before = self.offset();
+        let fed = self.feed(document, sink);
+        let taken = self.offset() - before;
+        if let Some(last) =
+            usize::try_from(taken).ok().and_then(|taken| document.get(taken.checked_sub(1)?))
+        {
+            self.last = *last;
+        }
+        self.consumed += taken;
+        fed
+    }
+
+    fn feed(&mut self, document: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        let Self { first, items, meter, .. } = self;
+        let result = match (first, items) {
+            (None, None) => Ok(()),
+            (None, Some(items)) => items.write(document, meter, sink),
+            (Some((engine, retain)), None) => match engine.feed(retain, document, sink) {
+                Ok(_) => Ok(()),
+                Err(failure) => Err(failed(failure, &engine.machine)),
+            },
+            (Some((engine, retain)), Some(items)) => {
+                let mut chain = Chain { items, meter, sink, error: None };
+                let fed = engine.feed(retain, document, &mut chain);
+                let stopped = chain.items.is_stopped();
+                match (chain.error, fed) {
+                    // The second stage has read only what came before the first one's error.
+                    (Some(error), _) => Err(error),
+                    (None, Err(failure)) if !stopped => Err(failed(failure, &engine.machine)),
+                    _ => Ok(()),
+                }
+            }
+        };
+        if self.items.as_ref().is_some_and(PayloadStage::is_stopped) {
+            self.state = State::Stopped;
+        }
+        result
+    }
+
+    /// Absolute offset of the first byte that was not read.
+    fn offset(&self) -> u64 {
+        match (&self.first, &self.items) {
+            (Some((engine, _)), _) => engine.machine.offset(),
+            (None, Some(items)) => items.offset(),
+            (None, None) => 0,
+        }
+    }
+
+    /// The chunk without what belongs to a byte order mark.
+    fn skip_bom<'a>(&mut self, chunk: &'a [u8]) -> Result<&'a [u8], Error> {
+        let Bom::Matching(seen) = self.bom else { return Ok(chunk) };
+        let wanted = BOM.get(seen..).unwrap_or_default();
+        let same = chunk.iter().zip(wanted).take_while(|(byte, mark)| byte == mark).count();
+        let document = chunk.get(same..).unwrap_or_default();
+        self.consumed += same as u64;
+        let seen = seen + same;
+        if seen == BOM.len() || (seen == 0 && !document.is_empty()) {
+            self.bom = Bom::Done;
+            let Self { first, items, .. } = self;
+            match (first, items) {
+                (Some((engine, _)), _) => engine.machine.skip_prefix(seen as u64),
+                (None, Some(items)) => items.skip_prefix(seen as u64),
+                (None, None) => {}
+            }
+        } else if !document.is_empty() {
+            let raise = Raise::new(ErrorKind::Syntax, "expected a value");
+            return Err(Error::at(raise, seen as u64, String::new()));
+        } else {
+            self.bom = Bom::Matching(seen);
+        }
+        Ok(document)
+    }
+
+    fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+        if let Bom::Matching(seen @ 1..) = self.bom {
+            let raise = Raise::new(ErrorKind::UnexpectedEnd, "the document is empty");
+            return Err(Error::at(raise, seen as u64, String::new()));
+        }
+        if self.state != State::Stopped {
+            let Self { first, items, meter, .. } = self;
+            match (first, items) {
+                (None, None) => {}
+                (None, Some(items)) => items.end(meter, sink)?,
+                (Some((engine, retain)), None) => {
+                    engine.end(retain, sink).map_err(|failure| failed(failure, &engine.machine))?;
+                }
+                (Some((engine, retain)), Some(items)) => {
+                    let mut chain = Chain { items, meter, sink, error: None };
+                    let ended = engine.end(retain, &mut chain);
+                    let Chain { items, error, meter, sink, .. } = chain;
+                    error.map_or(Ok(()), Err)?;
+                    ended.map_err(|failure: Failure| failed(failure, &engine.machine))?;
+                    items.end(meter, sink)?;
+                }
+            }
+        }
+        self.state = State::Ended;
+        Ok(())
+    }
+
+    fn report(&self) -> Report {
+        let newline = u64::from(self.last == b'\n');
+        let mut report = Report {
+            filter_applied: self.skipped.is_none() && self.failure.is_none(),
+            filter_original_bytes: self.consumed.saturating_sub(newline),
+            filter_result_bytes: self.written,
+            filter_skipped: self.skipped,
+            held_peak_bytes: self.meter.peak(),
+            error: self.failure.clone(),
+            ..Report::default()
+        };
+        if self.skipped.is_some() {
+            report.plan.push("validate and minify: stream".to_owned());
+            return report;
+        }
+        report.plan = self.program.plan();
+        if let Some(items) = &self.items {
+            items.report(&mut report);
+        }
+        report
+    }
+}
+
+/// The second stage as the first one's sink.
+struct Chain<'a> {
+    items: &'a mut PayloadStage,
+    meter: &'a mut Meter,
+    sink: &'a mut dyn Sink,
+    error: Option<Error>,
+}
+
+impl Sink for Chain<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.error.is_none() {
+            self.error = self.items.write(bytes, self.meter, self.sink).err();
+        }
+    }
+}
+
+/// Counts what is written.
+struct Counted<'a> {
+    sink: &'a mut dyn Sink,
+    bytes: u64,
+}
+
+impl Sink for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        self.sink.write(bytes);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.sink.is_closed()
+    }
+}
+
+/// Reads a document to find its payload, and writes nothing. What is wrong with the document is found again by the run
+/// that follows.
+#[derive(Debug)]
+pub(crate) struct Scout(Option<Core>);
+
+impl Scout {
+    /// `None` if there is nothing to find out.
+    pub(crate) fn new(program: &Program, options: &CallOptions) -> Option<Self> {
+        let core = Core::new(program, options, None);
+        core.items.as_ref().is_some_and(PayloadStage::is_looking).then(|| {
+            let mut core = core;
+            if let Some(items) = &mut core.items {
+                items.never_hold();
+            }
+            Self(Some(core))
+        })
+    }
+
+    /// Takes the next bytes; true when they suffice.
+    pub(crate) fn write(&mut self, chunk: &[u8]) -> bool {
+        let Some(core) = &mut self.0 else { return true };
+        let failed = core.guard(|core, sink| core.write(chunk, sink), &mut Vec::new()).is_err();
+        failed || core.items.as_ref().is_none_or(|items| items.decided().is_some())
+    }
+
+    /// The payload, as far as the bytes told.
+    pub(crate) fn payload(&self) -> Option<Payload> {
+        self.0.as_ref()?.items.as_ref().map(PayloadStage::decision)
+    }
+}

@@ -1,0 +1,358 @@
+//! The stage on the payload, with all that may have to wait: finds the root, keeps input for a fallback, goes back.
+//!
+//! ```text
+//! Looking ──decided──▶ Running ──mark──▶ waiting ──hit──▶ Running
+//!   holds the document      ▲      holds from the mark │
+//!                           └───────── rewind ─────────┘   a miss, or a hit behind much output
+//! ```
+//!
+//! While Looking, and while waiting, input goes to the [`Hold`]. A decision that comes more than its capacity behind the
+//! first held byte is an error, whether or not the bytes were in fact held: chunks must not matter.
+
+use super::hold::Hold;
+use super::items::Items;
+use super::program::{Program, RootRule};
+use super::root::{Payload, Probe};
+use super::stage::{Engine, config, failed};
+use crate::error::Error;
+use crate::json::machine::{Failure, Fed, Machine};
+use crate::limits::{Limits, Meter};
+use crate::report::Report;
+use crate::scan::Scanner;
+use crate::sink::Sink;
+
+#[derive(Debug)]
+pub(super) struct PayloadStage {
+    program: Program,
+    limits: Limits,
+    scanner: Scanner,
+    phase: Phase,
+    hold: Hold,
+    /// Bytes that may be held; `None`: the input comes in one chunk and is not held at all.
+    capacity: Option<u64>,
+    /// Bytes in front of the document.
+    prefix: u64,
+    /// Bytes that were read.
+    offset: u64,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Looking { engine: Engine, probe: Probe },
+    Running(Box<Running>),
+}
+
+#[derive(Debug)]
+struct Running {
+    engine: Engine,
+    items: Items,
+    /// The machine at the value from which input is held.
+    mark: Option<(Machine, u64)>,
+    stopped: bool,
+}
+
+impl PayloadStage {
+    pub(super) fn new(
+        program: &Program,
+        limits: &Limits,
+        scanner: Scanner,
+        payload: Option<Payload>,
+    ) -> Self {
+        let compiled = program.compiled();
+        let auto = compiled.items.as_ref().is_some_and(|rules| rules.root == RootRule::Auto);
+        let mut stage = Self {
+            program: program.clone(),
+            limits: limits.clone(),
+            scanner,
+            phase: Phase::Looking {
+                engine: Engine::new(config(&compiled.spec, limits, false), scanner),
+                probe: Probe::default(),
+            },
+            hold: Hold::default(),
+            capacity: Some(Hold::capacity(limits)),
+            prefix: 0,
+            offset: 0,
+        };
+        if !auto || payload.is_some() {
+            stage.run(payload);
+        }
+        stage
+    }
+
+    /// The input comes in one chunk, which is there to be read again.
+    pub(super) fn never_hold(&mut self) {
+        self.capacity = None;
+        if let Phase::Running(running) = &mut self.phase {
+            running.items.set_patience(u64::MAX);
+        }
+    }
+
+    pub(super) fn skip_prefix(&mut self, bytes: u64) {
+        self.prefix = bytes;
+        self.offset = bytes;
+        match &mut self.phase {
+            Phase::Looking { engine, .. } => engine.machine.skip_prefix(bytes),
+            Phase::Running(running) => running.engine.machine.skip_prefix(bytes),
+        }
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(super) fn is_looking(&self) -> bool {
+        matches!(self.phase, Phase::Looking { .. })
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        matches!(&self.phase, Phase::Running(running) if running.stopped)
+    }
+
+    /// The payload, if no later byte can change it.
+    pub(super) fn decided(&self) -> Option<Payload> {
+        match &self.phase {
+            Phase::Looking { probe, .. } => probe.decided(),
+            Phase::Running(_) => None,
+        }
+    }
+
+    /// The payload, if the document ended here.
+    pub(super) fn decision(&self) -> Payload {
+        match &self.phase {
+            Phase::Looking { probe, .. } => probe.decision(),
+            Phase::Running(_) => Payload::Document,
+        }
+    }
+
+    fn patience(&self) -> u64 {
+        self.capacity.unwrap_or(u64::MAX)
+    }
+
+    /// The payload is known: the rules can run.
+    fn run(&mut self, payload: Option<Payload>) {
+        let compiled = self.program.compiled();
+        let drops = compiled.items.as_ref().is_some_and(|rules| rules.drop_empty);
+        let mut engine = Engine::new(config(&compiled.spec, &self.limits, drops), self.scanner);
+        engine.machine.skip_prefix(self.prefix);
+        let items = Items::new(compiled, payload, self.patience(), &self.limits);
+        self.phase =
+            Phase::Running(Box::new(Running { engine, items, mark: None, stopped: false }));
+    }
+
+    pub(super) fn write(
+        &mut self,
+        chunk: &[u8],
+        meter: &mut Meter,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        if self.is_stopped() {
+            return Ok(());
+        }
+        let Phase::Looking { engine, probe } = &mut self.phase else {
+            return self.run_chunk(chunk, meter, sink);
+        };
+        let failure = match engine.feed(probe, chunk, sink) {
+            Ok(_) => None,
+            Err(failure) => Some(failed(failure, &engine.machine)),
+        };
+        let decided = match &failure {
+            None => probe.decided(),
+            Some(_) => Some(probe.decision()),
+        };
+        let at = match (probe.decided_at(), failure.and_then(|error| error.offset())) {
+            (Some(at), _) | (None, Some(at)) => at,
+            (None, None) => engine.machine.offset(),
+        };
+        if at - self.prefix > self.patience() {
+            return Err(self.overdue(self.prefix));
+        }
+        self.offset = at;
+        match decided {
+            // A scout keeps nothing: it has what it came for, or reads on.
+            _ if self.capacity.is_none() => Ok(()),
+            Some(payload) => self.replay(payload, chunk, meter, sink),
+            None => {
+                let Self { hold, limits, .. } = self;
+                hold.push(chunk, limits, meter).map_err(|raise| self.place(raise))
+            }
+        }
+    }
+
+    fn place(&self, raise: crate::error::Raise) -> Error {
+        Error::at(raise, self.offset, String::new())
+    }
+
+    /// The error of a decision that did not come within what may be held from `mark` on.
+    fn overdue(&self, mark: u64) -> Error {
+        let raise = Hold::overflow(&self.limits);
+        Error::at(raise, mark.saturating_add(self.patience()), String::new())
+    }
+
+    /// The payload was found: runs over what was held, then over `chunk`.
+    fn replay(
+        &mut self,
+        payload: Payload,
+        chunk: &[u8],
+        meter: &mut Meter,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        self.run(Some(payload));
+        self.offset = self.prefix;
+        let mut hold = std::mem::take(&mut self.hold);
+        hold.drain(
+            meter,
+            |meter, piece| {
+                self.run_chunk(piece, meter, sink)?;
+                Ok(!self.is_stopped() && !sink.is_closed())
+            },
+            |raise| Error::at(raise, 0, String::new()),
+        )?;
+        if self.is_stopped() {
+            return Ok(());
+        }
+        self.run_chunk(chunk, meter, sink)
+    }
+
+    fn run_chunk(
+        &mut self,
+        chunk: &[u8],
+        meter: &mut Meter,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let Phase::Running(running) = &mut self.phase else { return Ok(()) };
+        let begin = running.engine.machine.offset();
+        let fed = running.engine.feed(&mut running.items, chunk, sink);
+        if let Some(mark) = running.engine.machine.take_checkpoint() {
+            running.mark = Some(mark);
+        }
+        match fed {
+            Ok(Fed::Stopped) => {
+                self.offset = running.engine.machine.offset();
+                running.stopped = true;
+                running.items.close_all(sink);
+                Ok(())
+            }
+            Ok(Fed::All) => {
+                self.offset = running.engine.machine.offset();
+                self.keep(chunk, begin, meter)
+            }
+            Err(Failure::Rewind) => self.rewind(chunk, begin, meter, sink),
+            Err(Failure::Overdue) => {
+                let mark = running.items.waiting().unwrap_or(begin);
+                Err(self.overdue(mark))
+            }
+            Err(Failure::Error(error)) => {
+                let waiting = running.items.waiting();
+                let at = error.offset().unwrap_or(begin);
+                self.offset = at;
+                match waiting {
+                    Some(mark) if at.saturating_sub(mark) > self.patience() => {
+                        Err(self.overdue(mark))
+                    }
+                    _ => Err(error),
+                }
+            }
+        }
+    }
+
+    /// Keeps what of `chunk`, which begins at `begin`, may have to be read again.
+    fn keep(&mut self, chunk: &[u8], begin: u64, meter: &mut Meter) -> Result<(), Error> {
+        let Phase::Running(running) = &mut self.phase else { return Ok(()) };
+        let Some(mark) = running.items.waiting() else {
+            if running.mark.take().is_some() {
+                self.hold.clear(meter);
+            }
+            return Ok(());
+        };
+        if self.capacity.is_none() {
+            return Ok(());
+        }
+        if self.offset - mark > self.patience() {
+            return Err(self.overdue(mark));
+        }
+        let from = usize::try_from(mark.saturating_sub(begin)).unwrap_or(usize::MAX);
+        let kept = chunk.get(from..).unwrap_or_default();
+        let Self { hold, limits, .. } = self;
+        hold.push(kept, limits, meter).map_err(|raise| self.place(raise))
+    }
+
+    /// Goes back to the mark, and on from there with what is known now.
+    #[cold]
+    fn rewind(
+        &mut self,
+        chunk: &[u8],
+        begin: u64,
+        meter: &mut Meter,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let Phase::Running(running) = &mut self.phase else { return Ok(()) };
+        let Some((machine, mark)) = running.mark.take() else { return Ok(()) };
+        running.engine.machine = machine;
+        running.items.rewind();
+        self.offset = mark;
+        let mut hold = std::mem::take(&mut self.hold);
+        let held = hold.len() > 0;
+        hold.drain(
+            meter,
+            |meter, piece| {
+                self.run_chunk(piece, meter, sink)?;
+                Ok(!self.is_stopped() && !sink.is_closed())
+            },
+            |raise| Error::at(raise, mark, String::new()),
+        )?;
+        if self.is_stopped() {
+            return Ok(());
+        }
+        let from = if held { 0 } else { usize::try_from(mark - begin).unwrap_or(usize::MAX) };
+        self.run_chunk(chunk.get(from..).unwrap_or_default(), meter, sink)
+    }
+
+    pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
+        if let Phase::Looking { engine, probe } = &mut self.phase {
+            let payload = probe.decision();
+            // Whatever is wrong with the document is met again below.
+            _ = engine.end(probe, sink);
+            self.replay(payload, b"", meter, sink)?;
+        }
+        let Phase::Running(running) = &mut self.phase else { return Ok(()) };
+        if running.stopped {
+            return Ok(());
+        }
+        running
+            .engine
+            .end(&mut running.items, sink)
+            .map_err(|failure| failed(failure, &running.engine.machine))?;
+        self.hold.clear(meter);
+        Ok(())
+    }
+
+    pub(super) fn report(&self, report: &mut Report) {
+        let Phase::Running(running) = &self.phase else { return };
+        let items = &running.items;
+        let counts = items.counts();
+        report.held_peak_bytes += counts.captured_peak;
+        report.root.clone_from(&counts.root);
+        report.duplicates_dropped = counts.duplicates;
+        report.items_seen = counts.seen;
+        report.items_kept = counts.seen.map(|_| counts.kept);
+        if counts.stopped {
+            report.items_at_least = counts.seen;
+            report.items_seen = None;
+            report.tail_unread = true;
+        } else if let Some(seen) = counts.seen
+            && seen > counts.kept
+        {
+            report.filter_items_truncated_from = Some(seen);
+        }
+        report.filter_partial_miss = items.partial_miss();
+        let selects =
+            self.program.compiled().items.as_ref().is_some_and(|rules| rules.select.is_some());
+        if items.is_raw_text() && selects {
+            report.filter_skipped = Some("raw_output");
+        }
+        if let Some(error) = items.miss() {
+            report.filter_applied = false;
+            report.filter_error = Some(error);
+        }
+    }
+}

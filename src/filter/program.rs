@@ -1,0 +1,425 @@
+//! Compiles a [`Spec`] into tries and tables, and says how it will run.
+//!
+//! Knows rules and paths, no document. What is wrong with a spec is said here, with the place in its text.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind};
+use crate::json::key;
+use crate::path::trie::{Cursor, NodeId, Trie};
+use crate::path::{Path, PathError, Token};
+use crate::spec::{DuplicateKeys, Root, Siblings, Source as Written, Spec, Validation, Whitespace};
+
+/// Paths of one spec, all rules together.
+const MAX_RULES: usize = 10_000;
+/// Selected sources inside one another: each level reads the value once more.
+const MAX_OVERLAP: usize = 32;
+/// Steps of one path.
+const MAX_STEPS: usize = 1024;
+
+/// A compiled [`Spec`]: immutable, cheap to clone, to be shared by any number of threads and runs.
+///
+/// `Display` prints the plan: the stages in their order and how each runs.
+///
+/// ```
+/// use tamis::{Program, Spec};
+///
+/// let program = Program::compile(&Spec::new().select("id").root("items"))?;
+/// println!("{program}");
+///
+/// let error = Program::compile(&Spec::new().select("a..b")).unwrap_err();
+/// assert_eq!(error.kind(), tamis::ErrorKind::Spec);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Program(Arc<Compiled>);
+
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(super) spec: Spec,
+    pub(super) retain: Option<Trie>,
+    pub(super) items: Option<ItemRules>,
+}
+
+/// The rules on items, ready to run.
+#[derive(Debug)]
+pub(super) struct ItemRules {
+    pub(super) root: RootRule,
+    pub(super) keep_siblings: bool,
+    /// `u64::MAX`: no limit.
+    pub(super) max_items: u64,
+    pub(super) stop_early: bool,
+    pub(super) select: Option<Selection>,
+    pub(super) exclude: Trie,
+    pub(super) drop_nulls: bool,
+    pub(super) drop_empty: bool,
+    pub(super) closed: bool,
+    pub(super) duplicates: DuplicateKeys,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum RootRule {
+    Auto,
+    First,
+    Document,
+    At(Path),
+}
+
+/// The selected sources as a trie over an item.
+#[derive(Debug)]
+pub(super) struct Selection {
+    pub(super) trie: Trie,
+    /// By node of the trie.
+    pub(super) nodes: Vec<SelectNode>,
+    pub(super) sources: Vec<Source>,
+}
+
+/// What is to be done with the value at a node.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SelectNode {
+    /// Sources whose output begins with this value: it is one, or holds the first wildcard's container.
+    pub(super) starts: Vec<u32>,
+    /// Tokens from the item to here.
+    pub(super) depth: usize,
+    /// More than one output needs this value: it is held and read once for each.
+    pub(super) shared: bool,
+    /// Children that an object can have, that an array can have.
+    pub(super) members: u32,
+    pub(super) elements: u32,
+}
+
+/// One selected source.
+#[derive(Debug)]
+pub(super) struct Source {
+    /// As it was written, for the report.
+    pub(super) text: String,
+    /// The output key, as JSON.
+    pub(super) key: Vec<u8>,
+    pub(super) path: Path,
+    /// Where in the exclude trie its value is.
+    pub(super) exclude: Cursor,
+}
+
+impl Program {
+    /// Compiles a spec.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Spec`] for a path that does not parse, two equal output keys, and the like; the message shows the
+    /// text with a caret under the character that is wrong.
+    ///
+    /// # Complexity
+    /// Linear in the length of all paths.
+    pub fn compile(spec: &Spec) -> Result<Self, Error> {
+        let selects = spec.select.as_ref().map_or(0, |select| select.0.len());
+        let retains = spec.retain.as_ref().map_or(0, Vec::len);
+        let rules = selects + spec.exclude.len() + retains;
+        if rules > MAX_RULES {
+            return refuse(format!("{rules} rules are more than {MAX_RULES}"));
+        }
+        let retain = match &spec.retain {
+            None => None,
+            Some(pointers) => {
+                let mut paths = Vec::with_capacity(pointers.len());
+                for text in pointers {
+                    paths.push(steps(Path::pointer(text), "retain", text)?);
+                }
+                Some(Trie::new(&paths))
+            }
+        };
+        let items = ItemRules::compile(spec)?;
+        Ok(Self(Arc::new(Compiled { spec: spec.clone(), retain, items })))
+    }
+
+    /// The spec that this program was compiled from.
+    #[must_use]
+    pub fn spec(&self) -> &Spec {
+        &self.0.spec
+    }
+
+    /// How each stage runs over a stream: what it does, and what it may have to hold.
+    #[must_use]
+    pub fn plan(&self) -> Vec<String> {
+        let mut plan = Vec::new();
+        if self.0.retain.is_some() {
+            plan.push("retain: stream".to_owned());
+        }
+        if let Some(items) = &self.0.items {
+            plan.extend(items.plan());
+        }
+        if plan.is_empty() {
+            plan.push("validate and minify: stream".to_owned());
+        }
+        plan
+    }
+
+    pub(crate) fn compiled(&self) -> &Arc<Compiled> {
+        &self.0
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Compiled { spec, items, .. } = &*self.0;
+        let validation = match spec.validation {
+            Validation::Full => "full (RFC 8259, dropped values too)",
+            Validation::Structure => "structure (dropped values: strings, brackets, UTF-8)",
+        };
+        writeln!(f, "validation: {validation}")?;
+        if spec.whitespace == Whitespace::Keep {
+            writeln!(f, "whitespace: keep")?;
+        }
+        for pointer in spec.retain.iter().flatten() {
+            writeln!(f, "retain {}", if pointer.is_empty() { "the document" } else { pointer })?;
+        }
+        if let Some(items) = items {
+            writeln!(f, "payload: {}", items.root)?;
+            if items.max_items != u64::MAX {
+                let stop = if items.stop_early { ", then stop reading" } else { "" };
+                writeln!(f, "  the first {} items{stop}", items.max_items)?;
+            }
+            for source in items.select.iter().flat_map(|select| &select.sources) {
+                writeln!(f, "  select {} = {}", String::from_utf8_lossy(&source.key), source.path)?;
+            }
+            for path in &spec.exclude {
+                writeln!(f, "  exclude {path}")?;
+            }
+            if items.drop_nulls {
+                writeln!(f, "  drop members that are null")?;
+            }
+            if items.drop_empty {
+                writeln!(f, "  drop members that are \"\", [] or {{}}")?;
+            }
+            writeln!(
+                f,
+                "on a total miss: {}",
+                if items.closed { "fail" } else { "pass unselected" }
+            )?;
+        }
+        writeln!(f, "plan:")?;
+        for stage in self.plan() {
+            writeln!(f, "  {stage}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for RootRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str(
+                "the document if an array; else items, result, data or the first array; else the object",
+            ),
+            Self::First => f.write_str("the document if an array, else its first array"),
+            Self::Document => f.write_str("the document"),
+            Self::At(path) => write!(f, "{path}"),
+        }
+    }
+}
+
+impl ItemRules {
+    fn compile(spec: &Spec) -> Result<Option<Self>, Error> {
+        let root = match &spec.root {
+            Root::Auto => RootRule::Auto,
+            Root::First => RootRule::First,
+            Root::Object => RootRule::Document,
+            Root::At(text) => {
+                let path = steps(Path::parse(text), "root", text)?;
+                if path.0.contains(&Token::Any) {
+                    return refuse(format!(
+                        "root: a wildcard cannot say where the payload is: {text}"
+                    ));
+                }
+                RootRule::At(path)
+            }
+        };
+        if spec.stop_early && spec.max_items == 0 {
+            return refuse("stop_early needs max_items: there is no item to stop at".into());
+        }
+        let mut excluded = Vec::with_capacity(spec.exclude.len());
+        for text in &spec.exclude {
+            excluded.push(steps(Path::parse(text), "exclude", text)?);
+        }
+        let exclude = Trie::new(&excluded);
+        let select = match &spec.select {
+            None => None,
+            Some(select) => Some(Selection::compile(&select.0, &exclude)?),
+        };
+        let none = select.is_none()
+            && exclude.is_empty()
+            && spec.max_items == 0
+            && !spec.drop_nulls
+            && !spec.drop_empty
+            && spec.siblings == Siblings::Keep
+            && !matches!(root, RootRule::At(_));
+        if none {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            root,
+            keep_siblings: spec.siblings == Siblings::Keep,
+            max_items: if spec.max_items == 0 { u64::MAX } else { spec.max_items },
+            stop_early: spec.stop_early,
+            select,
+            exclude,
+            drop_nulls: spec.drop_nulls,
+            drop_empty: spec.drop_empty,
+            closed: spec.is_closed(),
+            duplicates: spec.duplicate_keys,
+        }))
+    }
+
+    /// Whether something may have to wait for the first hit, and whether from the document's first byte on.
+    pub(super) fn waits(&self) -> Option<WaitFrom> {
+        if self.closed
+            && (self.select.is_some() || matches!(self.root, RootRule::At(_) | RootRule::First))
+        {
+            Some(WaitFrom::Document)
+        } else if self.select.is_some() {
+            Some(WaitFrom::Payload)
+        } else {
+            None
+        }
+    }
+
+    fn plan(&self) -> Vec<String> {
+        let mut plan = Vec::new();
+        if self.root == RootRule::Auto {
+            plan.push(
+                "root auto: hold the document until an array `items` begins or the object ends (limits held, spill); \
+                 slices and files are read twice instead"
+                    .to_owned(),
+            );
+        }
+        match self.waits() {
+            Some(WaitFrom::Document) => plan.push(
+                "on_error closed: hold until the payload has a hit (limits held, spill)".to_owned(),
+            ),
+            Some(WaitFrom::Payload) => plan.push(
+                "on_error raw: hold the payload until its first hit (limits held, spill)"
+                    .to_owned(),
+            ),
+            None => {}
+        }
+        let shared = self.select.iter().flat_map(|select| &select.nodes).any(|node| node.shared);
+        if shared {
+            plan.push(
+                "select: stream, hold values that more than one output needs (limit item)"
+                    .to_owned(),
+            );
+        } else {
+            plan.push("items: stream".to_owned());
+        }
+        plan
+    }
+}
+
+/// Where the bytes begin that wait for the first hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WaitFrom {
+    Document,
+    Payload,
+}
+
+impl Selection {
+    fn compile(written: &[Written], exclude: &Trie) -> Result<Self, Error> {
+        if written.is_empty() {
+            return refuse("select names no path; leave it out to keep everything".into());
+        }
+        let mut sources = Vec::with_capacity(written.len());
+        let mut keys = HashSet::new();
+        for source in written {
+            let text = &source.path;
+            let path = steps(Path::parse(text), "select", text)?;
+            let Some(name) = source.key.as_deref().or_else(|| path.last_name()) else {
+                return refuse(format!(
+                    "select: {text} has no name for the output; write it as key={text}"
+                ));
+            };
+            if name.is_empty() && source.key.is_some() {
+                return refuse(format!("select: the output key of {text} is empty"));
+            }
+            if !keys.insert(name.to_owned()) {
+                return refuse(format!(
+                    "select: the output key {name:?} comes twice; write the second as other={text}"
+                ));
+            }
+            let at_key = exclude.start().member(exclude, Some(name.as_bytes()));
+            let key = key::quote(name);
+            sources.push(Source { text: text.clone(), key, path, exclude: at_key });
+        }
+        let trie = Trie::new(sources.iter().map(|source| &source.path));
+        let mut nodes = vec![SelectNode::default(); trie.len()];
+        let mut passing = vec![0u32; trie.len()];
+        for (number, source) in sources.iter().enumerate() {
+            // Down to where the source's output begins: its end, or its first wildcard.
+            let mut node: NodeId = 0;
+            let mut depth = 0;
+            for token in &source.path.0 {
+                let Token::Name(name) = token else { break };
+                if let Some(count) = passing.get_mut(node as usize) {
+                    *count += 1;
+                }
+                node = trie.member(node, name.as_bytes()).unwrap_or_default();
+                depth += 1;
+                if let Some(reached) = nodes.get_mut(node as usize) {
+                    reached.depth = depth;
+                }
+            }
+            if let Some(node) = nodes.get_mut(node as usize) {
+                node.starts.push(number as u32);
+            }
+        }
+        for (id, (node, passing)) in nodes.iter_mut().zip(&passing).enumerate() {
+            // An output that begins with the item itself is one inside it: the item is an output of its own.
+            let others = usize::from(*passing > 0 || id == 0);
+            node.shared = !node.starts.is_empty() && node.starts.len() + others > 1;
+            for (token, _) in trie.children(id as NodeId) {
+                node.members += u32::from(*token != Token::Any);
+                node.elements += u32::from(token.index().is_some());
+            }
+        }
+        let selection = Self { trie, nodes, sources };
+        selection.check_overlap()?;
+        Ok(selection)
+    }
+
+    /// Refuses sources that are inside one another too often.
+    fn check_overlap(&self) -> Result<(), Error> {
+        for source in &self.sources {
+            let (mut node, mut shared) = (0, 0);
+            for token in &source.path.0 {
+                shared +=
+                    usize::from(self.nodes.get(node as usize).is_some_and(|node| node.shared));
+                let Token::Name(name) = token else { break };
+                node = self.trie.member(node, name.as_bytes()).unwrap_or_default();
+            }
+            if shared > MAX_OVERLAP {
+                return refuse(format!(
+                    "select: {} is inside more than {MAX_OVERLAP} other selected values",
+                    source.text
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn node(&self, id: NodeId) -> &SelectNode {
+        static NONE: SelectNode =
+            SelectNode { starts: Vec::new(), depth: 0, shared: false, members: 0, elements: 0 };
+        self.nodes.get(id as usize).unwrap_or(&NONE)
+    }
+}
+
+fn steps(path: Result<Path, PathError>, rule: &str, text: &str) -> Result<Path, Error> {
+    let path = path.map_err(|error| Error::new(ErrorKind::Spec, error.show(rule, text)))?;
+    if path.0.len() > MAX_STEPS {
+        return refuse(format!("{rule}: a path has {} steps, more than {MAX_STEPS}", path.0.len()));
+    }
+    Ok(path)
+}
+
+fn refuse<T>(message: String) -> Result<T, Error> {
+    Err(Error::new(ErrorKind::Spec, message))
+}

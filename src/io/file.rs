@@ -1,0 +1,104 @@
+//! Files: read twice where a stream would have to hold the document until its payload is found.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::time::SystemTime;
+
+use super::{CHUNK, pump};
+use crate::error::{Error, ErrorKind};
+use crate::filter::{CallOptions, Filter, Program, Scout};
+use crate::io::sinks::WriteSink;
+use crate::report::Report;
+
+/// Makes the filter for a file: reads ahead to find the payload, if that must be found, and goes back to where the file
+/// was. What is no regular file is left alone, and the filter holds what it must.
+///
+/// # Errors
+/// [`ErrorKind::Read`] if the file cannot be read or rewound.
+fn scout(
+    file: &mut File,
+    program: &Program,
+    options: &CallOptions,
+) -> Result<Option<crate::filter::Payload>, Error> {
+    let Some(mut scout) = Scout::new(program, options) else { return Ok(None) };
+    let unreadable = |error| Error::io(ErrorKind::Read, "cannot read the input", error);
+    let begin = file.stream_position().map_err(unreadable)?;
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        match file.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => {
+                if scout.write(chunk.get(..count).unwrap_or_default()) {
+                    break;
+                }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(unreadable(error)),
+        }
+    }
+    file.seek(SeekFrom::Start(begin)).map_err(unreadable)?;
+    Ok(scout.payload())
+}
+
+/// Filters a file into `writer`, from where the file is.
+///
+/// A regular file is read twice where a stream would have to wait for its payload, never mapped and never slurped; so
+/// nothing of it is held for that. Anything else is read once, as by [`filter_reader`](crate::filter_reader).
+///
+/// The report that comes with an error says what the run did until then. `around` wraps the reader of the second pass,
+/// for a tee or a progress bar: `|reader| reader` does nothing.
+///
+/// # Errors
+/// As for [`filter_reader`](crate::filter_reader); [`ErrorKind::Read`] also if the file changed between the two passes.
+///
+/// ```
+/// use std::io::{Seek, Write};
+/// use tamis::{CallOptions, Program, Spec, filter_file};
+///
+/// let mut file = tempfile::tempfile()?;
+/// file.write_all(br#"{"total": 1, "data": [{"id": 1, "x": 2}]}"#)?;
+/// file.rewind()?;
+/// let program = Program::compile(&Spec::new().select("id"))?;
+/// let mut output = Vec::new();
+/// let (report, result) = filter_file(&program, &CallOptions::new(), file, &mut output, |reader| reader);
+/// result?;
+/// assert_eq!(output, br#"{"total":1,"data":[{"id":1}]}"#);
+/// assert_eq!(report.root.as_deref(), Some("/data"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn filter_file<W: Write>(
+    program: &Program,
+    options: &CallOptions,
+    mut file: File,
+    writer: W,
+    around: impl FnOnce(Box<dyn Read>) -> Box<dyn Read>,
+) -> (Report, Result<(), Error>) {
+    let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    let before = if regular { stamp(&file) } else { None };
+    let payload = if regular { scout(&mut file, program, options) } else { Ok(None) };
+    let payload = match payload {
+        Ok(payload) => payload,
+        Err(error) => {
+            let mut filter = Filter::with_options(program, options, Vec::new());
+            return (filter.fail(&error), Err(error));
+        }
+    };
+    let twice = payload.is_some();
+    let mut filter = Filter::scouted(program, options, WriteSink::new(writer), payload, false);
+    let again = if twice { file.try_clone().ok() } else { None };
+    let mut result = pump(&mut filter, around(Box::new(file))).map(|_| ());
+    if result.is_ok() && twice && again.is_none_or(|file| stamp(&file) != before) {
+        result = Err(Error::new(ErrorKind::Read, "the file changed while it was read twice"));
+    }
+    let report = match &result {
+        Err(error) => filter.fail(error),
+        Ok(()) => filter.report(),
+    };
+    (report, result)
+}
+
+/// What changes when a file does.
+fn stamp(file: &File) -> Option<(u64, SystemTime)> {
+    let metadata = file.metadata().ok()?;
+    Some((metadata.len(), metadata.modified().ok()?))
+}

@@ -1,0 +1,116 @@
+//! Drivers over readers, writers, slices and files. The filter knows none of them.
+//!
+//! Knows I/O errors, retries and buffers; no rule, no JSON.
+
+mod file;
+
+mod sinks;
+
+use std::io::{ErrorKind as IoKind, Read, Write};
+
+use crate::error::{Error, ErrorKind};
+use crate::filter::{CallOptions, Filter, Program, Scout};
+use crate::report::Report;
+
+pub use file::filter_file;
+
+pub use sinks::{Tee, WriteSink};
+
+/// Bytes that are read at once.
+const CHUNK: usize = 64 << 10;
+
+/// Filters what `reader` gives into `writer`, as it arrives.
+///
+/// Output is written after each read, so a slow reader delays none of it; nothing is written behind an error. Reads that
+/// are interrupted are tried again; short reads are as good as long ones.
+///
+/// # Errors
+/// Malformed input, limits, misses under `on_error: closed`, and errors of the reader or the writer.
+///
+/// ```
+/// use tamis::{Program, Spec, filter_reader};
+///
+/// let program = Program::compile(&Spec::new().exclude("secret"))?;
+/// let mut output = Vec::new();
+/// let report = filter_reader(&program, &b"{\"id\": 1, \"secret\": 2}"[..], &mut output)?;
+/// assert_eq!(output, b"{\"id\":1}");
+/// assert_eq!(report.filter_original_bytes, 22);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+pub fn filter_reader<R: Read, W: Write>(
+    program: &Program,
+    reader: R,
+    writer: W,
+) -> Result<Report, Error> {
+    let mut filter = Filter::new(program, WriteSink::new(writer));
+    pump(&mut filter, reader)
+}
+
+/// Filters a document that is in memory.
+///
+/// Nothing of it is held, whatever the spec: it is read twice where a stream would have to wait.
+///
+/// # Errors
+/// As for [`Filter`], without those of I/O.
+///
+/// ```
+/// use tamis::{Program, Spec, filter_slice};
+///
+/// let program = Program::compile(&Spec::new().retain("/user/name"))?;
+/// let (output, _) = filter_slice(&program, br#"{"user": {"name": "Ada", "ssn": "1"}}"#)?;
+/// assert_eq!(output, br#"{"user":{"name":"Ada"}}"#);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+pub fn filter_slice(program: &Program, document: &[u8]) -> Result<(Vec<u8>, Report), Error> {
+    filter_slice_with(program, &CallOptions::new(), document)
+}
+
+/// [`filter_slice`] for one call.
+///
+/// # Errors
+/// As there.
+pub fn filter_slice_with(
+    program: &Program,
+    options: &CallOptions,
+    document: &[u8],
+) -> Result<(Vec<u8>, Report), Error> {
+    let payload = Scout::new(program, options).and_then(|mut scout| {
+        scout.write(document);
+        scout.payload()
+    });
+    let mut filter = Filter::scouted(program, options, Vec::new(), payload, true);
+    filter.write(document)?;
+    let report = filter.end()?;
+    Ok((filter.into_sink(), report))
+}
+
+/// Feeds a filter from a reader until either ends.
+///
+/// # Errors
+/// As for [`filter_reader`].
+pub fn pump<R: Read, W: Write>(
+    filter: &mut Filter<WriteSink<W>>,
+    mut reader: R,
+) -> Result<Report, Error> {
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        let count = match reader.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == IoKind::Interrupted => continue,
+            Err(error) => {
+                filter.sink_mut().flush()?;
+                return Err(Error::io(ErrorKind::Read, "cannot read the input", error));
+            }
+        };
+        let fed = filter.write(chunk.get(..count).unwrap_or_default());
+        filter.sink_mut().flush()?;
+        fed?;
+        if filter.is_done() {
+            break;
+        }
+    }
+    let ended = filter.end();
+    filter.sink_mut().flush()?;
+    ended
+}

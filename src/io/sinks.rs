@@ -1,0 +1,144 @@
+//! Sinks over writers.
+
+use std::io::{ErrorKind as IoKind, Write};
+
+use crate::error::{Error, ErrorKind};
+use crate::sink::Sink;
+
+/// Gathered output that is worth a write.
+const BUFFER: usize = 64 << 10;
+
+/// A [`Sink`] over a [`Write`]r. It gathers small pieces; [`flush`](Self::flush) hands them on and tells the first error,
+/// after which all further output is dropped.
+///
+/// ```
+/// use tamis::{Sink, WriteSink};
+///
+/// let mut sink = WriteSink::new(Vec::new());
+/// sink.write(b"abc");
+/// sink.flush()?;
+/// assert_eq!(sink.get_ref(), b"abc");
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct WriteSink<W> {
+    writer: W,
+    buffer: Vec<u8>,
+    error: Option<std::io::Error>,
+    closed: bool,
+}
+
+impl<W: Write> WriteSink<W> {
+    /// A sink over `writer`.
+    pub fn new(writer: W) -> Self {
+        Self { writer, buffer: Vec::new(), error: None, closed: false }
+    }
+
+    /// Hands everything on to the writer.
+    ///
+    /// # Errors
+    /// The first error of the writer, once; of the kind [`ErrorKind::Write`].
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.hand_on();
+        if !self.closed
+            && let Err(error) = self.writer.flush()
+        {
+            self.fail(error);
+        }
+        match self.error.take() {
+            Some(error) => Err(Error::io(ErrorKind::Write, "cannot write the output", error)),
+            None => Ok(()),
+        }
+    }
+
+    /// The writer.
+    pub fn get_ref(&self) -> &W {
+        &self.writer
+    }
+
+    /// The writer, without what was not flushed.
+    pub fn into_inner(self) -> W {
+        self.writer
+    }
+
+    fn hand_on(&mut self) {
+        if !self.buffer.is_empty() {
+            if !self.closed
+                && let Err(error) = self.writer.write_all(&self.buffer)
+            {
+                self.fail(error);
+            }
+            self.buffer.clear();
+        }
+    }
+
+    fn fail(&mut self, error: std::io::Error) {
+        self.closed = true;
+        self.error.get_or_insert(error);
+    }
+}
+
+impl<W: Write> Sink for WriteSink<W> {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.closed {
+            return;
+        }
+        if self.buffer.len() + bytes.len() > BUFFER {
+            self.hand_on();
+        }
+        if bytes.len() >= BUFFER {
+            if let Err(error) = self.writer.write_all(bytes) {
+                self.fail(error);
+            }
+        } else {
+            self.buffer.extend_from_slice(bytes);
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed
+    }
+}
+
+/// A reader that writes everything it reads to a second place first: the audit record of the unfiltered document.
+///
+/// What the filter has seen is in the record. The record is unredacted: keep it where the document itself may be kept.
+///
+/// ```
+/// use tamis::{Program, Spec, Tee, filter_reader};
+///
+/// let program = Program::compile(&Spec::new().select("id"))?;
+/// let mut record = Vec::new();
+/// let document = &br#"{"id": 1, "x": 2}"#[..];
+/// filter_reader(&program, Tee::new(document, &mut record), std::io::sink())?;
+/// assert_eq!(record, document);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Tee<R, W> {
+    reader: R,
+    record: W,
+}
+
+impl<R, W> Tee<R, W> {
+    /// Reads from `reader` and records to `record`.
+    pub fn new(reader: R, record: W) -> Self {
+        Self { reader, record }
+    }
+}
+
+impl<R: std::io::Read, W: Write> std::io::Read for Tee<R, W> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        let read = buffer.get(..count).unwrap_or_default();
+        let recorded =
+            if read.is_empty() { self.record.flush() } else { self.record.write_all(read) };
+        recorded.map_err(|error| {
+            // An interrupted record must not look like an interrupted read: its bytes would be read twice.
+            let kind =
+                if error.kind() == IoKind::Interrupted { IoKind::Other } else { error.kind() };
+            std::io::Error::new(kind, format!("the tee cannot be written: {error}"))
+        })?;
+        Ok(count)
+    }
+}

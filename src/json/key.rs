@@ -1,0 +1,137 @@
+//! A member's key as it was spelled, and the name that it spells.
+//!
+//! Keys are compared after unescaping (RFC 8259, 8.3), code point by code point.
+
+use memchr::memchr;
+
+/// A key between its quotes.
+#[derive(Clone, Copy)]
+pub(crate) struct Key<'a> {
+    raw: &'a [u8],
+    /// Known to have no escape.
+    plain: bool,
+    long: bool,
+}
+
+impl<'a> Key<'a> {
+    pub(crate) fn new(raw: &'a [u8], plain: bool) -> Self {
+        Self { raw, plain, long: false }
+    }
+
+    /// A key over the limit, of which nothing is known.
+    pub(crate) fn long() -> Self {
+        Self { raw: &[], plain: true, long: true }
+    }
+
+    /// The bytes between the quotes, as spelled.
+    #[inline]
+    pub(crate) fn raw(&self) -> &'a [u8] {
+        self.raw
+    }
+
+    /// Calls `f` with the name that the key spells: `None` if no path can spell it, because it has a lone surrogate or
+    /// is over the limit.
+    #[inline]
+    pub(crate) fn with_name<T>(&self, f: impl FnOnce(Option<&[u8]>) -> T) -> T {
+        if self.long {
+            return f(None);
+        }
+        if self.plain || memchr(b'\\', self.raw).is_none() {
+            return f(Some(self.raw));
+        }
+        f(unescape(self.raw).as_deref())
+    }
+}
+
+/// The text that `raw`, the inside of a valid JSON string, spells. `None` for lone surrogates.
+#[cold]
+pub(crate) fn unescape(raw: &[u8]) -> Option<Vec<u8>> {
+    let mut name = Vec::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some((byte, tail)) = rest.split_first() {
+        rest = tail;
+        if *byte != b'\\' {
+            name.push(*byte);
+            continue;
+        }
+        let (escape, tail) = rest.split_first()?;
+        rest = tail;
+        match escape {
+            b'b' => name.push(8),
+            b'f' => name.push(12),
+            b'n' => name.push(b'\n'),
+            b'r' => name.push(b'\r'),
+            b't' => name.push(b'\t'),
+            b'u' => {
+                let mut code = hex(&mut rest)?;
+                if (0xD800..0xDC00).contains(&code) {
+                    rest = rest.strip_prefix(b"\\u")?;
+                    let low = hex(&mut rest)?;
+                    if !(0xDC00..0xE000).contains(&low) {
+                        return None;
+                    }
+                    code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+                }
+                let mut utf8 = [0; 4];
+                name.extend_from_slice(char::from_u32(code)?.encode_utf8(&mut utf8).as_bytes());
+            }
+            other => name.push(*other),
+        }
+    }
+    Some(name)
+}
+
+fn hex(rest: &mut &[u8]) -> Option<u32> {
+    let (digits, tail) = rest.split_first_chunk::<4>()?;
+    *rest = tail;
+    u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// `text` as a JSON string, quotes and all.
+pub(crate) fn quote(text: &str) -> Vec<u8> {
+    let mut quoted = vec![b'"'];
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => quoted.extend([b'\\', byte]),
+            0..0x20 => quoted.extend(format!("\\u{byte:04x}").bytes()),
+            _ => quoted.push(byte),
+        }
+    }
+    quoted.push(b'"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Key, quote, unescape};
+
+    #[test]
+    fn names_behind_escapes() {
+        let cases: [(&str, Option<&str>); 9] = [
+            ("plain", Some("plain")),
+            (r"\u0073sn", Some("ssn")),
+            (r#"a\/b\\c\"d"#, Some("a/b\\c\"d")),
+            (r"\b\f\n\r\t", Some("\u{8}\u{c}\n\r\t")),
+            (r"\uD83D\ude00", Some("\u{1f600}")),
+            (r"\u00e9", Some("é")),
+            (r"\ud83d", None),
+            (r"\ud83d\u0041", None),
+            (r"\ude00", None),
+        ];
+        for (raw, name) in cases {
+            assert_eq!(unescape(raw.as_bytes()).as_deref(), name.map(str::as_bytes), "{raw}");
+            Key::new(raw.as_bytes(), false)
+                .with_name(|found| assert_eq!(found, name.map(str::as_bytes)));
+        }
+        Key::long().with_name(|found| assert_eq!(found, None));
+    }
+
+    #[test]
+    fn quoted_text_reads_back() {
+        for text in ["", "a", "a\"b\\c", "\u{1}\n\u{1f}", "é\u{1f600}"] {
+            let quoted = quote(text);
+            let back: String = serde_json::from_slice(&quoted).unwrap();
+            assert_eq!(back, text);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! What crosses the end of a window or a chunk: keys, copied bytes, white space that is kept.
+//!
+//! Knows no token and no grammar. Everything here is called for bytes that the walk has passed; what it leaves behind is
+//! a function of those bytes alone, not of the cuts between them.
+
+use super::{Cx, Expect, Fail, Gait, Machine, Member};
+use crate::error::{ErrorKind, Raise};
+use crate::json::{Halt, Handler};
+
+impl Machine {
+    /// A key begins.
+    #[inline]
+    pub(super) fn begin_key<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        at: usize,
+        h: &mut H,
+    ) -> Result<(), Fail> {
+        self.member.at = at;
+        self.member.split = false;
+        self.member.long = false;
+        if self.config.keep_white {
+            self.give_lead(cx, at, h)?;
+            self.lead.clear();
+        }
+        Ok(())
+    }
+
+    /// Its colon is at `colon`.
+    #[inline]
+    pub(super) fn end_key<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        colon: usize,
+        h: &mut H,
+    ) -> Result<(), Fail> {
+        if self.member.split {
+            return self.end_split_key(cx, colon, h);
+        }
+        let end = self.white_before(cx, colon);
+        self.member.end = end;
+        self.member.colon = colon;
+        if end - self.member.at > self.config.key + 2 {
+            self.long_key(self.member.at + 1 + self.config.key, h)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn end_split_key<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        colon: usize,
+        h: &mut H,
+    ) -> Result<(), Fail> {
+        self.hold_key(cx, colon, true, h)?;
+        self.member.colon = colon;
+        let held = &mut self.member.held;
+        self.member.key_len = trim_end(held).len();
+        if self.config.keep_white {
+            held.push(b':');
+            self.member.upto = colon + 1;
+        } else {
+            held.truncate(self.member.key_len);
+        }
+        Ok(())
+    }
+
+    /// Holds the part of a key that is in `..to` of the chunk; `closed` if its closing quote has come.
+    fn hold_key<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        to: usize,
+        closed: bool,
+        h: &mut H,
+    ) -> Result<(), Fail> {
+        let from = if self.member.split { 0 } else { self.member.at };
+        let part = cx.slice(from, to);
+        if self.member.split {
+            self.trail.more_key(part);
+        } else {
+            self.member.held.clear();
+        }
+        self.member.split = true;
+        if self.member.long {
+            return Ok(());
+        }
+        // Where in this part the first byte over the limit would be, and where its spelling ends.
+        let over = (self.config.key + 1).saturating_sub(self.member.held.len());
+        let spelled = if closed { trim_end(part).len().saturating_sub(1) } else { part.len() };
+        if over < spelled {
+            return self.long_key(from + over, h);
+        }
+        self.member.held.extend_from_slice(part);
+        Ok(())
+    }
+
+    #[cold]
+    fn long_key<H: Handler>(&mut self, at: usize, h: &mut H) -> Result<(), Fail> {
+        self.member.long = true;
+        if h.takes_long_keys() {
+            return Ok(());
+        }
+        let message = format!("a key is longer than {} bytes (limit `key`)", self.config.key);
+        Err(Fail::new(at, Raise::new(ErrorKind::Limit, message), false))
+    }
+
+    /// Hands on the key and colon of the member whose value begins at `at`; returns where the rest begins.
+    #[inline]
+    pub(super) fn hand_on_key<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        at: usize,
+        lost: bool,
+        h: &mut H,
+    ) -> usize {
+        let Member { at: key, end, split, upto, ref held, .. } = self.member;
+        if split {
+            h.raw(held);
+            if !self.config.keep_white {
+                h.raw(b":");
+                return at;
+            }
+            return if lost { at } else { upto };
+        }
+        if self.config.keep_white {
+            return key;
+        }
+        if key >= cx.base {
+            return key;
+        }
+        // The masks of the key's window are gone; it has no white space to leave out.
+        h.raw(cx.slice(key, end));
+        h.raw(b":");
+        at
+    }
+
+    /// Hands on the white space between a colon and its value.
+    pub(super) fn hand_on_gap<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        at: usize,
+        lost: bool,
+        h: &mut H,
+    ) {
+        let Member { colon, split, upto, key_len, ref held, .. } = self.member;
+        if split {
+            let behind = held.get(key_len..).unwrap_or_default();
+            let colon = behind.iter().position(|byte| *byte == b':').map_or(0, |colon| colon + 1);
+            h.raw(behind.get(colon..).unwrap_or_default());
+            if !lost {
+                h.raw(cx.slice(upto, at));
+            }
+        } else {
+            h.raw(cx.slice(colon + 1, at));
+        }
+    }
+
+    /// Hands on the bytes in `from..to`, without white space unless it is kept.
+    #[inline]
+    pub(super) fn hand_on<H: Handler>(&mut self, cx: &Cx<'_>, from: usize, to: usize, h: &mut H) {
+        if self.config.keep_white {
+            h.raw(cx.slice(from, to));
+        } else if from < to {
+            cx.window.solid_runs(from - cx.base, to - cx.base, |start, end| {
+                h.raw(cx.slice(cx.base + start, cx.base + end));
+            });
+        }
+    }
+
+    /// The value that is copied, if one is, ends before the token at `at`.
+    #[inline]
+    pub(super) fn finish_copy<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        at: usize,
+        h: &mut H,
+    ) -> Result<(), Fail> {
+        let Some(mark) = self.copying else { return Ok(()) };
+        let end = if self.config.keep_white { self.white_before(cx, at).max(mark) } else { at };
+        self.hand_on(cx, mark, end, h);
+        self.copied(h).map_err(|halt| Fail::new(at, halt, true))
+    }
+
+    pub(super) fn copied<H: Handler>(&mut self, h: &mut H) -> Result<(), Halt> {
+        if self.copying.take().is_some() { h.copied() } else { Ok(()) }
+    }
+
+    /// Where the white space in front of the token at `at` begins.
+    pub(super) fn white_before(&self, cx: &Cx<'_>, at: usize) -> usize {
+        trim_end(cx.slice(0, at)).len()
+    }
+
+    /// Gives the handler the white space in front of the token at `at`.
+    #[inline]
+    pub(super) fn give_lead<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        at: usize,
+        h: &mut H,
+    ) -> Result<(), Fail> {
+        if !self.config.keep_white {
+            return Ok(());
+        }
+        let from = self.white_before(cx, at);
+        let earlier = if from == 0 { self.lead.len() } else { 0 };
+        if earlier + at - from > self.config.key {
+            let message =
+                format!("more than {} bytes of white space to keep (limit `key`)", self.config.key);
+            return Err(Fail::new(at, Raise::new(ErrorKind::Limit, message), false));
+        }
+        if earlier > 0 {
+            let mut lead = self.lead.clone();
+            lead.extend_from_slice(cx.slice(0, at));
+            h.lead(&lead);
+        } else {
+            h.lead(cx.slice(from, at));
+        }
+        Ok(())
+    }
+
+    /// The chunk ends at `end`, or what counts of it: keeps what must outlive it and hands on what is due.
+    pub(super) fn settle<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        end: usize,
+        in_string: bool,
+        h: &mut H,
+    ) -> Result<(), Fail> {
+        if self.expect == Expect::Colon {
+            match self.gait {
+                Gait::Inspect => self.hold_key(cx, end, !in_string, h)?,
+                // Only the trail wants it.
+                _ if self.member.split => self.trail.more_key(cx.slice(0, end)),
+                _ => self.member.split = true,
+            }
+        } else if matches!(self.expect, Expect::Value | Expect::SecondByte)
+            && self.gait == Gait::Inspect
+            && self.levels.in_object()
+        {
+            self.settle_member(cx, end);
+        }
+        self.trail.settle(cx.slice(0, end));
+
+        if self.config.keep_white && !in_string && self.scalar.is_none() {
+            let quiet = matches!(self.gait, Gait::Quiet { .. });
+            let from = if quiet { end } else { self.white_before(cx, end) };
+            if let Some(mark) = self.copying
+                && !quiet
+                && from < end
+            {
+                self.hand_on(cx, mark, from.max(mark), h);
+                self.copied(h).map_err(|halt| Fail::new(end, halt, true))?;
+            }
+            if self.expect != Expect::End && self.levels.depth() > 0 && from < end {
+                self.hold_lead(cx, from, end);
+            }
+        }
+        if let Some(mark) = self.copying {
+            self.hand_on(cx, mark, end, h);
+            self.copying = Some(end);
+        }
+        Ok(())
+    }
+
+    /// The key is complete and the value has not come.
+    fn settle_member(&mut self, cx: &Cx<'_>, end: usize) {
+        let member = &mut self.member;
+        if !member.split {
+            member.split = true;
+            member.held.clear();
+            if member.long {
+                return;
+            }
+            member.held.extend_from_slice(cx.slice(member.at, member.end));
+            member.key_len = member.held.len();
+            member.upto = member.end;
+        }
+        if self.config.keep_white && !member.long {
+            // `SecondByte`: the value's opening quote is the last byte, and is handed on by itself.
+            let end = end - usize::from(self.expect == Expect::SecondByte && end > member.upto);
+            member.held.extend_from_slice(cx.slice(member.upto, end));
+        }
+        member.upto = 0;
+    }
+
+    /// White space that ends the chunk is in front of what comes next. One byte over the limit is enough to tell.
+    fn hold_lead(&mut self, cx: &Cx<'_>, from: usize, end: usize) {
+        if from > 0 {
+            self.lead.clear();
+        }
+        let room = (self.config.key + 1).saturating_sub(self.lead.len());
+        self.lead.extend_from_slice(cx.slice(from, end.min(from + room)));
+    }
+}
+
+#[inline]
+fn is_white(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+#[inline]
+fn trim_end(mut bytes: &[u8]) -> &[u8] {
+    while let Some((last, rest)) = bytes.split_last()
+        && is_white(*last)
+    {
+        bytes = rest;
+    }
+    bytes
+}

@@ -1,0 +1,838 @@
+//! The machine: walks the tokens of each window, validates, and does for each value what its handler wants.
+//!
+//! Knows masks and grammar, no rule. Three gaits, of which every value takes one:
+//!
+//! ```text
+//! Inspect   walk::<false>   the handler is asked about each member and element
+//! Quiet     walk::<true>    the same grammar without the handler: copied containers, and dropped ones under `full`
+//! Leap      leap            brackets alone, on masks: dropped containers under `structure`
+//! ```
+//!
+//! Invariants:
+//! - The place of an error is the first byte with which no valid document goes on (its length, if it ended too early).
+//!   What the handler has seen by then is what it would have seen had the chunk ended there; so neither the error nor
+//!   the output before it depends on where the input was cut.
+//! - Between chunks only [`Machine`]'s fields and the scanner's carry remain; [`Machine::settle`] copies what must stay.
+//! - Work is bounded by the bytes of the chunk; nothing recurses.
+
+mod cut;
+
+use crate::error::{Error, ErrorKind, Raise};
+use crate::json::key::Key;
+use crate::json::levels::Levels;
+use crate::json::scalar::{self, Scalar, Step};
+use crate::json::trail::Trail;
+use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::scan::{Carry, Fatal, Flaw, Scanner, WINDOW, Window};
+
+/// What does not change during a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    /// Containers that may be open at once.
+    pub(crate) depth: usize,
+    /// Bytes of a key that may be held.
+    pub(crate) key: usize,
+    /// Dropped values are checked for strings, brackets, UTF-8 and control characters alone.
+    pub(crate) structure: bool,
+    /// White space stays.
+    pub(crate) keep_white: bool,
+    /// The handler must know `""` from other strings when they begin.
+    pub(crate) tell_empty: bool,
+}
+
+/// What the next token must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expect {
+    Value,
+    /// Behind `[`.
+    ValueOrEnd,
+    /// A string value began, and its second byte decides what it is.
+    SecondByte,
+    Key,
+    /// Behind `{`.
+    KeyOrEnd,
+    Colon,
+    /// A comma or the end of the container.
+    After,
+    /// The document is complete.
+    End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gait {
+    Inspect,
+    /// Until the container at this depth ends; `through` its closing bracket, or up to it.
+    Quiet {
+        floor: usize,
+        through: bool,
+    },
+    Leap {
+        floor: usize,
+        through: bool,
+    },
+}
+
+/// Resumable at every byte.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine {
+    config: Config,
+    expect: Expect,
+    gait: Gait,
+    levels: Levels,
+    trail: Trail,
+    scalar: Option<Scalar>,
+    /// Bytes go to the handler: those from here on, in the chunk, are still to be handed on.
+    copying: Option<usize>,
+    /// A string is dropped under `structure`: its escapes are not checked.
+    lax_string: bool,
+    member: Member,
+    /// White space before the next token that an earlier chunk ended with.
+    lead: Vec<u8>,
+    /// Absolute offset of the chunk.
+    offset: u64,
+    carry: Carry,
+    steps: u64,
+    checkpoint: Option<Box<Checkpoint>>,
+}
+
+/// The member whose value has not begun.
+#[derive(Clone, Debug, Default)]
+struct Member {
+    /// Position of the key's opening quote in the chunk, unless `split`.
+    at: usize,
+    /// Position behind its closing quote.
+    end: usize,
+    /// Position of the colon.
+    colon: usize,
+    /// The key began in an earlier chunk: `held` has it, and what followed up to `upto`.
+    split: bool,
+    held: Vec<u8>,
+    /// The chunk's bytes up to here are in `held` too (white space kept).
+    upto: usize,
+    /// Length of the key with its quotes, in `held`, once it is complete.
+    key_len: usize,
+    /// The key is over the limit and not held.
+    long: bool,
+}
+
+/// The machine as it was when a value was to begin.
+#[derive(Clone, Debug)]
+pub(crate) struct Checkpoint {
+    machine: Machine,
+}
+
+/// How far a chunk was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fed {
+    /// To its end.
+    All,
+    /// The handler stopped the run; [`Machine::offset`] is where.
+    Stopped,
+}
+
+/// Why a chunk was not taken.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Error(Error),
+    /// See [`Halt::Rewind`].
+    Rewind,
+    /// See [`Halt::Overdue`].
+    Overdue,
+}
+
+/// The part of a chunk whose masks are at hand.
+struct Cx<'a> {
+    chunk: &'a [u8],
+    window: &'a Window,
+    /// Where the window begins in the chunk.
+    base: usize,
+    /// What may be looked at ends here: the chunk's end, or the first bad byte.
+    limit: usize,
+}
+
+/// What ended a walk before the tokens did.
+struct Fail {
+    at: usize,
+    halt: Halt,
+    /// The error is inside the current member or element, not between two of them.
+    inside: bool,
+    in_string: bool,
+}
+
+impl Fail {
+    fn new(at: usize, halt: impl Into<Halt>, inside: bool) -> Self {
+        Self { at, halt: halt.into(), inside, in_string: false }
+    }
+}
+
+/// A walk ends at the end of its tokens, or earlier.
+enum Walk {
+    /// Go on with this token, in the gait that is set now.
+    Next(usize),
+    /// The handler stopped the run.
+    Stop,
+}
+
+impl Cx<'_> {
+    #[inline]
+    fn byte(&self, at: usize) -> u8 {
+        self.chunk.get(at).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    fn slice(&self, from: usize, to: usize) -> &[u8] {
+        self.chunk.get(from..to).unwrap_or_default()
+    }
+}
+
+impl Machine {
+    pub(crate) fn new(config: Config) -> Self {
+        Self {
+            config,
+            expect: Expect::Value,
+            gait: Gait::Inspect,
+            levels: Levels::new(),
+            trail: Trail::default(),
+            scalar: None,
+            copying: None,
+            lax_string: false,
+            member: Member::default(),
+            lead: Vec::new(),
+            offset: 0,
+            carry: Carry::default(),
+            steps: 0,
+            checkpoint: None,
+        }
+    }
+
+    /// Absolute offset of the first byte that was not fed.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Tokens, windows and pieces handled so far: a measure of work for tests.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Skips bytes in front of the document that count for offsets only.
+    pub(crate) fn skip_prefix(&mut self, bytes: u64) {
+        self.offset += bytes;
+    }
+
+    /// The machine as it was at the value that was last answered with [`Interest::Mark`], and that value's offset.
+    pub(crate) fn take_checkpoint(&mut self) -> Option<(Machine, u64)> {
+        let checkpoint = self.checkpoint.take()?;
+        let offset = checkpoint.machine.offset;
+        Some((checkpoint.machine, offset))
+    }
+
+    /// Takes `chunk` from `start` on; the bytes before it were fed before.
+    pub(crate) fn feed<H: Handler>(
+        &mut self,
+        scanner: Scanner,
+        window: &mut Window,
+        chunk: &[u8],
+        h: &mut H,
+    ) -> Result<Fed, Failure> {
+        if self.copying.is_some() {
+            self.copying = Some(0);
+        }
+        self.member.at = 0;
+        self.member.upto = 0;
+        let mut base = 0;
+        while base < chunk.len() {
+            let end = chunk.len().min(base + WINDOW);
+            let bytes = chunk.get(base..end).unwrap_or_default();
+            scanner.scan(bytes, &mut self.carry, window);
+            self.steps += 1;
+
+            let fatal = window.fatal();
+            let limit = fatal.map_or(end, |fatal| base + fatal.at);
+            let cx = Cx { chunk, window, base, limit };
+            match self.window(&cx, fatal, h) {
+                Ok(Walk::Next(_)) => {}
+                Ok(Walk::Stop) => return Ok(Fed::Stopped),
+                Err(fail) => return Err(self.fail(&cx, fail, h)),
+            }
+            base = end;
+        }
+        if let Some(base) = chunk.len().checked_sub(1) {
+            // The masks of the last window are still there.
+            let base = base / WINDOW * WINDOW;
+            let cx = Cx { chunk, window, base, limit: chunk.len() };
+            let in_string = self.carry.in_string();
+            self.settle(&cx, chunk.len(), in_string, h).map_err(|fail| self.fail(&cx, fail, h))?;
+        }
+        self.offset += chunk.len() as u64;
+        Ok(Fed::All)
+    }
+
+    /// The document ends here.
+    pub(crate) fn end<H: Handler>(&mut self, h: &mut H) -> Result<(), Failure> {
+        let incomplete = self.scalar.is_some_and(|scalar| !scalar.is_complete());
+        if self.expect != Expect::End || self.carry.in_string() || incomplete {
+            let empty = self.expect == Expect::Value && self.levels.depth() == 0;
+            let message =
+                if empty { "the document is empty" } else { "the document ends too early" };
+            let raise = Raise::new(ErrorKind::UnexpectedEnd, message);
+            let inside = self.carry.in_string() || incomplete || self.expect == Expect::Value;
+            let path = self.path(&[], inside && self.expect != Expect::Colon);
+            return Err(Failure::Error(Error::at(raise, self.offset, path)));
+        }
+        self.scalar = None;
+        self.copied(h).map_err(|halt| self.failure(halt, self.offset, String::new()))
+    }
+
+    /// An error at the place where the input now is.
+    pub(crate) fn place(&self, raise: Raise) -> Error {
+        Error::at(raise, self.offset, self.path(&[], false))
+    }
+
+    fn failure(&self, halt: Halt, offset: u64, path: String) -> Failure {
+        match halt {
+            Halt::Error(raise) => Failure::Error(Error::at(raise, offset, path)),
+            Halt::Rewind => Failure::Rewind,
+            Halt::Overdue => Failure::Overdue,
+        }
+    }
+
+    /// Brings the handler up to the failing byte, as if the chunk ended there.
+    #[cold]
+    fn fail<H: Handler>(&mut self, cx: &Cx<'_>, fail: Fail, h: &mut H) -> Failure {
+        if !matches!(fail.halt, Halt::Error(_)) {
+            return self.failure(fail.halt, 0, String::new());
+        }
+        let path = self.path(cx.chunk, fail.inside);
+        if let Err(earlier) = self.settle(cx, fail.at, fail.in_string, h) {
+            let path = self.path(cx.chunk, earlier.inside);
+            return self.failure(earlier.halt, self.offset + earlier.at as u64, path);
+        }
+        self.failure(fail.halt, self.offset + fail.at as u64, path)
+    }
+
+    fn path(&self, chunk: &[u8], child: bool) -> String {
+        // Containers that are leapt over have no frame; the path ends at the outermost of them.
+        let depth = match self.gait {
+            Gait::Leap { floor, through } => floor - usize::from(through),
+            _ => self.levels.depth(),
+        };
+        let child = child || matches!(self.gait, Gait::Leap { through: true, .. });
+        self.trail.pointer(chunk, depth, child, |depth| self.levels.is_object_at(depth))
+    }
+
+    /// Handles one window: its tokens in order, up to the first byte that is bad whatever the grammar says.
+    fn window<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        fatal: Option<Fatal>,
+        h: &mut H,
+    ) -> Result<Walk, Fail> {
+        if cx.base < cx.limit
+            && let Walk::Stop = self.resume(cx, h)?
+        {
+            return Ok(Walk::Stop);
+        }
+        let mut from = cx.base;
+        loop {
+            let bad = cx.window.bad_escape(from - cx.base).map(|at| cx.base + at);
+            let bad = bad.filter(|at| *at < cx.limit);
+            if let Walk::Stop = self.run(cx, from, bad.unwrap_or(cx.limit), h)? {
+                return Ok(Walk::Stop);
+            }
+            match (bad, fatal) {
+                (Some(at), _) if self.is_lax() => from = at + 1,
+                (Some(at), _) => return Err(self.flaw(at, Flaw::Escape, true)),
+                (None, Some(fatal)) => {
+                    return Err(self.flaw(cx.limit, fatal.flaw, fatal.in_string));
+                }
+                (None, None) => break,
+            }
+        }
+        // Masks are at hand for this window only: copied bytes leave now.
+        if !self.config.keep_white
+            && let Some(mark) = self.copying
+        {
+            self.hand_on(cx, mark, cx.limit, h);
+            self.copying = Some(cx.limit);
+        }
+        Ok(Walk::Next(0))
+    }
+
+    /// Whether the input is in a string whose escapes are not checked.
+    fn is_lax(&self) -> bool {
+        self.lax_string || matches!(self.gait, Gait::Leap { .. })
+    }
+
+    #[cold]
+    fn flaw(&self, at: usize, flaw: Flaw, in_string: bool) -> Fail {
+        let (kind, message) = match flaw {
+            Flaw::Control => (ErrorKind::Syntax, "a control character in a string must be escaped"),
+            Flaw::Utf8 => (ErrorKind::Encoding, "this byte is no valid UTF-8 here"),
+            Flaw::Escape => (ErrorKind::Syntax, "JSON has no such escape"),
+        };
+        // A string in which something is expected behind it is a value; else it is a key.
+        let inside = in_string && matches!(self.expect, Expect::After | Expect::End);
+        Fail { in_string, ..Fail::new(at, Raise::new(kind, message), inside) }
+    }
+
+    /// Goes on with what the window before cut: a scalar, or a string whose second byte decides.
+    fn resume<H: Handler>(&mut self, cx: &Cx<'_>, h: &mut H) -> Result<Walk, Fail> {
+        if let Some(scalar) = self.scalar.take() {
+            self.scalar_step(scalar.run(cx.slice(0, cx.limit), cx.base))?;
+        }
+        if self.expect != Expect::SecondByte {
+            return Ok(Walk::Next(0));
+        }
+        let empty = cx.byte(cx.base) == b'"';
+        let kind = if empty { Kind::EmptyString } else { Kind::String };
+        self.expect = self.after();
+        match self.begin_value(cx, cx.base, kind, true, h)? {
+            Interest::Stop => {
+                self.offset = (self.offset + cx.base as u64).saturating_sub(1);
+                return Ok(Walk::Stop);
+            }
+            Interest::SkipRest => self.skip_rest(),
+            Interest::Skip => self.lax_string = self.config.structure,
+            _ => {}
+        }
+        Ok(Walk::Next(0))
+    }
+
+    /// Nothing more is wanted of the innermost container.
+    fn skip_rest(&mut self) {
+        let floor = self.levels.depth();
+        self.gait = if self.config.structure {
+            // The leap stops at the container's end and nowhere before.
+            self.expect = Expect::After;
+            Gait::Leap { floor, through: false }
+        } else {
+            Gait::Quiet { floor, through: false }
+        };
+    }
+
+    fn scalar_step(&mut self, step: Step) -> Result<(), Fail> {
+        match step {
+            Step::Ended(_) => Ok(()),
+            Step::More(state) => {
+                self.scalar = Some(state);
+                Ok(())
+            }
+            Step::Bad(at) => Err(bad(at, "this is no JSON number or literal", true)),
+        }
+    }
+
+    /// Runs over the tokens in `from..to` of the chunk.
+    fn run<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        from: usize,
+        to: usize,
+        h: &mut H,
+    ) -> Result<Walk, Fail> {
+        let tokens = cx.window.tokens();
+        let before = |at: usize| tokens.partition_point(|token| cx.base + usize::from(*token) < at);
+        let mut next = if from == cx.base { 0 } else { before(from) };
+        let count = if to == cx.base + cx.window.len() { tokens.len() } else { before(to) };
+        let mut at = from;
+        loop {
+            let begun = next;
+            let walk = match self.gait {
+                Gait::Inspect => self.walk::<false, H>(cx, next, count, h)?,
+                Gait::Quiet { .. } => self.walk::<true, H>(cx, next, count, h)?,
+                Gait::Leap { floor, through } => {
+                    if let Some(token) = tokens.get(next) {
+                        at = at.max(cx.base + usize::from(*token));
+                    }
+                    match self.leap(cx, at, to, floor, through)? {
+                        Some(landed) => Walk::Next(before(landed)),
+                        None => Walk::Next(count),
+                    }
+                }
+            };
+            match walk {
+                Walk::Stop => return Ok(Walk::Stop),
+                Walk::Next(token) => next = token,
+            }
+            self.steps += (next - begun) as u64 + 1;
+            if next >= count {
+                return Ok(Walk::Next(count));
+            }
+        }
+    }
+
+    /// Finds the end of the container at depth `floor` by brackets alone. Returns where the walk goes on.
+    fn leap(
+        &mut self,
+        cx: &Cx<'_>,
+        from: usize,
+        to: usize,
+        floor: usize,
+        through: bool,
+    ) -> Result<Option<usize>, Fail> {
+        let mut at = from - cx.base;
+        while let Some((position, opens)) = cx.window.bracket(at, to - cx.base) {
+            at = position + 1;
+            self.steps += 1;
+            let byte = cx.byte(cx.base + position);
+            if opens {
+                self.deeper(cx.base + position, byte == b'{')?;
+                continue;
+            }
+            if self.levels.depth() == floor && !through {
+                self.gait = Gait::Inspect;
+                return Ok(Some(cx.base + position));
+            }
+            self.matches(cx.base + position, byte)?;
+            self.levels.pop();
+            if self.levels.depth() < floor {
+                self.gait = Gait::Inspect;
+                self.expect = self.after();
+                return Ok(Some(cx.base + position + 1));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The grammar. `QUIET` without the handler, until the container at the gait's floor ends.
+    #[inline(never)]
+    fn walk<const QUIET: bool, H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        mut next: usize,
+        count: usize,
+        h: &mut H,
+    ) -> Result<Walk, Fail> {
+        let tokens = cx.window.tokens().get(..count).unwrap_or_default();
+        while let Some(token) = tokens.get(next) {
+            let at = cx.base + usize::from(*token);
+            let byte = cx.byte(at);
+            self.lax_string = false;
+            match self.expect {
+                Expect::Key | Expect::KeyOrEnd => {
+                    if byte == b'"' {
+                        self.trail.key(at);
+                        if !QUIET {
+                            self.begin_key(cx, at, h)?;
+                        }
+                        self.expect = Expect::Colon;
+                    } else if byte == b'}' && self.expect == Expect::KeyOrEnd {
+                        if let Some(walk) = self.close::<QUIET, H>(cx, next, at, byte, h)? {
+                            return Ok(walk);
+                        }
+                    } else {
+                        return Err(bad(at, "expected a key in double quotes", false));
+                    }
+                }
+                Expect::Colon => {
+                    if byte != b':' {
+                        return Err(bad(at, "expected `:` behind the key", false));
+                    }
+                    if QUIET {
+                        if self.member.split {
+                            self.trail.more_key(cx.slice(0, at));
+                            self.member.split = false;
+                        }
+                    } else {
+                        self.end_key(cx, at, h)?;
+                    }
+                    self.expect = Expect::Value;
+                }
+                Expect::ValueOrEnd if byte == b']' => {
+                    if let Some(walk) = self.close::<QUIET, H>(cx, next, at, byte, h)? {
+                        return Ok(walk);
+                    }
+                }
+                Expect::Value | Expect::ValueOrEnd => {
+                    if QUIET {
+                        self.quiet_value(cx, at, byte)?;
+                    } else if let Some(walk) = self.value(cx, next, at, byte, h)? {
+                        return Ok(walk);
+                    }
+                }
+                Expect::After => {
+                    if byte == b',' {
+                        if !QUIET {
+                            self.finish_copy(cx, at, h)?;
+                            self.lead.clear();
+                        }
+                        if self.levels.in_object() {
+                            self.expect = Expect::Key;
+                        } else {
+                            self.trail.next_element();
+                            self.expect = Expect::Value;
+                        }
+                    } else if matches!(byte, b'}' | b']') {
+                        if let Some(walk) = self.close::<QUIET, H>(cx, next, at, byte, h)? {
+                            return Ok(walk);
+                        }
+                    } else {
+                        return Err(bad(at, "expected `,` or the end of the container", false));
+                    }
+                }
+                Expect::End => return Err(bad(at, "the document has ended before", false)),
+                Expect::SecondByte => return Err(bad(at, "a string has not ended", false)),
+            }
+            next += 1;
+        }
+        Ok(Walk::Next(count))
+    }
+
+    /// What comes behind a value, by the container that it is in.
+    #[inline]
+    fn after(&self) -> Expect {
+        if self.levels.depth() == 0 { Expect::End } else { Expect::After }
+    }
+
+    #[inline]
+    fn quiet_value(&mut self, cx: &Cx<'_>, at: usize, byte: u8) -> Result<(), Fail> {
+        match byte {
+            b'"' => {}
+            b'{' | b'[' => {
+                self.deeper(at, byte == b'{')?;
+                self.trail.push();
+                self.expect = if byte == b'{' { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
+                return Ok(());
+            }
+            _ => {
+                let inside = self.expect == Expect::Value;
+                self.expect = self.after();
+                return self.check_scalar(cx, at, byte, inside);
+            }
+        }
+        self.expect = self.after();
+        Ok(())
+    }
+
+    #[inline]
+    fn check_scalar(&mut self, cx: &Cx<'_>, at: usize, byte: u8, inside: bool) -> Result<(), Fail> {
+        match scalar::scan(cx.slice(0, cx.limit), at, byte) {
+            Step::Ended(_) => Ok(()),
+            Step::Bad(bad_at) if bad_at == at => Err(bad(at, "expected a value", inside)),
+            step => self.scalar_step(step),
+        }
+    }
+
+    /// A bracket opens.
+    #[inline]
+    fn deeper(&mut self, at: usize, object: bool) -> Result<(), Fail> {
+        if self.levels.depth() >= self.config.depth {
+            let raise = Raise::new(
+                ErrorKind::Limit,
+                format!("more than {} containers are open (limit `depth`)", self.config.depth),
+            );
+            return Err(Fail::new(at, raise, true));
+        }
+        self.levels.push(object);
+        Ok(())
+    }
+
+    /// A bracket that closes fits the one that opened.
+    #[inline]
+    fn matches(&self, at: usize, byte: u8) -> Result<(), Fail> {
+        let object = self.levels.in_object();
+        if (byte == b'}') != object {
+            let message = if object {
+                "expected `}` to close the object"
+            } else {
+                "expected `]` to close the array"
+            };
+            return Err(bad(at, message, false));
+        }
+        Ok(())
+    }
+
+    /// A closing bracket. Returns where to go on, if the walk ends here.
+    #[inline]
+    fn close<const QUIET: bool, H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        next: usize,
+        at: usize,
+        byte: u8,
+        h: &mut H,
+    ) -> Result<Option<Walk>, Fail> {
+        self.matches(at, byte)?;
+        let mut done = None;
+        if QUIET {
+            if let Gait::Quiet { floor, through } = self.gait
+                && self.levels.depth() == floor
+            {
+                self.gait = Gait::Inspect;
+                if !through {
+                    return Ok(Some(Walk::Next(next)));
+                }
+                done = Some(Walk::Next(next + 1));
+            }
+        } else {
+            self.finish_copy(cx, at, h)?;
+            self.give_lead(cx, at, h)?;
+            self.lead.clear();
+            h.close(self.offset + at as u64).map_err(|halt| Fail::new(at, halt, false))?;
+        }
+        self.levels.pop();
+        self.trail.pop();
+        self.expect = self.after();
+        if done.is_some() && self.copying.is_some() {
+            self.finish_copy(cx, at + 1, h)?;
+        }
+        Ok(done)
+    }
+
+    /// A value in an inspected container, or the document itself.
+    #[inline]
+    fn value<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        next: usize,
+        at: usize,
+        byte: u8,
+        h: &mut H,
+    ) -> Result<Option<Walk>, Fail> {
+        let kind = match byte {
+            b'"' if self.config.tell_empty => {
+                if at + 1 >= cx.limit {
+                    self.expect = Expect::SecondByte;
+                    return Ok(None);
+                }
+                if cx.byte(at + 1) == b'"' { Kind::EmptyString } else { Kind::String }
+            }
+            b'"' => Kind::String,
+            b'{' => Kind::Object,
+            b'[' => Kind::Array,
+            b't' | b'f' => Kind::Bool,
+            b'n' => Kind::Null,
+            b'-' | b'0'..=b'9' => Kind::Number,
+            _ => return Err(bad(at, "expected a value", self.expect == Expect::Value)),
+        };
+        if kind.is_container() && self.levels.depth() >= self.config.depth {
+            self.deeper(at, kind == Kind::Object)?;
+        }
+        let interest = self.begin_value(cx, at, kind, false, h)?;
+        if interest == Interest::Stop {
+            self.offset += at as u64;
+            return Ok(Some(Walk::Stop));
+        }
+        if interest == Interest::SkipRest {
+            self.skip_rest();
+            return Ok(Some(Walk::Next(next)));
+        }
+        if !kind.is_container() {
+            self.lax_string = self.config.structure && interest == Interest::Skip;
+            self.expect = self.after();
+            if matches!(kind, Kind::String | Kind::EmptyString)
+                || (self.config.structure && interest == Interest::Skip)
+            {
+                return Ok(None);
+            }
+            return self.check_scalar(cx, at, byte, true).map(|()| None);
+        }
+        self.deeper(at, kind == Kind::Object)?;
+        if interest == Interest::Skip && self.config.structure {
+            self.gait = Gait::Leap { floor: self.levels.depth(), through: true };
+            return Ok(Some(Walk::Next(next + 1)));
+        }
+        self.trail.push();
+        self.expect = if kind == Kind::Object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
+        if interest == Interest::Inspect {
+            return Ok(None);
+        }
+        self.gait = Gait::Quiet { floor: self.levels.depth(), through: true };
+        Ok(Some(Walk::Next(next + 1)))
+    }
+
+    /// Asks the handler about the value at `at`, and begins to copy it. `cut`: its opening quote was the byte before,
+    /// in the window before.
+    #[inline]
+    fn begin_value<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        at: usize,
+        kind: Kind,
+        cut: bool,
+        h: &mut H,
+    ) -> Result<Interest, Fail> {
+        let keep = self.config.keep_white;
+        let in_object = self.levels.in_object();
+        if keep && !in_object && self.levels.depth() > 0 {
+            self.give_lead(cx, at - usize::from(cut && at > 0), h)?;
+        }
+        let mut interest = self.ask(cx, at, kind, in_object, h)?;
+        if interest == Interest::Mark {
+            self.mark(cx, at, h)?;
+            interest = self.ask(cx, at, kind, in_object, h)?;
+        }
+        // The quote is still in the chunk, or must be handed on by itself.
+        let lost = cut && (at == 0 || !keep);
+        let start = if cut && !lost { at - 1 } else { at };
+        match interest {
+            Interest::CopyMember => self.copying = Some(self.hand_on_key(cx, start, lost, h)),
+            Interest::Copy => {
+                if keep && in_object {
+                    self.hand_on_gap(cx, start, lost, h);
+                }
+                self.copying = Some(start);
+            }
+            _ => {}
+        }
+        if lost && self.copying.is_some() {
+            h.raw(b"\"");
+        }
+        self.lead.clear();
+        if self.member.split {
+            self.member.split = false;
+            self.member.held.clear();
+        }
+        Ok(interest)
+    }
+
+    #[inline]
+    fn ask<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        at: usize,
+        kind: Kind,
+        in_object: bool,
+        h: &mut H,
+    ) -> Result<Interest, Fail> {
+        let slot = if in_object {
+            Slot::Member(self.key(cx))
+        } else if self.levels.depth() == 0 {
+            Slot::Top
+        } else {
+            Slot::Element(self.trail.index())
+        };
+        h.value(slot, kind, self.offset + at as u64).map_err(|halt| Fail::new(at, halt, true))
+    }
+
+    #[inline]
+    fn key<'a>(&'a self, cx: &'a Cx<'_>) -> Key<'a> {
+        let member = &self.member;
+        if member.long {
+            Key::long()
+        } else if member.split {
+            let raw = member.held.get(1..member.key_len.saturating_sub(1));
+            Key::new(raw.unwrap_or_default(), false)
+        } else {
+            let raw = cx.slice(member.at + 1, member.end.saturating_sub(1));
+            Key::new(raw, member.at >= cx.base && !cx.window.any_backslash())
+        }
+    }
+
+    /// Remembers the machine as it is before the value at `at`.
+    #[cold]
+    fn mark<H: Handler>(&mut self, cx: &Cx<'_>, at: usize, h: &mut H) -> Result<(), Fail> {
+        let mut machine = self.clone();
+        machine.settle(cx, at, false, h)?;
+        machine.offset += at as u64;
+        machine.carry = Carry::default();
+        machine.member.at = 0;
+        self.checkpoint = Some(Box::new(Checkpoint { machine }));
+        Ok(())
+    }
+}
+
+#[cold]
+fn bad(at: usize, message: &'static str, inside: bool) -> Fail {
+    Fail::new(at, Raise::new(ErrorKind::Syntax, message), inside)
+}

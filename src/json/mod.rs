@@ -1,0 +1,106 @@
+//! JSON as events: the resumable machine, what it asks of its handler, and the writer.
+//!
+//! Knows no rule. The [`machine`] walks the tokens of a window, validates, and asks its [`Handler`] what it wants of
+//! each value; [`Interest`] says how little work a value needs.
+
+pub(crate) mod key;
+mod levels;
+pub(crate) mod machine;
+mod scalar;
+mod trail;
+pub(crate) mod writer;
+
+use crate::error::Raise;
+use key::Key;
+
+/// What a value is, known from its first byte (for strings: from the second).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Object,
+    Array,
+    String,
+    /// `""`; told from other strings only where [`machine::Config::tell_empty`] asks for it.
+    EmptyString,
+    Number,
+    Bool,
+    Null,
+}
+
+impl Kind {
+    pub(crate) fn is_container(self) -> bool {
+        matches!(self, Self::Object | Self::Array)
+    }
+}
+
+/// Where a value stands in its parent.
+#[derive(Clone, Copy)]
+pub(crate) enum Slot<'a> {
+    /// The document itself.
+    Top,
+    /// A member of the object that was entered last.
+    Member(Key<'a>),
+    /// An element of the array that was entered last, counted from 0.
+    Element(u64),
+}
+
+/// What a handler wants of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interest {
+    /// Nothing.
+    Skip,
+    /// Nothing, and nothing of what follows in the same container either.
+    SkipRest,
+    /// Its bytes, through [`Handler::raw`], then [`Handler::copied`].
+    Copy,
+    /// The same, with the member's key and colon in front, as they were spelled.
+    CopyMember,
+    /// To be asked about each of its members or elements, then [`Handler::close`]. Containers only.
+    Inspect,
+    /// To be asked again, after the machine has made a copy of itself at this value; see
+    /// [`machine::Machine::take_checkpoint`].
+    Mark,
+    /// The end of the run: nothing more is read.
+    Stop,
+}
+
+/// Why a handler ends a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// It failed.
+    Error(Raise),
+    /// What was decided since the checkpoint was wrong: go back there.
+    Rewind,
+    /// The decision that was waited for has come, but too many bytes after the checkpoint.
+    Overdue,
+}
+
+impl From<Raise> for Halt {
+    fn from(raise: Raise) -> Self {
+        Self::Error(raise)
+    }
+}
+
+/// Takes the events of a document, in document order.
+///
+/// A handler is asked about a value when the value's first byte is known to be good; what is behind it may still turn
+/// out bad. It then sees the bytes before the error and nothing else.
+pub(crate) trait Handler {
+    /// A value begins, at this offset. Scalars must not be answered with [`Interest::Inspect`].
+    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt>;
+
+    /// The container that was entered last ends; its closing bracket is at this offset.
+    fn close(&mut self, offset: u64) -> Result<(), Halt>;
+
+    /// Bytes of a value that is copied: white space outside strings already gone, unless it is kept.
+    fn raw(&mut self, bytes: &[u8]);
+
+    /// The value that was copied has ended.
+    fn copied(&mut self) -> Result<(), Halt>;
+
+    /// White space in front of what comes next; only where white space is kept.
+    fn lead(&mut self, bytes: &[u8]);
+
+    /// Whether the members of the object that was entered last can be decided without their keys, if those are longer
+    /// than the limit.
+    fn takes_long_keys(&self) -> bool;
+}

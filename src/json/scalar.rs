@@ -1,0 +1,186 @@
+//! Numbers and literals, checked byte by byte and resumable at each.
+//!
+//! ```text
+//! number    Minus ─▶ Zero ──────┬─▶ Dot ─▶ Fraction ─┬─▶ E ─▶ Sign ─▶ Exponent
+//!             └────▶ Integer ───┘         └──────────┘    └───────────▶
+//! literal   Word("true", 1) ─▶ … ─▶ Word("true", 4)
+//! ```
+
+/// Where in a scalar the input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scalar {
+    Minus,
+    Zero,
+    Integer,
+    Dot,
+    Fraction,
+    E,
+    Sign,
+    Exponent,
+    /// The literal, and how many of its bytes were seen.
+    Word(&'static [u8], usize),
+}
+
+/// What the bytes that were given did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The scalar ended before this position.
+    Ended(usize),
+    /// This byte cannot stand there.
+    Bad(usize),
+    /// All bytes belong to it; more may come.
+    More(Scalar),
+}
+
+impl Scalar {
+    /// The state after the first byte of a scalar.
+    pub(super) fn begin(byte: u8) -> Option<Self> {
+        match byte {
+            b'-' => Some(Self::Minus),
+            b'0' => Some(Self::Zero),
+            b'1'..=b'9' => Some(Self::Integer),
+            b't' => Some(Self::Word(b"true", 1)),
+            b'f' => Some(Self::Word(b"false", 1)),
+            b'n' => Some(Self::Word(b"null", 1)),
+            _ => None,
+        }
+    }
+
+    /// Whether the scalar may end here.
+    pub(super) fn is_complete(self) -> bool {
+        match self {
+            Self::Zero | Self::Integer | Self::Fraction | Self::Exponent => true,
+            Self::Minus | Self::Dot | Self::E | Self::Sign => false,
+            Self::Word(word, seen) => seen == word.len(),
+        }
+    }
+
+    fn next(self, byte: u8) -> Option<Self> {
+        Some(match (self, byte) {
+            (Self::Minus, b'0') => Self::Zero,
+            (Self::Minus, b'1'..=b'9') => Self::Integer,
+            (Self::Integer, b'0'..=b'9') => Self::Integer,
+            (Self::Zero | Self::Integer, b'.') => Self::Dot,
+            (Self::Zero | Self::Integer | Self::Fraction, b'e' | b'E') => Self::E,
+            (Self::Dot | Self::Fraction, b'0'..=b'9') => Self::Fraction,
+            (Self::E, b'+' | b'-') => Self::Sign,
+            (Self::E | Self::Sign | Self::Exponent, b'0'..=b'9') => Self::Exponent,
+            (Self::Word(word, seen), byte) if word.get(seen) == Some(&byte) => {
+                Self::Word(word, seen + 1)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Goes on with the bytes from `at`.
+    #[inline]
+    pub(super) fn run(mut self, bytes: &[u8], mut at: usize) -> Step {
+        while let Some(byte) = bytes.get(at) {
+            match self.next(*byte) {
+                Some(next) => self = next,
+                None if self.is_complete() && ends_scalar(*byte) => return Step::Ended(at),
+                None => return Step::Bad(at),
+            }
+            at += 1;
+        }
+        Step::More(self)
+    }
+}
+
+/// White space and what has a meaning of its own. A quote ends a scalar too, and then is itself what is wrong.
+#[inline]
+fn ends_scalar(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' | b'[' | b']' | b'{' | b'}' | b'"')
+}
+
+/// Checks a scalar that begins at `at`, whose first byte is `byte`. The usual forms take no state machine.
+#[inline]
+pub(super) fn scan(bytes: &[u8], at: usize, byte: u8) -> Step {
+    let word: &[u8] = match byte {
+        b't' => b"true",
+        b'n' => b"null",
+        b'f' => b"false",
+        b'1'..=b'9' => return integer(bytes, at),
+        _ => b"",
+    };
+    if !word.is_empty()
+        && let Some(end) = bytes.get(at + word.len())
+        && ends_scalar(*end)
+        && bytes.get(at..at + word.len()) == Some(word)
+    {
+        return Step::Ended(at + word.len());
+    }
+    match Scalar::begin(byte) {
+        Some(scalar) => scalar.run(bytes, at + 1),
+        None => Step::Bad(at),
+    }
+}
+
+/// Digits, then whatever ends them.
+#[inline]
+fn integer(bytes: &[u8], at: usize) -> Step {
+    let mut end = at + 1;
+    while let Some(byte) = bytes.get(end) {
+        if !byte.is_ascii_digit() {
+            if ends_scalar(*byte) {
+                return Step::Ended(end);
+            }
+            break;
+        }
+        end += 1;
+    }
+    Scalar::Integer.run(bytes, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Scalar, Step, scan};
+
+    /// What the fast path says is what the state machine says, and both agree with the reference, at every split.
+    #[test]
+    fn agrees_with_the_reference_at_every_split() {
+        const BYTES: &[u8] = b"-019.eE+trufalsn, \"";
+        let mut texts: Vec<Vec<u8>> =
+            ["true", "false", "null", "-0.0e+0", "120.50E-17", "1e5", "nulll", "truee"]
+                .iter()
+                .map(|text| text.as_bytes().to_vec())
+                .collect();
+        for a in BYTES {
+            for b in BYTES {
+                for c in BYTES {
+                    for d in BYTES {
+                        texts.push(vec![*a, *b, *c, *d]);
+                    }
+                }
+            }
+        }
+        for text in &texts {
+            let Some(first) = Scalar::begin(text[0]) else {
+                assert_eq!(scan(text, 0, text[0]), Step::Bad(0));
+                continue;
+            };
+            let whole = first.run(text, 1);
+            assert_eq!(scan(text, 0, text[0]), whole, "{}", text.escape_ascii());
+            for cut in 1..text.len() {
+                let split = match first.run(&text[..cut], 1) {
+                    Step::More(state) => state.run(text, cut),
+                    done => done,
+                };
+                assert_eq!(split, whole, "{} at {cut}", text.escape_ascii());
+            }
+            let accepted = match whole {
+                Step::Ended(end) => Some(end),
+                Step::More(state) if state.is_complete() => Some(text.len()),
+                _ => None,
+            };
+            if let Some(end) = accepted {
+                assert!(
+                    serde_json::from_slice::<&serde_json::value::RawValue>(&text[..end]).is_ok()
+                );
+            } else {
+                let reference = serde_json::from_slice::<&serde_json::value::RawValue>(text);
+                assert!(reference.is_err(), "{}", text.escape_ascii());
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Where in the document the input is, as a JSON Pointer: for errors only.
+//!
+//! A frame an open container. Keys are remembered by where they begin in the chunk, which costs nothing, and copied only
+//! when the chunk goes; at most [`SHOWN`] bytes of each.
+
+use super::key;
+
+/// Bytes of a key that are shown in a path.
+const SHOWN: usize = 256;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trail {
+    /// The innermost open container; `outer` has the others, outermost first.
+    top: Frame,
+    outer: Vec<Frame>,
+    /// Copies of keys, as spelled, of frames from the outside in.
+    keys: Vec<u8>,
+    /// Frames of `outer` below this have no key in the current chunk.
+    settled: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Frame {
+    /// The element that the input is in.
+    index: u64,
+    key: At,
+    /// Length of `keys` without this frame's key and all inner ones.
+    mark: usize,
+}
+
+/// Where the key of the member that the input is in begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum At {
+    #[default]
+    None,
+    /// In the chunk, at its quote.
+    Chunk(usize),
+    /// In `keys`, behind its quote, with this many bytes.
+    Copied(usize),
+}
+
+impl Trail {
+    #[inline]
+    pub(super) fn push(&mut self) {
+        self.outer.push(self.top);
+        self.top = Frame { index: 0, key: At::None, mark: self.keys.len() };
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) {
+        if let At::Copied(_) = self.top.key {
+            self.keys.truncate(self.top.mark);
+        }
+        self.top = self.outer.pop().unwrap_or_default();
+        self.settled = self.settled.min(self.outer.len());
+    }
+
+    /// A key begins at this quote of the chunk.
+    #[inline]
+    pub(super) fn key(&mut self, at: usize) {
+        if let At::Copied(_) = self.top.key {
+            self.keys.truncate(self.top.mark);
+        }
+        self.top.key = At::Chunk(at);
+    }
+
+    #[inline]
+    pub(super) fn next_element(&mut self) {
+        self.top.index += 1;
+    }
+
+    #[inline]
+    pub(super) fn index(&self) -> u64 {
+        self.top.index
+    }
+
+    /// More of a key that an earlier chunk began.
+    pub(super) fn more_key(&mut self, bytes: &[u8]) {
+        if let At::Copied(len) = self.top.key {
+            let room = SHOWN.saturating_sub(len);
+            let more = bytes.get(..room).unwrap_or(bytes);
+            self.keys.extend_from_slice(more);
+            self.top.key = At::Copied(len + more.len());
+        }
+    }
+
+    /// Copies what is needed of a chunk that goes; only its first `end` bytes count.
+    pub(super) fn settle(&mut self, chunk: &[u8]) {
+        let Self { outer, top, keys, settled } = self;
+        for frame in outer.iter_mut().skip(*settled).chain([top]) {
+            if let At::Chunk(at) = frame.key {
+                frame.mark = keys.len();
+                let spelled = chunk.get(at + 1..).unwrap_or_default();
+                let shown = spelled.get(..SHOWN).unwrap_or(spelled);
+                keys.extend_from_slice(shown);
+                frame.key = At::Copied(shown.len());
+            } else if frame.key == At::None {
+                frame.mark = keys.len();
+            }
+        }
+        *settled = outer.len();
+    }
+
+    /// The pointer to the innermost container, or with `child` to its current member or element. `objects` tells for
+    /// each depth from 1 whether that container is an object.
+    pub(super) fn pointer(
+        &self,
+        chunk: &[u8],
+        depth: usize,
+        child: bool,
+        object: impl Fn(usize) -> bool,
+    ) -> String {
+        let mut pointer = String::new();
+        // The first of `outer` stands for the document itself, which has no parent.
+        let frames = self.outer.iter().chain([&self.top]).skip(1).take(depth);
+        let shown = if child { depth } else { depth.saturating_sub(1) };
+        for (number, frame) in frames.take(shown).enumerate() {
+            pointer.push('/');
+            if !object(number + 1) {
+                pointer.push_str(&frame.index.to_string());
+                continue;
+            }
+            let spelled = match frame.key {
+                At::None => &[],
+                At::Chunk(at) => chunk.get(at + 1..).unwrap_or_default(),
+                At::Copied(len) => self.keys.get(frame.mark..frame.mark + len).unwrap_or_default(),
+            };
+            push_name(&mut pointer, spelled);
+        }
+        pointer
+    }
+}
+
+/// The name that `spelled` spells, up to its closing quote or [`SHOWN`] bytes, escaped for a pointer.
+fn push_name(pointer: &mut String, spelled: &[u8]) {
+    let mut end = 0;
+    while let Some(byte) = spelled.get(end) {
+        match byte {
+            b'"' => break,
+            b'\\' => end += 2,
+            _ => end += 1,
+        }
+        if end >= SHOWN {
+            break;
+        }
+    }
+    let cut = end >= SHOWN;
+    let raw = spelled.get(..end.min(SHOWN)).unwrap_or(spelled);
+    let name = key::unescape(raw).unwrap_or_else(|| raw.to_vec());
+    for char in String::from_utf8_lossy(&name).chars() {
+        match char {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            _ => pointer.push(char),
+        }
+    }
+    if cut {
+        pointer.push('…');
+    }
+}

@@ -1,0 +1,163 @@
+//! Writes one JSON text: commas, brackets, spelled keys, and runs of input bytes.
+//!
+//! Knows no rule. It owns the commas: callers say what comes, not what is between. A container may be opened *deferred*:
+//! it is not written before something inside it is, and not at all if nothing is.
+//!
+//! ```text
+//! open("{")            out: {
+//! key(a) open deferred out: {            deferred: "a":{
+//! key(b) open deferred out: {            deferred: "a":{"b":[
+//! close                out: {            deferred: "a":{          `b` had nothing
+//! key(c), raw(1)       out: {"a":{"c":1  deferred:                committed
+//! ```
+//!
+//! Output is gathered and handed to the sink in pieces; long runs go to it directly.
+
+use crate::sink::Sink;
+
+/// Gathered output that is worth a call of the sink.
+const PIECE: usize = 8 << 10;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Writer {
+    out: Vec<u8>,
+    /// Openings that wait for content. Outer ones first; nothing open inside the last is written.
+    deferred: Vec<u8>,
+    marks: Vec<Mark>,
+    /// Something stands before the next value in its container.
+    comma: bool,
+    /// A key was written; its value comes next.
+    after_key: bool,
+    /// White space for the next token, where it is kept.
+    lead: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    /// Length of `deferred` before this opening.
+    at: usize,
+    /// `comma` before it.
+    comma: bool,
+}
+
+impl Writer {
+    /// White space in front of the next key, element or closing bracket.
+    pub(crate) fn lead(&mut self, bytes: &[u8]) {
+        self.lead.clear();
+        self.lead.extend_from_slice(bytes);
+    }
+
+    /// A key as the spec spells it, with its quotes; its value follows.
+    pub(crate) fn key(&mut self, sink: &mut dyn Sink, quoted: &[u8]) {
+        self.commit(sink);
+        self.separate(sink);
+        self.put(sink, quoted);
+        self.put(sink, b":");
+        self.after_key = true;
+    }
+
+    /// A value, or a whole member, follows through [`raw`](Self::raw).
+    #[inline]
+    pub(crate) fn begin(&mut self, sink: &mut dyn Sink) {
+        self.commit(sink);
+        self.separate(sink);
+        self.comma = true;
+    }
+
+    /// Bytes of what was begun.
+    #[inline]
+    pub(crate) fn raw(&mut self, sink: &mut dyn Sink, bytes: &[u8]) {
+        self.put(sink, bytes);
+    }
+
+    /// A container opens.
+    pub(crate) fn open(&mut self, sink: &mut dyn Sink, bracket: u8) {
+        self.commit(sink);
+        self.separate(sink);
+        self.put(sink, &[bracket]);
+        self.comma = false;
+    }
+
+    /// A container opens if anything follows in it; `key` is its quoted key in an object.
+    pub(crate) fn open_deferred(&mut self, key: Option<&[u8]>, bracket: u8) {
+        self.marks.push(Mark { at: self.deferred.len(), comma: self.comma });
+        if self.comma && !self.after_key {
+            self.deferred.push(b',');
+        }
+        self.after_key = false;
+        self.deferred.append(&mut self.lead);
+        if let Some(key) = key {
+            self.deferred.extend_from_slice(key);
+            self.deferred.push(b':');
+        }
+        self.deferred.push(bracket);
+        self.comma = false;
+    }
+
+    /// The container that was opened last closes. False if it had been deferred and is not written.
+    pub(crate) fn close(&mut self, sink: &mut dyn Sink, bracket: u8) -> bool {
+        if let Some(mark) = self.marks.pop() {
+            self.deferred.truncate(mark.at);
+            self.comma = mark.comma;
+            self.lead.clear();
+            return false;
+        }
+        self.put_lead(sink);
+        self.put(sink, &[bracket]);
+        self.comma = true;
+        true
+    }
+
+    /// Hands the gathered output to the sink.
+    pub(crate) fn flush(&mut self, sink: &mut dyn Sink) {
+        if !self.out.is_empty() {
+            sink.write(&self.out);
+            self.out.clear();
+        }
+    }
+
+    fn commit(&mut self, sink: &mut dyn Sink) {
+        if !self.marks.is_empty() {
+            self.marks.clear();
+            let deferred = std::mem::take(&mut self.deferred);
+            self.put(sink, &deferred);
+            self.deferred = deferred;
+            self.deferred.clear();
+        }
+    }
+
+    #[inline]
+    fn separate(&mut self, sink: &mut dyn Sink) {
+        if self.after_key {
+            self.after_key = false;
+        } else {
+            if self.comma {
+                self.put(sink, b",");
+            }
+            self.put_lead(sink);
+        }
+    }
+
+    #[inline]
+    fn put_lead(&mut self, sink: &mut dyn Sink) {
+        if !self.lead.is_empty() {
+            let lead = std::mem::take(&mut self.lead);
+            self.put(sink, &lead);
+            self.lead = lead;
+            self.lead.clear();
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, sink: &mut dyn Sink, bytes: &[u8]) {
+        if bytes.len() < PIECE {
+            self.out.extend_from_slice(bytes);
+            if self.out.len() >= PIECE {
+                self.flush(sink);
+            }
+        } else {
+            self.flush(sink);
+            sink.write(bytes);
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Many paths as one trie, and cursors that walk it along a document.
+//!
+//! Two ways to walk: [`Trie::member`] and [`Trie::element`] take one exact step (`select`, `root`); a [`Cursor`] follows
+//! every path at once, with names that reach through arrays (`exclude`, `retain`; SPEC of both: a name met by an array
+//! applies to each of its elements, recursively).
+
+use smallvec::SmallVec;
+
+use super::{Path, Token};
+
+pub(crate) type NodeId = u32;
+
+/// Paths that share their beginnings. Node 0 is where all begin.
+#[derive(Clone, Debug)]
+pub(crate) struct Trie {
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Node {
+    /// Every child by its token, in the order of insertion.
+    children: Vec<(Token, NodeId)>,
+    names: Names,
+    /// The children whose names are indices, ascending.
+    indices: Vec<(u64, NodeId)>,
+    any: Option<NodeId>,
+    /// The rules whose paths end here.
+    ends: Vec<u32>,
+}
+
+impl Trie {
+    /// The trie of `paths`; the rule of a path is its position.
+    pub(crate) fn new<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
+        let mut nodes = vec![Node::default()];
+        // Children by token while building, so that ten thousand siblings are no quadratic work.
+        let mut known = std::collections::HashMap::<(NodeId, Token), NodeId>::new();
+        for (rule, path) in paths.into_iter().enumerate() {
+            let mut at: NodeId = 0;
+            for token in &path.0 {
+                let next = nodes.len() as NodeId;
+                let child = *known.entry((at, token.clone())).or_insert(next);
+                if child == next {
+                    nodes.push(Node::default());
+                    if let Some(node) = nodes.get_mut(at as usize) {
+                        node.children.push((token.clone(), child));
+                    }
+                }
+                at = child;
+            }
+            if let Some(node) = nodes.get_mut(at as usize) {
+                node.ends.push(rule as u32);
+            }
+        }
+        for node in &mut nodes {
+            node.seal();
+        }
+        Self { nodes }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether no path passes through here or ends here beyond the root.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.nodes.iter().all(|node| node.ends.is_empty())
+    }
+
+    fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id as usize)
+    }
+
+    pub(crate) fn children(&self, id: NodeId) -> &[(Token, NodeId)] {
+        self.node(id).map_or(&[], |node| &node.children)
+    }
+
+    pub(crate) fn ends(&self, id: NodeId) -> &[u32] {
+        self.node(id).map_or(&[], |node| &node.ends)
+    }
+
+    /// The child for a member called `name`, by name alone.
+    #[inline]
+    pub(crate) fn member(&self, id: NodeId, name: &[u8]) -> Option<NodeId> {
+        self.node(id)?.names.get(name)
+    }
+
+    /// The child for the element at `index`, by index alone.
+    pub(crate) fn element(&self, id: NodeId, index: u64) -> Option<NodeId> {
+        let indices = &self.node(id)?.indices;
+        let at = indices.binary_search_by_key(&index, |(index, _)| *index).ok()?;
+        indices.get(at).map(|(_, child)| *child)
+    }
+
+    /// A cursor where all paths begin.
+    pub(crate) fn start(&self) -> Cursor {
+        let mut cursor = Cursor::default();
+        cursor.enter(self, 0);
+        cursor
+    }
+}
+
+impl Node {
+    fn seal(&mut self) {
+        let mut names = Vec::new();
+        for (token, child) in &self.children {
+            match token {
+                Token::Any => self.any = Some(*child),
+                Token::Name(name) => {
+                    names.push((name.clone(), *child));
+                    if let Some(index) = token.index() {
+                        self.indices.push((index, *child));
+                    }
+                }
+            }
+        }
+        self.indices.sort_unstable();
+        self.names = Names::new(names);
+    }
+}
+
+/// All the places of a trie at which one value of a document is.
+///
+/// Usually one; more where an index or a wildcard and a name both lead to a value. Empty: no path goes on from here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    places: SmallVec<[Place; 2]>,
+    /// A path ends at this value.
+    hit: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    node: NodeId,
+    /// Reached through an array: its names still apply, an index does not apply twice.
+    names_only: bool,
+}
+
+impl Cursor {
+    /// A path ends at this value.
+    #[inline]
+    pub(crate) fn is_hit(&self) -> bool {
+        self.hit
+    }
+
+    /// No path goes on below this value.
+    #[inline]
+    pub(crate) fn is_dead(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The cursor for a member called `name`; `None` stands for a name that no path can spell.
+    #[inline]
+    pub(crate) fn member(&self, trie: &Trie, name: Option<&[u8]>) -> Self {
+        let mut next = Self::default();
+        for place in &self.places {
+            let Some(node) = trie.node(place.node) else { continue };
+            if let Some(name) = name
+                && let Some(child) = node.names.get(name)
+            {
+                if !place.names_only || !is_index(name) {
+                    next.enter(trie, child);
+                }
+            }
+            if let Some(child) = node.any
+                && !place.names_only
+            {
+                next.enter(trie, child);
+            }
+        }
+        next
+    }
+
+    /// The cursor for the element at `index`.
+    pub(crate) fn element(&self, trie: &Trie, index: u64) -> Self {
+        let mut next = Self::default();
+        for place in &self.places {
+            let Some(node) = trie.node(place.node) else { continue };
+            if !place.names_only {
+                if let Some(child) = trie.element(place.node, index) {
+                    next.enter(trie, child);
+                }
+                if let Some(child) = node.any {
+                    next.enter(trie, child);
+                }
+            }
+            if node.children.len() > node.indices.len() + usize::from(node.any.is_some()) {
+                next.add(Place { node: place.node, names_only: true });
+            }
+        }
+        next
+    }
+
+    fn enter(&mut self, trie: &Trie, node: NodeId) {
+        self.hit |= !trie.ends(node).is_empty();
+        if !trie.children(node).is_empty() {
+            self.add(Place { node, names_only: false });
+        }
+    }
+
+    fn add(&mut self, place: Place) {
+        if !self.places.contains(&place) {
+            self.places.push(place);
+        }
+    }
+}
+
+/// The name of a child that is an index too.
+fn is_index(name: &[u8]) -> bool {
+    name == b"0" || (!name.starts_with(b"0") && name.iter().all(u8::is_ascii_digit))
+}
+
+/// The names of a node's children, looked up by the bytes of a key.
+///
+/// Open addressing over the first eight bytes and the length: a key that no child has is told by one probe, without a
+/// look at its rest.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    slots: Vec<Slot>,
+    names: Vec<(Box<str>, NodeId)>,
+    shift: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    head: u64,
+    len: u32,
+    /// Position in `names`, plus one; 0 is a free slot.
+    name: u32,
+}
+
+impl Names {
+    fn new(names: Vec<(Box<str>, NodeId)>) -> Self {
+        let size = (names.len() * 4).next_power_of_two().max(2);
+        let mut table = Self {
+            slots: vec![Slot::default(); size],
+            shift: u64::BITS - size.trailing_zeros(),
+            names: Vec::new(),
+        };
+        for (position, (name, _)) in names.iter().enumerate() {
+            let bytes = name.as_bytes();
+            let head = head(bytes);
+            let mut at = table.home(head, bytes.len());
+            while let Some(slot) = table.slots.get_mut(at) {
+                if slot.name == 0 {
+                    *slot = Slot { head, len: bytes.len() as u32, name: position as u32 + 1 };
+                    break;
+                }
+                at = (at + 1) % size;
+            }
+        }
+        table.names = names;
+        table
+    }
+
+    #[inline]
+    fn home(&self, head: u64, len: usize) -> usize {
+        let hash = (head ^ len as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (hash >> self.shift) as usize
+    }
+
+    #[inline]
+    fn get(&self, key: &[u8]) -> Option<NodeId> {
+        let head = head(key);
+        let mut at = self.home(head, key.len());
+        loop {
+            let slot = self.slots.get(at)?;
+            if slot.name == 0 {
+                return None;
+            }
+            if slot.head == head && slot.len as usize == key.len() {
+                let (name, child) = self.names.get(slot.name as usize - 1)?;
+                if key.len() <= 8 || name.as_bytes() == key {
+                    return Some(*child);
+                }
+            }
+            at = (at + 1) % self.slots.len();
+        }
+    }
+}
+
+/// The first eight bytes, zeros behind a shorter key.
+#[inline]
+fn head(key: &[u8]) -> u64 {
+    match key.first_chunk::<8>() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => {
+            // Two overlapping loads cover 4 to 7 bytes, three single ones 1 to 3.
+            if let (Some(first), Some(last)) = (key.first_chunk::<4>(), key.last_chunk::<4>()) {
+                let shift = 8 * (key.len() as u32 - 4);
+                return u64::from(u32::from_le_bytes(*first))
+                    | u64::from(u32::from_le_bytes(*last)) << shift;
+            }
+            key.iter().rev().fold(0, |head, byte| head << 8 | u64::from(*byte))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Names, Trie, head};
+    use crate::path::Path;
+
+    fn trie(paths: &[&str]) -> Trie {
+        let paths: Vec<_> = paths.iter().map(|path| Path::parse(path).unwrap()).collect();
+        Trie::new(&paths)
+    }
+
+    #[test]
+    fn names_are_found_and_others_are_not() {
+        let names: Vec<String> =
+            (0..500).map(|n| format!("{}{n}", "abcdefghijkl".repeat(n % 3))).collect();
+        let table = Names::new(
+            names.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
+        );
+        for (n, name) in names.iter().enumerate() {
+            assert_eq!(table.get(name.as_bytes()), Some(n as u32));
+            assert_eq!(table.get(format!("{name}x").as_bytes()), None);
+        }
+        assert_eq!(table.get(b""), None);
+        assert_eq!(Names::new(vec![("".into(), 7)]).get(b""), Some(7));
+        assert_eq!(Names::new(vec![("a\0".into(), 7)]).get(b"a"), None);
+    }
+
+    #[test]
+    fn the_head_is_the_first_eight_bytes() {
+        let text = b"abcdefghij";
+        for len in 0..=text.len() {
+            let mut bytes = [0; 8];
+            let short = len.min(8);
+            bytes[..short].copy_from_slice(&text[..short]);
+            assert_eq!(head(&text[..len]), u64::from_le_bytes(bytes), "{len}");
+        }
+    }
+
+    #[test]
+    fn names_reach_through_arrays() {
+        let trie = trie(&["items.id", "items.tags.name"]);
+        let items = trie.start().member(&trie, Some(b"items"));
+        let nested = items.element(&trie, 3).element(&trie, 0);
+        assert!(nested.member(&trie, Some(b"id")).is_hit());
+        assert!(!nested.member(&trie, Some(b"name")).is_hit());
+        assert!(nested.member(&trie, None).is_dead());
+    }
+
+    #[test]
+    fn an_index_applies_to_one_array_only() {
+        let trie = trie(&["a[0]", "a.b"]);
+        let a = trie.start().member(&trie, Some(b"a"));
+        assert!(a.element(&trie, 0).is_hit());
+        assert!(!a.element(&trie, 1).is_hit());
+        assert!(!a.element(&trie, 1).element(&trie, 0).is_hit());
+        assert!(!a.element(&trie, 1).member(&trie, Some(b"0")).is_hit());
+        assert!(a.element(&trie, 1).member(&trie, Some(b"b")).is_hit());
+        assert!(a.member(&trie, Some(b"0")).is_hit());
+    }
+
+    #[test]
+    fn a_wildcard_takes_elements_and_members() {
+        let trie = trie(&["a[].x", "*.y"]);
+        let a = trie.start().member(&trie, Some(b"a"));
+        assert!(a.element(&trie, 7).member(&trie, Some(b"x")).is_hit());
+        assert!(a.member(&trie, Some(b"k")).member(&trie, Some(b"x")).is_hit());
+        assert!(a.member(&trie, Some(b"y")).is_hit());
+        assert!(a.element(&trie, 1).member(&trie, Some(b"y")).is_hit());
+    }
+}

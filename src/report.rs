@@ -1,0 +1,99 @@
+//! What one run did.
+
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// What one run did: sizes, what was cut, and how. Serialises to the keys of SPEC §11 of the same names; keys whose
+/// condition does not hold are left out.
+///
+/// ```
+/// use tamis::{Program, Spec, filter_slice};
+///
+/// let program = Program::compile(&Spec::new().select("id").max_items(1))?;
+/// let (output, report) = filter_slice(&program, br#"[{"id":1,"x":2},{"id":3}]"#)?;
+/// assert_eq!(output, br#"[{"id":1}]"#);
+/// assert!(report.filter_applied);
+/// assert_eq!(report.filter_items_truncated_from, Some(2));
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// Whether the rules ran and made the output (kimbap: `filter_applied`).
+    pub filter_applied: bool,
+    /// Bytes of the document that were consumed; a final newline does not count.
+    pub filter_original_bytes: u64,
+    /// Bytes of the output.
+    pub filter_result_bytes: u64,
+    /// The payload's length before `max_items`, when something was cut. Left out after `stop_early`, which does not
+    /// learn it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter_items_truncated_from: Option<u64>,
+    /// Selected paths that no item had.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub filter_partial_miss: Vec<String>,
+    /// Why rules were skipped: `raw_output`, `error_response` or `raw_mode`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter_skipped: Option<&'static str>,
+    /// Why the output is not filtered: a total miss under `on_error: raw`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter_error: Option<String>,
+    /// Elements of the payload that were seen, if it is an array.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items_seen: Option<u64>,
+    /// Elements that are in the output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items_kept: Option<u64>,
+    /// The payload has at least as many elements; set when `stop_early` stopped before its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items_at_least: Option<u64>,
+    /// The rest of the input was not read, let alone validated.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tail_unread: bool,
+    /// Members that were dropped because their name came before. Complete under `duplicate_keys: count`; else those
+    /// that were met.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub duplicates_dropped: u64,
+    /// The most bytes that were held at once. Depends on the driver and the chunks.
+    pub held_peak_bytes: u64,
+    /// The payload, as a JSON Pointer; `""` is the document itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// Per stage, how it ran. Depends on the driver.
+    pub plan: Vec<String>,
+    /// Why the run failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failed>,
+}
+
+/// The error of a run that failed, as the report has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Failed {
+    /// [`ErrorKind`](crate::ErrorKind) in words.
+    pub kind: &'static str,
+    /// [`Error::offset`](crate::Error::offset).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// [`Error::path`](crate::Error::path).
+    pub path: String,
+    /// [`Error::message`](crate::Error::message).
+    pub message: String,
+}
+
+impl From<&Error> for Failed {
+    fn from(error: &Error) -> Self {
+        Self {
+            kind: error.kind().as_str(),
+            offset: error.offset(),
+            path: error.path().to_owned(),
+            message: error.message().to_owned(),
+        }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}

@@ -1,0 +1,98 @@
+//! UTF-8 across windows: whole runs go to `simdutf8`, a sequence that a window's end cuts is finished byte by byte.
+//!
+//! The place of an error is the first byte that no valid sequence could have there, so that it does not depend on where
+//! the input was cut.
+
+/// The bytes of a sequence that has begun and not ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Utf8 {
+    part: [u8; 4],
+    len: usize,
+}
+
+impl Utf8 {
+    pub(super) fn is_partial(&self) -> bool {
+        self.len != 0
+    }
+
+    /// Checks the next bytes; `Err` has the position of the first bad one.
+    #[inline(never)]
+    pub(super) fn check(&mut self, bytes: &[u8]) -> Result<(), usize> {
+        let mut at = 0;
+        while self.is_partial() {
+            let Some(byte) = bytes.get(at) else { return Ok(()) };
+            self.push(*byte).map_err(|()| at)?;
+            at += 1;
+        }
+        let rest = bytes.get(at..).unwrap_or_default();
+        if simdutf8::basic::from_utf8(rest).is_ok() {
+            return Ok(());
+        }
+        // Rare: an error, or a sequence that this window cuts. The standard library says where it begins.
+        let Err(error) = std::str::from_utf8(rest) else { return Ok(()) };
+        at += error.valid_up_to();
+        for (offset, byte) in bytes.get(at..).unwrap_or_default().iter().enumerate() {
+            self.push(*byte).map_err(|()| at + offset)?;
+        }
+        Ok(())
+    }
+
+    /// Takes one byte of a sequence; `Err` if it cannot stand there.
+    fn push(&mut self, byte: u8) -> Result<(), ()> {
+        let Some(slot) = self.part.get_mut(self.len) else { return Err(()) };
+        *slot = byte;
+        self.len += 1;
+        match std::str::from_utf8(self.part.get(..self.len).unwrap_or_default()) {
+            Ok(_) => self.len = 0,
+            Err(error) if error.error_len().is_none() => {}
+            Err(_) => return Err(()),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Utf8;
+
+    /// Every sequence of up to three bytes from the interesting ones, at every cut, against the definition: the first
+    /// byte with which no valid text begins.
+    #[test]
+    fn the_first_byte_that_no_text_could_have_there() {
+        const BYTES: [u8; 15] = [
+            b'a', 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc1, 0xc3, 0xe0, 0xed, 0xf0, 0xf4,
+            0xf5,
+        ];
+        let viable = |text: &[u8]| match std::str::from_utf8(text) {
+            Ok(_) => true,
+            Err(error) => error.error_len().is_none(),
+        };
+        let mut cases = vec![vec![]];
+        for _ in 0..4 {
+            cases = cases
+                .iter()
+                .flat_map(|case| {
+                    BYTES.iter().map(move |byte| {
+                        let mut longer: Vec<u8> = case.clone();
+                        longer.push(*byte);
+                        longer
+                    })
+                })
+                .collect();
+            for case in &cases {
+                let expected =
+                    (1..=case.len()).find(|end| !viable(&case[..*end])).map(|end| end - 1);
+                for cut in 0..=case.len() {
+                    let mut utf8 = Utf8::default();
+                    let found = utf8
+                        .check(&case[..cut])
+                        .and_then(|()| utf8.check(&case[cut..]).map_err(|at| cut + at))
+                        .err();
+                    assert_eq!(found, expected, "{case:02x?} cut at {cut}");
+                    let complete = std::str::from_utf8(case).is_ok();
+                    assert_eq!(expected.is_none() && !utf8.is_partial(), complete);
+                }
+            }
+        }
+    }
+}

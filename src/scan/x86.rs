@@ -1,0 +1,114 @@
+//! The x86-64 kernels: AVX2 with carry-less multiplication.
+//!
+//! Only masks are built here; what they mean is in `scan/mod.rs`. The unsafe of the crate is in this file: intrinsics
+//! that need a CPU feature, and loads of 32 bytes from arrays that have them.
+#![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
+
+use std::arch::x86_64::{
+    __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_set_epi64x, _mm_set1_epi8,
+    _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256,
+    _mm256_set1_epi8, _mm256_setr_epi8, _mm256_shuffle_epi8,
+};
+
+use super::{BLOCK, Carry, Classes, Kernel, Window, scan_with};
+
+/// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Avx2(());
+
+impl Avx2 {
+    pub(super) fn new() -> Option<Self> {
+        let has = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("pclmulqdq");
+        has.then_some(Self(()))
+    }
+
+    pub(super) fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+        fn scan(kernel: Avx2, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
+            scan_with(kernel, bytes, carry, window);
+        }
+        // SAFETY: a value of this type exists only where `new` found the features.
+        unsafe { scan(self, bytes, carry, window) }
+    }
+}
+
+impl Kernel for Avx2 {
+    #[inline(always)]
+    fn classify(self, block: &[u8; BLOCK]) -> Classes {
+        // SAFETY: as in `scan`.
+        unsafe { classify(block) }
+    }
+
+    #[inline(always)]
+    fn prefix_xor(self, bits: u64) -> u64 {
+        // SAFETY: as in `scan`.
+        unsafe { prefix_xor(bits) }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn classify(block: &[u8; BLOCK]) -> Classes {
+    let [low, high] = load(block);
+    // A mask from a comparison of each half.
+    macro_rules! mask {
+        ($half:ident => $compare:expr) => {{
+            let first = {
+                let $half = low;
+                _mm256_movemask_epi8($compare) as u32
+            };
+            let second = {
+                let $half = high;
+                _mm256_movemask_epi8($compare) as u32
+            };
+            u64::from(first) | u64::from(second) << 32
+        }};
+    }
+    // `[` and `{` differ in 0x20 alone, and so do `]` and `}`; no other byte becomes one of them.
+    let fold = _mm256_set1_epi8(0x20);
+    // The white space whose low four bits are the index; 0x80 stands for none (it has a low half that no index picks).
+    let white = _mm256_setr_epi8(
+        0x20, -128, -128, -128, -128, -128, -128, -128, -128, 0x09, 0x0a, -128, -128, 0x0d, -128,
+        -128, 0x20, -128, -128, -128, -128, -128, -128, -128, -128, 0x09, 0x0a, -128, -128, 0x0d,
+        -128, -128,
+    );
+    Classes {
+        quote: mask!(v => _mm256_cmpeq_epi8(v, _mm256_set1_epi8(b'"' as i8))),
+        backslash: mask!(v => _mm256_cmpeq_epi8(v, _mm256_set1_epi8(b'\\' as i8))),
+        open: mask!(v => _mm256_cmpeq_epi8(_mm256_or_si256(v, fold), _mm256_set1_epi8(b'{' as i8))),
+        close: mask!(v => _mm256_cmpeq_epi8(_mm256_or_si256(v, fold), _mm256_set1_epi8(b'}' as i8))),
+        separator: mask!(v => _mm256_or_si256(
+            _mm256_cmpeq_epi8(v, _mm256_set1_epi8(b',' as i8)),
+            _mm256_cmpeq_epi8(v, _mm256_set1_epi8(b':' as i8)),
+        )),
+        white: mask!(v => _mm256_cmpeq_epi8(v, _mm256_shuffle_epi8(white, v))),
+        control: mask!(v => _mm256_cmpeq_epi8(v, _mm256_min_epu8(v, _mm256_set1_epi8(0x1f)))),
+        high: mask!(v => v),
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load(block: &[u8; BLOCK]) -> [__m256i; 2] {
+    let halves = block.as_ptr().cast::<__m256i>();
+    // SAFETY: the block has 64 bytes, and the load needs no alignment.
+    let low = unsafe { _mm256_loadu_si256(halves) };
+    // SAFETY: the second half begins 32 bytes into the same block.
+    let second = unsafe { halves.add(1) };
+    // SAFETY: as for the first half.
+    let high = unsafe { _mm256_loadu_si256(second) };
+    [low, high]
+}
+
+/// Carry-less multiplication by all ones adds up, without carries, all lower bits into each bit.
+#[target_feature(enable = "pclmulqdq")]
+#[inline]
+fn prefix_xor(bits: u64) -> u64 {
+    let bits: __m128i = _mm_set_epi64x(0, bits as i64);
+    _mm_cvtsi128_si64(_mm_clmulepi64_si128::<0>(bits, _mm_set1_epi8(-1))) as u64
+}

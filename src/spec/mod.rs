@@ -1,0 +1,301 @@
+//! What was declared for one tool: the one representation that everything compiles from.
+//!
+//! Knows no document. A builder for code, serde for files and for callers' own formats.
+
+mod select;
+
+use serde::{Deserialize, Serialize};
+
+pub use select::{Select, Source};
+
+/// The rules for one tool's output.
+///
+/// Build it in code, or deserialise it: field names are those of the methods.
+///
+/// ```
+/// use tamis::{Program, Spec, filter_slice};
+///
+/// let spec = Spec::new()
+///     .select_as("login", "owner.login")
+///     .select("tags[0]")
+///     .max_items(25)
+///     .drop_nulls(true);
+/// let program = Program::compile(&spec)?;
+/// let input = br#"[{"id": 7, "owner": {"login": "mira", "id": 1}, "tags": ["a", "b"]}]"#;
+/// let (output, _) = filter_slice(&program, input)?;
+/// assert_eq!(output, br#"[{"login":"mira","tags":"a"}]"#);
+///
+/// let same: Spec = serde_json::from_str(
+///     r#"{"select": {"login": "owner.login", "tags": "tags[0]"}, "max_items": 25, "drop_nulls": true}"#,
+/// ).unwrap();
+/// assert_eq!(same, spec);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) select: Option<Select>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) exclude: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) retain: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) root: Root,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) siblings: Siblings,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) max_items: u64,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) stop_early: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) drop_nulls: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) drop_empty: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) on_error: Option<OnError>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) validation: Validation,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) whitespace: Whitespace,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) duplicate_keys: DuplicateKeys,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allow_raw: Option<bool>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Where the payload is: the part that the rules on items apply to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Root {
+    /// The document if it is an array; of an object `items`, else `result`, else `data`, whichever is an array; else
+    /// the first member that is one; else the object itself (kimbap). May have to hold the document; see
+    /// [`Limits`](crate::Limits).
+    #[default]
+    Auto,
+    /// The first member that is an array, decided at once.
+    First,
+    /// The document itself, whatever arrays it has.
+    Object,
+    /// The value at a path without wildcards.
+    At(String),
+}
+
+impl From<String> for Root {
+    /// `auto`, `array` (the same), `first` and `object` name the modes; anything else is a path. A member called like a
+    /// mode is written as a pointer: `/first`.
+    fn from(text: String) -> Self {
+        match text.as_str() {
+            "auto" | "array" => Self::Auto,
+            "first" => Self::First,
+            "object" => Self::Object,
+            _ => Self::At(text),
+        }
+    }
+}
+
+impl From<&str> for Root {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<Root> for String {
+    fn from(root: Root) -> Self {
+        match root {
+            Root::Auto => "auto".into(),
+            Root::First => "first".into(),
+            Root::Object => "object".into(),
+            Root::At(path) => path,
+        }
+    }
+}
+
+/// What becomes of the members beside the payload, and beside the way to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Siblings {
+    /// They pass unchanged.
+    #[default]
+    Keep,
+    /// They go.
+    Drop,
+}
+
+/// What a total miss does: no selected path found in any item, or no payload where the root says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnError {
+    /// What would have been selected from passes at full length; exclude still applies, the report says so. The default
+    /// for specs without rules on the document.
+    Raw,
+    /// An error, and no output. The default as soon as a spec retains.
+    Closed,
+}
+
+/// How far values that are dropped are checked. Kept values always are, in full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Validation {
+    /// RFC 8259, the whole document.
+    #[default]
+    Full,
+    /// Closed strings, matching brackets, UTF-8 and raw control characters: for senders that are trusted.
+    Structure,
+}
+
+/// What becomes of white space between tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whitespace {
+    /// It goes.
+    #[default]
+    Minify,
+    /// What is emitted keeps the white space in front of it, and what is kept whole all of it. White space around the
+    /// document goes.
+    Keep,
+}
+
+/// What becomes of a selected member, or of the payload, whose name came before in the same object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DuplicateKeys {
+    /// The first counts. Later ones are not looked for once an item is complete.
+    #[default]
+    First,
+    /// The first counts, all later ones are looked for and counted.
+    Count,
+    /// A second one is an error.
+    Reject,
+}
+
+impl Spec {
+    /// No rules: validate and minify.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps the value at `path` of each item, under the last name of the path.
+    #[must_use]
+    pub fn select(mut self, path: impl Into<String>) -> Self {
+        self.select.get_or_insert_default().0.push(Source { key: None, path: path.into() });
+        self
+    }
+
+    /// Keeps the value at `path` of each item, under `key`.
+    #[must_use]
+    pub fn select_as(mut self, key: impl Into<String>, path: impl Into<String>) -> Self {
+        let source = Source { key: Some(key.into()), path: path.into() };
+        self.select.get_or_insert_default().0.push(source);
+        self
+    }
+
+    /// Removes what is at `path` from each item, after `select`; names reach through arrays.
+    #[must_use]
+    pub fn exclude(mut self, path: impl Into<String>) -> Self {
+        self.exclude.push(path.into());
+        self
+    }
+
+    /// Keeps what is at this JSON Pointer of the document, with the containers around it. Repeat it for a union; once
+    /// used, everything else goes. Names reach through arrays.
+    #[must_use]
+    pub fn retain(mut self, pointer: impl Into<String>) -> Self {
+        self.retain.get_or_insert_default().push(pointer.into());
+        self
+    }
+
+    /// Where the payload is. Default: [`Root::Auto`].
+    #[must_use]
+    pub fn root(mut self, root: impl Into<Root>) -> Self {
+        self.root = root.into();
+        self
+    }
+
+    /// What becomes of the members beside the payload. Default: [`Siblings::Keep`].
+    #[must_use]
+    pub fn siblings(mut self, siblings: Siblings) -> Self {
+        self.siblings = siblings;
+        self
+    }
+
+    /// Cuts the payload to its first `count` elements; 0 is no limit.
+    #[must_use]
+    pub fn max_items(mut self, count: u64) -> Self {
+        self.max_items = count;
+        self
+    }
+
+    /// Stops reading at the first element that `max_items` cuts; the output is closed there.
+    #[must_use]
+    pub fn stop_early(mut self, yes: bool) -> Self {
+        self.stop_early = yes;
+        self
+    }
+
+    /// Removes members whose value is `null`, at every depth of an item.
+    #[must_use]
+    pub fn drop_nulls(mut self, yes: bool) -> Self {
+        self.drop_nulls = yes;
+        self
+    }
+
+    /// Removes members whose value is `""`, `[]` or `{}` after all other drops, at every depth of an item.
+    #[must_use]
+    pub fn drop_empty(mut self, yes: bool) -> Self {
+        self.drop_empty = yes;
+        self
+    }
+
+    /// What a total miss does.
+    #[must_use]
+    pub fn on_error(mut self, on_error: OnError) -> Self {
+        self.on_error = Some(on_error);
+        self
+    }
+
+    /// How far dropped values are checked. Default: [`Validation::Full`].
+    #[must_use]
+    pub fn validation(mut self, validation: Validation) -> Self {
+        self.validation = validation;
+        self
+    }
+
+    /// What becomes of white space. Default: [`Whitespace::Minify`].
+    #[must_use]
+    pub fn whitespace(mut self, whitespace: Whitespace) -> Self {
+        self.whitespace = whitespace;
+        self
+    }
+
+    /// What becomes of duplicate members. Default: [`DuplicateKeys::First`].
+    #[must_use]
+    pub fn duplicate_keys(mut self, duplicate_keys: DuplicateKeys) -> Self {
+        self.duplicate_keys = duplicate_keys;
+        self
+    }
+
+    /// Whether a call may ask for the raw output. Default: yes, unless the spec retains.
+    #[must_use]
+    pub fn allow_raw(mut self, yes: bool) -> Self {
+        self.allow_raw = Some(yes);
+        self
+    }
+
+    /// Whether a total miss is an error.
+    pub(crate) fn is_closed(&self) -> bool {
+        match self.on_error {
+            Some(on_error) => on_error == OnError::Closed,
+            None => self.retain.is_some(),
+        }
+    }
+
+    pub(crate) fn allows_raw(&self) -> bool {
+        self.allow_raw.unwrap_or(self.retain.is_none())
+    }
+}

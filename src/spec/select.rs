@@ -1,0 +1,85 @@
+//! The `select` rule as it is written: a map from output keys to paths, or a list of paths.
+
+use std::fmt;
+
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+use serde::{Deserialize, Serialize};
+
+/// The selected members, in the order in which they were declared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Select(pub(crate) Vec<Source>);
+
+/// One selected member.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The key in the output; `None`: the last name of the path.
+    pub(crate) key: Option<String>,
+    pub(crate) path: String,
+}
+
+impl Source {
+    /// The key under which it will appear, if its path parses and has a name.
+    pub(crate) fn output_key(&self) -> Option<String> {
+        match &self.key {
+            Some(key) => Some(key.clone()),
+            None => crate::path::Path::parse(&self.path).ok()?.last_name().map(str::to_owned),
+        }
+    }
+}
+
+/// Two sources are equal when they say the same, whether their key is spelled out or not.
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path && self.output_key() == other.output_key()
+    }
+}
+
+impl Eq for Source {}
+
+impl Serialize for Select {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.iter().all(|source| source.key.is_none()) {
+            let mut list = serializer.serialize_seq(Some(self.0.len()))?;
+            for source in &self.0 {
+                list.serialize_element(&source.path)?;
+            }
+            return list.end();
+        }
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for source in &self.0 {
+            map.serialize_entry(&source.output_key().unwrap_or_default(), &source.path)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Select {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Select;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map from output keys to paths, or a list of paths")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Select, A::Error> {
+                let mut select = Select::default();
+                while let Some((key, path)) = map.next_entry()? {
+                    select.0.push(Source { key: Some(key), path });
+                }
+                Ok(select)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Select, A::Error> {
+                let mut select = Select::default();
+                while let Some(path) = list.next_element()? {
+                    select.0.push(Source { key: None, path });
+                }
+                Ok(select)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
