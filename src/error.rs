@@ -125,6 +125,12 @@ impl Error {
         error
     }
 
+    /// The error with its offset replaced by the one it stands for.
+    pub(crate) fn relocated(mut self, origin: impl FnOnce(u64) -> Option<u64>) -> Self {
+        self.0.offset = self.0.offset.and_then(origin).or(self.0.offset);
+        self
+    }
+
     /// The class of this error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

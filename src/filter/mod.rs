@@ -65,9 +65,12 @@ struct Core {
     meter: Meter,
     bom: Bom,
     written: u64,
+    /// Bytes that were read.
     consumed: u64,
-    /// The byte that was consumed last.
+    /// The byte that was read last.
     last: u8,
+    /// Nothing more is read.
+    stopped: bool,
     state: State,
     skipped: Option<&'static str>,
     failure: Option<Failed>,
@@ -76,8 +79,6 @@ struct Core {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Running,
-    /// Stopped early: the rest of the input does not matter.
-    Stopped,
     Ended,
     Failed,
 }
@@ -142,7 +143,7 @@ impl<S: Sink> Filter<S> {
 
     /// Whether the run stopped early: the output is complete and further input is ignored.
     pub fn is_done(&self) -> bool {
-        matches!(self.core.state, State::Stopped | State::Ended)
+        self.core.stopped || self.core.state == State::Ended
     }
 
     /// What the run did so far; after an error, with the error in it.
@@ -184,7 +185,12 @@ impl Core {
         let retains = skipped.is_none() && compiled.retain.is_some();
         let first = (retains || items.is_none()).then(|| {
             let engine = Engine::new(config(&compiled.spec, limits, false), scanner);
-            (engine, if retains { Retain::new(compiled) } else { Retain::whole(compiled) })
+            let stage = match (retains, &items) {
+                (true, Some(_)) => Retain::new(compiled).with_origins(),
+                (true, None) => Retain::new(compiled),
+                (false, _) => Retain::whole(compiled),
+            };
+            (engine, stage)
         });
         Self {
             program: program.clone(),
@@ -195,6 +201,7 @@ impl Core {
             written: 0,
             consumed: 0,
             last: 0,
+            stopped: false,
             state: State::Running,
             skipped,
             failure: None,
@@ -217,7 +224,7 @@ impl Core {
             State::Ended => {
                 return Err(Error::new(ErrorKind::Failed, "the filter has ended"));
             }
-            State::Running | State::Stopped => {}
+            State::Running => {}
         }
         let mut counted = Counted { sink, bytes: 0 };
         let result = step(self, &mut counted);
@@ -230,55 +237,51 @@ impl Core {
     }
 
     fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
-        if self.state == State::Stopped {
+        if self.stopped {
             return Ok(());
         }
         let document = self.skip_bom(chunk)?;
-        let before = self.offset();
         let fed = self.feed(document, sink);
-        let taken = self.offset() - before;
-        if let Some(last) =
-            usize::try_from(taken).ok().and_then(|taken| document.get(taken.checked_sub(1)?))
-        {
+        if let Some(last) = chunk.last() {
             self.last = *last;
         }
-        self.consumed += taken;
-        fed
+        match &fed {
+            Ok(Some(offset)) => {
+                self.consumed = *offset;
+                self.stopped = true;
+            }
+            Ok(None) => self.consumed += document.len() as u64,
+            Err(_) => {}
+        }
+        fed.map(|_| ())
     }
 
-    fn feed(&mut self, document: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+    /// Feeds the stages. Tells where they stopped, if they did.
+    fn feed(&mut self, document: &[u8], sink: &mut dyn Sink) -> Result<Option<u64>, Error> {
         let Self { first, items, meter, .. } = self;
-        let result = match (first, items) {
-            (None, None) => Ok(()),
-            (None, Some(items)) => items.write(document, meter, sink),
+        match (first, items) {
+            (None, None) => Ok(None),
+            (None, Some(items)) => {
+                items.write(document, meter, sink)?;
+                Ok(items.is_stopped().then(|| items.offset()))
+            }
             (Some((engine, retain)), None) => match engine.feed(retain, document, sink) {
-                Ok(_) => Ok(()),
+                Ok(_) => Ok(None),
                 Err(failure) => Err(failed(failure, &engine.machine)),
             },
             (Some((engine, retain)), Some(items)) => {
                 let mut chain = Chain { items, meter, sink, error: None };
                 let fed = engine.feed(retain, document, &mut chain);
-                let stopped = chain.items.is_stopped();
-                match (chain.error, fed) {
-                    // The second stage has read only what came before the first one's error.
-                    (Some(error), _) => Err(error),
-                    (None, Err(failure)) if !stopped => Err(failed(failure, &engine.machine)),
-                    _ => Ok(()),
+                // The second stage has read only what came before the first one's error.
+                if let Some(error) = chain.error {
+                    return Err(error.relocated(|offset| retain.origin(offset)));
                 }
+                if chain.items.is_stopped() {
+                    let offset = chain.items.offset();
+                    return Ok(Some(retain.origin(offset).unwrap_or(offset)));
+                }
+                fed.map(|_| None).map_err(|failure| failed(failure, &engine.machine))
             }
-        };
-        if self.items.as_ref().is_some_and(PayloadStage::is_stopped) {
-            self.state = State::Stopped;
-        }
-        result
-    }
-
-    /// Absolute offset of the first byte that was not read.
-    fn offset(&self) -> u64 {
-        match (&self.first, &self.items) {
-            (Some((engine, _)), _) => engine.machine.offset(),
-            (None, Some(items)) => items.offset(),
-            (None, None) => 0,
         }
     }
 
@@ -312,7 +315,7 @@ impl Core {
             let raise = Raise::new(ErrorKind::UnexpectedEnd, "the document is empty");
             return Err(Error::at(raise, seen as u64, String::new()));
         }
-        if self.state != State::Stopped {
+        if !self.stopped {
             let Self { first, items, meter, .. } = self;
             match (first, items) {
                 (None, None) => {}
@@ -324,7 +327,9 @@ impl Core {
                     let mut chain = Chain { items, meter, sink, error: None };
                     let ended = engine.end(retain, &mut chain);
                     let Chain { items, error, meter, sink, .. } = chain;
-                    error.map_or(Ok(()), Err)?;
+                    if let Some(error) = error {
+                        return Err(error.relocated(|offset| retain.origin(offset)));
+                    }
                     ended.map_err(|failure: Failure| failed(failure, &engine.machine))?;
                     items.end(meter, sink)?;
                 }
@@ -335,10 +340,14 @@ impl Core {
     }
 
     fn report(&self) -> Report {
-        let newline = u64::from(self.last == b'\n');
+        let newline = u64::from(self.last == b'\n' && !self.stopped);
+        let consumed = match self.failure.as_ref().and_then(|failure| failure.offset) {
+            Some(offset) => offset,
+            None => self.consumed.saturating_sub(newline),
+        };
         let mut report = Report {
             filter_applied: self.skipped.is_none() && self.failure.is_none(),
-            filter_original_bytes: self.consumed.saturating_sub(newline),
+            filter_original_bytes: consumed,
             filter_result_bytes: self.written,
             filter_skipped: self.skipped,
             held_peak_bytes: self.meter.peak(),
@@ -370,6 +379,10 @@ impl Sink for Chain<'_> {
         if self.error.is_none() {
             self.error = self.items.write(bytes, self.meter, self.sink).err();
         }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.error.is_some() || self.items.is_stopped()
     }
 }
 

@@ -9,7 +9,7 @@ use super::program::Compiled;
 use super::stage::{Stage, With};
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
-use crate::path::trie::Cursor;
+use crate::path::trie::{Cursor, Names};
 use crate::sink::Sink;
 
 #[derive(Debug)]
@@ -19,6 +19,17 @@ pub(super) struct Retain {
     open: SmallVec<[Open; 16]>,
     writer: Writer,
     scratch: Vec<u8>,
+    /// Where output that is not yet with the sink came from, if the sink wants to know.
+    origins: Option<Vec<Origin>>,
+}
+
+/// Output from here on, up to the next origin, came from this offset of the input.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    written: u64,
+    offset: u64,
+    /// Byte for byte; else all of it was made when the input was there.
+    verbatim: bool,
 }
 
 #[derive(Debug)]
@@ -35,6 +46,34 @@ impl Retain {
             open: SmallVec::new(),
             writer: Writer::default(),
             scratch: Vec::new(),
+            origins: None,
+        }
+    }
+
+    /// Remembers where output comes from, for a stage that reads it.
+    pub(super) fn with_origins(mut self) -> Self {
+        self.origins = Some(Vec::new());
+        self
+    }
+
+    /// The input offset of the output byte with this number, if that was written since the sink was last served.
+    pub(super) fn origin(&self, byte: u64) -> Option<u64> {
+        let origins = self.origins.as_ref()?;
+        let origin = origins.iter().rev().find(|origin| origin.written <= byte)?;
+        Some(origin.offset + if origin.verbatim { byte - origin.written } else { 0 })
+    }
+
+    /// What is written next comes from `offset`.
+    #[inline]
+    fn note(&mut self, sink: &dyn Sink, offset: u64, verbatim: bool) {
+        let Some(origins) = &mut self.origins else { return };
+        let written = self.writer.written();
+        if self.writer.is_flushed() && !sink.is_closed() {
+            origins.clear();
+        }
+        match origins.last_mut() {
+            Some(last) if last.written == written => *last = Origin { written, offset, verbatim },
+            _ => origins.push(Origin { written, offset, verbatim }),
         }
     }
 
@@ -52,9 +91,10 @@ impl Stage for Retain {
 
 impl Handler for With<'_, Retain> {
     #[inline]
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+        self.stage.note(self.sink, offset, false);
         let Self { stage, sink } = self;
-        let Retain { program, whole, open, writer, scratch } = &mut **stage;
+        let Retain { program, whole, open, writer, scratch, .. } = &mut **stage;
         let Some(trie) = program.retain.as_ref().filter(|_| !*whole) else {
             writer.begin(*sink);
             return Ok(Interest::Copy);
@@ -99,7 +139,14 @@ impl Handler for With<'_, Retain> {
         Ok(Interest::Inspect)
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    #[inline]
+    fn wanted(&self) -> Option<&Names> {
+        let trie = self.stage.program.retain.as_ref()?;
+        self.stage.open.last()?.cursor.names(trie)
+    }
+
+    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+        self.stage.note(self.sink, offset, false);
         let Retain { open, writer, .. } = &mut *self.stage;
         if let Some(top) = open.pop() {
             writer.close(self.sink, if top.object { b'}' } else { b']' });
@@ -107,7 +154,9 @@ impl Handler for With<'_, Retain> {
         Ok(())
     }
 
-    fn raw(&mut self, bytes: &[u8]) {
+    #[inline]
+    fn raw(&mut self, bytes: &[u8], offset: u64) {
+        self.stage.note(self.sink, offset, true);
         self.stage.writer.raw(self.sink, bytes);
     }
 

@@ -5,6 +5,7 @@
 
 use super::stage::{Stage, With};
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::path::trie::Names;
 use crate::sink::Sink;
 
 /// Where the payload is.
@@ -102,12 +103,16 @@ impl Handler for With<'_, Probe> {
         Ok(Interest::Skip)
     }
 
+    fn wanted(&self) -> Option<&Names> {
+        None
+    }
+
     fn close(&mut self, offset: u64) -> Result<(), Halt> {
         self.stage.decided = Some((self.stage.decision(), offset));
         Ok(())
     }
 
-    fn raw(&mut self, _: &[u8]) {}
+    fn raw(&mut self, _: &[u8], _: u64) {}
 
     fn copied(&mut self) -> Result<(), Halt> {
         Ok(())

@@ -3,7 +3,10 @@
 //! Knows I/O errors, retries and buffers; no rule, no JSON.
 
 mod file;
-
+#[cfg(feature = "lenient")]
+mod lenient;
+mod ndjson;
+mod pretty;
 mod sinks;
 
 use std::io::{ErrorKind as IoKind, Read, Write};
@@ -13,11 +16,43 @@ use crate::filter::{CallOptions, Filter, Program, Scout};
 use crate::report::Report;
 
 pub use file::filter_file;
-
+#[cfg(feature = "lenient")]
+pub use lenient::filter_lenient;
+pub use ndjson::filter_ndjson;
+pub use pretty::Pretty;
 pub use sinks::{Tee, WriteSink};
 
 /// Bytes that are read at once.
 const CHUNK: usize = 64 << 10;
+
+impl Error {
+    /// The error of a driver whose input cannot be read, or opened.
+    ///
+    /// ```
+    /// use tamis::{Error, ErrorKind, Fault};
+    ///
+    /// let error = Error::read(std::io::Error::from(std::io::ErrorKind::NotFound));
+    /// assert_eq!((error.kind(), error.fault()), (ErrorKind::Read, Fault::Input));
+    /// assert_eq!(error.to_string(), "cannot read the input: entity not found");
+    /// ```
+    #[must_use]
+    pub fn read(source: std::io::Error) -> Self {
+        Self::io(ErrorKind::Read, "cannot read the input", source)
+    }
+
+    /// The error of a driver whose output cannot be written, or created.
+    ///
+    /// ```
+    /// use tamis::{Error, ErrorKind, Fault};
+    ///
+    /// let error = Error::write(std::io::Error::from(std::io::ErrorKind::StorageFull));
+    /// assert_eq!((error.kind(), error.fault()), (ErrorKind::Write, Fault::Sink));
+    /// ```
+    #[must_use]
+    pub fn write(source: std::io::Error) -> Self {
+        Self::io(ErrorKind::Write, "cannot write the output", source)
+    }
+}
 
 /// Filters what `reader` gives into `writer`, as it arrives.
 ///
@@ -100,7 +135,7 @@ pub fn pump<R: Read, W: Write>(
             Err(error) if error.kind() == IoKind::Interrupted => continue,
             Err(error) => {
                 filter.sink_mut().flush()?;
-                return Err(Error::io(ErrorKind::Read, "cannot read the input", error));
+                return Err(Error::read(error));
             }
         };
         let fed = filter.write(chunk.get(..count).unwrap_or_default());

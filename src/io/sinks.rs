@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind as IoKind, Write};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::sink::Sink;
 
 /// Gathered output that is worth a write.
@@ -46,7 +46,7 @@ impl<W: Write> WriteSink<W> {
             self.fail(error);
         }
         match self.error.take() {
-            Some(error) => Err(Error::io(ErrorKind::Write, "cannot write the output", error)),
+            Some(error) => Err(Error::write(error)),
             None => Ok(()),
         }
     }

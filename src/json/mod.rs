@@ -11,6 +11,7 @@ mod trail;
 pub(crate) mod writer;
 
 use crate::error::Raise;
+use crate::path::trie::Names;
 use key::Key;
 
 /// What a value is, known from its first byte (for strings: from the second).
@@ -88,11 +89,16 @@ pub(crate) trait Handler {
     /// A value begins, at this offset. Scalars must not be answered with [`Interest::Inspect`].
     fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt>;
 
+    /// The names of all members of the object that was entered last that are of interest, whatever their values; the
+    /// machine spares itself the question about others. `None`: it must ask.
+    fn wanted(&self) -> Option<&Names>;
+
     /// The container that was entered last ends; its closing bracket is at this offset.
     fn close(&mut self, offset: u64) -> Result<(), Halt>;
 
-    /// Bytes of a value that is copied: white space outside strings already gone, unless it is kept.
-    fn raw(&mut self, bytes: &[u8]);
+    /// Bytes of a value that is copied, and the offset of the first: white space outside strings is already gone, unless
+    /// it is kept.
+    fn raw(&mut self, bytes: &[u8], offset: u64);
 
     /// The value that was copied has ended.
     fn copied(&mut self) -> Result<(), Halt>;

@@ -96,19 +96,17 @@ fn ends_scalar(byte: u8) -> bool {
 /// Checks a scalar that begins at `at`, whose first byte is `byte`. The usual forms take no state machine.
 #[inline]
 pub(super) fn scan(bytes: &[u8], at: usize, byte: u8) -> Step {
-    let word: &[u8] = match byte {
-        b't' => b"true",
-        b'n' => b"null",
-        b'f' => b"false",
+    let rest = bytes.get(at..).unwrap_or_default();
+    let word = match byte {
+        b't' => rest.first_chunk() == Some(b"true"),
+        b'n' => rest.first_chunk() == Some(b"null"),
+        b'f' => rest.first_chunk() == Some(b"false"),
         b'1'..=b'9' => return integer(bytes, at),
-        _ => b"",
+        _ => false,
     };
-    if !word.is_empty()
-        && let Some(end) = bytes.get(at + word.len())
-        && ends_scalar(*end)
-        && bytes.get(at..at + word.len()) == Some(word)
-    {
-        return Step::Ended(at + word.len());
+    let len = if byte == b'f' { 5 } else { 4 };
+    if word && rest.get(len).is_some_and(|end| ends_scalar(*end)) {
+        return Step::Ended(at + len);
     }
     match Scalar::begin(byte) {
         Some(scalar) => scalar.run(bytes, at + 1),

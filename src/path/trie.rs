@@ -84,6 +84,12 @@ impl Trie {
         self.node(id)?.names.get(name)
     }
 
+    /// The names of the children of a node.
+    #[inline]
+    pub(crate) fn names(&self, id: NodeId) -> Option<&Names> {
+        Some(&self.node(id)?.names)
+    }
+
     /// The child for the element at `index`, by index alone.
     pub(crate) fn element(&self, id: NodeId, index: u64) -> Option<NodeId> {
         let indices = &self.node(id)?.indices;
@@ -170,6 +176,14 @@ impl Cursor {
         next
     }
 
+    /// The names of all members that are on a path, if one table has them.
+    #[inline]
+    pub(crate) fn names<'a>(&self, trie: &'a Trie) -> Option<&'a Names> {
+        let [place] = self.places.as_slice() else { return None };
+        let node = trie.node(place.node)?;
+        node.any.is_none().then_some(&node.names)
+    }
+
     /// The cursor for the element at `index`.
     pub(crate) fn element(&self, trie: &Trie, index: u64) -> Self {
         let mut next = Self::default();
@@ -211,10 +225,10 @@ fn is_index(name: &[u8]) -> bool {
 
 /// The names of a node's children, looked up by the bytes of a key.
 ///
-/// Open addressing over the first eight bytes and the length: a key that no child has is told by one probe, without a
-/// look at its rest.
+/// Open addressing over the first eight bytes and the length: nearly every key that no child has is told by one
+/// comparison, without a look at its rest and without a branch that depends on its length.
 #[derive(Clone, Debug, Default)]
-struct Names {
+pub(crate) struct Names {
     slots: Vec<Slot>,
     names: Vec<(Box<str>, NodeId)>,
     shift: u32,
@@ -226,11 +240,13 @@ struct Slot {
     len: u32,
     /// Position in `names`, plus one; 0 is a free slot.
     name: u32,
+    /// A name that belongs here or before stands further on.
+    more: bool,
 }
 
 impl Names {
     fn new(names: Vec<(Box<str>, NodeId)>) -> Self {
-        let size = (names.len() * 4).next_power_of_two().max(2);
+        let size = (names.len() * 8).next_power_of_two().max(2);
         let mut table = Self {
             slots: vec![Slot::default(); size],
             shift: u64::BITS - size.trailing_zeros(),
@@ -242,9 +258,10 @@ impl Names {
             let mut at = table.home(head, bytes.len());
             while let Some(slot) = table.slots.get_mut(at) {
                 if slot.name == 0 {
-                    *slot = Slot { head, len: bytes.len() as u32, name: position as u32 + 1 };
+                    *slot = Slot { head, len: bytes.len() as u32, name: position as u32 + 1, more: slot.more };
                     break;
                 }
+                slot.more = true;
                 at = (at + 1) % size;
             }
         }
@@ -254,24 +271,45 @@ impl Names {
 
     #[inline]
     fn home(&self, head: u64, len: usize) -> usize {
-        let hash = (head ^ len as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let hash = (head ^ (len as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (hash >> self.shift) as usize
     }
 
+    /// The child called `key`.
     #[inline]
-    fn get(&self, key: &[u8]) -> Option<NodeId> {
-        let head = head(key);
+    pub(crate) fn get(&self, key: &[u8]) -> Option<NodeId> {
+        self.find(head(key), key)
+    }
+
+    /// The child called by the `len` bytes of `text` at `from`.
+    #[inline(always)]
+    pub(crate) fn get_in(&self, text: &[u8], from: usize, len: usize) -> Option<NodeId> {
+        let key = text.get(from..from + len)?;
+        match text.get(from..).and_then(<[u8]>::first_chunk::<8>) {
+            // Eight bytes are there, even if the key has fewer: no branch on its length.
+            Some(bytes) => {
+                let beyond = 8 * (8 - len.min(8)) as u32;
+                let bytes = u64::from_le_bytes(*bytes);
+                let head = bytes.checked_shl(beyond).unwrap_or(0).checked_shr(beyond).unwrap_or(0);
+                self.find(head, key)
+            }
+            None => self.get(key),
+        }
+    }
+
+    #[inline(always)]
+    fn find(&self, head: u64, key: &[u8]) -> Option<NodeId> {
         let mut at = self.home(head, key.len());
         loop {
             let slot = self.slots.get(at)?;
-            if slot.name == 0 {
-                return None;
-            }
-            if slot.head == head && slot.len as usize == key.len() {
+            if slot.head == head && slot.len as usize == key.len() && slot.name != 0 {
                 let (name, child) = self.names.get(slot.name as usize - 1)?;
                 if key.len() <= 8 || name.as_bytes() == key {
                     return Some(*child);
                 }
+            }
+            if !slot.more {
+                return None;
             }
             at = (at + 1) % self.slots.len();
         }
@@ -283,15 +321,7 @@ impl Names {
 fn head(key: &[u8]) -> u64 {
     match key.first_chunk::<8>() {
         Some(bytes) => u64::from_le_bytes(*bytes),
-        None => {
-            // Two overlapping loads cover 4 to 7 bytes, three single ones 1 to 3.
-            if let (Some(first), Some(last)) = (key.first_chunk::<4>(), key.last_chunk::<4>()) {
-                let shift = 8 * (key.len() as u32 - 4);
-                return u64::from(u32::from_le_bytes(*first))
-                    | u64::from(u32::from_le_bytes(*last)) << shift;
-            }
-            key.iter().rev().fold(0, |head, byte| head << 8 | u64::from(*byte))
-        }
+        None => key.iter().rev().fold(0, |head, byte| head << 8 | u64::from(*byte)),
     }
 }
 
@@ -315,6 +345,11 @@ mod tests {
         for (n, name) in names.iter().enumerate() {
             assert_eq!(table.get(name.as_bytes()), Some(n as u32));
             assert_eq!(table.get(format!("{name}x").as_bytes()), None);
+            for behind in ["", "\":1", "\":\"0123456789\""] {
+                let text = format!("{{\"{name}{behind}");
+                assert_eq!(table.get_in(text.as_bytes(), 2, name.len()), Some(n as u32));
+                assert_eq!(table.get_in(text.as_bytes(), 2, name.len() - 1), table.get(&name.as_bytes()[..name.len() - 1]));
+            }
         }
         assert_eq!(table.get(b""), None);
         assert_eq!(Names::new(vec![("".into(), 7)]).get(b""), Some(7));

@@ -17,10 +17,12 @@
 //!
 //! The algorithm is here once, generic over [`Kernel`]; an instruction set only classifies 64 bytes.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod scalar;
 mod utf8;
-#[cfg(target_arch = "x86_64")]
-mod x86;
 
 #[cfg(test)]
 mod tests;
@@ -53,6 +55,14 @@ trait Kernel: Copy {
     fn classify(self, block: &[u8; BLOCK]) -> Classes;
     /// Bit `i` of the result is the parity of bits `0..=i`.
     fn prefix_xor(self, bits: u64) -> u64;
+    /// A hint that the bytes at `address` are wanted soon. Any address will do.
+    #[inline(always)]
+    fn prefetch(self, _address: *const u8) {}
+    /// Writes `base` plus the position of each set bit, ascending; what is behind them does not matter.
+    #[inline(always)]
+    fn flatten(self, mask: u64, base: u16, positions: &mut [u16; BLOCK]) {
+        flatten(mask, base, positions);
+    }
 }
 
 /// What one window tells the next.
@@ -227,11 +237,25 @@ impl Window {
 }
 
 /// The instruction sets a kernel is written for.
+#[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Isa {
     Scalar,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+#[cfg(test)]
+impl Isa {
+    pub(crate) const ALL: &[Self] = &[
+        Self::Scalar,
+        #[cfg(target_arch = "x86_64")]
+        Self::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        Self::Avx512,
+    ];
 }
 
 /// A kernel, chosen once.
@@ -242,25 +266,35 @@ pub(crate) struct Scanner(Choice);
 enum Choice {
     Scalar(scalar::Scalar),
     #[cfg(target_arch = "x86_64")]
-    Avx2(x86::Avx2),
+    Avx2(avx2::Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(avx512::Avx512),
 }
 
 impl Scanner {
     /// The fastest kernel that this CPU runs.
     pub(crate) fn new() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if let Some(scanner) = Self::with(Isa::Avx2) {
-            return scanner;
+        {
+            if let Some(kernel) = avx512::Avx512::new() {
+                return Self(Choice::Avx512(kernel));
+            }
+            if let Some(kernel) = avx2::Avx2::new() {
+                return Self(Choice::Avx2(kernel));
+            }
         }
         Self(Choice::Scalar(scalar::Scalar))
     }
 
     /// The kernel for `isa`, if this CPU runs it.
+    #[cfg(test)]
     pub(crate) fn with(isa: Isa) -> Option<Self> {
         match isa {
             Isa::Scalar => Some(Self(Choice::Scalar(scalar::Scalar))),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => x86::Avx2::new().map(|kernel| Self(Choice::Avx2(kernel))),
+            Isa::Avx2 => avx2::Avx2::new().map(|kernel| Self(Choice::Avx2(kernel))),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => avx512::Avx512::new().map(|kernel| Self(Choice::Avx512(kernel))),
         }
     }
 
@@ -272,6 +306,8 @@ impl Scanner {
             Choice::Scalar(kernel) => scan_with(kernel, bytes, carry, window),
             #[cfg(target_arch = "x86_64")]
             Choice::Avx2(kernel) => kernel.scan(bytes, carry, window),
+            #[cfg(target_arch = "x86_64")]
+            Choice::Avx512(kernel) => kernel.scan(bytes, carry, window),
         }
     }
 }
@@ -283,14 +319,17 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
     window.len = bytes.len();
     window.fatal = None;
     window.any_bad_escape = false;
-    let (mut any_white, mut any_high, mut any_backslash) = (0, 0, 0);
+    let began_in_string = carry.in_string();
+    let (mut any_white, mut any_high, mut any_backslash) = (false, false, false);
 
     let (blocks, tail) = bytes.as_chunks::<BLOCK>();
     for (index, block) in blocks.iter().enumerate() {
+        // The hardware's own prefetcher stops at the end of a page, and the walk comes between two windows.
+        kernel.prefetch(block.as_ptr().wrapping_add(WINDOW));
         let classes = kernel.classify(block);
-        any_high |= classes.high;
-        any_backslash |= classes.backslash;
-        any_white |= scan_block(kernel, index, block, BLOCK, &classes, carry, window);
+        any_high |= classes.high != 0;
+        any_backslash |= classes.backslash != 0;
+        any_white |= scan_block(kernel, index, block, BLOCK, &classes, carry, window) != 0;
     }
     if !tail.is_empty() {
         // Spaces behind the end have no effect: they are cut from every mask that could carry them on.
@@ -299,18 +338,24 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
             *to = *from;
         }
         let classes = kernel.classify(&block);
-        any_high |= classes.high;
-        any_backslash |= classes.backslash;
-        any_white |= scan_block(kernel, blocks.len(), &block, tail.len(), &classes, carry, window);
+        any_high |= classes.high != 0;
+        any_backslash |= classes.backslash != 0;
+        any_white |= scan_block(kernel, blocks.len(), &block, tail.len(), &classes, carry, window) != 0;
     }
-    window.any_white = any_white != 0;
-    window.any_backslash = any_backslash != 0;
+    window.any_white = any_white;
+    window.any_backslash = any_backslash;
 
-    if any_high != 0 || carry.utf8.is_partial() {
+    if any_high || carry.utf8.is_partial() {
         if let Err(at) = carry.utf8.check(bytes) {
             if window.fatal.is_none_or(|control| at <= control.at) {
-                let string = window.in_string.get(at / BLOCK).copied().unwrap_or(0);
-                let in_string = string >> (at % BLOCK) & 1 != 0;
+                // The state that the byte before left.
+                let in_string = match at.checked_sub(1) {
+                    None => began_in_string,
+                    Some(at) => {
+                        let string = window.in_string.get(at / BLOCK).copied().unwrap_or(0);
+                        string >> (at % BLOCK) & 1 != 0
+                    }
+                };
                 window.fatal = Some(Fatal { at, flaw: Flaw::Utf8, in_string });
             }
         }
@@ -359,7 +404,10 @@ fn scan_block<K: Kernel>(
     if let Some(mask) = window.close.get_mut(index) {
         *mask = classes.close & !in_string;
     }
-    window.tokens = flatten(token, index * BLOCK, window.tokens, &mut window.token);
+    if let Some(positions) = window.token.get_mut(window.tokens..).and_then(<[u16]>::first_chunk_mut) {
+        kernel.flatten(token, (index * BLOCK) as u16, positions);
+        window.tokens += token.count_ones() as usize;
+    }
 
     let control = classes.control & in_string;
     if control != 0 && window.fatal.is_none() {
@@ -427,19 +475,16 @@ fn bad_escapes(block: &[u8; BLOCK], mut escaped: u64, len: usize, hex: &mut usiz
     bad | others
 }
 
-/// Writes the positions of the set bits behind the first `count` tokens; returns the new count. Eight at a time,
-/// wanted or not: the number of tokens in a block is not predictable, the number of eights is.
+/// Eight at a time, wanted or not: the number of tokens in a block is not predictable, the number of eights is.
 #[inline(always)]
-fn flatten(mut mask: u64, base: usize, count: usize, token: &mut [u16; WINDOW + BLOCK]) -> usize {
-    let end = count + mask.count_ones() as usize;
-    let mut at = count;
-    while at < end {
-        let Some(slots) = token.get_mut(at..at + 8) else { break };
-        for slot in slots {
-            *slot = (base as u16).wrapping_add(mask.trailing_zeros() as u16);
+fn flatten(mut mask: u64, base: u16, positions: &mut [u16; BLOCK]) {
+    for eight in positions.as_chunks_mut::<8>().0 {
+        for position in eight {
+            *position = base.wrapping_add(mask.trailing_zeros() as u16);
             mask &= mask.wrapping_sub(1);
         }
-        at += 8;
+        if mask == 0 {
+            break;
+        }
     }
-    end
 }

@@ -1,1 +1,297 @@
+//! Every kernel against the scalar one, and the algorithm against a byte-by-byte definition.
 
+use super::{BLOCK, Carry, Classes, Flaw, Isa, Kernel, Scanner, WINDOW, Window, flatten, scalar};
+
+/// The kernels that this machine runs. `TAMIS_REQUIRE_ISA` names those that must be among them.
+fn scanners() -> Vec<(Isa, Scanner)> {
+    let required = std::env::var("TAMIS_REQUIRE_ISA").unwrap_or_default();
+    Isa::ALL
+        .iter()
+        .copied()
+        .filter_map(|isa| {
+            let scanner = Scanner::with(isa);
+            let name = format!("{isa:?}").to_lowercase();
+            let must = required.split(',').any(|required| required == name);
+            assert!(scanner.is_some() || !must, "this machine cannot run the required kernel {name}");
+            if scanner.is_none() {
+                println!("not run: this machine has no {name}");
+            }
+            scanner.map(|scanner| (isa, scanner))
+        })
+        .collect()
+}
+
+/// Splitmix64 (Steele, Lea, Flood 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn bytes(&mut self, from: &[u8], len: usize) -> Vec<u8> {
+        (0..len).map(|_| from[self.next() as usize % from.len()]).collect()
+    }
+}
+
+/// One macro instantiates the tests of a kernel.
+macro_rules! kernel_tests {
+    ($module:ident, $kernel:expr) => {
+        mod $module {
+            use super::*;
+
+            #[test]
+            fn classifies_as_scalar_does() {
+                let Some(kernel) = $kernel else { return };
+                // Every byte in every lane.
+                for byte in 0..=255u8 {
+                    for lane in 0..BLOCK {
+                        let mut block = [b'a'; BLOCK];
+                        block[lane] = byte;
+                        assert_eq!(
+                            kernel.classify(&block),
+                            scalar::Scalar.classify(&block),
+                            "byte {byte:#x} in lane {lane}"
+                        );
+                    }
+                }
+                let mut random = Random(1);
+                let all: Vec<u8> = (0..=255).collect();
+                for _ in 0..2000 {
+                    let block: [u8; BLOCK] = random.bytes(&all, BLOCK).try_into().unwrap();
+                    assert_eq!(kernel.classify(&block), scalar::Scalar.classify(&block));
+                }
+            }
+
+            #[test]
+            fn sums_parities_as_scalar_does() {
+                let Some(kernel) = $kernel else { return };
+                let mut random = Random(2);
+                for _ in 0..2000 {
+                    let bits = random.next() & random.next();
+                    assert_eq!(kernel.prefix_xor(bits), scalar::Scalar.prefix_xor(bits));
+                }
+            }
+
+            #[test]
+            fn flattens_as_scalar_does() {
+                let Some(kernel) = $kernel else { return };
+                let mut random = Random(3);
+                for round in 0..4000 {
+                    let mask = match round % 4 {
+                        0 => random.next(),
+                        1 => random.next() & random.next() & random.next(),
+                        2 => random.next() | random.next() | random.next(),
+                        _ => [0, u64::MAX, 1, 1 << 63][round / 4 % 4],
+                    };
+                    let count = mask.count_ones() as usize;
+                    let (mut expected, mut found) = ([0; BLOCK], [0; BLOCK]);
+                    flatten(mask, 640, &mut expected);
+                    kernel.flatten(mask, 640, &mut found);
+                    assert_eq!(found[..count], expected[..count], "{mask:#x}");
+                    kernel.prefetch(std::ptr::null());
+                }
+            }
+        }
+    };
+}
+
+kernel_tests!(scalar_kernel, Some(scalar::Scalar));
+#[cfg(target_arch = "x86_64")]
+kernel_tests!(avx2_kernel, super::super::avx2::Avx2::new());
+#[cfg(target_arch = "x86_64")]
+kernel_tests!(avx512_kernel, super::super::avx512::Avx512::new());
+
+/// What a scan says of a text, with positions from the text's beginning.
+#[derive(Debug, Default, PartialEq)]
+struct Said {
+    tokens: Vec<usize>,
+    solid: Vec<usize>,
+    brackets: Vec<(usize, bool)>,
+    bad_escapes: Vec<usize>,
+    fatal: Option<(usize, Flaw, bool)>,
+    in_string: bool,
+}
+
+/// The definition, byte by byte.
+fn define(text: &[u8]) -> Said {
+    let mut said = Said::default();
+    let (mut escaped, mut scalar, mut hex) = (false, false, 0);
+    for (at, byte) in text.iter().enumerate() {
+        let viable = match std::str::from_utf8(&text[..=at]) {
+            Ok(_) => true,
+            Err(error) => error.error_len().is_none(),
+        };
+        if said.fatal.is_none() && !viable {
+            said.fatal = Some((at, Flaw::Utf8, said.in_string));
+        }
+        let was_escaped = std::mem::take(&mut escaped);
+        let was_scalar = std::mem::take(&mut scalar);
+        if said.in_string {
+            said.solid.push(at);
+            if hex > 0 {
+                hex -= 1;
+                if !byte.is_ascii_hexdigit() {
+                    said.bad_escapes.push(at);
+                    hex = 0;
+                }
+            }
+            if *byte < 0x20 && said.fatal.is_none() {
+                said.fatal = Some((at, Flaw::Control, true));
+            }
+            match byte {
+                b'u' if was_escaped => hex = 4,
+                _ if was_escaped => {
+                    if !b"\"\\/bfnrt".contains(byte) {
+                        said.bad_escapes.push(at);
+                    }
+                }
+                b'\\' => escaped = true,
+                b'"' => said.in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' if !was_escaped => {
+                said.in_string = true;
+                said.tokens.push(at);
+            }
+            b'{' | b'[' | b'}' | b']' => {
+                said.tokens.push(at);
+                said.brackets.push((at, b"{[".contains(byte)));
+            }
+            b',' | b':' => said.tokens.push(at),
+            b' ' | b'\n' | b'\r' | b'\t' => continue,
+            _ => {
+                scalar = true;
+                escaped = *byte == b'\\' && !was_escaped;
+                if !was_scalar {
+                    said.tokens.push(at);
+                }
+            }
+        }
+        said.solid.push(at);
+    }
+    said
+}
+
+/// What `scanner` says, cut into chunks of the given lengths (the last is repeated).
+fn scan(scanner: Scanner, text: &[u8], lengths: &[usize]) -> Said {
+    let mut said = Said::default();
+    let (mut carry, mut window) = (Carry::default(), Window::new());
+    let (mut base, mut cuts) = (0, lengths.iter().chain(std::iter::repeat(&lengths[lengths.len() - 1])));
+    while base < text.len() {
+        let end = text.len().min(base + (*cuts.next().unwrap()).min(WINDOW));
+        scanner.scan(&text[base..end], &mut carry, &mut window);
+        let len = end - base;
+        said.tokens.extend(window.tokens().iter().map(|at| base + usize::from(*at)));
+        window.solid_runs(0, len, |from, to| said.solid.extend(base + from..base + to));
+        let mut from = 0;
+        while let Some((at, opens)) = window.bracket(from, len) {
+            said.brackets.push((base + at, opens));
+            from = at + 1;
+        }
+        from = 0;
+        while let Some(at) = window.bad_escape(from) {
+            said.bad_escapes.push(base + at);
+            from = at + 1;
+        }
+        if said.fatal.is_none() {
+            said.fatal = window.fatal().map(|fatal| (base + fatal.at, fatal.flaw, fatal.in_string));
+        }
+        assert_eq!(window.any_backslash(), text[base..end].contains(&b'\\'));
+        base = end;
+    }
+    said.in_string = carry.in_string();
+    said
+}
+
+/// Cuts `said` at its first fatal byte: behind that nothing is promised.
+fn until_fatal(mut said: Said) -> Said {
+    if let Some((end, _, _)) = said.fatal {
+        said.tokens.retain(|at| *at < end);
+        said.solid.retain(|at| *at < end);
+        said.brackets.retain(|(at, _)| *at < end);
+        said.bad_escapes.retain(|at| *at < end);
+        said.in_string = false;
+    }
+    said
+}
+
+#[test]
+fn scans_as_defined_however_it_is_cut() {
+    let alphabets: [&[u8]; 5] = [
+        b"\"\\{}[]:, 1n\n",
+        b"\"\\\\\\u0aFbx",
+        b"\"\\",
+        b"ab\"  ,:{}\xc3\xa9\xe2\x82\xac\x01",
+        b"\"abcdefghijklmnop,",
+    ];
+    let mut random = Random(4);
+    for (isa, scanner) in scanners() {
+        for round in 0..600 {
+            let len = 1 + random.next() as usize % 300;
+            let text = random.bytes(alphabets[round % alphabets.len()], len);
+            let expected = until_fatal(define(&text));
+            let first = 1 + random.next() as usize % len;
+            for lengths in [&[WINDOW][..], &[1], &[7], &[63], &[64], &[65], &[first, WINDOW]] {
+                let found = until_fatal(scan(scanner, &text, lengths));
+                assert_eq!(found, expected, "{isa:?} {lengths:?} {}", text.escape_ascii());
+            }
+        }
+    }
+}
+
+#[test]
+fn long_texts_cross_windows() {
+    let mut random = Random(5);
+    for (isa, scanner) in scanners() {
+        for alphabet in [&b"\"\\{}[]:, 1n"[..], b"\"\\\\", b"{", b",", b"\""] {
+            let text = random.bytes(alphabet, 3 * WINDOW + 77);
+            let expected = define_ascii(&text);
+            for lengths in [&[WINDOW][..], &[WINDOW - 1], &[100, WINDOW]] {
+                let found = scan(scanner, &text, lengths);
+                assert_eq!(found.tokens, expected, "{isa:?} {lengths:?}");
+            }
+        }
+    }
+}
+
+/// The tokens alone, for ASCII texts that are too long for the quadratic definition.
+fn define_ascii(text: &[u8]) -> Vec<usize> {
+    let (mut tokens, mut in_string, mut escaped, mut scalar) = (Vec::new(), false, false, false);
+    for (at, byte) in text.iter().enumerate() {
+        let was_escaped = escaped;
+        escaped = *byte == b'\\' && !was_escaped;
+        let was_scalar = std::mem::take(&mut scalar);
+        if in_string {
+            in_string = *byte != b'"' || was_escaped;
+        } else if *byte == b'"' && !was_escaped {
+            in_string = true;
+            tokens.push(at);
+        } else if b"{}[]:,".contains(byte) {
+            tokens.push(at);
+        } else if *byte != b' ' {
+            scalar = true;
+            if !was_scalar {
+                tokens.push(at);
+            }
+        }
+    }
+    tokens
+}
+
+#[test]
+fn classes_have_no_byte_twice() {
+    for byte in 0..=255u8 {
+        let Classes { quote, backslash, open, close, separator, white, control, high } =
+            scalar::Scalar.classify(&[byte; BLOCK]);
+        let kinds = [quote, backslash, open, close, separator, white | control, high];
+        assert!(kinds.iter().filter(|mask| **mask != 0).count() <= 1, "{byte:#x}");
+    }
+}

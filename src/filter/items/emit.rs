@@ -15,6 +15,28 @@ impl State {
         }
     }
 
+    /// Emits an item without what is excluded and dropped inside; it stays itself, even if nothing is left of it.
+    pub(super) fn unselected(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: Slot<'_>,
+        kind: Kind,
+        cursor: Cursor,
+    ) -> Interest {
+        if !self.is_changed_below(cx, kind, &cursor) {
+            return self.pass(cx, slot);
+        }
+        self.open(cx, slot, kind);
+        self.roles.push(Role::Emit { cursor, object: kind == Kind::Object });
+        Interest::Inspect
+    }
+
+    /// Whether something inside a value may have to go.
+    #[inline]
+    fn is_changed_below(&self, cx: &Cx<'_>, kind: Kind, cursor: &Cursor) -> bool {
+        kind.is_container() && (!cursor.is_dead() || cx.rules.drop_nulls || cx.rules.drop_empty)
+    }
+
     /// Opens a container, with its key as the input spells it.
     pub(super) fn open(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) {
         self.open_labelled(cx, slot.into(), kind, false);
@@ -59,7 +81,7 @@ impl State {
         cx: &mut Cx<'_>,
         label: Label<'_>,
         kind: Kind,
-        cursor: Cursor,
+        cursor: &Cursor,
     ) -> Interest {
         let rules = cx.rules;
         let member = !matches!(label, Label::None);
@@ -72,9 +94,9 @@ impl State {
         if dropped || cursor.is_hit() {
             return Interest::Skip;
         }
-        if kind.is_container() && (!cursor.is_dead() || rules.drop_nulls || rules.drop_empty) {
+        if self.is_changed_below(cx, kind, cursor) {
             self.open_labelled(cx, label, kind, member && rules.drop_empty);
-            self.roles.push(Role::Emit { cursor, object: kind == Kind::Object });
+            self.roles.push(Role::Emit { cursor: cursor.clone(), object: kind == Kind::Object });
             return Interest::Inspect;
         }
         let (writer, sink) = self.out(cx.sink);
@@ -111,6 +133,6 @@ impl State {
             Slot::Element(index) => cursor.element(trie, index),
             Slot::Top => Cursor::default(),
         };
-        Ok(self.emit(cx, slot.into(), kind, below))
+        Ok(self.emit(cx, slot.into(), kind, &below))
     }
 }

@@ -27,7 +27,7 @@ use crate::json::key::Key;
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::Limits;
-use crate::path::trie::{Cursor, NodeId};
+use crate::path::trie::{Cursor, Names, NodeId};
 use crate::path::{Path, Token};
 use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
@@ -297,6 +297,15 @@ impl Handler for With<'_, Items> {
         state.value(&mut Cx { rules, sink: self.sink, offset }, slot, kind)
     }
 
+    #[inline]
+    fn wanted(&self) -> Option<&Names> {
+        // With nothing left to find, the machine must ask: the answer is to skip the rest.
+        let Some(Role::Select { node, left: 1.., .. }) = self.stage.state.roles.last() else {
+            return None;
+        };
+        self.stage.program.items.as_ref()?.select.as_ref()?.trie.names(*node)
+    }
+
     fn close(&mut self, offset: u64) -> Result<(), Halt> {
         let Items { program, state } = &mut *self.stage;
         let Some(rules) = &program.items else { return Ok(()) };
@@ -304,7 +313,7 @@ impl Handler for With<'_, Items> {
     }
 
     #[inline]
-    fn raw(&mut self, bytes: &[u8]) {
+    fn raw(&mut self, bytes: &[u8], _: u64) {
         let state = &mut self.stage.state;
         if let Some(capture) = &mut state.capture {
             capture.push(bytes, state.limits.item());
@@ -647,11 +656,11 @@ impl State {
     #[inline]
     fn item(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) -> Result<Interest, Halt> {
         if kind != Kind::Object {
-            return Ok(self.emit(cx, slot.into(), kind, Cursor::default()));
+            return Ok(self.unselected(cx, slot, kind, Cursor::default()));
         }
         let Some(selection) = self.selection(cx.rules) else {
             let start = cx.rules.exclude.start();
-            return Ok(self.emit(cx, slot.into(), kind, start));
+            return Ok(self.unselected(cx, slot, kind, start));
         };
         self.objects = true;
         self.open(cx, slot, kind);

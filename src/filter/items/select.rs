@@ -126,7 +126,7 @@ impl State {
             Slot::Member(key) if is_quoted(&source.key, key.raw()) => Label::Spelled(key),
             _ => Label::Given(&source.key),
         };
-        Ok(self.emit(cx, label, kind, source.exclude.clone()))
+        Ok(self.emit(cx, label, kind, &source.exclude))
     }
 
     /// A member or element below a wildcard's container.
@@ -168,7 +168,7 @@ impl State {
         if next == source.path.0.len() {
             let cursor = source.exclude.element(&rules.exclude, self.gathered);
             self.gathered += 1;
-            return Ok(self.emit(cx, Label::None, kind, cursor));
+            return Ok(self.emit(cx, Label::None, kind, &cursor));
         }
         if !kind.is_container() {
             return Ok(Interest::Skip);

@@ -116,9 +116,9 @@ impl Machine {
     ) -> usize {
         let Member { at: key, end, split, upto, ref held, .. } = self.member;
         if split {
-            h.raw(held);
+            h.raw(held, self.offset + at as u64);
             if !self.config.keep_white {
-                h.raw(b":");
+                h.raw(b":", self.offset + at as u64);
                 return at;
             }
             return if lost { at } else { upto };
@@ -130,8 +130,8 @@ impl Machine {
             return key;
         }
         // The masks of the key's window are gone; it has no white space to leave out.
-        h.raw(cx.slice(key, end));
-        h.raw(b":");
+        h.raw(cx.slice(key, end), self.offset + key as u64);
+        h.raw(b":", self.offset + at as u64);
         at
     }
 
@@ -147,12 +147,12 @@ impl Machine {
         if split {
             let behind = held.get(key_len..).unwrap_or_default();
             let colon = behind.iter().position(|byte| *byte == b':').map_or(0, |colon| colon + 1);
-            h.raw(behind.get(colon..).unwrap_or_default());
+            h.raw(behind.get(colon..).unwrap_or_default(), self.offset + at as u64);
             if !lost {
-                h.raw(cx.slice(upto, at));
+                h.raw(cx.slice(upto, at), self.offset + upto as u64);
             }
         } else {
-            h.raw(cx.slice(colon + 1, at));
+            h.raw(cx.slice(colon + 1, at), self.offset + colon as u64 + 1);
         }
     }
 
@@ -160,10 +160,11 @@ impl Machine {
     #[inline]
     pub(super) fn hand_on<H: Handler>(&mut self, cx: &Cx<'_>, from: usize, to: usize, h: &mut H) {
         if self.config.keep_white {
-            h.raw(cx.slice(from, to));
+            h.raw(cx.slice(from, to), self.offset + from as u64);
         } else if from < to {
             cx.window.solid_runs(from - cx.base, to - cx.base, |start, end| {
-                h.raw(cx.slice(cx.base + start, cx.base + end));
+                let (start, end) = (cx.base + start, cx.base + end);
+                h.raw(cx.slice(start, end), self.offset + start as u64);
             });
         }
     }

@@ -17,6 +17,8 @@
 
 mod cut;
 
+use memchr::memchr;
+
 use crate::error::{Error, ErrorKind, Raise};
 use crate::json::key::Key;
 use crate::json::levels::Levels;
@@ -511,6 +513,12 @@ impl Machine {
             match self.expect {
                 Expect::Key | Expect::KeyOrEnd => {
                     if byte == b'"' {
+                        let simple = self.simple_members::<QUIET, H>(cx, tokens, next, h);
+                        if simple > next {
+                            next = simple;
+                            self.expect = Expect::Key;
+                            continue;
+                        }
                         self.trail.key(at);
                         if !QUIET {
                             self.begin_key(cx, at, h)?;
@@ -576,6 +584,55 @@ impl Machine {
             next += 1;
         }
         Ok(Walk::Next(count))
+    }
+
+    /// The fast path: members without interest whose value is a scalar and is followed by a comma. Anything else, errors
+    /// and the last tokens of the window included, is left to the walk. Returns the token of the next key.
+    #[inline(always)]
+    fn simple_members<const QUIET: bool, H: Handler>(
+        &self,
+        cx: &Cx<'_>,
+        tokens: &[u16],
+        mut next: usize,
+        h: &H,
+    ) -> usize {
+        if self.config.keep_white {
+            return next;
+        }
+        let wanted = if QUIET { None } else { h.wanted() };
+        if !QUIET && wanted.is_none() {
+            return next;
+        }
+        let check = QUIET || !self.config.structure;
+        let plain = !cx.window.any_backslash();
+        let text = cx.slice(cx.base, cx.limit);
+        let byte = |token: u16| text.get(usize::from(token)).copied().unwrap_or(0);
+        while let Some([key, colon, value, comma]) = tokens.get(next..).and_then(<[u16]>::first_chunk) {
+            if byte(*key) != b'"' || byte(*colon) != b':' || byte(*comma) != b',' {
+                break;
+            }
+            if let Some(wanted) = wanted {
+                let (from, quote) = (usize::from(*key) + 1, usize::from(*colon) - 1);
+                if text.get(quote) != Some(&b'"') || quote < from || quote - from > self.config.key {
+                    break;
+                }
+                let escaped = !plain && memchr(b'\\', text.get(from..quote).unwrap_or_default()).is_some();
+                if escaped || wanted.get_in(text, from, quote - from).is_some() {
+                    break;
+                }
+            }
+            match byte(*value) {
+                b'"' => {}
+                b'{' | b'[' => break,
+                first if check => match scalar::scan(text, usize::from(*value), first) {
+                    Step::Ended(_) => {}
+                    Step::Bad(_) | Step::More(_) => break,
+                },
+                _ => {}
+            }
+            next += 4;
+        }
+        next
     }
 
     /// What comes behind a value, by the container that it is in.
@@ -776,7 +833,7 @@ impl Machine {
             _ => {}
         }
         if lost && self.copying.is_some() {
-            h.raw(b"\"");
+            h.raw(b"\"", (self.offset + at as u64).saturating_sub(1));
         }
         self.lead.clear();
         if self.member.split {

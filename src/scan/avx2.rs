@@ -1,12 +1,13 @@
-//! The x86-64 kernels: AVX2 with carry-less multiplication.
+//! The AVX2 kernel.
 //!
-//! Only masks are built here; what they mean is in `scan/mod.rs`. The unsafe of the crate is in this file: intrinsics
-//! that need a CPU feature, and loads of 32 bytes from arrays that have them.
+//! Only masks are built here; what they mean is in `scan/mod.rs`. Unsafe are the intrinsics, which need a CPU feature,
+//! and the loads of 32 bytes from an array that has them.
 #![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
 
+use std::arch::asm;
 use std::arch::x86_64::{
-    __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_set_epi64x, _mm_set1_epi8,
-    _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256,
+    _MM_HINT_T0, _mm_prefetch, __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_set_epi64x, _mm_set1_epi8,
+    _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_or_si256,
     _mm256_set1_epi8, _mm256_setr_epi8, _mm256_shuffle_epi8,
 };
 
@@ -45,6 +46,12 @@ impl Kernel for Avx2 {
     }
 
     #[inline(always)]
+    fn prefetch(self, address: *const u8) {
+        // SAFETY: a hint; nothing is accessed.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
+    }
+
+    #[inline(always)]
     fn prefix_xor(self, bits: u64) -> u64 {
         // SAFETY: as in `scan`.
         unsafe { prefix_xor(bits) }
@@ -60,11 +67,11 @@ fn classify(block: &[u8; BLOCK]) -> Classes {
         ($half:ident => $compare:expr) => {{
             let first = {
                 let $half = low;
-                _mm256_movemask_epi8($compare) as u32
+                movemask($compare)
             };
             let second = {
                 let $half = high;
-                _mm256_movemask_epi8($compare) as u32
+                movemask($compare)
             };
             u64::from(first) | u64::from(second) << 32
         }};
@@ -92,6 +99,26 @@ fn classify(block: &[u8; BLOCK]) -> Classes {
     }
 }
 
+/// The top bit of each byte.
+///
+/// Not `_mm256_movemask_epi8`: through that the compiler sees a vector of bits, and moves the mask logic of
+/// `scan/mod.rs` into vectors of single bits, which takes ten times as long.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn movemask(bytes: __m256i) -> u32 {
+    let mask: u32;
+    // SAFETY: reads and writes registers alone, and the CPU has AVX2.
+    unsafe {
+        asm!(
+            "vpmovmskb {mask:e}, {bytes}",
+            bytes = in(ymm_reg) bytes,
+            mask = out(reg) mask,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    mask
+}
+
 #[target_feature(enable = "avx2")]
 #[inline]
 fn load(block: &[u8; BLOCK]) -> [__m256i; 2] {
@@ -108,7 +135,7 @@ fn load(block: &[u8; BLOCK]) -> [__m256i; 2] {
 /// Carry-less multiplication by all ones adds up, without carries, all lower bits into each bit.
 #[target_feature(enable = "pclmulqdq")]
 #[inline]
-fn prefix_xor(bits: u64) -> u64 {
+pub(super) fn prefix_xor(bits: u64) -> u64 {
     let bits: __m128i = _mm_set_epi64x(0, bits as i64);
     _mm_cvtsi128_si64(_mm_clmulepi64_si128::<0>(bits, _mm_set1_epi8(-1))) as u64
 }

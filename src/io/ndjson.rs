@@ -1,0 +1,391 @@
+//! One document a line.
+//!
+//! Lines are split while they arrive and pushed into a filter of their own, so a line may be longer than memory. The
+//! *output* of a line waits until the line is known to be good: in memory, then in a temporary file, then not at all.
+
+use std::fs::File;
+use std::io::{ErrorKind as IoKind, Read, Seek, Write};
+
+use super::{CHUNK, WriteSink};
+use crate::error::{Error, ErrorKind, Raise};
+use crate::filter::{CallOptions, Filter, Program};
+use crate::limits::Limits;
+use crate::report::{Failed, Report};
+use crate::sink::Sink;
+
+/// Filters a document a line (NDJSON, JSON Lines) from `reader` into `writer`.
+///
+/// Rules, limits and misses are per line. Lines that are empty or white space are skipped; `\r\n` ends a line as `\n`
+/// does; the last line needs no newline. The output of a line is one line, and is written when the line is complete: a
+/// bad line emits nothing. It is told to `on_bad_line`, with its number, from 1, and the error, whose offset is the one
+/// in the whole input; then the run goes on with the next line.
+///
+/// The report sums over lines: sizes and lengths are added (those of items without the bad lines, which emit none),
+/// `filter_partial_miss` is the union, `held_peak_bytes` the largest, `root` is there if it is the same in all lines,
+/// and `error` is that of the first bad line.
+///
+/// Memory: as for one line, and each line's output up to [`Limits::held`], then a temporary file up to
+/// [`Limits::spill`]. Time: linear in the input.
+///
+/// # Errors
+/// When all lines were read: the error of the first bad line, if there was one. At once, and with nothing told to
+/// `on_bad_line`: [`ErrorKind::Read`] and [`ErrorKind::Write`].
+///
+/// ```
+/// use tamis::{CallOptions, Program, Spec, filter_ndjson};
+///
+/// let program = Program::compile(&Spec::new().select("id"))?;
+/// let input = &b"{\"id\": 1, \"x\": 2}\n{\"id\": oops}\n\n{\"id\": 3}"[..];
+/// let (mut output, mut bad) = (Vec::new(), Vec::new());
+/// let (report, result) = filter_ndjson(&program, &CallOptions::new(), input, &mut output, |line, error| {
+///     bad.push((line, error.offset()));
+/// });
+/// assert_eq!(output, b"{\"id\":1}\n{\"id\":3}\n");
+/// assert_eq!(bad, [(2, Some(25))]);
+/// assert_eq!(result.unwrap_err().offset(), Some(25));
+/// assert_eq!(report.filter_result_bytes, 16);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+pub fn filter_ndjson<R: Read, W: Write>(
+    program: &Program,
+    options: &CallOptions,
+    mut reader: R,
+    writer: W,
+    on_bad_line: impl FnMut(u64, &Error),
+) -> (Report, Result<(), Error>) {
+    let mut lines = Lines {
+        program,
+        options,
+        out: WriteSink::new(writer),
+        spare: Held::new(options.limits_ref()),
+        state: Line::None,
+        blank: true,
+        number: 1,
+        start: 0,
+        length: 0,
+        sum: Sum::default(),
+        on_bad_line,
+    };
+    let ended = lines.run(&mut reader);
+    let Lines { sum, .. } = lines;
+    let (mut report, bad) = sum.finish(program);
+    let result = match (ended, bad) {
+        (Err(error), _) => Err(error),
+        (Ok(()), Some(error)) => Err(error),
+        (Ok(()), None) => Ok(()),
+    };
+    if let Err(error) = &result {
+        report.error = Some(Failed::from(error));
+        report.filter_applied = false;
+    }
+    (report, result)
+}
+
+/// The state of a run over lines.
+struct Lines<'a, W, F> {
+    program: &'a Program,
+    options: &'a CallOptions,
+    out: WriteSink<W>,
+    /// The sink of the line before, for its memory.
+    spare: Held,
+    state: Line,
+    /// The line has only white space so far.
+    blank: bool,
+    number: u64,
+    /// Offset of the line's first byte.
+    start: u64,
+    /// Bytes of the line so far.
+    length: u64,
+    sum: Sum,
+    on_bad_line: F,
+}
+
+/// What became of the line so far.
+enum Line {
+    None,
+    Open(Box<Filter<Held>>),
+    /// It failed; the rest of it is skipped.
+    Bad,
+}
+
+impl<W: Write, F: FnMut(u64, &Error)> Lines<'_, W, F> {
+    fn run(&mut self, reader: &mut impl Read) -> Result<(), Error> {
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            match reader.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(count) => {
+                    let taken = self.take(chunk.get(..count).unwrap_or_default());
+                    self.out.flush()?;
+                    taken?;
+                }
+                Err(error) if error.kind() == IoKind::Interrupted => {}
+                Err(error) => return Err(Error::read(error)),
+            }
+        }
+        let ended = self.end_line();
+        self.out.flush()?;
+        ended
+    }
+
+    fn take(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        let mut rest = chunk;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            let (line, behind) = rest.split_at(end);
+            self.piece(line);
+            self.end_line()?;
+            self.start += self.length + 1;
+            self.length = 0;
+            self.number += 1;
+            rest = behind.get(1..).unwrap_or_default();
+        }
+        self.piece(rest);
+        Ok(())
+    }
+
+    /// Takes a part of the line.
+    fn piece(&mut self, bytes: &[u8]) {
+        self.length += bytes.len() as u64;
+        if bytes.is_empty() || matches!(self.state, Line::Bad) {
+            return;
+        }
+        self.blank &= bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
+        if matches!(self.state, Line::None) {
+            let sink = std::mem::take(&mut self.spare);
+            let filter = Filter::with_options(self.program, self.options, sink);
+            self.state = Line::Open(Box::new(filter));
+        }
+        if let Line::Open(filter) = &mut self.state {
+            let written = filter.write(bytes);
+            self.judge(written);
+        }
+    }
+
+    /// Ends the line: its output goes out.
+    fn end_line(&mut self) -> Result<(), Error> {
+        let blank = std::mem::replace(&mut self.blank, true);
+        if let Line::Open(filter) = &mut self.state
+            && !blank
+        {
+            let ended = filter.end().map(|_| ());
+            self.judge(ended);
+        }
+        let filter = match std::mem::replace(&mut self.state, Line::None) {
+            Line::Open(filter) => filter,
+            Line::Bad => {
+                self.sum.report.filter_original_bytes += self.length;
+                return Ok(());
+            }
+            Line::None => return Ok(()),
+        };
+        if !blank {
+            let mut report = filter.report();
+            report.held_peak_bytes = report.held_peak_bytes.max(filter.sink().memory.len() as u64);
+            self.sum.add(self.number, &report);
+        }
+        self.spare = filter.into_sink();
+        let emitted = self.spare.drain(&mut self.out);
+        if !blank {
+            self.out.write(b"\n");
+        }
+        emitted
+    }
+
+    /// Makes the line a bad one if it failed, or if its output became too long. The latter came first: what a filter
+    /// emits before an error does not depend on the chunks.
+    fn judge(&mut self, result: Result<(), Error>) {
+        let Line::Open(filter) = &mut self.state else { return };
+        let raise = filter.sink_mut().error.take();
+        let error = match (raise, result) {
+            (Some(raise), _) => Error::at(raise, self.start, String::new()),
+            (None, Ok(())) => return,
+            (None, Err(error)) => {
+                let offset = self.start + error.offset().unwrap_or(0);
+                let raise = Raise::new(error.kind(), error.message().to_owned());
+                Error::at(raise, offset, error.path().to_owned())
+            }
+        };
+        self.sum.fail(self.number, &filter.report(), &error);
+        (self.on_bad_line)(self.number, &error);
+        if let Line::Open(filter) = std::mem::replace(&mut self.state, Line::Bad) {
+            self.spare = filter.into_sink();
+            self.spare.clear();
+        }
+    }
+}
+
+/// The output of one line, until the line is complete: memory, then an anonymous temporary file, then an error.
+#[derive(Debug, Default)]
+struct Held {
+    memory: Vec<u8>,
+    file: Option<File>,
+    in_file: u64,
+    held: usize,
+    spill: u64,
+    error: Option<Raise>,
+}
+
+impl Held {
+    fn new(limits: &Limits) -> Self {
+        let held = usize::try_from(limits.held()).unwrap_or(usize::MAX);
+        Self { held, spill: limits.spill(), ..Self::default() }
+    }
+
+    fn spill(&mut self, bytes: &[u8]) -> Result<(), Raise> {
+        self.in_file += bytes.len() as u64;
+        if self.in_file > self.spill {
+            return Err(Raise::new(
+                ErrorKind::Limit,
+                format!(
+                    "the output of a line has more than {} bytes (limits `held` and `spill`)",
+                    (self.held as u64).saturating_add(self.spill)
+                ),
+            ));
+        }
+        let file = match &mut self.file {
+            Some(file) => Ok(file),
+            None => tempfile::tempfile().map(|file| self.file.insert(file)),
+        };
+        file.and_then(|file| file.write_all(bytes)).map_err(|error| {
+            Raise::new(ErrorKind::Limit, format!("the temporary file cannot be written: {error}"))
+        })
+    }
+
+    /// Hands everything on, and is empty.
+    fn drain<W: Write>(&mut self, out: &mut WriteSink<W>) -> Result<(), Error> {
+        out.write(&self.memory);
+        let file = self.file.take();
+        self.clear();
+        let Some(mut file) = file else { return Ok(()) };
+        file.rewind().map_err(unreadable)?;
+        let mut piece = vec![0; CHUNK];
+        loop {
+            match file.read(&mut piece) {
+                Ok(0) => return Ok(()),
+                Ok(count) => out.write(piece.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == IoKind::Interrupted => {}
+                Err(error) => return Err(unreadable(error)),
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.memory.clear();
+        self.file = None;
+        self.in_file = 0;
+        self.error = None;
+    }
+}
+
+impl Sink for Held {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.error.is_some() {
+            return;
+        }
+        // Once a file is there, all goes to it: the order must stay.
+        let room = if self.file.is_some() { 0 } else { self.held - self.memory.len() };
+        let (memory, file) = bytes.split_at(bytes.len().min(room));
+        self.memory.extend_from_slice(memory);
+        if !file.is_empty() {
+            self.error = self.spill(file).err();
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.error.is_some()
+    }
+}
+
+fn unreadable(error: std::io::Error) -> Error {
+    Error::io(ErrorKind::Read, "the temporary file cannot be read", error)
+}
+
+/// The reports of all lines in one.
+#[derive(Debug, Default)]
+struct Sum {
+    report: Report,
+    /// Lines whose rules did not make their output.
+    unfiltered: bool,
+    /// Lengths of the payloads, where something was cut from one of them.
+    lengths: u64,
+    cut: bool,
+    roots: Option<Option<String>>,
+    /// Lines that fell back, and the first of them.
+    fallbacks: u64,
+    bad: u64,
+    first_bad: Option<Error>,
+}
+
+impl Sum {
+    fn add(&mut self, number: u64, line: &Report) {
+        let sum = &mut self.report;
+        self.unfiltered |= !line.filter_applied;
+        sum.filter_original_bytes += line.filter_original_bytes;
+        sum.filter_result_bytes += line.filter_result_bytes;
+        sum.duplicates_dropped += line.duplicates_dropped;
+        sum.held_peak_bytes = sum.held_peak_bytes.max(line.held_peak_bytes);
+        sum.tail_unread |= line.tail_unread;
+        sum.items_seen = added(sum.items_seen, line.items_seen);
+        sum.items_kept = added(sum.items_kept, line.items_kept);
+        let length = line.filter_items_truncated_from.or(line.items_at_least).or(line.items_seen);
+        self.lengths += length.unwrap_or(0);
+        self.cut |= line.filter_items_truncated_from.is_some();
+        // A sum with a lower bound in it is a lower bound.
+        if line.items_at_least.is_some() {
+            sum.items_at_least = Some(0);
+        }
+        for path in &line.filter_partial_miss {
+            if !sum.filter_partial_miss.contains(path) {
+                sum.filter_partial_miss.push(path.clone());
+            }
+        }
+        sum.filter_skipped = sum.filter_skipped.or(line.filter_skipped);
+        if let Some(why) = &line.filter_error {
+            self.fallbacks += 1;
+            sum.filter_error.get_or_insert_with(|| format!("line {number}: {why}"));
+        }
+        match &mut self.roots {
+            None => self.roots = Some(line.root.clone()),
+            Some(root) if *root != line.root => *root = None,
+            Some(_) => {}
+        }
+    }
+
+    fn fail(&mut self, number: u64, line: &Report, error: &Error) {
+        self.report.held_peak_bytes = self.report.held_peak_bytes.max(line.held_peak_bytes);
+        self.bad += 1;
+        self.first_bad.get_or_insert_with(|| {
+            let message = format!("line {number}: {}", error.message());
+            let raise = Raise::new(error.kind(), message);
+            Error::at(raise, error.offset().unwrap_or(0), error.path().to_owned())
+        });
+    }
+
+    /// The whole, and the error of the first bad line.
+    fn finish(self, program: &Program) -> (Report, Option<Error>) {
+        let Self { mut report, unfiltered, lengths, cut, roots, fallbacks, bad, first_bad } =
+            self;
+        report.filter_applied = !unfiltered && bad == 0;
+        if report.items_at_least.is_some() {
+            report.items_at_least = Some(lengths);
+        } else if cut {
+            report.filter_items_truncated_from = Some(lengths);
+        }
+        report.root = roots.flatten();
+        report.plan = program.plan();
+        report.plan.push("lines: hold each line's output until its end (limits held, spill)".into());
+        if let Some(why) = &mut report.filter_error
+            && fallbacks > 1
+        {
+            why.push_str(&format!(" (and so {} lines more)", fallbacks - 1));
+        }
+        (report, first_bad)
+    }
+}
+
+fn added(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
+    match (sum, more) {
+        (Some(sum), Some(more)) => Some(sum + more),
+        (one, other) => one.or(other),
+    }
+}

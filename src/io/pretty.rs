@@ -1,0 +1,238 @@
+//! Indents minified JSON while it streams.
+//!
+//! Knows brackets, commas, colons and strings, and trusts that they are JSON: what it is given has been validated.
+
+use std::io::Write;
+
+/// Indented text that is worth a write; what one [`write`](Write::write) makes beyond it is handed on in between.
+const BUFFER: usize = 64 << 10;
+
+/// Spaces for each open container.
+const INDENT: usize = 2;
+
+/// A [`Write`]r that indents the JSON written through it, by two spaces a level.
+///
+/// Empty containers stay `{}` and `[]`; white space between tokens is replaced; scalars and keys stay byte for byte; no
+/// newline is added at the end. Pieces may be cut anywhere. What was written is handed on before `write` returns.
+///
+/// Memory: a depth, a state and 64 KiB. Time: linear in what is written out, which grows with the depth.
+///
+/// # Errors
+/// Those of the inner writer.
+///
+/// ```
+/// use tamis::{Pretty, Program, Spec, filter_reader};
+///
+/// let program = Program::compile(&Spec::new())?;
+/// let mut output = Vec::new();
+/// filter_reader(&program, &br#"{"id":1,"tags":[],"at":[1]}"#[..], Pretty::new(&mut output))?;
+/// let expected = r#"{
+///   "id": 1,
+///   "tags": [],
+///   "at": [
+///     1
+///   ]
+/// }"#;
+/// assert_eq!(String::from_utf8_lossy(&output), expected);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Pretty<W> {
+    writer: W,
+    out: Vec<u8>,
+    depth: usize,
+    state: State,
+}
+
+/// ```text
+///           [ {                    "               \
+/// Between ───────▶ Opened    any ─────▶ InString ─────▶ Escaped
+///    ▲               │                   │  ▲              │
+///    └───────────────┘◀──────────────────┘  └──────────────┘
+///       anything else           "                 any byte
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Between,
+    /// A bracket was opened and nothing stands in it yet.
+    Opened,
+    InString,
+    /// Behind a backslash.
+    Escaped,
+}
+
+impl<W: Write> Pretty<W> {
+    /// Indents what is written, into `writer`.
+    pub fn new(writer: W) -> Self {
+        Self { writer, out: Vec::new(), depth: 0, state: State::Between }
+    }
+
+    /// The writer.
+    pub fn get_ref(&self) -> &W {
+        &self.writer
+    }
+
+    /// The writer; nothing waits here between writes.
+    pub fn into_inner(self) -> W {
+        self.writer
+    }
+
+    /// Takes one byte outside strings.
+    fn token(&mut self, byte: u8) -> std::io::Result<()> {
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' => return Ok(()),
+            b']' | b'}' => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.state != State::Opened {
+                    self.line()?;
+                }
+                self.out.push(byte);
+            }
+            b',' => {
+                self.out.push(byte);
+                self.line()?;
+            }
+            b':' => self.out.extend_from_slice(b": "),
+            _ => {
+                if self.state == State::Opened {
+                    self.line()?;
+                }
+                self.out.push(byte);
+            }
+        }
+        self.state = match byte {
+            b'[' | b'{' => {
+                self.depth += 1;
+                State::Opened
+            }
+            b'"' => State::InString,
+            _ => State::Between,
+        };
+        Ok(())
+    }
+
+    /// Begins a line.
+    fn line(&mut self) -> std::io::Result<()> {
+        if self.out.len() >= BUFFER {
+            self.hand_on()?;
+        }
+        self.out.push(b'\n');
+        self.out.resize(self.out.len() + INDENT * self.depth, b' ');
+        Ok(())
+    }
+
+    fn hand_on(&mut self) -> std::io::Result<()> {
+        let written = self.writer.write_all(&self.out);
+        self.out.clear();
+        written
+    }
+}
+
+impl<W: Write> Write for Pretty<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut rest = bytes;
+        while let Some((&byte, behind)) = rest.split_first() {
+            match self.state {
+                State::Between | State::Opened => {
+                    self.token(byte)?;
+                    rest = behind;
+                }
+                State::Escaped => {
+                    self.out.push(byte);
+                    self.state = State::InString;
+                    rest = behind;
+                }
+                State::InString => {
+                    let end = memchr::memchr2(b'"', b'\\', rest);
+                    let (text, behind) = rest.split_at(end.map_or(rest.len(), |at| at + 1));
+                    self.out.extend_from_slice(text);
+                    self.state = match (end, text.last()) {
+                        (None, _) => State::InString,
+                        (Some(_), Some(b'\\')) => State::Escaped,
+                        (Some(_), _) => State::Between,
+                    };
+                    rest = behind;
+                }
+            }
+        }
+        self.hand_on()?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pretty;
+    use std::io::Write;
+
+    fn pretty(pieces: &[&[u8]]) -> String {
+        let mut output = Pretty::new(Vec::new());
+        for piece in pieces {
+            output.write_all(piece).unwrap();
+        }
+        String::from_utf8(output.into_inner()).unwrap()
+    }
+
+    /// Members in alphabetical order, so that the oracle keeps them.
+    const DOCUMENTS: [&str; 12] = [
+        "1",
+        "\"a\\\"b, [c]: \\\\\"",
+        "[]",
+        "{}",
+        "[[],{},[[]]]",
+        "[1,-2.5,true,false,null]",
+        r#"{"a":1}"#,
+        r#"{"a":{"b":{"c":[]}},"d":{}}"#,
+        r#"{"a":"x:y,{z}","b":"\\","c":"\"","d":""}"#,
+        r#"[{"a":[1,2,{"b":null}]},{"a":[]},"é\n"]"#,
+        r#"{"":{"[":"]","{":"}"}}"#,
+        r#"[[[[[[1]]]],2]]"#,
+    ];
+
+    #[test]
+    fn equals_the_oracle_at_every_split() {
+        for document in DOCUMENTS {
+            let value: serde_json::Value = serde_json::from_str(document).unwrap();
+            let expected = serde_json::to_string_pretty(&value).unwrap();
+            let bytes = serde_json::to_string(&value).unwrap().into_bytes();
+            for cut in 0..=bytes.len() {
+                assert_eq!(pretty(&[&bytes[..cut], &bytes[cut..]]), expected, "{document} cut {cut}");
+            }
+            let single: Vec<&[u8]> = bytes.chunks(1).collect();
+            assert_eq!(pretty(&single), expected, "{document}, byte by byte");
+        }
+    }
+
+    #[test]
+    fn white_space_between_tokens_is_replaced() {
+        assert_eq!(
+            pretty(&[b" [ ] ", b"\n"]),
+            "[]",
+            "white space in an empty container does not fill it"
+        );
+        assert_eq!(pretty(&[b"{ \"a b\" : [ 1 ,\r\n 2 ] }"]), "{\n  \"a b\": [\n    1,\n    2\n  ]\n}");
+    }
+
+    #[test]
+    fn deep_output_is_handed_on_in_between() {
+        struct Largest(usize);
+        impl Write for Largest {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                self.0 = self.0.max(bytes.len());
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut document = vec![b'['; 1000];
+        document.extend(b"1,".repeat(5000));
+        let mut output = Pretty::new(Largest(0));
+        output.write_all(&document).unwrap();
+        assert!(output.get_ref().0 < 2 * super::BUFFER, "{} bytes at once", output.get_ref().0);
+    }
+}
