@@ -125,9 +125,10 @@ impl Error {
         error
     }
 
-    /// The error with its offset replaced by the one it stands for.
-    pub(crate) fn relocated(mut self, origin: impl FnOnce(u64) -> Option<u64>) -> Self {
-        self.0.offset = self.0.offset.and_then(origin).or(self.0.offset);
+    /// Says that offset and path are those of the text that `retain` left.
+    pub(crate) fn in_what_was_retained(mut self) -> Self {
+        let message = format!("{} (place in what `retain` left)", self.0.message);
+        self.0.message = message.into();
         self
     }
 
@@ -138,7 +139,8 @@ impl Error {
     }
 
     /// The input byte at which the run failed, counted from 0: the first byte that no valid document could have there,
-    /// or the document's length if it ended too early. `None` for errors that have no place in a document.
+    /// or the document's length if it ended too early. `None` for errors that have no place in a document. What the
+    /// rules on items find wrong behind a `retain` has its place in what that left; the message says so.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.0.offset

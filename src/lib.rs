@@ -1,4 +1,67 @@
-//! draft
+//! tamis filters tool output: JSON goes in as it arrives, what was declared comes out, the rest is dropped.
+//!
+//! A tool answers with far more than a language model needs. A [`Spec`] says what to keep (`select`, `exclude`, `retain`,
+//! `max_items`, drops); a [`Program`] is a spec, compiled once; a [`Filter`] applies it to one document while its bytes
+//! arrive, without building a tree. Memory does not grow with the document, every kept byte leaves as it came, and a
+//! [`Report`] says what was cut.
+//!
+//! ```
+//! use tamis::{Program, Spec, filter_slice};
+//!
+//! let spec = Spec::new().select("id").select_as("login", "owner.login").max_items(1);
+//! let program = Program::compile(&spec)?;
+//! let document = br#"{"total": 2, "items": [
+//!     {"id": 7, "node_id": "R_1", "owner": {"login": "mira", "id": 1.10}},
+//!     {"id": 8, "node_id": "R_2", "owner": {"login": "sol", "id": 2}}]}"#;
+//! let (output, report) = filter_slice(&program, document)?;
+//! assert_eq!(output, br#"{"total":2,"items":[{"id":7,"login":"mira"}]}"#);
+//! assert_eq!(report.filter_items_truncated_from, Some(2));
+//! # Ok::<(), tamis::Error>(())
+//! ```
+//!
+//! # The flow
+//!
+//! ```text
+//! chunk ─▶ scan ──masks──▶ machine ──event──▶ stage ──▶ writer ──▶ Sink ─▶ driver
+//!          Carry           partial token,  ◀─Interest─  │  path::Trie (node per level)
+//!                          level bits                   └─ hold ──(decided)──▶ replay | pass
+//! Spec ─▶ Program (+ plan) ── Arc ──▶ many Filters         Meter charges every held byte
+//! ```
+//!
+//! - **scan** turns blocks of 64 bytes into masks; what crosses them is in a carry. It knows no grammar.
+//! - **json** walks the tokens, validates, and asks its handler for an interest in each value: skip it, copy it, inspect
+//!   it. It knows no rules.
+//! - **path** parses paths and follows them. **spec** is what is declared.
+//! - **filter** compiles a spec and runs it: one stage for the document (`retain`), one for the items of its payload, in a
+//!   chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never.
+//! - **io** drives a filter from readers, files and slices.
+//!
+//! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
+//! [`sink`](Sink), `scan`, `path`, `json`, `spec`, `filter`, `io`; the command line is a crate of its own on top.
+//!
+//! # What is promised
+//!
+//! - Output, errors and the report do not depend on how the input was cut into chunks (but for the report's `plan` and
+//!   `held_peak_bytes`).
+//! - Numbers, strings and keys leave as the bytes that came in: `1.10`, `1E400`, `-0`, `"\u0041"`.
+//! - Keys are compared after unescaping, code point by code point: `"\u0073sn"` is `ssn`. No case folding, no
+//!   normalisation.
+//! - What a rule removes is removed in every spelling, duplicate, order, depth and chunking.
+//! - The whole document is validated (RFC 8259), dropped parts too, unless the spec says [`Validation::Structure`].
+//! - Work is linear in the input. Nothing panics, nothing recurses on the depth of the input.
+//! - On an error, what was emitted is a prefix of the output of some valid completion of the input read so far.
+//!
+//! Not promised: JSON inside strings is text. `root: auto` and the `raw` fallback are conveniences, not security
+//! boundaries; where fields must not leak, use `retain`, or name the root and say `on_error: closed`. Spilled and teed bytes are
+//! unredacted.
+//!
+//! # Features
+//!
+//! - `cli` (default): the `tamis` command.
+//! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
+//!
+//! `default-features = false` leaves the library with a handful of small dependencies.
+
 mod error;
 mod filter;
 mod io;
@@ -12,10 +75,23 @@ mod spec;
 
 pub use error::{Error, ErrorKind, Fault};
 pub use filter::{CallOptions, Filter, Program};
-pub use io::{Tee, WriteSink, filter_file, filter_reader, filter_slice, filter_slice_with, pump};
+#[cfg(feature = "lenient")]
+pub use io::filter_lenient;
+pub use io::{
+    Pretty, Tee, WriteSink, filter_file, filter_ndjson, filter_reader, filter_slice,
+    filter_slice_with, pump,
+};
 pub use limits::Limits;
 pub use report::{Failed, Report};
 pub use sink::Sink;
 pub use spec::{
     DuplicateKeys, OnError, Root, Select, Siblings, Source, Spec, Validation, Whitespace,
+};
+
+/// A program is shared by any number of threads; a filter moves between them.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    const fn moved<T: Send>() {}
+    shared::<Program>();
+    moved::<Filter<Vec<u8>>>();
 };

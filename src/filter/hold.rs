@@ -9,12 +9,13 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use crate::error::{ErrorKind, Raise};
 use crate::limits::{Limits, Meter};
 
-/// Bytes read back from the file at once.
+/// Bytes that are kept, and read back, in one piece: memory grows by no more than it needs.
 const PIECE: usize = 64 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Hold {
-    memory: Vec<u8>,
+    memory: Vec<Vec<u8>>,
+    in_memory: u64,
     file: Option<File>,
     in_file: u64,
 }
@@ -22,7 +23,7 @@ pub(super) struct Hold {
 impl Hold {
     /// Bytes that wait.
     pub(super) fn len(&self) -> u64 {
-        self.memory.len() as u64 + self.in_file
+        self.in_memory + self.in_file
     }
 
     /// All that `limits` allow to wait.
@@ -51,13 +52,13 @@ impl Hold {
             return Err(Self::overflow(limits));
         }
         // Once a file is there, all goes to it: the order must stay.
-        let room = limits.held().saturating_sub(self.memory.len() as u64);
+        let room = limits.held().saturating_sub(self.in_memory);
         let room =
             if self.file.is_some() { 0 } else { usize::try_from(room).unwrap_or(usize::MAX) };
         let (memory, file) = bytes.split_at(bytes.len().min(room));
         if !memory.is_empty() {
-            meter.charge("held", limits.held(), self.memory.len() as u64, memory.len() as u64)?;
-            self.memory.extend_from_slice(memory);
+            meter.charge("held", limits.held(), self.in_memory, memory.len() as u64)?;
+            self.remember(memory);
         }
         if !file.is_empty() {
             self.spill(file).map_err(|error| {
@@ -68,6 +69,22 @@ impl Hold {
             })?;
         }
         Ok(())
+    }
+
+    fn remember(&mut self, mut bytes: &[u8]) {
+        self.in_memory += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let full = self.memory.last().is_none_or(|piece| piece.len() == PIECE);
+            if full {
+                // The first piece grows as needed; more than one is much anyway.
+                let room = if self.memory.is_empty() { 0 } else { PIECE };
+                self.memory.push(Vec::with_capacity(room));
+            }
+            let Some(piece) = self.memory.last_mut() else { return };
+            let (now, later) = bytes.split_at(bytes.len().min(PIECE - piece.len()));
+            piece.extend_from_slice(now);
+            bytes = later;
+        }
     }
 
     fn spill(&mut self, bytes: &[u8]) -> std::io::Result<()> {
@@ -87,12 +104,12 @@ impl Hold {
         mut take: impl FnMut(&mut Meter, &[u8]) -> Result<bool, E>,
         failed: impl FnOnce(Raise) -> E,
     ) -> Result<(), E> {
-        let memory = std::mem::take(&mut self.memory);
-        meter.release(memory.len() as u64);
-        let file = self.file.take();
-        self.in_file = 0;
-        let mut more = memory.is_empty() || take(meter, &memory)?;
-        drop(memory);
+        let Self { memory, in_memory, file, .. } = std::mem::take(self);
+        meter.release(in_memory);
+        let mut more = true;
+        for piece in memory {
+            more = more && take(meter, &piece)?;
+        }
         let Some(mut file) = file else { return Ok(()) };
         let mut piece = vec![0; PIECE];
         if let Err(error) = file.seek(SeekFrom::Start(0)) {
@@ -111,7 +128,7 @@ impl Hold {
 
     /// Forgets the bytes.
     pub(super) fn clear(&mut self, meter: &mut Meter) {
-        meter.release(self.memory.len() as u64);
+        meter.release(self.in_memory);
         *self = Self::default();
     }
 }

@@ -17,7 +17,6 @@ mod stage;
 mod tests;
 
 use crate::error::{Error, ErrorKind, Raise};
-use crate::json::machine::Failure;
 use crate::limits::Meter;
 use crate::report::{Failed, Report};
 use crate::sink::Sink;
@@ -185,12 +184,7 @@ impl Core {
         let retains = skipped.is_none() && compiled.retain.is_some();
         let first = (retains || items.is_none()).then(|| {
             let engine = Engine::new(config(&compiled.spec, limits, false), scanner);
-            let stage = match (retains, &items) {
-                (true, Some(_)) => Retain::new(compiled).with_origins(),
-                (true, None) => Retain::new(compiled),
-                (false, _) => Retain::whole(compiled),
-            };
-            (engine, stage)
+            (engine, if retains { Retain::new(compiled) } else { Retain::whole(compiled) })
         });
         Self {
             program: program.clone(),
@@ -272,15 +266,17 @@ impl Core {
             (Some((engine, retain)), Some(items)) => {
                 let mut chain = Chain { items, meter, sink, error: None };
                 let fed = engine.feed(retain, document, &mut chain);
+                let Chain { items, meter, sink, error } = chain;
                 // The second stage has read only what came before the first one's error.
-                if let Some(error) = chain.error {
-                    return Err(error.relocated(|offset| retain.origin(offset)));
+                if let Some(error) = error {
+                    return Err(error.in_what_was_retained());
                 }
-                if chain.items.is_stopped() {
-                    let offset = chain.items.offset();
-                    return Ok(Some(retain.origin(offset).unwrap_or(offset)));
+                if items.is_stopped() {
+                    return Ok(Some(items.offset()));
                 }
-                fed.map(|_| None).map_err(|failure| failed(failure, &engine.machine))
+                let Err(failure) = fed else { return Ok(None) };
+                items.decide(meter, sink).map_err(Error::in_what_was_retained)?;
+                Err(failed(failure, &engine.machine))
             }
         }
     }
@@ -326,17 +322,27 @@ impl Core {
                 (Some((engine, retain)), Some(items)) => {
                     let mut chain = Chain { items, meter, sink, error: None };
                     let ended = engine.end(retain, &mut chain);
-                    let Chain { items, error, meter, sink, .. } = chain;
+                    let Chain { items, meter, sink, error } = chain;
                     if let Some(error) = error {
-                        return Err(error.relocated(|offset| retain.origin(offset)));
+                        return Err(error.in_what_was_retained());
                     }
-                    ended.map_err(|failure: Failure| failed(failure, &engine.machine))?;
-                    items.end(meter, sink)?;
+                    if let Err(failure) = ended {
+                        items.decide(meter, sink).map_err(Error::in_what_was_retained)?;
+                        return Err(failed(failure, &engine.machine));
+                    }
+                    items.end(meter, sink).map_err(Error::in_what_was_retained)?;
                 }
             }
         }
         self.state = State::Ended;
         Ok(())
+    }
+
+    /// Steps of all machines.
+    #[cfg(test)]
+    fn steps(&self) -> u64 {
+        let first = self.first.as_ref().map_or(0, |(engine, _)| engine.machine.steps());
+        first + self.items.as_ref().map_or(0, PayloadStage::steps)
     }
 
     fn report(&self) -> Report {

@@ -66,7 +66,7 @@ impl CallOptions {
         self.scanner.unwrap_or_else(Scanner::new)
     }
 
-    pub(super) fn limits_ref(&self) -> &Limits {
+    pub(crate) fn limits_ref(&self) -> &Limits {
         &self.limits
     }
 

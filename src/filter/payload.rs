@@ -34,6 +34,9 @@ pub(super) struct PayloadStage {
     prefix: u64,
     /// Bytes that were read.
     offset: u64,
+    /// Steps of machines that are gone.
+    #[cfg(test)]
+    steps: u64,
 }
 
 #[derive(Debug)]
@@ -72,6 +75,8 @@ impl PayloadStage {
             capacity: Some(Hold::capacity(limits)),
             prefix: 0,
             offset: 0,
+            #[cfg(test)]
+            steps: 0,
         };
         if !auto || payload.is_some() {
             stage.run(payload);
@@ -106,6 +111,16 @@ impl PayloadStage {
 
     pub(super) fn is_stopped(&self) -> bool {
         matches!(&self.phase, Phase::Running(running) if running.stopped)
+    }
+
+    /// Steps of the machine, those before it went back and those of replays included.
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> u64 {
+        self.steps
+            + match &self.phase {
+                Phase::Looking { engine, .. } => engine.machine.steps(),
+                Phase::Running(running) => running.engine.machine.steps() + running.items.steps(),
+            }
     }
 
     /// The payload, if no later byte can change it.
@@ -196,6 +211,10 @@ impl PayloadStage {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
+        #[cfg(test)]
+        {
+            self.steps += self.steps();
+        }
         self.run(Some(payload));
         self.offset = self.prefix;
         let mut hold = std::mem::take(&mut self.hold);
@@ -237,22 +256,27 @@ impl PayloadStage {
                 self.keep(chunk, begin, meter)
             }
             Err(Failure::Rewind) => self.rewind(chunk, begin, meter, sink),
-            Err(Failure::Overdue) => {
-                let mark = running.items.waiting().unwrap_or(begin);
-                Err(self.overdue(mark))
-            }
+            Err(Failure::Overdue) => Err(self.give_up(begin)),
             Err(Failure::Error(error)) => {
                 let waiting = running.items.waiting();
                 let at = error.offset().unwrap_or(begin);
                 self.offset = at;
                 match waiting {
                     Some(mark) if at.saturating_sub(mark) > self.patience() => {
-                        Err(self.overdue(mark))
+                        Err(self.give_up(mark))
                     }
                     _ => Err(error),
                 }
             }
         }
+    }
+
+    /// The first hit did not come in time. What was seen since the mark was not seen.
+    fn give_up(&mut self, begin: u64) -> Error {
+        let Phase::Running(running) = &mut self.phase else { return self.overdue(begin) };
+        let mark = running.items.waiting().unwrap_or(begin);
+        running.items.rewind();
+        self.overdue(mark)
     }
 
     /// Keeps what of `chunk`, which begins at `begin`, may have to be read again.
@@ -268,7 +292,7 @@ impl PayloadStage {
             return Ok(());
         }
         if self.offset - mark > self.patience() {
-            return Err(self.overdue(mark));
+            return Err(self.give_up(mark));
         }
         let from = usize::try_from(mark.saturating_sub(begin)).unwrap_or(usize::MAX);
         let kept = chunk.get(from..).unwrap_or_default();
@@ -287,6 +311,10 @@ impl PayloadStage {
     ) -> Result<(), Error> {
         let Phase::Running(running) = &mut self.phase else { return Ok(()) };
         let Some((machine, mark)) = running.mark.take() else { return Ok(()) };
+        #[cfg(test)]
+        {
+            self.steps += running.engine.machine.steps();
+        }
         running.engine.machine = machine;
         running.items.rewind();
         self.offset = mark;
@@ -307,13 +335,19 @@ impl PayloadStage {
         self.run_chunk(chunk.get(from..).unwrap_or_default(), meter, sink)
     }
 
-    pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
-        if let Phase::Looking { engine, probe } = &mut self.phase {
-            let payload = probe.decision();
-            // Whatever is wrong with the document is met again below.
-            _ = engine.end(probe, sink);
-            self.replay(payload, b"", meter, sink)?;
+    /// No more input comes: runs over what was held, as if the document ended here. What is wrong with it is met again.
+    pub(super) fn decide(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
+        match &self.phase {
+            Phase::Looking { probe, .. } if self.capacity.is_some() => {
+                self.replay(probe.decision(), b"", meter, sink)
+            }
+            // A scout has kept nothing to run over.
+            Phase::Looking { .. } | Phase::Running(_) => Ok(()),
         }
+    }
+
+    pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
+        self.decide(meter, sink)?;
         let Phase::Running(running) = &mut self.phase else { return Ok(()) };
         if running.stopped {
             return Ok(());

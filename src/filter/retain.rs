@@ -7,9 +7,10 @@ use smallvec::SmallVec;
 
 use super::program::Compiled;
 use super::stage::{Stage, With};
+use crate::json::key::is_too_long_for;
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
-use crate::path::trie::{Cursor, Names};
+use crate::path::trie::{Cursor, Names, Trie};
 use crate::sink::Sink;
 
 #[derive(Debug)]
@@ -19,17 +20,6 @@ pub(super) struct Retain {
     open: SmallVec<[Open; 16]>,
     writer: Writer,
     scratch: Vec<u8>,
-    /// Where output that is not yet with the sink came from, if the sink wants to know.
-    origins: Option<Vec<Origin>>,
-}
-
-/// Output from here on, up to the next origin, came from this offset of the input.
-#[derive(Clone, Copy, Debug)]
-struct Origin {
-    written: u64,
-    offset: u64,
-    /// Byte for byte; else all of it was made when the input was there.
-    verbatim: bool,
 }
 
 #[derive(Debug)]
@@ -46,34 +36,6 @@ impl Retain {
             open: SmallVec::new(),
             writer: Writer::default(),
             scratch: Vec::new(),
-            origins: None,
-        }
-    }
-
-    /// Remembers where output comes from, for a stage that reads it.
-    pub(super) fn with_origins(mut self) -> Self {
-        self.origins = Some(Vec::new());
-        self
-    }
-
-    /// The input offset of the output byte with this number, if that was written since the sink was last served.
-    pub(super) fn origin(&self, byte: u64) -> Option<u64> {
-        let origins = self.origins.as_ref()?;
-        let origin = origins.iter().rev().find(|origin| origin.written <= byte)?;
-        Some(origin.offset + if origin.verbatim { byte - origin.written } else { 0 })
-    }
-
-    /// What is written next comes from `offset`.
-    #[inline]
-    fn note(&mut self, sink: &dyn Sink, offset: u64, verbatim: bool) {
-        let Some(origins) = &mut self.origins else { return };
-        let written = self.writer.written();
-        if self.writer.is_flushed() && !sink.is_closed() {
-            origins.clear();
-        }
-        match origins.last_mut() {
-            Some(last) if last.written == written => *last = Origin { written, offset, verbatim },
-            _ => origins.push(Origin { written, offset, verbatim }),
         }
     }
 
@@ -91,10 +53,9 @@ impl Stage for Retain {
 
 impl Handler for With<'_, Retain> {
     #[inline]
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
-        self.stage.note(self.sink, offset, false);
+    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
         let Self { stage, sink } = self;
-        let Retain { program, whole, open, writer, scratch, .. } = &mut **stage;
+        let Retain { program, whole, open, writer, scratch } = &mut **stage;
         let Some(trie) = program.retain.as_ref().filter(|_| !*whole) else {
             writer.begin(*sink);
             return Ok(Interest::Copy);
@@ -145,8 +106,7 @@ impl Handler for With<'_, Retain> {
         self.stage.open.last()?.cursor.names(trie)
     }
 
-    fn close(&mut self, offset: u64) -> Result<(), Halt> {
-        self.stage.note(self.sink, offset, false);
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
         let Retain { open, writer, .. } = &mut *self.stage;
         if let Some(top) = open.pop() {
             writer.close(self.sink, if top.object { b'}' } else { b']' });
@@ -155,12 +115,11 @@ impl Handler for With<'_, Retain> {
     }
 
     #[inline]
-    fn raw(&mut self, bytes: &[u8], offset: u64) {
-        self.stage.note(self.sink, offset, true);
+    fn raw(&mut self, bytes: &[u8]) {
         self.stage.writer.raw(self.sink, bytes);
     }
 
-    fn copied(&mut self) -> Result<(), Halt> {
+    fn copied(&mut self, _: u64) -> Result<(), Halt> {
         Ok(())
     }
 
@@ -168,8 +127,9 @@ impl Handler for With<'_, Retain> {
         self.stage.writer.lead(bytes);
     }
 
-    /// A long key may be on no path, but then its value is dropped; one that a wildcard would keep does not exist here.
-    fn takes_long_keys(&self) -> bool {
-        true
+    fn takes_long_keys(&self, limit: usize) -> bool {
+        // One that is on no path goes with its value.
+        let longest = self.stage.program.retain.as_ref().map_or(0, Trie::longest_name);
+        is_too_long_for(limit, longest)
     }
 }

@@ -4,6 +4,7 @@
 //! begins; otherwise the object's end decides.
 
 use super::stage::{Stage, With};
+use crate::json::key::is_too_long_for;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::path::trie::Names;
 use crate::sink::Sink;
@@ -112,15 +113,16 @@ impl Handler for With<'_, Probe> {
         Ok(())
     }
 
-    fn raw(&mut self, _: &[u8], _: u64) {}
+    fn raw(&mut self, _: &[u8]) {}
 
-    fn copied(&mut self) -> Result<(), Halt> {
+    fn copied(&mut self, _: u64) -> Result<(), Halt> {
         Ok(())
     }
 
     fn lead(&mut self, _: &[u8]) {}
 
-    fn takes_long_keys(&self) -> bool {
-        true
+    fn takes_long_keys(&self, limit: usize) -> bool {
+        let longest = BESIDE_RAW.iter().map(|name| name.len()).max();
+        is_too_long_for(limit, longest.unwrap_or(0))
     }
 }

@@ -25,16 +25,35 @@ pub(super) struct Engine {
     pub(super) machine: Machine,
     scanner: Scanner,
     window: Box<Window>,
+    /// Steps on earlier documents.
+    #[cfg(test)]
+    earlier: u64,
 }
 
 impl Engine {
     pub(super) fn new(config: Config, scanner: Scanner) -> Self {
-        Self { machine: Machine::new(config), scanner, window: Window::new() }
+        Self {
+            machine: Machine::new(config),
+            scanner,
+            window: Window::new(),
+            #[cfg(test)]
+            earlier: 0,
+        }
     }
 
     /// Begins a new document.
     pub(super) fn restart(&mut self, config: Config) {
+        #[cfg(test)]
+        {
+            self.earlier += self.machine.steps();
+        }
         self.machine = Machine::new(config);
+    }
+
+    /// Steps on all documents.
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> u64 {
+        self.earlier + self.machine.steps()
     }
 
     #[inline]

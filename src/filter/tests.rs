@@ -1,1 +1,125 @@
+//! Work and memory on adversarial shapes, counted inside: steps of the machine, not seconds.
 
+use super::{CallOptions, Filter, Program};
+use crate::limits::Limits;
+use crate::scan::{Isa, Scanner};
+use crate::spec::{Spec, Validation};
+
+/// Steps a byte that no input may exceed, with what a run and a chunk cost at most.
+const STEPS_A_BYTE: u64 = 4;
+
+fn programs() -> Vec<(&'static str, Spec)> {
+    vec![
+        ("whole", Spec::new()),
+        ("structure", Spec::new().retain("/none").validation(Validation::Structure)),
+        ("retain", Spec::new().retain("/a/b").retain("/c/0").retain("/a/0/a")),
+        ("select", Spec::new().root("object").select("b").select("a.c").select("d[].e")),
+        ("shared", Spec::new().root("object").select("a").select("a.b").select("a.c")),
+        ("first hit late", Spec::new().select("zz").root("object")),
+        ("exclude", Spec::new().root("object").exclude("a.b").exclude("*.c").exclude("c[0]")),
+        ("drops", Spec::new().root("object").drop_nulls(true).drop_empty(true)),
+        ("auto", Spec::new().select("a")),
+    ]
+}
+
+/// Shapes of about `size` bytes, valid and not.
+fn shapes(size: usize) -> Vec<(&'static str, Vec<u8>)> {
+    let repeat = |text: &str| text.repeat(size / text.len());
+    let list = |item: &str| format!("[{}{item}]", repeat(&format!("{item},")));
+    let object = |member: &str| format!("{{{}{member}}}", repeat(&format!("{member},")));
+    let nested = size / 2;
+    [
+        ("open brackets", "[".repeat(size)),
+        ("nested arrays", "[".repeat(nested) + &"]".repeat(nested)),
+        ("nested objects", repeat(r#"{"a":"#)),
+        ("one long string", format!("\"{}\"", "a".repeat(size))),
+        ("one long key", format!("{{\"{}\":1}}", "a".repeat(size))),
+        ("backslashes", format!("[\"{}\"]", "\\\\".repeat(nested))),
+        ("unicode escapes", format!("[\"{}\"]", repeat("\\u0061"))),
+        ("bad escapes", format!("{{\"x\":\"{}\"}}", repeat("\\x"))),
+        ("quotes", repeat("\"\"")),
+        ("numbers", list("1")),
+        ("a long number", "1".repeat(size)),
+        ("empty objects", list("{}")),
+        ("members", object(r#""a":1"#)),
+        ("wanted members", object(r#""a":{"b":null,"c":[]}"#)),
+        ("escaped keys", object(r#""\u0061":{"\u0062":[]}"#)),
+        ("white space", format!("[1{}]", " \n".repeat(nested))),
+        ("two-byte characters", format!("[\"{}\"]", "é".repeat(nested))),
+        ("commas", ",".repeat(size)),
+        ("items", format!("{{\"x\":[{}1]}}", repeat(r#"{"a":1,"b":2},"#))),
+    ]
+    .into_iter()
+    .map(|(name, text)| (name, text.into_bytes()))
+    .collect()
+}
+
+/// Runs to the end or an error; returns the steps and the peak of what was held.
+fn run(spec: &Spec, document: &[u8], chunk: usize) -> (u64, u64) {
+    let program = Program::compile(spec).unwrap();
+    let options = CallOptions::new().limits(Limits::new().with_depth(usize::MAX).with_spill(0));
+    let mut filter = Filter::with_options(&program, &options, Vec::new());
+    for chunk in document.chunks(chunk) {
+        if filter.write(chunk).is_err() {
+            break;
+        }
+    }
+    _ = filter.end();
+    (filter.core.steps(), filter.report().held_peak_bytes)
+}
+
+#[test]
+fn steps_grow_with_the_bytes_and_no_faster() {
+    for (rules, spec) in programs() {
+        for (shape, document) in shapes(12_000) {
+            for chunk in [usize::MAX, 4096, 61, 1] {
+                let (steps, held) = run(&spec, &document, chunk);
+                let chunks = document.len().div_ceil(chunk) as u64;
+                let bound = STEPS_A_BYTE * document.len() as u64 + 4 * chunks + 100;
+                assert!(steps <= bound, "{rules}, {shape}, chunks of {chunk}: {steps} > {bound}");
+                assert!(held <= 2 * document.len() as u64 + 1000, "{rules}, {shape}: held {held}");
+            }
+        }
+    }
+}
+
+#[test]
+fn depth_is_an_error_and_not_a_stack_overflow() {
+    for (rules, spec) in programs() {
+        let program = Program::compile(&spec).unwrap();
+        for open in ["[", r#"{"a":"#] {
+            let mut filter = Filter::new(&program, Vec::new());
+            let error = filter.write(open.repeat(100_000).as_bytes()).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::Limit, "{rules}");
+            let deepest = 1024 * open.len() + open.len() - 1;
+            let at = if open == "[" { 1024 } else { 1024 * open.len() };
+            assert!(error.offset() == Some(at as u64), "{rules}: {error} {deepest}");
+        }
+    }
+}
+
+#[test]
+fn every_kernel_filters_alike() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    for name in ["github-list-repos.json", "github-list-repos.pretty.json", "wrapped-pages.json"] {
+        let document = std::fs::read(corpus.join(name)).unwrap();
+        for (rules, spec) in programs() {
+            let program = Program::compile(&spec).unwrap();
+            let mut expected = None;
+            for isa in Isa::ALL {
+                let Some(scanner) = Scanner::with(*isa) else { continue };
+                for chunk in [document.len(), 1000] {
+                    let options = CallOptions::new().scan_with(scanner);
+                    let mut filter = Filter::with_options(&program, &options, Vec::new());
+                    let written = document.chunks(chunk).try_for_each(|chunk| filter.write(chunk));
+                    let ended =
+                        written.and_then(|()| filter.end()).map_err(|error| error.to_string());
+                    let said =
+                        (filter.sink().clone(), ended.map(|report| report.filter_original_bytes));
+                    let expected = expected.get_or_insert_with(|| said.clone());
+                    assert!(*expected == said, "{name}, {rules}, {isa:?}, chunks of {chunk}");
+                }
+            }
+        }
+    }
+}

@@ -8,6 +8,8 @@ mod lenient;
 mod ndjson;
 mod pretty;
 mod sinks;
+#[cfg(test)]
+mod tests;
 
 use std::io::{ErrorKind as IoKind, Read, Write};
 

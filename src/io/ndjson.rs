@@ -363,8 +363,7 @@ impl Sum {
 
     /// The whole, and the error of the first bad line.
     fn finish(self, program: &Program) -> (Report, Option<Error>) {
-        let Self { mut report, unfiltered, lengths, cut, roots, fallbacks, bad, first_bad } =
-            self;
+        let Self { mut report, unfiltered, lengths, cut, roots, fallbacks, bad, first_bad } = self;
         report.filter_applied = !unfiltered && bad == 0;
         if report.items_at_least.is_some() {
             report.items_at_least = Some(lengths);
@@ -373,7 +372,9 @@ impl Sum {
         }
         report.root = roots.flatten();
         report.plan = program.plan();
-        report.plan.push("lines: hold each line's output until its end (limits held, spill)".into());
+        report
+            .plan
+            .push("lines: hold each line's output until its end (limits held, spill)".into());
         if let Some(why) = &mut report.filter_error
             && fallbacks > 1
         {

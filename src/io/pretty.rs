@@ -200,7 +200,11 @@ mod tests {
             let expected = serde_json::to_string_pretty(&value).unwrap();
             let bytes = serde_json::to_string(&value).unwrap().into_bytes();
             for cut in 0..=bytes.len() {
-                assert_eq!(pretty(&[&bytes[..cut], &bytes[cut..]]), expected, "{document} cut {cut}");
+                assert_eq!(
+                    pretty(&[&bytes[..cut], &bytes[cut..]]),
+                    expected,
+                    "{document} cut {cut}"
+                );
             }
             let single: Vec<&[u8]> = bytes.chunks(1).collect();
             assert_eq!(pretty(&single), expected, "{document}, byte by byte");
@@ -214,7 +218,10 @@ mod tests {
             "[]",
             "white space in an empty container does not fill it"
         );
-        assert_eq!(pretty(&[b"{ \"a b\" : [ 1 ,\r\n 2 ] }"]), "{\n  \"a b\": [\n    1,\n    2\n  ]\n}");
+        assert_eq!(
+            pretty(&[b"{ \"a b\" : [ 1 ,\r\n 2 ] }"]),
+            "{\n  \"a b\": [\n    1,\n    2\n  ]\n}"
+        );
     }
 
     #[test]

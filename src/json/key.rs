@@ -4,6 +4,14 @@
 
 use memchr::memchr;
 
+/// Bytes that one byte of a name takes at most when it is spelled: `\u0061`.
+const LONGEST_SPELLING: usize = 6;
+
+/// Whether a key of more than `limit` bytes cannot spell a name of `name` bytes.
+pub(crate) fn is_too_long_for(limit: usize, name: usize) -> bool {
+    name.saturating_mul(LONGEST_SPELLING) <= limit
+}
+
 /// A key between its quotes.
 #[derive(Clone, Copy)]
 pub(crate) struct Key<'a> {

@@ -96,17 +96,16 @@ pub(crate) trait Handler {
     /// The container that was entered last ends; its closing bracket is at this offset.
     fn close(&mut self, offset: u64) -> Result<(), Halt>;
 
-    /// Bytes of a value that is copied, and the offset of the first: white space outside strings is already gone, unless
-    /// it is kept.
-    fn raw(&mut self, bytes: &[u8], offset: u64);
+    /// Bytes of a value that is copied: white space outside strings is already gone, unless it is kept.
+    fn raw(&mut self, bytes: &[u8]);
 
-    /// The value that was copied has ended.
-    fn copied(&mut self) -> Result<(), Halt>;
+    /// The value that was copied has ended; it is known by the byte at this offset.
+    fn copied(&mut self, offset: u64) -> Result<(), Halt>;
 
     /// White space in front of what comes next; only where white space is kept.
     fn lead(&mut self, bytes: &[u8]);
 
     /// Whether the members of the object that was entered last can be decided without their keys, if those are longer
-    /// than the limit.
-    fn takes_long_keys(&self) -> bool;
+    /// than `limit` bytes, as spelled.
+    fn takes_long_keys(&self, limit: usize) -> bool;
 }

@@ -30,7 +30,6 @@ pub(crate) struct Writer {
     after_key: bool,
     /// White space for the next token, where it is kept.
     lead: Vec<u8>,
-    written: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,16 +41,6 @@ struct Mark {
 }
 
 impl Writer {
-    /// Bytes written so far, without what is deferred.
-    pub(crate) fn written(&self) -> u64 {
-        self.written
-    }
-
-    /// Whether everything written is with the sink.
-    pub(crate) fn is_flushed(&self) -> bool {
-        self.out.is_empty()
-    }
-
     /// White space in front of the next key, element or closing bracket.
     pub(crate) fn lead(&mut self, bytes: &[u8]) {
         self.lead.clear();
@@ -161,7 +150,6 @@ impl Writer {
 
     #[inline]
     fn put(&mut self, sink: &mut dyn Sink, bytes: &[u8]) {
-        self.written += bytes.len() as u64;
         if bytes.len() < PIECE {
             self.out.extend_from_slice(bytes);
             if self.out.len() >= PIECE {

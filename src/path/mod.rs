@@ -16,6 +16,14 @@ pub(crate) enum Token {
 }
 
 impl Token {
+    /// Bytes of its name.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Name(name) => name.len(),
+            Self::Any => 0,
+        }
+    }
+
     /// The index that this token is for an array: decimal digits without a leading zero.
     pub(crate) fn index(&self) -> Option<u64> {
         let Self::Name(name) = self else { return None };

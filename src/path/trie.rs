@@ -14,6 +14,7 @@ pub(crate) type NodeId = u32;
 #[derive(Clone, Debug)]
 pub(crate) struct Trie {
     nodes: Vec<Node>,
+    longest: usize,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -32,11 +33,13 @@ impl Trie {
     /// The trie of `paths`; the rule of a path is its position.
     pub(crate) fn new<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
         let mut nodes = vec![Node::default()];
+        let mut longest = 0;
         // Children by token while building, so that ten thousand siblings are no quadratic work.
         let mut known = std::collections::HashMap::<(NodeId, Token), NodeId>::new();
         for (rule, path) in paths.into_iter().enumerate() {
             let mut at: NodeId = 0;
             for token in &path.0 {
+                longest = longest.max(token.len());
                 let next = nodes.len() as NodeId;
                 let child = *known.entry((at, token.clone())).or_insert(next);
                 if child == next {
@@ -54,11 +57,17 @@ impl Trie {
         for node in &mut nodes {
             node.seal();
         }
-        Self { nodes }
+        Self { nodes, longest }
     }
 
+    /// The number of nodes.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// Bytes of the longest name on any path.
+    pub(crate) fn longest_name(&self) -> usize {
+        self.longest
     }
 
     /// Whether no path passes through here or ends here beyond the root.
@@ -258,7 +267,12 @@ impl Names {
             let mut at = table.home(head, bytes.len());
             while let Some(slot) = table.slots.get_mut(at) {
                 if slot.name == 0 {
-                    *slot = Slot { head, len: bytes.len() as u32, name: position as u32 + 1, more: slot.more };
+                    *slot = Slot {
+                        head,
+                        len: bytes.len() as u32,
+                        name: position as u32 + 1,
+                        more: slot.more,
+                    };
                     break;
                 }
                 slot.more = true;
@@ -348,7 +362,10 @@ mod tests {
             for behind in ["", "\":1", "\":\"0123456789\""] {
                 let text = format!("{{\"{name}{behind}");
                 assert_eq!(table.get_in(text.as_bytes(), 2, name.len()), Some(n as u32));
-                assert_eq!(table.get_in(text.as_bytes(), 2, name.len() - 1), table.get(&name.as_bytes()[..name.len() - 1]));
+                assert_eq!(
+                    table.get_in(text.as_bytes(), 2, name.len() - 1),
+                    table.get(&name.as_bytes()[..name.len() - 1])
+                );
             }
         }
         assert_eq!(table.get(b""), None);

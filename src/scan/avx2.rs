@@ -6,9 +6,9 @@
 
 use std::arch::asm;
 use std::arch::x86_64::{
-    _MM_HINT_T0, _mm_prefetch, __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_set_epi64x, _mm_set1_epi8,
-    _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_or_si256,
-    _mm256_set1_epi8, _mm256_setr_epi8, _mm256_shuffle_epi8,
+    __m128i, __m256i, _MM_HINT_T0, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_prefetch,
+    _mm_set_epi64x, _mm_set1_epi8, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8,
+    _mm256_or_si256, _mm256_set1_epi8, _mm256_setr_epi8, _mm256_shuffle_epi8,
 };
 
 use super::{BLOCK, Carry, Classes, Kernel, Window, scan_with};

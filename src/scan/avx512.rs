@@ -5,10 +5,10 @@
 #![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
 
 use std::arch::x86_64::{
-    _MM_HINT_T0, _mm_prefetch, __m512i, _mm_setr_epi8, _mm512_add_epi16, _mm512_broadcast_i32x4, _mm512_castsi512_si256,
-    _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi16, _mm512_extracti64x4_epi64,
-    _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512,
-    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_shuffle_epi8, _mm512_storeu_si512,
+    __m512i, _MM_HINT_T0, _mm_prefetch, _mm_setr_epi8, _mm512_add_epi16, _mm512_broadcast_i32x4,
+    _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi16,
+    _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_movepi8_mask,
+    _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_shuffle_epi8, _mm512_storeu_si512,
 };
 
 use super::avx2::prefix_xor;

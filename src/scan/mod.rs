@@ -340,7 +340,8 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
         let classes = kernel.classify(&block);
         any_high |= classes.high != 0;
         any_backslash |= classes.backslash != 0;
-        any_white |= scan_block(kernel, blocks.len(), &block, tail.len(), &classes, carry, window) != 0;
+        any_white |=
+            scan_block(kernel, blocks.len(), &block, tail.len(), &classes, carry, window) != 0;
     }
     window.any_white = any_white;
     window.any_backslash = any_backslash;
@@ -404,7 +405,9 @@ fn scan_block<K: Kernel>(
     if let Some(mask) = window.close.get_mut(index) {
         *mask = classes.close & !in_string;
     }
-    if let Some(positions) = window.token.get_mut(window.tokens..).and_then(<[u16]>::first_chunk_mut) {
+    if let Some(positions) =
+        window.token.get_mut(window.tokens..).and_then(<[u16]>::first_chunk_mut)
+    {
         kernel.flatten(token, (index * BLOCK) as u16, positions);
         window.tokens += token.count_ones() as usize;
     }

@@ -23,7 +23,7 @@ use super::program::{Compiled, ItemRules, RootRule, Selection, WaitFrom};
 use super::root::Payload;
 use super::stage::{Engine, Stage, With};
 use crate::error::{ErrorKind, Raise};
-use crate::json::key::Key;
+use crate::json::key::{Key, is_too_long_for};
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::Limits;
@@ -107,6 +107,8 @@ struct State {
     met: Vec<u64>,
     serial: u64,
     capture: Option<Capture>,
+    /// A held value is read again; its end was at this offset.
+    replaying: Option<u64>,
     /// Elements that the open gathering has emitted.
     gathered: u64,
     /// The payload's name, against which later members are duplicates.
@@ -153,7 +155,6 @@ impl Sink for Gate {
 struct Capture {
     node: NodeId,
     item: bool,
-    offset: u64,
     bytes: Vec<u8>,
     over: bool,
 }
@@ -209,6 +210,7 @@ impl Items {
             met: vec![0; nodes],
             serial: 0,
             capture: None,
+            replaying: None,
             gathered: 0,
             payload_name: None,
             scratch: Vec::new(),
@@ -247,6 +249,12 @@ impl Items {
             }
         }
         self.state.writer.flush(sink);
+    }
+
+    /// Steps of the machines that read held values again.
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> u64 {
+        self.state.replays.0.iter().map(Engine::steps).sum()
     }
 
     pub(super) fn counts(&self) -> &Counts {
@@ -294,6 +302,7 @@ impl Handler for With<'_, Items> {
     fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
         let Items { program, state } = &mut *self.stage;
         let Some(rules) = &program.items else { return Ok(Interest::Skip) };
+        let offset = state.replaying.unwrap_or(offset);
         state.value(&mut Cx { rules, sink: self.sink, offset }, slot, kind)
     }
 
@@ -309,11 +318,12 @@ impl Handler for With<'_, Items> {
     fn close(&mut self, offset: u64) -> Result<(), Halt> {
         let Items { program, state } = &mut *self.stage;
         let Some(rules) = &program.items else { return Ok(()) };
+        let offset = state.replaying.unwrap_or(offset);
         state.close(&mut Cx { rules, sink: self.sink, offset })
     }
 
     #[inline]
-    fn raw(&mut self, bytes: &[u8], _: u64) {
+    fn raw(&mut self, bytes: &[u8]) {
         let state = &mut self.stage.state;
         if let Some(capture) = &mut state.capture {
             capture.push(bytes, state.limits.item());
@@ -324,24 +334,35 @@ impl Handler for With<'_, Items> {
     }
 
     #[inline]
-    fn copied(&mut self) -> Result<(), Halt> {
+    fn copied(&mut self, offset: u64) -> Result<(), Halt> {
         if self.stage.state.capture.is_none() {
             return Ok(());
         }
-        self.replay()
+        self.replay(offset)
     }
 
     fn lead(&mut self, bytes: &[u8]) {
         self.stage.state.writer.lead(bytes);
     }
 
-    fn takes_long_keys(&self) -> bool {
-        let keep = self.stage.program.items.as_ref().is_some_and(|rules| rules.keep_siblings);
-        match self.stage.state.roles.last() {
-            Some(Role::Way { .. }) => !keep,
-            Some(Role::Emit { .. }) => false,
-            _ => true,
-        }
+    fn takes_long_keys(&self, limit: usize) -> bool {
+        let Items { program, state } = &*self.stage;
+        let Some(rules) = &program.items else { return true };
+        let longest = match state.roles.last() {
+            // What is kept is kept with its key.
+            Some(Role::Emit { .. }) => return false,
+            Some(Role::Way { .. }) if rules.keep_siblings => return false,
+            Some(Role::Way { .. }) => {
+                let payload = state.payload_name.as_ref().map_or(0, Vec::len);
+                let path = match &state.target {
+                    Target::At(path) => path.0.iter().map(Token::len).max().unwrap_or(0),
+                    _ => 0,
+                };
+                payload.max(path)
+            }
+            _ => rules.select.as_ref().map_or(0, |select| select.trie.longest_name()),
+        };
+        is_too_long_for(limit, longest)
     }
 }
 
@@ -665,7 +686,7 @@ impl State {
         self.objects = true;
         self.open(cx, slot, kind);
         if selection.node(0).shared {
-            self.capture(cx, 0, true);
+            self.capture(0, true);
             return Ok(Interest::Copy);
         }
         self.enter_select(selection, 0, true, true);

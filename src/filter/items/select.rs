@@ -62,7 +62,7 @@ impl State {
 
         let at = selection.node(child);
         if at.shared {
-            self.capture(cx, child, false);
+            self.capture(child, false);
             return Ok(Interest::Copy);
         }
         match at.starts.first() {
@@ -178,16 +178,17 @@ impl State {
     }
 
     /// The value that begins now is held, for it is needed more than once.
-    pub(super) fn capture(&mut self, cx: &Cx<'_>, node: NodeId, item: bool) {
-        self.capture =
-            Some(Capture { node, item, offset: cx.offset, bytes: Vec::new(), over: false });
+    pub(super) fn capture(&mut self, node: NodeId, item: bool) {
+        self.capture = Some(Capture { node, item, bytes: Vec::new(), over: false });
     }
 }
 
 impl With<'_, Items> {
     /// A held value is complete: reads it once for each output that begins with it, then once for those inside.
     #[cold]
-    pub(super) fn replay(&mut self) -> Result<(), Halt> {
+    pub(super) fn replay(&mut self, end: u64) -> Result<(), Halt> {
+        let outer = self.stage.state.replaying;
+        let offset = *self.stage.state.replaying.get_or_insert(end);
         let Some(capture) = self.stage.state.capture.take() else { return Ok(()) };
         let limit = self.stage.state.limits.item();
         if capture.over {
@@ -215,7 +216,6 @@ impl With<'_, Items> {
                 }
                 None => Engine::new(config, Scanner::new()),
             };
-            engine.machine.skip_prefix(capture.offset);
             let replayed = engine
                 .feed(self.stage, &capture.bytes, self.sink)
                 .and_then(|_| engine.end(self.stage, self.sink));
@@ -229,9 +229,10 @@ impl With<'_, Items> {
             })?;
             self.stage.state.roles.pop();
         }
+        self.stage.state.replaying = outer;
         if capture.item {
             let state = &mut self.stage.state;
-            let mut cx = Cx { rules, sink: self.sink, offset: capture.offset };
+            let mut cx = Cx { rules, sink: self.sink, offset };
             state.item_ends(&mut cx)?;
             let (writer, sink) = state.out(cx.sink);
             writer.close(sink, b'}');

@@ -98,7 +98,7 @@ impl Machine {
     #[cold]
     fn long_key<H: Handler>(&mut self, at: usize, h: &mut H) -> Result<(), Fail> {
         self.member.long = true;
-        if h.takes_long_keys() {
+        if h.takes_long_keys(self.config.key) {
             return Ok(());
         }
         let message = format!("a key is longer than {} bytes (limit `key`)", self.config.key);
@@ -116,9 +116,9 @@ impl Machine {
     ) -> usize {
         let Member { at: key, end, split, upto, ref held, .. } = self.member;
         if split {
-            h.raw(held, self.offset + at as u64);
+            h.raw(held);
             if !self.config.keep_white {
-                h.raw(b":", self.offset + at as u64);
+                h.raw(b":");
                 return at;
             }
             return if lost { at } else { upto };
@@ -130,8 +130,8 @@ impl Machine {
             return key;
         }
         // The masks of the key's window are gone; it has no white space to leave out.
-        h.raw(cx.slice(key, end), self.offset + key as u64);
-        h.raw(b":", self.offset + at as u64);
+        h.raw(cx.slice(key, end));
+        h.raw(b":");
         at
     }
 
@@ -147,12 +147,12 @@ impl Machine {
         if split {
             let behind = held.get(key_len..).unwrap_or_default();
             let colon = behind.iter().position(|byte| *byte == b':').map_or(0, |colon| colon + 1);
-            h.raw(behind.get(colon..).unwrap_or_default(), self.offset + at as u64);
+            h.raw(behind.get(colon..).unwrap_or_default());
             if !lost {
-                h.raw(cx.slice(upto, at), self.offset + upto as u64);
+                h.raw(cx.slice(upto, at));
             }
         } else {
-            h.raw(cx.slice(colon + 1, at), self.offset + colon as u64 + 1);
+            h.raw(cx.slice(colon + 1, at));
         }
     }
 
@@ -160,11 +160,11 @@ impl Machine {
     #[inline]
     pub(super) fn hand_on<H: Handler>(&mut self, cx: &Cx<'_>, from: usize, to: usize, h: &mut H) {
         if self.config.keep_white {
-            h.raw(cx.slice(from, to), self.offset + from as u64);
+            h.raw(cx.slice(from, to));
         } else if from < to {
             cx.window.solid_runs(from - cx.base, to - cx.base, |start, end| {
                 let (start, end) = (cx.base + start, cx.base + end);
-                h.raw(cx.slice(start, end), self.offset + start as u64);
+                h.raw(cx.slice(start, end));
             });
         }
     }
@@ -180,11 +180,11 @@ impl Machine {
         let Some(mark) = self.copying else { return Ok(()) };
         let end = if self.config.keep_white { self.white_before(cx, at).max(mark) } else { at };
         self.hand_on(cx, mark, end, h);
-        self.copied(h).map_err(|halt| Fail::new(at, halt, true))
+        self.copied(self.offset + end as u64, h).map_err(|halt| Fail::new(end, halt, true))
     }
 
-    pub(super) fn copied<H: Handler>(&mut self, h: &mut H) -> Result<(), Halt> {
-        if self.copying.take().is_some() { h.copied() } else { Ok(()) }
+    pub(super) fn copied<H: Handler>(&mut self, offset: u64, h: &mut H) -> Result<(), Halt> {
+        if self.copying.take().is_some() { h.copied(offset) } else { Ok(()) }
     }
 
     /// Where the white space in front of the token at `at` begins.
@@ -244,14 +244,16 @@ impl Machine {
         self.trail.settle(cx.slice(0, end));
 
         if self.config.keep_white && !in_string && self.scalar.is_none() {
-            let quiet = matches!(self.gait, Gait::Quiet { .. });
+            let quiet = self.gait != Gait::Inspect;
             let from = if quiet { end } else { self.white_before(cx, end) };
             if let Some(mark) = self.copying
                 && !quiet
                 && from < end
             {
                 self.hand_on(cx, mark, from.max(mark), h);
-                self.copied(h).map_err(|halt| Fail::new(end, halt, true))?;
+                let at = from.max(mark);
+                let offset = self.offset + at as u64;
+                self.copied(offset, h).map_err(|halt| Fail::new(at, halt, true))?;
             }
             if self.expect != Expect::End && self.levels.depth() > 0 && from < end {
                 self.hold_lead(cx, from, end);

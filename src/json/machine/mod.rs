@@ -283,7 +283,7 @@ impl Machine {
             return Err(Failure::Error(Error::at(raise, self.offset, path)));
         }
         self.scalar = None;
-        self.copied(h).map_err(|halt| self.failure(halt, self.offset, String::new()))
+        self.copied(self.offset, h).map_err(|halt| self.failure(halt, self.offset, String::new()))
     }
 
     /// An error at the place where the input now is.
@@ -607,16 +607,20 @@ impl Machine {
         let plain = !cx.window.any_backslash();
         let text = cx.slice(cx.base, cx.limit);
         let byte = |token: u16| text.get(usize::from(token)).copied().unwrap_or(0);
-        while let Some([key, colon, value, comma]) = tokens.get(next..).and_then(<[u16]>::first_chunk) {
+        while let Some([key, colon, value, comma]) =
+            tokens.get(next..).and_then(<[u16]>::first_chunk)
+        {
             if byte(*key) != b'"' || byte(*colon) != b':' || byte(*comma) != b',' {
                 break;
             }
             if let Some(wanted) = wanted {
                 let (from, quote) = (usize::from(*key) + 1, usize::from(*colon) - 1);
-                if text.get(quote) != Some(&b'"') || quote < from || quote - from > self.config.key {
+                if text.get(quote) != Some(&b'"') || quote < from || quote - from > self.config.key
+                {
                     break;
                 }
-                let escaped = !plain && memchr(b'\\', text.get(from..quote).unwrap_or_default()).is_some();
+                let escaped =
+                    !plain && memchr(b'\\', text.get(from..quote).unwrap_or_default()).is_some();
                 if escaped || wanted.get_in(text, from, quote - from).is_some() {
                     break;
                 }
@@ -833,7 +837,7 @@ impl Machine {
             _ => {}
         }
         if lost && self.copying.is_some() {
-            h.raw(b"\"", (self.offset + at as u64).saturating_sub(1));
+            h.raw(b"\"");
         }
         self.lead.clear();
         if self.member.split {

@@ -1,0 +1,103 @@
+//! The directions between modules, as `src/lib.rs` draws them: a module uses those before it in the list, never those
+//! behind; and what touches the outside world is in few places.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The order. Modules in one row are leaves of the same height.
+const LAYERS: [&[&str]; 6] = [
+    &["error", "limits", "report", "sink"],
+    &["scan", "path"],
+    &["json"],
+    &["spec"],
+    &["filter"],
+    &["io"],
+];
+
+/// Leaves may use leaves: `limits` raises errors, `report` shows them.
+fn height(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|row| row.contains(&module))
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Every source file of the library, with the module that it belongs to.
+fn library() -> Vec<(PathBuf, String, String)> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut paths = Vec::new();
+    sources(&src, &mut paths);
+    paths
+        .into_iter()
+        .filter_map(|path| {
+            let relative = path.strip_prefix(&src).unwrap().to_path_buf();
+            let module =
+                relative.components().next()?.as_os_str().to_str()?.trim_end_matches(".rs");
+            let inside = module != "lib" && module != "cli";
+            inside.then(|| (relative.clone(), module.to_owned(), fs::read_to_string(path).unwrap()))
+        })
+        .collect()
+}
+
+#[test]
+fn modules_use_those_above_them() {
+    let files = library();
+    assert!(files.len() > 20, "the sources are found");
+    for (path, module, text) in files {
+        let own = height(&module).unwrap_or_else(|| panic!("{module} has no place in the order"));
+        for (number, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            for used in code.split("crate::").skip(1) {
+                let used: String = used
+                    .chars()
+                    .take_while(|char| char.is_ascii_alphanumeric() || *char == '_')
+                    .collect();
+                let Some(other) = height(&used) else { continue };
+                assert!(
+                    other <= own,
+                    "{}:{}: {module} must not use {used}",
+                    path.display(),
+                    number + 1
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_outside_world_is_in_few_places() {
+    for (path, module, text) in library() {
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let allowed =
+            module == "io" || path.ends_with("filter/hold.rs") || path.ends_with("tests.rs");
+        for word in ["std::fs", "std::env", "std::process"] {
+            assert!(allowed || !code.contains(word), "{} uses {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_is_in_the_kernels() {
+    for (path, _, text) in library() {
+        let kernel = path.starts_with("scan") && text.contains("std::arch::");
+        assert!(kernel || !text.contains("unsafe {"), "{} is unsafe", path.display());
+    }
+}
+
+#[test]
+fn files_answer_one_question() {
+    for (path, _, text) in library() {
+        assert!(text.starts_with("//!"), "{} does not say what it is for", path.display());
+        let lines = text.lines().count();
+        let own_tests = path.ends_with("tests.rs");
+        assert!(lines <= 600 || own_tests, "{} has {lines} lines", path.display());
+    }
+}
