@@ -20,7 +20,7 @@ use std::io;
 /// assert_eq!(error.kind(), ErrorKind::Syntax);
 /// assert_eq!(error.fault(), Fault::Input);
 /// assert_eq!(error.offset(), Some(10));
-/// assert_eq!(error.path(), "/a");
+/// assert_eq!(error.path(), "/a/2");
 /// # Ok::<(), tamis::Error>(())
 /// ```
 pub struct Error(Box<Inner>);
@@ -188,7 +188,7 @@ impl fmt::Display for Error {
         if let Some(offset) = self.0.offset {
             write!(f, "byte {offset}")?;
             if !self.0.path.is_empty() {
-                write!(f, " at {}", self.0.path.escape_debug())?;
+                write!(f, " at {}", Shortened(&self.0.path))?;
             }
             write!(f, ": ")?;
         }
@@ -197,6 +197,26 @@ impl fmt::Display for Error {
             Some(source) => write!(f, ": {source}"),
             None => Ok(()),
         }
+    }
+}
+
+/// A path on one line of bearable length: the middle of a long one is left out.
+struct Shortened<'a>(&'a str);
+
+impl Shortened<'_> {
+    const HEAD: usize = 120;
+    const TAIL: usize = 60;
+}
+
+impl fmt::Display for Shortened<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let chars = self.0.chars().count();
+        if chars <= Self::HEAD + Self::TAIL {
+            return write!(f, "{}", self.0.escape_debug());
+        }
+        let head: String = self.0.chars().take(Self::HEAD).collect();
+        let tail: String = self.0.chars().skip(chars - Self::TAIL).collect();
+        write!(f, "{}…{}", head.escape_debug(), tail.escape_debug())
     }
 }
 

@@ -53,7 +53,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tail_unread: bool,
     /// Members that were dropped because their name came before. Complete under `duplicate_keys: count`; else those
-    /// that were met.
+    /// that were met. A member that two outputs look for counts for each.
     #[serde(skip_serializing_if = "is_zero")]
     pub duplicates_dropped: u64,
     /// The most bytes that were held at once. Depends on the driver and the chunks.

@@ -115,6 +115,7 @@ impl<S: Sink> Filter<S> {
         if let Some(items) = &mut core.items
             && core.first.is_none()
             && whole
+            && !items.is_looking()
         {
             items.never_hold();
         }
@@ -430,8 +431,15 @@ impl Scout {
     /// Takes the next bytes; true when they suffice.
     pub(crate) fn write(&mut self, chunk: &[u8]) -> bool {
         let Some(core) = &mut self.0 else { return true };
-        let failed = core.guard(|core, sink| core.write(chunk, sink), &mut Vec::new()).is_err();
-        failed || core.items.as_ref().is_none_or(|items| items.decided().is_some())
+        match core.guard(|core, sink| core.write(chunk, sink), &mut Vec::new()) {
+            Err(error) if error.kind() == ErrorKind::Limit => {
+                // Nothing was found out: the run itself must meet this limit.
+                self.0 = None;
+                true
+            }
+            Err(_) => true,
+            Ok(()) => core.items.as_ref().is_none_or(|items| items.decided().is_some()),
+        }
     }
 
     /// The payload, as far as the bytes told.

@@ -14,7 +14,7 @@ use super::items::Items;
 use super::program::{Program, RootRule};
 use super::root::{Payload, Probe};
 use super::stage::{Engine, config, failed};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::json::machine::{Failure, Fed, Machine};
 use crate::limits::{Limits, Meter};
 use crate::report::Report;
@@ -41,8 +41,14 @@ pub(super) struct PayloadStage {
 
 #[derive(Debug)]
 enum Phase {
-    Looking { engine: Engine, probe: Probe },
+    Looking(Box<Looking>),
     Running(Box<Running>),
+}
+
+#[derive(Debug)]
+struct Looking {
+    engine: Engine,
+    probe: Probe,
 }
 
 #[derive(Debug)]
@@ -67,10 +73,10 @@ impl PayloadStage {
             program: program.clone(),
             limits: limits.clone(),
             scanner,
-            phase: Phase::Looking {
+            phase: Phase::Looking(Box::new(Looking {
                 engine: Engine::new(config(&compiled.spec, limits, false), scanner),
                 probe: Probe::default(),
-            },
+            })),
             hold: Hold::default(),
             capacity: Some(Hold::capacity(limits)),
             prefix: 0,
@@ -96,7 +102,7 @@ impl PayloadStage {
         self.prefix = bytes;
         self.offset = bytes;
         match &mut self.phase {
-            Phase::Looking { engine, .. } => engine.machine.skip_prefix(bytes),
+            Phase::Looking(looking) => looking.engine.machine.skip_prefix(bytes),
             Phase::Running(running) => running.engine.machine.skip_prefix(bytes),
         }
     }
@@ -106,7 +112,7 @@ impl PayloadStage {
     }
 
     pub(super) fn is_looking(&self) -> bool {
-        matches!(self.phase, Phase::Looking { .. })
+        matches!(self.phase, Phase::Looking(_))
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -118,7 +124,7 @@ impl PayloadStage {
     pub(super) fn steps(&self) -> u64 {
         self.steps
             + match &self.phase {
-                Phase::Looking { engine, .. } => engine.machine.steps(),
+                Phase::Looking(looking) => looking.engine.machine.steps(),
                 Phase::Running(running) => running.engine.machine.steps() + running.items.steps(),
             }
     }
@@ -126,7 +132,7 @@ impl PayloadStage {
     /// The payload, if no later byte can change it.
     pub(super) fn decided(&self) -> Option<Payload> {
         match &self.phase {
-            Phase::Looking { probe, .. } => probe.decided(),
+            Phase::Looking(looking) => looking.probe.decided(),
             Phase::Running(_) => None,
         }
     }
@@ -134,7 +140,7 @@ impl PayloadStage {
     /// The payload, if the document ended here.
     pub(super) fn decision(&self) -> Payload {
         match &self.phase {
-            Phase::Looking { probe, .. } => probe.decision(),
+            Phase::Looking(looking) => looking.probe.decision(),
             Phase::Running(_) => Payload::Document,
         }
     }
@@ -163,12 +169,17 @@ impl PayloadStage {
         if self.is_stopped() {
             return Ok(());
         }
-        let Phase::Looking { engine, probe } = &mut self.phase else {
+        let Phase::Looking(looking) = &mut self.phase else {
             return self.run_chunk(chunk, meter, sink);
         };
+        let Looking { engine, probe } = &mut **looking;
         let failure = match engine.feed(probe, chunk, sink) {
             Ok(_) => None,
-            Err(failure) => Some(failed(failure, &engine.machine)),
+            Err(failure) => match failed(failure, &engine.machine) {
+                // The run that follows may look at less, and would not meet it again.
+                error if error.kind() == ErrorKind::Limit => return Err(error),
+                error => Some(error),
+            },
         };
         let decided = match &failure {
             None => probe.decided(),
@@ -338,11 +349,11 @@ impl PayloadStage {
     /// No more input comes: runs over what was held, as if the document ended here. What is wrong with it is met again.
     pub(super) fn decide(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
         match &self.phase {
-            Phase::Looking { probe, .. } if self.capacity.is_some() => {
-                self.replay(probe.decision(), b"", meter, sink)
+            Phase::Looking(looking) if self.capacity.is_some() => {
+                self.replay(looking.probe.decision(), b"", meter, sink)
             }
             // A scout has kept nothing to run over.
-            Phase::Looking { .. } | Phase::Running(_) => Ok(()),
+            Phase::Looking(_) | Phase::Running(_) => Ok(()),
         }
     }
 

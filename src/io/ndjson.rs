@@ -164,41 +164,37 @@ impl<W: Write, F: FnMut(u64, &Error)> Lines<'_, W, F> {
     /// Ends the line: its output goes out.
     fn end_line(&mut self) -> Result<(), Error> {
         let blank = std::mem::replace(&mut self.blank, true);
-        if let Line::Open(filter) = &mut self.state
-            && !blank
-        {
-            let ended = filter.end().map(|_| ());
-            self.judge(ended);
-        }
-        let filter = match std::mem::replace(&mut self.state, Line::None) {
-            Line::Open(filter) => filter,
-            Line::Bad => {
-                self.sum.report.filter_original_bytes += self.length;
-                return Ok(());
+        let ended = match &mut self.state {
+            Line::Open(filter) if !blank => {
+                let ended = filter.end();
+                self.judge(ended)
             }
-            Line::None => return Ok(()),
+            _ => None,
         };
-        if !blank {
-            let mut report = filter.report();
-            report.held_peak_bytes = report.held_peak_bytes.max(filter.sink().memory.len() as u64);
-            self.sum.add(self.number, &report);
+        match (std::mem::replace(&mut self.state, Line::None), ended) {
+            (Line::Open(filter), Some(mut report)) => {
+                self.spare = filter.into_sink();
+                let waited = self.spare.memory.len() as u64;
+                report.held_peak_bytes = report.held_peak_bytes.max(waited);
+                self.sum.add(self.number, &report);
+                self.spare.drain(&mut self.out)?;
+                self.out.write(b"\n");
+            }
+            (Line::Open(filter), None) => self.spare = filter.into_sink(),
+            (Line::Bad, _) => self.sum.report.filter_original_bytes += self.length,
+            (Line::None, _) => {}
         }
-        self.spare = filter.into_sink();
-        let emitted = self.spare.drain(&mut self.out);
-        if !blank {
-            self.out.write(b"\n");
-        }
-        emitted
+        Ok(())
     }
 
-    /// Makes the line a bad one if it failed, or if its output became too long. The latter came first: what a filter
-    /// emits before an error does not depend on the chunks.
-    fn judge(&mut self, result: Result<(), Error>) {
-        let Line::Open(filter) = &mut self.state else { return };
+    /// What a step gave; a line that failed, or whose output became too long, is a bad one from here on. The latter came
+    /// first: what a filter emits before an error does not depend on the chunks.
+    fn judge<T>(&mut self, result: Result<T, Error>) -> Option<T> {
+        let Line::Open(filter) = &mut self.state else { return None };
         let raise = filter.sink_mut().error.take();
         let error = match (raise, result) {
             (Some(raise), _) => Error::at(raise, self.start, String::new()),
-            (None, Ok(())) => return,
+            (None, Ok(given)) => return Some(given),
             (None, Err(error)) => {
                 let offset = self.start + error.offset().unwrap_or(0);
                 let raise = Raise::new(error.kind(), error.message().to_owned());
@@ -211,6 +207,7 @@ impl<W: Write, F: FnMut(u64, &Error)> Lines<'_, W, F> {
             self.spare = filter.into_sink();
             self.spare.clear();
         }
+        None
     }
 }
 

@@ -37,7 +37,7 @@ impl<W: Write> WriteSink<W> {
     /// Hands everything on to the writer.
     ///
     /// # Errors
-    /// The first error of the writer, once; of the kind [`ErrorKind::Write`].
+    /// The first error of the writer, once; of the kind [`ErrorKind::Write`](crate::ErrorKind::Write).
     pub fn flush(&mut self) -> Result<(), Error> {
         self.hand_on();
         if !self.closed

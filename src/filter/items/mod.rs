@@ -351,15 +351,13 @@ impl Handler for With<'_, Items> {
         let longest = match state.roles.last() {
             // What is kept is kept with its key.
             Some(Role::Emit { .. }) => return false,
-            Some(Role::Way { .. }) if rules.keep_siblings => return false,
-            Some(Role::Way { .. }) => {
-                let payload = state.payload_name.as_ref().map_or(0, Vec::len);
-                let path = match &state.target {
-                    Target::At(path) => path.0.iter().map(Token::len).max().unwrap_or(0),
-                    _ => 0,
-                };
-                payload.max(path)
-            }
+            Some(Role::Way { .. }) => match &state.target {
+                Target::At(path) if !rules.keep_siblings => {
+                    path.0.iter().map(Token::len).max().unwrap_or(0)
+                }
+                // Siblings are kept with their keys, and the payload is found by its place or kind.
+                _ => return false,
+            },
             _ => rules.select.as_ref().map_or(0, |select| select.trie.longest_name()),
         };
         is_too_long_for(limit, longest)

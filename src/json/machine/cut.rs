@@ -243,21 +243,8 @@ impl Machine {
         }
         self.trail.settle(cx.slice(0, end));
 
-        if self.config.keep_white && !in_string && self.scalar.is_none() {
-            let quiet = self.gait != Gait::Inspect;
-            let from = if quiet { end } else { self.white_before(cx, end) };
-            if let Some(mark) = self.copying
-                && !quiet
-                && from < end
-            {
-                self.hand_on(cx, mark, from.max(mark), h);
-                let at = from.max(mark);
-                let offset = self.offset + at as u64;
-                self.copied(offset, h).map_err(|halt| Fail::new(at, halt, true))?;
-            }
-            if self.expect != Expect::End && self.levels.depth() > 0 && from < end {
-                self.hold_lead(cx, from, end);
-            }
+        if self.config.keep_white {
+            self.settle_white(cx, end, in_string, h)?;
         }
         if let Some(mark) = self.copying {
             self.hand_on(cx, mark, end, h);
@@ -287,13 +274,35 @@ impl Machine {
         member.upto = 0;
     }
 
-    /// White space that ends the chunk is in front of what comes next. One byte over the limit is enough to tell.
-    fn hold_lead(&mut self, cx: &Cx<'_>, from: usize, end: usize) {
+    /// White space that ends the chunk is in front of what comes next, and ends a scalar that is copied.
+    fn settle_white<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        end: usize,
+        in_string: bool,
+        h: &mut H,
+    ) -> Result<(), Fail> {
+        // The string's quote, if that is all there is of it, has been passed and not been handled.
+        let quote = self.expect == Expect::SecondByte;
+        let end = end - usize::from(quote && end > 0);
+        let outside = (quote || !in_string) && self.scalar.is_none();
+        let from = if outside { self.white_before(cx, end) } else { end };
+        if let Some(mark) = self.copying
+            && self.gait == Gait::Inspect
+            && from < end
+        {
+            let at = from.max(mark);
+            self.hand_on(cx, mark, at, h);
+            let offset = self.offset + at as u64;
+            self.copied(offset, h).map_err(|halt| Fail::new(at, halt, true))?;
+        }
         if from > 0 {
             self.lead.clear();
         }
+        // One byte over the limit is enough to tell.
         let room = (self.config.key + 1).saturating_sub(self.lead.len());
         self.lead.extend_from_slice(cx.slice(from, end.min(from + room)));
+        Ok(())
     }
 }
 

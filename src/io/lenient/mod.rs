@@ -7,14 +7,15 @@
 //!
 //! Knows no rule. Only names and numbers are ever held, by struson, and both have a limit here.
 
+mod flaw;
+
 use std::cell::RefCell;
 use std::io::{ErrorKind as IoKind, Read, Write};
 
-use struson::reader::{
-    JsonReader, JsonReaderPosition, JsonStreamReader, ReaderError, ReaderSettings, SyntaxErrorKind,
-    TransferError, ValueType,
-};
-use struson::writer::{JsonNumberError, JsonStreamWriter, JsonWriter};
+use struson::reader::{JsonReader, JsonStreamReader, ReaderSettings, ValueType};
+use struson::writer::{JsonStreamWriter, JsonWriter};
+
+use flaw::Flaw;
 
 use super::{CHUNK, WriteSink};
 use crate::error::{Error, ErrorKind, Raise};
@@ -356,96 +357,4 @@ impl Bound {
         }
         length.map(|_| ())
     }
-}
-
-/// Why the text cannot be cleaned; if the front knows an error, that is the reason.
-struct Flaw(Error);
-
-impl Flaw {
-    fn at(place: &JsonReaderPosition, kind: ErrorKind, message: &str) -> Self {
-        let message = match place.line_pos {
-            Some(at) => format!("line {}, column {}: {message}", at.line + 1, at.column + 1),
-            None => message.to_owned(),
-        };
-        Self(Error::new(kind, message))
-    }
-}
-
-impl From<ReaderError> for Flaw {
-    fn from(error: ReaderError) -> Self {
-        match error {
-            ReaderError::SyntaxError(error) => {
-                let (kind, message) = describe(error.kind);
-                Self::at(&error.location, kind, message)
-            }
-            ReaderError::MaxNestingDepthExceeded { location, .. } => Self::at(
-                &location,
-                ErrorKind::Limit,
-                "too many containers are open (limit `depth`)",
-            ),
-            // Those of the source are known to the front.
-            ReaderError::IoError { location, .. } => {
-                Self::at(&location, ErrorKind::Encoding, "invalid UTF-8")
-            }
-            error => Self(Error::new(ErrorKind::Syntax, error.to_string())),
-        }
-    }
-}
-
-impl From<std::io::Error> for Flaw {
-    /// Only [`Cleaned`] fails so.
-    fn from(error: std::io::Error) -> Self {
-        Self(Error::write(error))
-    }
-}
-
-impl From<TransferError> for Flaw {
-    fn from(error: TransferError) -> Self {
-        match error {
-            TransferError::ReaderError(error) => error.into(),
-            TransferError::WriterError(error) => error.into(),
-        }
-    }
-}
-
-impl From<JsonNumberError> for Flaw {
-    fn from(error: JsonNumberError) -> Self {
-        match error {
-            JsonNumberError::InvalidNumber(message) => Self(Error::new(ErrorKind::Syntax, message)),
-            JsonNumberError::IoError(error) => error.into(),
-        }
-    }
-}
-
-/// Struson's errors in words.
-fn describe(kind: SyntaxErrorKind) -> (ErrorKind, &'static str) {
-    use SyntaxErrorKind as Kind;
-    let message = match kind {
-        Kind::IncompleteDocument => {
-            return (ErrorKind::UnexpectedEnd, "the document ended too early");
-        }
-        Kind::BlockCommentNotClosed => {
-            return (ErrorKind::UnexpectedEnd, "a comment is not closed by `*/`");
-        }
-        Kind::IncompleteComment => "a comment begins with `//` or `/*`",
-        Kind::InvalidLiteral | Kind::TrailingDataAfterLiteral => {
-            "expected `true`, `false` or `null`"
-        }
-        Kind::UnexpectedClosingBracket => "this bracket closes nothing",
-        Kind::UnexpectedComma => "unexpected `,`",
-        Kind::MissingComma => "expected `,` or a closing bracket",
-        Kind::UnexpectedColon => "unexpected `:`",
-        Kind::MissingColon => "expected `:`",
-        Kind::MalformedNumber | Kind::TrailingDataAfterNumber => "not a number of JSON",
-        Kind::ExpectingMemberNameOrObjectEnd => "expected a name in quotes or `}`",
-        Kind::MalformedJson => "expected a value",
-        Kind::NotEscapedControlCharacter => "a control character must be escaped",
-        Kind::UnknownEscapeSequence | Kind::MalformedEscapeSequence => "not an escape of JSON",
-        Kind::UnpairedSurrogatePairEscapeSequence => {
-            "a lone surrogate escape; it can be kept only where comments are not allowed"
-        }
-        Kind::TrailingData => "unexpected text behind the document",
-        _ => "not JSON with comments",
-    };
-    (ErrorKind::Syntax, message)
 }

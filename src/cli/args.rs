@@ -1,0 +1,236 @@
+//! What can be typed: flags, their help, and the reading of single values.
+//!
+//! Must not know how flags go together, nor what they do: that is `resolve`.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Parser, Subcommand};
+use tamis::{DuplicateKeys, OnError, Siblings, Validation, Whitespace};
+
+use crate::lists;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done (a closed pipe is no error)
+  1  the input or the run failed
+  2  the command line is wrong, or a rule cannot be compiled";
+
+const EXAMPLES: &str = "\
+Examples:
+  tamis filter --select id,login=owner.login --max-items 25 repos.json
+  curl -s https://api.example.com/items | tamis filter --exclude body --drop-nulls
+  tamis filter --retain /user/name,/items/id big.json -o small.json
+  tamis filter --ndjson --select level,msg --report report.json log.ndjson
+
+Paths:
+  owner.login, tags[0], labels[].name, [\"a.b\"].c   dot paths; [] is every element
+  /owner/login                                     JSON Pointers (the only form for --retain)
+  Lists are split at commas outside [\"...\"].
+
+Exit codes:
+  0  done (a closed pipe is no error)
+  1  the input or the run failed
+  2  the command line is wrong, or a rule cannot be compiled";
+
+/// Keeps what was declared of a tool's output and drops the rest while it streams.
+#[derive(Debug, Parser)]
+#[command(name = "tamis", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Filters a JSON document: keeps what is declared, minifies, and validates everything.
+    #[command(
+        args_override_self = true,
+        after_help = "--help says more and gives examples. Exit codes: 0 done, 1 failed, 2 usage.",
+        after_long_help = EXAMPLES
+    )]
+    Filter(Box<FilterArgs>),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct FilterArgs {
+    /// The document; `-` is standard input
+    ///
+    /// Regular files are read twice where a pipe would have to be held, standard input too if it is one.
+    #[arg(value_name = "FILE|-", default_value = "-", hide_default_value = true)]
+    pub(crate) file: PathBuf,
+
+    /// Keep only these values of each item
+    ///
+    /// A list of PATH or KEY=PATH; the key in the output is the last name of the path unless KEY says otherwise. Split at
+    /// the first `=`, unless the text starts with `/`.
+    #[arg(long, value_name = "K=PATH,PATH", help_heading = "Rules", allow_hyphen_values = true)]
+    pub(crate) select: Vec<String>,
+
+    /// Remove these values from each item, after --select
+    #[arg(long, value_name = "PATH,PATH", help_heading = "Rules", allow_hyphen_values = true)]
+    pub(crate) exclude: Vec<String>,
+
+    /// Keep only what is at these JSON Pointers of the document
+    ///
+    /// Applied before all other rules; names reach through arrays. Makes a total miss an error unless --on-error says
+    /// otherwise, and --raw without effect.
+    #[arg(long, value_name = "POINTER,POINTER", help_heading = "Rules")]
+    pub(crate) retain: Vec<String>,
+
+    /// Where the items are: auto, first, object, or a path
+    ///
+    /// auto: the document if it is an array; of an object `items`, `result` or `data`, else its first array, else the
+    /// object itself. first: its first array. object: the document itself.
+    #[arg(long, value_name = "ROOT", help_heading = "Rules", allow_hyphen_values = true)]
+    pub(crate) root: Option<String>,
+
+    /// What becomes of the members beside the items
+    #[arg(long, value_name = "WHAT", help_heading = "Rules", value_parser = siblings())]
+    pub(crate) siblings: Option<Siblings>,
+
+    /// Keep the first N items; 0 keeps all
+    #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    pub(crate) max_items: Option<u64>,
+
+    /// Remove members that are null, at every depth of an item
+    #[arg(long, help_heading = "Rules")]
+    pub(crate) drop_nulls: bool,
+
+    /// Remove members that are "", [] or {}, after all other drops
+    #[arg(long, help_heading = "Rules")]
+    pub(crate) drop_empty: bool,
+
+    /// Stop reading at the first item that --max-items cuts
+    ///
+    /// The rest of the input is not validated.
+    #[arg(long, help_heading = "Rules")]
+    pub(crate) stop_early: bool,
+
+    /// Skip the rules: validate and minify
+    #[arg(long, help_heading = "Rules")]
+    pub(crate) raw: bool,
+
+    /// The document is the answer of a call that failed: rules on items do not apply
+    #[arg(long, help_heading = "Rules")]
+    pub(crate) is_error: bool,
+
+    /// What a total miss does (no selected path in any item, or no items where --root says)
+    #[arg(long, value_name = "WHAT", help_heading = "Rules", value_parser = on_error())]
+    pub(crate) on_error: Option<OnError>,
+
+    /// How far dropped values are checked
+    #[arg(long, value_name = "HOW", help_heading = "Input", value_parser = validation())]
+    pub(crate) validation: Option<Validation>,
+
+    /// What becomes of white space between tokens
+    #[arg(long, value_name = "WHAT", help_heading = "Output", value_parser = whitespace())]
+    pub(crate) whitespace: Option<Whitespace>,
+
+    /// What becomes of members whose name came before in the same object
+    #[arg(long, value_name = "WHAT", help_heading = "Input", value_parser = duplicate_keys())]
+    pub(crate) duplicate_keys: Option<DuplicateKeys>,
+
+    /// Containers that may be open at once [default: 1024]
+    #[arg(long, value_name = "N", help_heading = "Limits", value_parser = lists::count, allow_negative_numbers = true)]
+    pub(crate) max_depth: Option<u64>,
+
+    /// Bytes that may wait in memory for a decision (k, M, G: powers of 1024) [default: 4M]
+    #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = lists::bytes, allow_negative_numbers = true)]
+    pub(crate) held: Option<u64>,
+
+    /// Bytes that may wait in a temporary file after that; 0 never touches the disk [default: 1G]
+    ///
+    /// They are unredacted; the file has no name and goes with the process.
+    #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = lists::bytes, allow_negative_numbers = true)]
+    pub(crate) spill: Option<u64>,
+
+    /// Write what the run did as JSON, also if it failed; `-` is standard error
+    #[arg(long, value_name = "PATH|-", help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Record the input as it is read, before any rule
+    ///
+    /// The record is unredacted: the file is readable by its owner alone (0600), and so is a folder that must be made for
+    /// it (0700). It ends where the reading ended.
+    #[arg(long, value_name = "PATH", help_heading = "Output")]
+    pub(crate) tee: Option<PathBuf>,
+
+    /// Indent the output by two spaces
+    #[arg(long, help_heading = "Output")]
+    pub(crate) pretty: bool,
+
+    /// One document a line
+    ///
+    /// Rules and misses are per line. A bad line emits nothing, is told with its number and the offset in the input, and
+    /// makes the exit code 1; the other lines come out. Empty lines are skipped.
+    #[arg(long, help_heading = "Input")]
+    pub(crate) ndjson: bool,
+
+    /// Allow comments and trailing commas
+    ///
+    /// Slower. Escapes may be respelled; offsets are those of the text without comments.
+    #[arg(long, help_heading = "Input")]
+    pub(crate) lenient: bool,
+
+    /// Write to a file, which may be FILE itself
+    ///
+    /// Written beside it and renamed when the run is done; a run that fails leaves it as it was.
+    #[arg(short, long = "output", value_name = "OUT", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// A choice of words: each with what it means in the help, and what it is.
+fn one_of<T: Copy + Send + Sync + 'static>(
+    words: &'static [(&'static str, &'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let values = words.iter().map(|(word, help, _)| PossibleValue::new(*word).help(*help));
+    PossibleValuesParser::new(values).try_map(|text| {
+        let found = words.iter().find(|(word, ..)| *word == text);
+        found.map(|(.., value)| *value).ok_or("no such choice")
+    })
+}
+
+fn siblings() -> impl TypedValueParser<Value = Siblings> {
+    one_of(&[
+        ("keep", "they pass unchanged (default)", Siblings::Keep),
+        ("drop", "they go", Siblings::Drop),
+    ])
+}
+
+fn on_error() -> impl TypedValueParser<Value = OnError> {
+    one_of(&[
+        (
+            "raw",
+            "what would have been selected from passes, with a warning (default)",
+            OnError::Raw,
+        ),
+        ("closed", "an error, and no output (default with --retain)", OnError::Closed),
+    ])
+}
+
+fn validation() -> impl TypedValueParser<Value = Validation> {
+    one_of(&[
+        ("full", "RFC 8259, the whole document (default)", Validation::Full),
+        (
+            "structure",
+            "brackets, strings and UTF-8 only: for trusted senders",
+            Validation::Structure,
+        ),
+    ])
+}
+
+fn whitespace() -> impl TypedValueParser<Value = Whitespace> {
+    one_of(&[
+        ("minify", "it goes (default)", Whitespace::Minify),
+        ("keep", "it stays in front of what stays", Whitespace::Keep),
+    ])
+}
+
+fn duplicate_keys() -> impl TypedValueParser<Value = DuplicateKeys> {
+    one_of(&[
+        ("first", "the first counts (default)", DuplicateKeys::First),
+        ("count", "the first counts, all others are looked for and counted", DuplicateKeys::Count),
+        ("reject", "a second one is an error", DuplicateKeys::Reject),
+    ])
+}

@@ -1,0 +1,98 @@
+//! Refuses places that are the same: a record must not destroy the input that it records.
+//!
+//! Looks at files, opens none.
+
+use std::fs::{File, Metadata};
+use std::path::{Path, PathBuf};
+
+use crate::diagnostics::Usage;
+use crate::files;
+use crate::resolve::{Job, Place};
+
+/// Which file a place is, as far as it matters: two runs into a device do no harm.
+#[derive(Debug, PartialEq, Eq)]
+enum Identity {
+    /// No regular file, or not known.
+    None,
+    File(Id),
+    /// There is no such file yet.
+    New(PathBuf),
+}
+
+#[cfg(unix)]
+type Id = (u64, u64);
+#[cfg(not(unix))]
+type Id = PathBuf;
+
+/// Refuses a job that would write to one file twice, or to what it reads.
+///
+/// # Errors
+/// Names both, and what to do.
+pub(crate) fn check(job: &Job) -> Result<(), Usage> {
+    let input = match &job.input {
+        Place::Standard => of_stream(files::standard_input()),
+        Place::Path(path) => of_path(path),
+    };
+    let output = match &job.output {
+        Place::Standard => of_stream(files::standard_output()),
+        Place::Path(path) => of_path(path),
+    };
+    let tee = job.tee.as_deref().map_or(Identity::None, of_path);
+    let report = match &job.report {
+        Some(Place::Path(path)) => of_path(path),
+        _ => Identity::None,
+    };
+    if job.output == Place::Standard && same(&input, &output) {
+        return Err(Usage::new(
+            "standard output is the input itself, which it would overwrite; use -o, which replaces it when done",
+        ));
+    }
+    for (name, place) in [("--tee", &tee), ("--report", &report)] {
+        if same(place, &input) {
+            return refuse(name, "the input");
+        }
+        if same(place, &output) {
+            return refuse(name, "the output");
+        }
+    }
+    if same(&tee, &report) { refuse("--tee", "--report") } else { Ok(()) }
+}
+
+fn refuse(one: &str, other: &str) -> Result<(), Usage> {
+    Err(Usage::new(format!("{one} and {other} are the same file; give {one} another path")))
+}
+
+fn same(one: &Identity, other: &Identity) -> bool {
+    *one != Identity::None && one == other
+}
+
+fn of_path(path: &Path) -> Identity {
+    match std::fs::metadata(path) {
+        Ok(metadata) => of_metadata(&metadata, path),
+        Err(_) => std::path::absolute(path).map_or(Identity::None, Identity::New),
+    }
+}
+
+fn of_stream(stream: std::io::Result<File>) -> Identity {
+    stream
+        .and_then(|file| file.metadata())
+        .map_or(Identity::None, |metadata| of_metadata(&metadata, Path::new("")))
+}
+
+#[cfg(unix)]
+fn of_metadata(metadata: &Metadata, _: &Path) -> Identity {
+    use std::os::unix::fs::MetadataExt;
+    if metadata.is_file() {
+        Identity::File((metadata.dev(), metadata.ino()))
+    } else {
+        Identity::None
+    }
+}
+
+#[cfg(not(unix))]
+fn of_metadata(metadata: &Metadata, path: &Path) -> Identity {
+    match path.canonicalize() {
+        Ok(path) if metadata.is_file() => Identity::File(path),
+        _ => Identity::None,
+    }
+}

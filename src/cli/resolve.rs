@@ -1,0 +1,144 @@
+//! What is meant by what was typed: a spec, options, and where things come from and go to.
+//!
+//! Must not touch a file. Everything that does not go together is refused here, with what to do instead.
+
+use std::path::PathBuf;
+
+use tamis::{CallOptions, Limits, Root, Spec, Whitespace};
+
+use crate::args::FilterArgs;
+use crate::diagnostics::Usage;
+use crate::lists;
+
+/// One run, resolved.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) spec: Spec,
+    pub(crate) options: CallOptions,
+    pub(crate) input: Place,
+    pub(crate) output: Place,
+    pub(crate) tee: Option<PathBuf>,
+    /// [`Place::Standard`] is standard error.
+    pub(crate) report: Option<Place>,
+    pub(crate) form: Form,
+    pub(crate) pretty: bool,
+    /// What has no effect, and why.
+    pub(crate) warning: Option<&'static str>,
+}
+
+/// A file or a standard stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Standard,
+    Path(PathBuf),
+}
+
+impl From<PathBuf> for Place {
+    fn from(path: PathBuf) -> Self {
+        if path.as_os_str() == "-" { Self::Standard } else { Self::Path(path) }
+    }
+}
+
+impl Place {
+    /// How diagnostics call it.
+    pub(crate) fn name(&self, standard: &str) -> String {
+        match self {
+            Self::Standard => standard.to_owned(),
+            Self::Path(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// What the input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Document,
+    /// One a line.
+    Lines,
+    /// With comments and trailing commas.
+    Lenient,
+}
+
+/// Resolves the flags of `tamis filter`.
+///
+/// # Errors
+/// What does not go together.
+pub(crate) fn resolve(args: FilterArgs) -> Result<Job, Usage> {
+    check(&args)?;
+    let spec = spec(&args);
+    let mut limits = Limits::new();
+    if let Some(depth) = args.max_depth {
+        limits = limits.with_depth(usize::try_from(depth).unwrap_or(usize::MAX));
+    }
+    if let Some(bytes) = args.held {
+        limits = limits.with_held(bytes);
+    }
+    if let Some(bytes) = args.spill {
+        limits = limits.with_spill(bytes);
+    }
+    let form = match (args.ndjson, args.lenient) {
+        (true, _) => Form::Lines,
+        (_, true) => Form::Lenient,
+        _ => Form::Document,
+    };
+    let ignored = args.raw && !args.retain.is_empty();
+    Ok(Job {
+        spec,
+        options: CallOptions::new().raw(args.raw).is_error(args.is_error).limits(limits),
+        input: args.file.into(),
+        output: args.output.map_or(Place::Standard, Into::into),
+        tee: args.tee,
+        report: args.report.map(Into::into),
+        form,
+        pretty: args.pretty,
+        warning: ignored
+            .then_some("--raw is ignored: what --retain removes must not leave by another flag"),
+    })
+}
+
+/// Refuses what does not go together.
+fn check(args: &FilterArgs) -> Result<(), Usage> {
+    let refused = if args.ndjson && args.pretty {
+        "--ndjson and --pretty: a line cannot be indented; leave one of them out"
+    } else if args.ndjson && args.lenient {
+        "--ndjson and --lenient: a comment may span lines; leave one of them out"
+    } else if args.pretty && args.whitespace == Some(Whitespace::Keep) {
+        "--pretty and --whitespace keep: both say what white space there is; leave one of them out"
+    } else if args.stop_early && args.max_items.is_none_or(|count| count == 0) {
+        "--stop-early needs --max-items N with N of at least 1: there is no item to stop at"
+    } else if args.tee.as_ref().is_some_and(|path| path.as_os_str() == "-") {
+        "--tee needs a file: standard output is for what is filtered (a file called - is ./-)"
+    } else {
+        return Ok(());
+    };
+    Err(Usage::new(refused))
+}
+
+fn spec(args: &FilterArgs) -> Spec {
+    let mut spec = Spec::new()
+        .max_items(args.max_items.unwrap_or(0))
+        .stop_early(args.stop_early)
+        .drop_nulls(args.drop_nulls)
+        .drop_empty(args.drop_empty)
+        .siblings(args.siblings.unwrap_or_default())
+        .validation(args.validation.unwrap_or_default())
+        .whitespace(args.whitespace.unwrap_or_default())
+        .duplicate_keys(args.duplicate_keys.unwrap_or_default())
+        .root(args.root.as_deref().map_or_else(Root::default, Root::from));
+    if let Some(on_error) = args.on_error {
+        spec = spec.on_error(on_error);
+    }
+    for source in args.select.iter().flat_map(|list| lists::split(list)) {
+        spec = match lists::key_and_path(source) {
+            (Some(key), path) => spec.select_as(key, path),
+            (None, path) => spec.select(path),
+        };
+    }
+    for path in args.exclude.iter().flat_map(|list| lists::split(list)) {
+        spec = spec.exclude(path);
+    }
+    for pointer in args.retain.iter().flat_map(|list| lists::split(list)) {
+        spec = spec.retain(pointer);
+    }
+    spec
+}

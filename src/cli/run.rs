@@ -1,0 +1,208 @@
+//! Does it: opens, filters, closes, tells, and reports.
+//!
+//! Must not know flags: a job has what it needs.
+
+use std::fs::File;
+use std::io::{ErrorKind as IoKind, IsTerminal, Read, Write};
+
+use struson::writer::{JsonStreamWriter, JsonWriter};
+use tamis::{
+    Error, ErrorKind, Failed, Pretty, Program, Report, Tee, filter_file, filter_lenient,
+    filter_ndjson,
+};
+
+use crate::diagnostics::{Console, Exit, Usage};
+use crate::files::{self, Output};
+use crate::places;
+use crate::progress::Bar;
+use crate::resolve::{Form, Job, Place};
+
+/// Why a run failed, and whose fault it is.
+struct Failure {
+    /// The file or stream that the error is about; `None` if it is about none, or was told already.
+    name: Option<String>,
+    error: Error,
+}
+
+/// Runs a job.
+pub(crate) fn run(job: &Job) -> Exit {
+    let console = Console::default();
+    if let Err(usage) = places::check(job) {
+        console.usage(&usage);
+        return Exit::Usage;
+    }
+    // Before the run, so that a run is not lost for a report that cannot be written.
+    let report_to = match &job.report {
+        None => None,
+        Some(place) => match open_report(place) {
+            Ok(writer) => Some((writer, place)),
+            Err(error) => {
+                console.say(&place.name("standard error"), cannot_report(&error));
+                return Exit::Failed;
+            }
+        },
+    };
+    let (report, result) = filter(job);
+    let exit = tell(job, &report, result);
+    if let Some((writer, place)) = report_to
+        && let Err(error) = write_report(&report, writer)
+    {
+        console.say(&place.name("standard error"), cannot_report(&error));
+        return if exit == Exit::Done { Exit::Failed } else { exit };
+    }
+    exit
+}
+
+fn filter(job: &Job) -> (Report, Result<(), Failure>) {
+    match open(job) {
+        Err(failure) => {
+            let mut report = Report::default();
+            report.error = Some(Failed::from(&failure.error));
+            (report, Err(failure))
+        }
+        Ok(opened) => {
+            let (mut report, result) = opened.run(job);
+            if let Err(failure) = &result
+                && report.error.is_none()
+            {
+                report.error = Some(Failed::from(&failure.error));
+            }
+            (report, result)
+        }
+    }
+}
+
+/// A job with everything open.
+struct Opened {
+    program: Program,
+    input: File,
+    tee: Option<File>,
+    output: Output,
+    bar: Bar,
+}
+
+fn open(job: &Job) -> Result<Opened, Failure> {
+    let fault = |name: String, error: Error| Failure { name: Some(name), error };
+    let program = Program::compile(&job.spec).map_err(|error| Failure { name: None, error })?;
+    let input =
+        files::open(&job.input).map_err(|error| fault(job.input_name(), Error::read(error)))?;
+    let output =
+        Output::open(&job.output).map_err(|error| fault(job.output_name(), Error::write(error)))?;
+    let tee = match &job.tee {
+        None => None,
+        Some(path) => Some(
+            files::create_private(path)
+                .map_err(|error| fault(path.display().to_string(), Error::write(error)))?,
+        ),
+    };
+    let size = input.metadata().ok().filter(|metadata| metadata.is_file()).map(|file| file.len());
+    let to_terminal = job.output == Place::Standard && std::io::stdout().is_terminal();
+    Ok(Opened { program, input, tee, output, bar: Bar::new(size, to_terminal) })
+}
+
+impl Opened {
+    fn run(self, job: &Job) -> (Report, Result<(), Failure>) {
+        let Self { program, input, tee, mut output, bar } = self;
+        let console = Console::new(bar.clone());
+        let around = |reader: Box<dyn Read>| {
+            let reader = bar.around(reader);
+            match tee {
+                Some(tee) => Box::new(Tee::new(reader, tee)) as Box<dyn Read>,
+                None => reader,
+            }
+        };
+        let go = |writer: &mut dyn Write| match job.form {
+            Form::Document => filter_file(&program, &job.options, input, writer, around),
+            Form::Lenient => {
+                filter_lenient(&program, &job.options, around(Box::new(input)), writer)
+            }
+            Form::Lines => {
+                let reader = around(Box::new(input));
+                filter_ndjson(&program, &job.options, reader, writer, |line, error| {
+                    console.say(&job.input_name(), format_args!("line {line}: {error}"));
+                })
+            }
+        };
+        let (report, result) =
+            if job.pretty { go(&mut Pretty::new(&mut output)) } else { go(&mut output) };
+        let result = match result {
+            Err(error) => Err(job.blame(error)),
+            Ok(()) => {
+                let ended = if job.form == Form::Lines { Ok(()) } else { output.write_all(b"\n") };
+                ended.and_then(|()| output.finish()).map_err(|error| job.blame(Error::write(error)))
+            }
+        };
+        (report, result)
+    }
+}
+
+impl Job {
+    fn input_name(&self) -> String {
+        self.input.name("standard input")
+    }
+
+    fn output_name(&self) -> String {
+        self.output.name("standard output")
+    }
+
+    /// Says which file an error of a run is about.
+    fn blame(&self, error: Error) -> Failure {
+        let name = match error.kind() {
+            ErrorKind::Write => Some(self.output_name()),
+            ErrorKind::Read => Some(self.input_name()),
+            // Bad lines were told one by one.
+            _ if self.form == Form::Lines => None,
+            _ => Some(self.input_name()),
+        };
+        Failure { name, error }
+    }
+}
+
+/// Says how the run ended.
+fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
+    let console = Console::default();
+    let input = job.input_name();
+    if let Some(warning) = job.warning {
+        console.warn(&input, warning);
+    }
+    if let Some(why) = &report.filter_error {
+        console.warn(&input, format_args!("the output is not filtered: {why}"));
+    }
+    let Err(Failure { name, error }) = result else { return Exit::Done };
+    if error.kind() == ErrorKind::Spec {
+        console.usage(&Usage::new(error.to_string()));
+        return Exit::Usage;
+    }
+    // Whoever reads the output has enough of it.
+    if error.kind() == ErrorKind::Write
+        && error.io_error().is_some_and(|error| error.kind() == IoKind::BrokenPipe)
+    {
+        return Exit::Done;
+    }
+    if let Some(name) = name {
+        console.say(&name, &error);
+    } else if let Place::Path(path) = &job.output {
+        console.say(&path.display().to_string(), "not written, for lines of the input failed");
+    }
+    Exit::Failed
+}
+
+fn open_report(place: &Place) -> std::io::Result<Box<dyn Write>> {
+    Ok(match place {
+        Place::Standard => Box::new(std::io::stderr()),
+        Place::Path(path) => Box::new(File::create(path)?),
+    })
+}
+
+fn write_report(report: &Report, mut writer: Box<dyn Write>) -> std::io::Result<()> {
+    let mut json = JsonStreamWriter::new(Vec::new());
+    json.serialize_value(report).map_err(std::io::Error::other)?;
+    let mut text = json.finish_document()?;
+    text.push(b'\n');
+    writer.write_all(&text)?;
+    writer.flush()
+}
+
+fn cannot_report(error: &std::io::Error) -> String {
+    format!("cannot write the report: {error}")
+}

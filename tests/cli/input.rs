@@ -1,0 +1,115 @@
+//! Where documents come from: files, pipes, lines, comments; and what is said of bad ones.
+
+use super::*;
+
+#[test]
+fn errors_name_the_file_the_byte_and_the_path() {
+    let folder = Folder::new();
+    folder.write("a.json", "{\"items\": [1, {\"body\": tru}]}");
+    let ran = folder.run(["a.json"]);
+    assert_eq!(ran.code, 1);
+    ran.one_line();
+    assert!(ran.err.starts_with("tamis: a.json: byte 26 at /items/1/body: "), "{}", ran.err);
+    let ran = folder.pipe(NO_ARGS, b"[1");
+    assert_eq!((ran.code, ran.out.as_str()), (1, "[1"), "what was written stays as it is");
+    assert!(ran.err.starts_with("tamis: standard input: byte 2"), "{}", ran.err);
+    folder.run(NO_ARGS).refused(1, &["tamis: standard input: "]);
+}
+
+#[test]
+fn a_missing_file_and_a_folder() {
+    let folder = Folder::new();
+    let ran = folder.run(["nothing.json"]);
+    ran.refused(1, &["tamis: nothing.json: cannot read the input: "]);
+    ran.one_line();
+    folder.run(["."]).refused(1, &["tamis: .: "]);
+}
+
+#[test]
+fn standard_input_may_be_a_file() {
+    let folder = Folder::new();
+    // Longer than what may be held, and decided at the end only: a file is read twice, a pipe is not.
+    let data = format!("{{\"pad\":\"{}\",\"data\":[{{\"id\":1,\"x\":2}}]}}", "x".repeat(200_000));
+    folder.write("a.json", &data);
+    let expected = data.replace(",\"x\":2", "") + "\n";
+    let args = ["--select", "id", "--held", "1k", "--spill", "0"];
+    folder.run(args.iter().chain(&["a.json"])).done(&expected);
+    let file = File::open(folder.path("a.json")).unwrap();
+    let output = folder.command().args(args).stdin(file).output().unwrap();
+    Ran::new(&output).done(&expected);
+    folder.pipe(args, data.as_bytes()).refused(1, &["held"]);
+    folder.pipe(["--select", "id"], data.as_bytes()).done(&expected);
+}
+
+#[test]
+fn standard_input_begins_where_it_is() {
+    let folder = Folder::new();
+    folder.write("a.json", "skip{\"data\":[{\"id\":1,\"x\":2}]}");
+    let mut file = File::open(folder.path("a.json")).unwrap();
+    file.read_exact(&mut [0; 4]).unwrap();
+    let output = folder.command().args(["--select", "id"]).stdin(file).output().unwrap();
+    Ran::new(&output).done("{\"data\":[{\"id\":1}]}\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn names_need_not_be_utf_8() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new();
+    let name = OsStr::from_bytes(b"a\xff\n.json");
+    folder.write(name, "[1]");
+    folder.run([name]).done("[1]\n");
+    let out = OsStr::from_bytes(b"out\xfe");
+    folder.run([name, OsStr::new("-o"), out]).done("");
+    assert_eq!(folder.read(out), "[1]\n");
+    folder.write(name, "[");
+    let ran = folder.run([name]);
+    assert_eq!(ran.code, 1);
+    ran.one_line();
+    assert!(ran.err.contains("a\u{fffd}\\n.json: byte 1"), "{}", ran.err);
+    let ran = folder.run([OsStr::new("--select"), out]);
+    ran.refused(2, &["UTF-8"]);
+}
+
+#[test]
+fn ndjson() {
+    let input = "{\"id\":1,\"x\":1}\n{\"id\":\n\n{\"id\":2}\r\n[tru]\n{\"id\":3}";
+    let ran = piped(&["--ndjson", "--select", "id", "--root", "object"], input);
+    assert_eq!((ran.code, ran.out.as_str()), (1, "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n"));
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", ran.err);
+    assert!(lines[0].starts_with("tamis: standard input: line 2: byte 21 at /id: "), "{lines:?}");
+    assert!(lines[1].starts_with("tamis: standard input: line 5: byte 37 at /0: "), "{lines:?}");
+}
+
+#[test]
+fn ndjson_of_nothing_is_nothing() {
+    piped(&["--ndjson"], "").done("");
+    piped(&["--ndjson"], "\n \n").done("");
+}
+
+#[test]
+fn ndjson_misses_are_per_line() {
+    let input = "[{\"id\":1}]\n[{\"x\":1}]\n[{\"x\":2}]\n";
+    let ran = piped(&["--ndjson", "--select", "id"], input);
+    assert_eq!((ran.code, ran.out.as_str()), (0, input));
+    ran.one_line();
+    assert!(ran.err.contains("warning: ") && ran.err.contains("line 2: "), "{}", ran.err);
+    let ran = piped(&["--ndjson", "--select", "id", "--on-error", "closed"], input);
+    assert_eq!((ran.code, ran.out.as_str()), (1, "[{\"id\":1}]\n"));
+    assert_eq!(ran.err.lines().count(), 2, "{}", ran.err);
+}
+
+#[test]
+fn lenient() {
+    let input = "// head\n{\"a\": [1.10, /* b */ 2,], \"c\": \"// no\",}\n";
+    piped(&["--lenient"], input).done("{\"a\":[1.10,2],\"c\":\"// no\"}\n");
+    piped(&["--lenient", "--exclude", "a", "--root", "object"], input).done("{\"c\":\"// no\"}\n");
+    let ran = piped(&[], input);
+    assert_eq!(ran.code, 1, "only if asked for");
+    let ran = piped(&["--lenient"], "[1,\n /* x");
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.starts_with("tamis: standard input: line 2, column 6: "), "{}", ran.err);
+    let ran = piped(&["--lenient", "--max-depth", "1"], "[/**/[1]]");
+    assert!(ran.err.contains("(in the text without comments)"), "{}", ran.err);
+}

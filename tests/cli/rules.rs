@@ -1,0 +1,129 @@
+//! Flags that are rules, limits, or say how rules run.
+
+use super::*;
+
+#[test]
+fn without_rules_it_validates_and_minifies() {
+    piped(&[], " { \"a\" : [ 1.10 , \"\\u0041\" ] } \n").done("{\"a\":[1.10,\"\\u0041\"]}\n");
+    piped(&["-"], "[]\n").done("[]\n");
+    piped(&[], "\u{feff}1E400").done("1E400\n");
+}
+
+#[test]
+fn select() {
+    let input = r#"[{"id":1,"owner":{"login":"a","x":0},"a,b":2,"t":[3,4],"=":5}]"#;
+    piped(&["--select", "id"], input).done("[{\"id\":1}]\n");
+    piped(&["--select", "id,who=owner.login,t[0]"], input)
+        .done("[{\"id\":1,\"who\":\"a\",\"t\":3}]\n");
+    piped(&["--select", "id", "--select", "/owner/login"], input)
+        .done("[{\"id\":1,\"login\":\"a\"}]\n");
+    piped(&["--select", r#"["a,b"],k=["a,b"]"#], input).done("[{\"a,b\":2,\"k\":2}]\n");
+    piped(&["--select", "k=/="], input).done("[{\"k\":5}]\n");
+    piped(&["--select", "/="], input).done("[{\"=\":5}]\n");
+    piped(&["--select=-x,id"], r#"[{"-x":1,"id":2,"y":3}]"#).done("[{\"-x\":1,\"id\":2}]\n");
+    piped(&["--select", "-x"], r#"[{"-x":1,"y":3}]"#).done("[{\"-x\":1}]\n");
+}
+
+#[test]
+fn exclude() {
+    let input = r#"[{"id":1,"a":{"b":2,"c":3},"d":4,"e,f":5}]"#;
+    piped(&["--exclude", "a.b,/d", "--exclude", r#"["e,f"]"#], input)
+        .done("[{\"id\":1,\"a\":{\"c\":3}}]\n");
+}
+
+#[test]
+fn retain() {
+    let input = r#"{"items":[{"id":1,"x":2}],"n":3,"secret":4}"#;
+    piped(&["--retain", "/items/id,/n"], input).done("{\"items\":[{\"id\":1}],\"n\":3}\n");
+    piped(&["--retain", "/n", "--retain", "/items/0/x"], input)
+        .done("{\"items\":[{\"x\":2}],\"n\":3}\n");
+    piped(&["--retain", ""], "{\"a\": 1}").done("{\"a\":1}\n");
+}
+
+#[test]
+fn root_and_siblings() {
+    let input = r#"{"a":[{"id":1,"x":1}],"items":[{"id":2,"x":1}],"n":3}"#;
+    piped(&["--select", "id"], input)
+        .done("{\"a\":[{\"id\":1,\"x\":1}],\"items\":[{\"id\":2}],\"n\":3}\n");
+    piped(&["--select", "id", "--root", "first"], input)
+        .done("{\"a\":[{\"id\":1}],\"items\":[{\"id\":2,\"x\":1}],\"n\":3}\n");
+    piped(&["--select", "id", "--root", "/a", "--siblings", "drop"], input)
+        .done("{\"a\":[{\"id\":1}]}\n");
+    piped(&["--select", "n", "--root", "object"], input).done("{\"n\":3}\n");
+    piped(&["--select", "n", "--root", "object", "--siblings", "keep"], input).done("{\"n\":3}\n");
+}
+
+#[test]
+fn items_and_drops() {
+    piped(&["--max-items", "2"], "[1,2,3]").done("[1,2]\n");
+    piped(&["--max-items", "0"], "[1,2,3]").done("[1,2,3]\n");
+    piped(&["--max-items", "1", "--stop-early"], "[1,2,oops").done("[1]\n");
+    let input = r#"[{"a":null,"b":"","c":[],"d":{"e":null}}]"#;
+    piped(&["--drop-nulls"], input).done("[{\"b\":\"\",\"c\":[],\"d\":{}}]\n");
+    piped(&["--drop-empty"], input).done("[{\"a\":null,\"d\":{\"e\":null}}]\n");
+    piped(&["--drop-empty", "--drop-nulls"], input).done("[{}]\n");
+}
+
+#[test]
+fn raw_and_errors_of_the_call() {
+    let input = r#"[{"id":1,"x":2}]"#;
+    piped(&["--select", "id", "--raw"], input).done("[{\"id\":1,\"x\":2}]\n");
+    piped(&["--select", "id", "--is-error"], input).done("[{\"id\":1,\"x\":2}]\n");
+}
+
+#[test]
+fn raw_does_not_undo_retain() {
+    let ran = piped(&["--retain", "/id", "--raw"], r#"{"id":1,"x":2}"#);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "{\"id\":1}\n"));
+    ran.one_line();
+    assert!(ran.err.contains("standard input: warning: --raw is ignored"), "{}", ran.err);
+}
+
+#[test]
+fn a_total_miss_warns_or_fails() {
+    let input = r#"[{"x":1}]"#;
+    let ran = piped(&["--select", "id"], input);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "[{\"x\":1}]\n"));
+    ran.one_line();
+    assert!(ran.err.starts_with("tamis: standard input: warning: "), "{}", ran.err);
+    assert_eq!(piped(&["--select", "id", "--on-error", "raw"], input), ran);
+    let ran = piped(&["--select", "id", "--on-error", "closed"], input);
+    ran.refused(1, &["tamis: standard input: byte "]);
+    ran.one_line();
+}
+
+#[test]
+fn validation_white_space_duplicates() {
+    let input = r#"[{"id":1,"x":[01]}]"#;
+    piped(&["--select", "id", "--validation", "structure"], input).done("[{\"id\":1}]\n");
+    let full = piped(&["--select", "id", "--validation", "full"], input);
+    assert_eq!(full.code, 1);
+    piped(&["--whitespace", "keep"], " [ 1, 2 ] ").done("[ 1, 2 ]\n");
+    piped(&["--whitespace", "minify"], " [ 1, 2 ] ").done("[1,2]\n");
+    let input = r#"[{"id":1,"id":2}]"#;
+    for how in ["first", "count"] {
+        piped(&["--select", "id", "--duplicate-keys", how], input).done("[{\"id\":1}]\n");
+    }
+    let ran = piped(&["--select", "id", "--duplicate-keys", "reject"], input);
+    assert_eq!(ran.code, 1);
+    ran.one_line();
+}
+
+#[test]
+fn limits() {
+    piped(&["--max-depth", "2"], "[[1]]").done("[[1]]\n");
+    let ran = piped(&["--max-depth", "2"], "[[[1]]]");
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("byte 2"), "{}", ran.err);
+    let input = format!("{{\"a\":\"{}\",\"items\":[{{\"id\":1}}]}}", "x".repeat(5000));
+    piped(&["--select", "id", "--held", "8k"], &input).done(&format!("{input}\n"));
+    piped(&["--select", "id", "--held", "1k", "--spill", "1M"], &input).done(&format!("{input}\n"));
+    let ran = piped(&["--select", "id", "--held", "1k", "--spill", "0"], &input);
+    ran.refused(1, &["held", "spill"]);
+}
+
+#[test]
+fn the_last_of_a_repeated_flag_counts() {
+    piped(&["--max-items", "1", "--max-items", "2"], "[1,2,3]").done("[1,2]\n");
+    piped(&["--drop-nulls", "--drop-nulls"], "[{\"a\":null}]").done("[{}]\n");
+}

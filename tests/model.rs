@@ -1,0 +1,117 @@
+//! Random programs on random documents: tamis against a model that reads the rules off a tree.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test states what must hold, also in its helpers"
+)]
+
+#[allow(dead_code, reason = "not every test needs all of it")]
+#[path = "common/drivers.rs"]
+mod drivers;
+#[allow(dead_code, reason = "not every test needs all of it")]
+#[path = "common/prng.rs"]
+mod prng;
+
+#[path = "model/mod.rs"]
+mod model;
+
+#[path = "model/check.rs"]
+mod check;
+#[path = "model/errors.rs"]
+mod errors;
+#[path = "model/values.rs"]
+mod values;
+
+use std::collections::BTreeMap;
+
+use check::{check, shrink};
+use model::dom::Node;
+use model::{eval, generate};
+use prng::Prng;
+
+/// Pairs of program and document, in blocks that run beside one another.
+const PAIRS: u64 = 60_000;
+/// Pairs under tight limits.
+const LIMITED: u64 = 6_000;
+/// Differences that are looked for before a block gives up.
+const SHOWN: usize = 5;
+
+fn block(number: u64) {
+    let mut compared = 0;
+    let mut silent = BTreeMap::<&str, u64>::new();
+    let mut failures = Vec::new();
+    for seed in 0..PAIRS {
+        let mut prng = Prng::new(number << 32 | seed);
+        let text = generate::document(&mut prng);
+        let rules = generate::rules(&mut prng, &Node::parse(&text));
+        match check(&rules, &text, seed) {
+            Ok(None) => compared += 1,
+            Ok(Some(why)) => *silent.entry(why).or_default() += 1,
+            Err(_) => {
+                let (rules, text, why) = shrink(rules, text, seed);
+                failures.push(format!(
+                    "block {number}, seed {seed}, made smaller:\n{why}\ndocument: {text}\nspec: {}\nmodel: {:?}",
+                    serde_json::to_string(&rules.spec()).expect("a spec is JSON"),
+                    eval::run(&rules, &Node::parse(&text)),
+                ));
+                if failures.len() == SHOWN {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    // The model must not be silent about much of what is generated.
+    assert!(compared > PAIRS * 4 / 5, "{compared} of {PAIRS} compared; not decided: {silent:?}");
+}
+
+#[test]
+fn random_pairs_1() {
+    block(1);
+}
+
+#[test]
+fn random_pairs_2() {
+    block(2);
+}
+
+#[test]
+fn random_pairs_3() {
+    block(3);
+}
+
+/// Limits that hardly anything fits into: the same, or a limit, however the bytes are cut.
+fn limited(tight: drivers::Tight) {
+    let mut failures = Vec::new();
+    for seed in 0..LIMITED {
+        let mut prng = Prng::new(0x717 << 32 | seed);
+        let text = generate::document(&mut prng);
+        let spec = generate::rules(&mut prng, &Node::parse(&text)).spec();
+        let program = tamis::Program::compile(&spec).expect("a generated spec compiles");
+        let options = tamis::CallOptions::new();
+        let document = text.as_bytes();
+        let subject = drivers::Subject { program: &program, options: &options, document };
+        let whole = subject.push([]);
+        let base = tamis::Limits::new();
+        if let Err(why) = drivers::agree_tight(subject, seed, &whole, &base, tight) {
+            let spec = serde_json::to_string(&spec).expect("a spec is JSON");
+            failures.push(format!("seed {seed}: {why}\ndocument: {text}\nspec: {spec}"));
+        }
+        if failures.len() >= SHOWN {
+            break;
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+#[test]
+fn little_held() {
+    limited(drivers::Tight::Held);
+}
+
+#[test]
+fn short_keys() {
+    limited(drivers::Tight::Keys);
+}
