@@ -175,22 +175,24 @@ impl PayloadStage {
         let Looking { engine, probe } = &mut **looking;
         let failure = match engine.feed(probe, chunk, sink) {
             Ok(_) => None,
-            Err(failure) => match failed(failure, &engine.machine) {
-                // The run that follows may look at less, and would not meet it again.
-                error if error.kind() == ErrorKind::Limit => return Err(error),
-                error => Some(error),
-            },
+            Err(failure) => Some(failed(failure, &engine.machine)),
         };
         let decided = match &failure {
             None => probe.decided(),
             Some(_) => Some(probe.decision()),
         };
-        let at = match (probe.decided_at(), failure.and_then(|error| error.offset())) {
+        let at = match (probe.decided_at(), failure.as_ref().and_then(Error::offset)) {
             (Some(at), _) | (None, Some(at)) => at,
             (None, None) => engine.machine.offset(),
         };
         if at - self.prefix > self.patience() {
             return Err(self.overdue(self.prefix));
+        }
+        if let Some(error) = failure
+            && error.kind() == ErrorKind::Limit
+        {
+            // The run that follows may look at less, and would not meet it again.
+            return Err(error);
         }
         self.offset = at;
         match decided {

@@ -127,6 +127,10 @@ impl Handler for With<'_, Retain> {
         self.stage.writer.lead(bytes);
     }
 
+    fn gap(&mut self, bytes: &[u8]) {
+        self.stage.writer.gap(bytes);
+    }
+
     fn takes_long_keys(&self, limit: usize) -> bool {
         // One that is on no path goes with its value.
         let longest = self.stage.program.retain.as_ref().map_or(0, Trie::longest_name);

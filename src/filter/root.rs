@@ -127,6 +127,8 @@ impl Handler for With<'_, Probe> {
 
     fn lead(&mut self, _: &[u8]) {}
 
+    fn gap(&mut self, _: &[u8]) {}
+
     fn takes_long_keys(&self, limit: usize) -> bool {
         let longest = BESIDE_RAW.iter().map(|name| name.len()).max();
         is_too_long_for(limit, longest.unwrap_or(0))

@@ -105,6 +105,9 @@ pub(crate) trait Handler {
     /// White space in front of what comes next; only where white space is kept.
     fn lead(&mut self, bytes: &[u8]);
 
+    /// What stands between a key and the value that comes next, colon included; only where white space is kept.
+    fn gap(&mut self, bytes: &[u8]);
+
     /// Whether the members of the object that was entered last can be decided without their keys, if those are longer
     /// than `limit` bytes, as spelled.
     fn takes_long_keys(&self, limit: usize) -> bool;

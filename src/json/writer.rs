@@ -30,6 +30,8 @@ pub(crate) struct Writer {
     after_key: bool,
     /// White space for the next token, where it is kept.
     lead: Vec<u8>,
+    /// What stands behind the next key, colon included, where white space is kept; else empty.
+    gap: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,12 +49,25 @@ impl Writer {
         self.lead.extend_from_slice(bytes);
     }
 
+    /// What stands behind the next key, colon included.
+    pub(crate) fn gap(&mut self, bytes: &[u8]) {
+        self.gap.clear();
+        self.gap.extend_from_slice(bytes);
+    }
+
     /// A key as the spec spells it, with its quotes; its value follows.
     pub(crate) fn key(&mut self, sink: &mut dyn Sink, quoted: &[u8]) {
         self.commit(sink);
         self.separate(sink);
         self.put(sink, quoted);
-        self.put(sink, b":");
+        if self.gap.is_empty() {
+            self.put(sink, b":");
+        } else {
+            let gap = std::mem::take(&mut self.gap);
+            self.put(sink, &gap);
+            self.gap = gap;
+            self.gap.clear();
+        }
         self.after_key = true;
     }
 
@@ -88,7 +103,10 @@ impl Writer {
         self.deferred.append(&mut self.lead);
         if let Some(key) = key {
             self.deferred.extend_from_slice(key);
-            self.deferred.push(b':');
+            if self.gap.is_empty() {
+                self.deferred.push(b':');
+            }
+            self.deferred.append(&mut self.gap);
         }
         self.deferred.push(bracket);
         self.comma = false;

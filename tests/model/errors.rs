@@ -79,30 +79,43 @@ fn place(document: &[u8], run: &Run) -> Result<(), String> {
     Ok(())
 }
 
-/// What was emitted begins the output for the shortest completion of what had been read.
+/// What was emitted begins the output for some completion of what had been read: the shortest one, or one with another
+/// member in the document's object, which may decide where the payload is.
 fn prefix(program: &Program, document: &[u8], run: &Run) -> Result<(), String> {
     let emitted = run.output.as_deref().unwrap_or_default();
     if emitted.is_empty() {
         return Ok(());
     }
     let fault = run.fault.as_ref().expect("a run that failed");
-    let mut completed = document[..fault.offset.expect("a place") as usize].to_vec();
-    completed.extend(completion(&completed).expect("a beginning of a document"));
-    let options = CallOptions::new();
-    let whole = Subject { program, options: &options, document: &completed }.push([]);
-    let output = whole.output.as_deref().unwrap_or_default();
-    // Every completion of this beginning may be refused for a duplicate in it.
-    let refused = whole.fault.as_ref().is_some_and(|fault| fault.kind != ErrorKind::Duplicate);
-    if refused || !output.starts_with(emitted) {
-        return Err(format!(
-            "emitted {}\nbut {} gives {} {:?}",
-            String::from_utf8_lossy(emitted),
+    let mut shortest = document[..fault.offset.expect("a place") as usize].to_vec();
+    shortest.extend(completion(&shortest).expect("a beginning of a document"));
+    let mut completions = vec![shortest.clone()];
+    while shortest.last().is_some_and(u8::is_ascii_whitespace) {
+        shortest.pop();
+    }
+    if shortest.pop() == Some(b'}') {
+        for member in [&br#","another":0}"#[..], br#","raw":0}"#] {
+            completions.push([&shortest, member].concat());
+        }
+    }
+    let mut why = String::new();
+    for completed in completions {
+        let options = CallOptions::new();
+        let whole = Subject { program, options: &options, document: &completed }.push([]);
+        let output = whole.output.as_deref().unwrap_or_default();
+        // Every completion of this beginning may be refused for a duplicate in it.
+        let refused = whole.fault.as_ref().is_some_and(|fault| fault.kind != ErrorKind::Duplicate);
+        if !refused && output.starts_with(emitted) {
+            return Ok(());
+        }
+        why.push_str(&format!(
+            "\n{} gives {} {:?}",
             String::from_utf8_lossy(&completed),
             String::from_utf8_lossy(output),
             whole.fault,
         ));
     }
-    Ok(())
+    Err(format!("emitted {}, but{why}", String::from_utf8_lossy(emitted)))
 }
 
 /// `validation: structure` accepts whatever is accepted in full, and emits the same; what it emits of anything else is
@@ -112,7 +125,8 @@ fn structure(spec: &Spec, document: &[u8], full: &Run) -> Result<(), String> {
     let program = Program::compile(&spec).map_err(|error| error.to_string())?;
     let options = CallOptions::new();
     let subject = Subject { program: &program, options: &options, document };
-    let run = agree(subject, 1, Effort::Splits(1))?;
+    let run = agree(subject, 1, Effort::Splits(1))
+        .map_err(|why| format!("validation: structure: {why}"))?;
     match (&full.fault, &run.fault) {
         (None, None) if full.output == run.output => Ok(()),
         (None, _) => Err(format!("validation: structure makes it {run:?}")),

@@ -345,6 +345,10 @@ impl Handler for With<'_, Items> {
         self.stage.state.writer.lead(bytes);
     }
 
+    fn gap(&mut self, bytes: &[u8]) {
+        self.stage.state.writer.gap(bytes);
+    }
+
     fn takes_long_keys(&self, limit: usize) -> bool {
         let Items { program, state } = &*self.stage;
         let Some(rules) = &program.items else { return true };

@@ -135,24 +135,15 @@ impl Machine {
         at
     }
 
-    /// Hands on the white space between a colon and its value.
-    pub(super) fn hand_on_gap<H: Handler>(
-        &mut self,
-        cx: &Cx<'_>,
-        at: usize,
-        lost: bool,
-        h: &mut H,
-    ) {
-        let Member { colon, split, upto, key_len, ref held, .. } = self.member;
+    /// Gives the handler what stands between a key and its value at `at`: white space and the colon.
+    pub(super) fn give_gap<H: Handler>(&mut self, cx: &Cx<'_>, at: usize, h: &mut H) {
+        let Member { end, split, upto, key_len, ref held, .. } = self.member;
         if split {
-            let behind = held.get(key_len..).unwrap_or_default();
-            let colon = behind.iter().position(|byte| *byte == b':').map_or(0, |colon| colon + 1);
-            h.raw(behind.get(colon..).unwrap_or_default());
-            if !lost {
-                h.raw(cx.slice(upto, at));
-            }
+            let mut gap = held.get(key_len..).unwrap_or_default().to_vec();
+            gap.extend_from_slice(cx.slice(upto, at));
+            h.gap(&gap);
         } else {
-            h.raw(cx.slice(colon + 1, at));
+            h.gap(cx.slice(end, at));
         }
     }
 

@@ -159,11 +159,17 @@ struct Fail {
     /// The error is inside the current member or element, not between two of them.
     inside: bool,
     in_string: bool,
+    /// The place is the byte before `at`, which may have gone with an earlier chunk.
+    before: bool,
 }
 
 impl Fail {
+    fn one_byte_before(self) -> Self {
+        Self { before: true, ..self }
+    }
+
     fn new(at: usize, halt: impl Into<Halt>, inside: bool) -> Self {
-        Self { at, halt: halt.into(), inside, in_string: false }
+        Self { at, halt: halt.into(), inside, in_string: false, before: false }
     }
 }
 
@@ -310,7 +316,8 @@ impl Machine {
             let path = self.path(cx.chunk, earlier.inside);
             return self.failure(earlier.halt, self.offset + earlier.at as u64, path);
         }
-        self.failure(fail.halt, self.offset + fail.at as u64, path)
+        let offset = (self.offset + fail.at as u64).saturating_sub(u64::from(fail.before));
+        self.failure(fail.halt, offset, path)
     }
 
     fn path(&self, chunk: &[u8], child: bool) -> String {
@@ -389,7 +396,8 @@ impl Machine {
         let empty = cx.byte(cx.base) == b'"';
         let kind = if empty { Kind::EmptyString } else { Kind::String };
         self.expect = self.after();
-        match self.begin_value(cx, cx.base, kind, true, h)? {
+        let begun = self.begin_value(cx, cx.base, kind, true, h);
+        match begun.map_err(Fail::one_byte_before)? {
             Interest::Stop => {
                 self.offset = (self.offset + cx.base as u64).saturating_sub(1);
                 return Ok(Walk::Stop);
@@ -817,23 +825,21 @@ impl Machine {
         let in_object = self.levels.in_object();
         if keep && !in_object && self.levels.depth() > 0 {
             self.give_lead(cx, at - usize::from(cut && at > 0), h)?;
+        } else if keep && in_object {
+            self.give_gap(cx, at - usize::from(cut && at > 0), h);
         }
-        let mut interest = self.ask(cx, at, kind, in_object, h)?;
+        let offset = (self.offset + at as u64).saturating_sub(u64::from(cut));
+        let mut interest = self.ask(cx, at, offset, kind, in_object, h)?;
         if interest == Interest::Mark {
             self.mark(cx, at, h)?;
-            interest = self.ask(cx, at, kind, in_object, h)?;
+            interest = self.ask(cx, at, offset, kind, in_object, h)?;
         }
         // The quote is still in the chunk, or must be handed on by itself.
         let lost = cut && (at == 0 || !keep);
         let start = if cut && !lost { at - 1 } else { at };
         match interest {
             Interest::CopyMember => self.copying = Some(self.hand_on_key(cx, start, lost, h)),
-            Interest::Copy => {
-                if keep && in_object {
-                    self.hand_on_gap(cx, start, lost, h);
-                }
-                self.copying = Some(start);
-            }
+            Interest::Copy => self.copying = Some(start),
             _ => {}
         }
         if lost && self.copying.is_some() {
@@ -852,6 +858,7 @@ impl Machine {
         &mut self,
         cx: &Cx<'_>,
         at: usize,
+        offset: u64,
         kind: Kind,
         in_object: bool,
         h: &mut H,
@@ -863,7 +870,7 @@ impl Machine {
         } else {
             Slot::Element(self.trail.index())
         };
-        h.value(slot, kind, self.offset + at as u64).map_err(|halt| Fail::new(at, halt, true))
+        h.value(slot, kind, offset).map_err(|halt| Fail::new(at, halt, true))
     }
 
     #[inline]
