@@ -32,19 +32,31 @@ use model::{eval, generate};
 use prng::Prng;
 
 /// Pairs of program and document, in blocks that run beside one another.
-const PAIRS: u64 = 60_000;
+const PAIRS: u64 = 600_000;
+/// Pairs with a long document.
+const LONG: u64 = 300;
 /// Pairs under tight limits.
-const LIMITED: u64 = 6_000;
+const LIMITED: u64 = 60_000;
 /// Differences that are looked for before a block gives up.
 const SHOWN: usize = 5;
 
 fn block(number: u64) {
+    compare(number, PAIRS, generate::document);
+}
+
+/// Documents longer than anything that is read or scanned at once.
+#[test]
+fn long_documents() {
+    compare(4, LONG, generate::long_document);
+}
+
+fn compare(number: u64, pairs: u64, document: fn(&mut Prng) -> String) {
     let mut compared = 0;
     let mut silent = BTreeMap::<&str, u64>::new();
     let mut failures = Vec::new();
-    for seed in 0..PAIRS {
+    for seed in 0..pairs {
         let mut prng = Prng::new(number << 32 | seed);
-        let text = generate::document(&mut prng);
+        let text = document(&mut prng);
         let rules = generate::rules(&mut prng, &Node::parse(&text));
         match check(&rules, &text, seed) {
             Ok(None) => compared += 1,
@@ -64,7 +76,7 @@ fn block(number: u64) {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     // The model must not be silent about much of what is generated.
-    assert!(compared > PAIRS * 4 / 5, "{compared} of {PAIRS} compared; not decided: {silent:?}");
+    assert!(compared > pairs * 4 / 5, "{compared} of {pairs} compared; not decided: {silent:?}");
 }
 
 #[test]

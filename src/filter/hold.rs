@@ -13,7 +13,7 @@ use crate::limits::{Limits, Meter};
 const PIECE: usize = 64 << 10;
 
 #[derive(Debug, Default)]
-pub(super) struct Hold {
+pub(crate) struct Hold {
     memory: Vec<Vec<u8>>,
     in_memory: u64,
     file: Option<File>,
@@ -22,27 +22,27 @@ pub(super) struct Hold {
 
 impl Hold {
     /// Bytes that wait.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.in_memory + self.in_file
     }
 
     /// All that `limits` allow to wait.
-    pub(super) fn capacity(limits: &Limits) -> u64 {
+    pub(crate) fn capacity(limits: &Limits) -> u64 {
         limits.held().saturating_add(limits.spill())
     }
 
     /// The error of a run that would have to hold more.
-    pub(super) fn overflow(limits: &Limits) -> Raise {
+    pub(crate) fn overflow(limits: &Limits) -> Raise {
         Raise::new(
             ErrorKind::Limit,
             format!(
-                "a decision is still open after {} bytes (limits `held` and `spill`)",
+                "more than {} bytes would have to wait (limits `held` and `spill`)",
                 Self::capacity(limits)
             ),
         )
     }
 
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         bytes: &[u8],
         limits: &Limits,
@@ -98,7 +98,7 @@ impl Hold {
     }
 
     /// Hands the bytes on, in order and in pieces, and forgets them. Ends early when `take` says so by `false`.
-    pub(super) fn drain<E>(
+    pub(crate) fn drain<E>(
         &mut self,
         meter: &mut Meter,
         mut take: impl FnMut(&mut Meter, &[u8]) -> Result<bool, E>,
@@ -127,7 +127,7 @@ impl Hold {
     }
 
     /// Forgets the bytes.
-    pub(super) fn clear(&mut self, meter: &mut Meter) {
+    pub(crate) fn clear(&mut self, meter: &mut Meter) {
         meter.release(self.in_memory);
         *self = Self::default();
     }

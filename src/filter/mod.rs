@@ -4,7 +4,7 @@
 //! payload. Each is a machine with a handler; the second reads what the first writes. Drivers that can read a document
 //! twice find the payload first, through [`Scout`].
 
-mod hold;
+pub(crate) mod hold;
 mod items;
 mod options;
 mod payload;
@@ -17,7 +17,7 @@ mod stage;
 mod tests;
 
 use crate::error::{Error, ErrorKind, Raise};
-use crate::limits::Meter;
+use crate::limits::{Limits, Meter};
 use crate::report::{Failed, Report};
 use crate::sink::Sink;
 
@@ -58,6 +58,7 @@ pub struct Filter<S> {
 #[derive(Debug)]
 struct Core {
     program: Program,
+    limits: Limits,
     /// On the document: retain, or the whole of it if there is no other stage.
     first: Option<(Engine, Retain)>,
     items: Option<PayloadStage>,
@@ -141,6 +142,26 @@ impl<S: Sink> Filter<S> {
         Ok(core.report())
     }
 
+    /// Begins a new document with the same program, options and sink; what was allocated is used again.
+    ///
+    /// ```
+    /// use tamis::{Filter, Program, Spec};
+    ///
+    /// let program = Program::compile(&Spec::new().select("id"))?;
+    /// let mut filter = Filter::new(&program, Vec::new());
+    /// for line in [r#"{"id": 1, "x": 2}"#, r#"{"id": 3}"#] {
+    ///     filter.write(line.as_bytes())?;
+    ///     filter.end()?;
+    ///     filter.sink_mut().push(b'\n');
+    ///     filter.restart();
+    /// }
+    /// assert_eq!(filter.into_sink(), b"{\"id\":1}\n{\"id\":3}\n");
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    pub fn restart(&mut self) {
+        self.core.restart();
+    }
+
     /// Whether the run stopped early: the output is complete and further input is ignored.
     pub fn is_done(&self) -> bool {
         self.core.stopped || self.core.state == State::Ended
@@ -189,6 +210,7 @@ impl Core {
         });
         Self {
             program: program.clone(),
+            limits: limits.clone(),
             first,
             items,
             meter: Meter::default(),
@@ -201,6 +223,22 @@ impl Core {
             skipped,
             failure: None,
         }
+    }
+
+    fn restart(&mut self) {
+        let compiled = self.program.compiled();
+        if let Some((engine, retain)) = &mut self.first {
+            engine.restart(config(&compiled.spec, &self.limits, false));
+            retain.restart();
+        }
+        if let Some(items) = &mut self.items {
+            items.restart();
+        }
+        self.meter = Meter::default();
+        self.bom = Bom::Matching(0);
+        (self.written, self.consumed, self.last, self.stopped) = (0, 0, 0, false);
+        self.state = State::Running;
+        self.failure = None;
     }
 
     /// Runs `step`; what fails stays failed.

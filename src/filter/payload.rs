@@ -25,7 +25,7 @@ use crate::sink::Sink;
 pub(super) struct PayloadStage {
     program: Program,
     limits: Limits,
-    scanner: Scanner,
+    engine: Engine,
     phase: Phase,
     hold: Hold,
     /// Bytes that may be held; `None`: the input comes in one chunk and is not held at all.
@@ -34,26 +34,16 @@ pub(super) struct PayloadStage {
     prefix: u64,
     /// Bytes that were read.
     offset: u64,
-    /// Steps of machines that are gone.
-    #[cfg(test)]
-    steps: u64,
 }
 
 #[derive(Debug)]
 enum Phase {
-    Looking(Box<Looking>),
+    Looking(Probe),
     Running(Box<Running>),
 }
 
 #[derive(Debug)]
-struct Looking {
-    engine: Engine,
-    probe: Probe,
-}
-
-#[derive(Debug)]
 struct Running {
-    engine: Engine,
     items: Items,
     /// The machine at the value from which input is held.
     mark: Option<(Machine, u64)>,
@@ -72,22 +62,30 @@ impl PayloadStage {
         let mut stage = Self {
             program: program.clone(),
             limits: limits.clone(),
-            scanner,
-            phase: Phase::Looking(Box::new(Looking {
-                engine: Engine::new(config(&compiled.spec, limits, false), scanner),
-                probe: Probe::default(),
-            })),
+            engine: Engine::new(config(&compiled.spec, limits, false), scanner),
+            phase: Phase::Looking(Probe::default()),
             hold: Hold::default(),
             capacity: Some(Hold::capacity(limits)),
             prefix: 0,
             offset: 0,
-            #[cfg(test)]
-            steps: 0,
         };
         if !auto || payload.is_some() {
             stage.run(payload);
         }
         stage
+    }
+
+    /// Begins a new document.
+    pub(super) fn restart(&mut self) {
+        let compiled = self.program.compiled();
+        self.engine.restart(config(&compiled.spec, &self.limits, false));
+        self.hold = Hold::default();
+        (self.prefix, self.offset) = (0, 0);
+        let auto = compiled.items.as_ref().is_some_and(|rules| rules.root == RootRule::Auto);
+        self.phase = Phase::Looking(Probe::default());
+        if !auto {
+            self.run(None);
+        }
     }
 
     /// The input comes in one chunk, which is there to be read again.
@@ -101,10 +99,7 @@ impl PayloadStage {
     pub(super) fn skip_prefix(&mut self, bytes: u64) {
         self.prefix = bytes;
         self.offset = bytes;
-        match &mut self.phase {
-            Phase::Looking(looking) => looking.engine.machine.skip_prefix(bytes),
-            Phase::Running(running) => running.engine.machine.skip_prefix(bytes),
-        }
+        self.engine.machine.skip_prefix(bytes);
     }
 
     pub(super) fn offset(&self) -> u64 {
@@ -122,17 +117,17 @@ impl PayloadStage {
     /// Steps of the machine, those before it went back and those of replays included.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
-        self.steps
-            + match &self.phase {
-                Phase::Looking(looking) => looking.engine.machine.steps(),
-                Phase::Running(running) => running.engine.machine.steps() + running.items.steps(),
-            }
+        let replays = match &self.phase {
+            Phase::Looking(_) => 0,
+            Phase::Running(running) => running.items.steps(),
+        };
+        self.engine.steps() + replays
     }
 
     /// The payload, if no later byte can change it.
     pub(super) fn decided(&self) -> Option<Payload> {
         match &self.phase {
-            Phase::Looking(looking) => looking.probe.decided(),
+            Phase::Looking(probe) => probe.decided(),
             Phase::Running(_) => None,
         }
     }
@@ -140,7 +135,7 @@ impl PayloadStage {
     /// The payload, if the document ended here.
     pub(super) fn decision(&self) -> Payload {
         match &self.phase {
-            Phase::Looking(looking) => looking.probe.decision(),
+            Phase::Looking(probe) => probe.decision(),
             Phase::Running(_) => Payload::Document,
         }
     }
@@ -153,11 +148,10 @@ impl PayloadStage {
     fn run(&mut self, payload: Option<Payload>) {
         let compiled = self.program.compiled();
         let drops = compiled.items.as_ref().is_some_and(|rules| rules.drop_empty);
-        let mut engine = Engine::new(config(&compiled.spec, &self.limits, drops), self.scanner);
-        engine.machine.skip_prefix(self.prefix);
+        self.engine.restart(config(&compiled.spec, &self.limits, drops));
+        self.engine.machine.skip_prefix(self.prefix);
         let items = Items::new(compiled, payload, self.patience(), &self.limits);
-        self.phase =
-            Phase::Running(Box::new(Running { engine, items, mark: None, stopped: false }));
+        self.phase = Phase::Running(Box::new(Running { items, mark: None, stopped: false }));
     }
 
     pub(super) fn write(
@@ -169,10 +163,9 @@ impl PayloadStage {
         if self.is_stopped() {
             return Ok(());
         }
-        let Phase::Looking(looking) = &mut self.phase else {
+        let Self { engine, phase: Phase::Looking(probe), .. } = self else {
             return self.run_chunk(chunk, meter, sink);
         };
-        let Looking { engine, probe } = &mut **looking;
         let failure = match engine.feed(probe, chunk, sink) {
             Ok(_) => None,
             Err(failure) => Some(failed(failure, &engine.machine)),
@@ -224,10 +217,6 @@ impl PayloadStage {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        #[cfg(test)]
-        {
-            self.steps += self.steps();
-        }
         self.run(Some(payload));
         self.offset = self.prefix;
         let mut hold = std::mem::take(&mut self.hold);
@@ -251,21 +240,21 @@ impl PayloadStage {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let Phase::Running(running) = &mut self.phase else { return Ok(()) };
-        let begin = running.engine.machine.offset();
-        let fed = running.engine.feed(&mut running.items, chunk, sink);
-        if let Some(mark) = running.engine.machine.take_checkpoint() {
+        let Self { engine, phase: Phase::Running(running), .. } = self else { return Ok(()) };
+        let begin = engine.machine.offset();
+        let fed = engine.feed(&mut running.items, chunk, sink);
+        if let Some(mark) = engine.machine.take_checkpoint() {
             running.mark = Some(mark);
         }
         match fed {
             Ok(Fed::Stopped) => {
-                self.offset = running.engine.machine.offset();
+                self.offset = engine.machine.offset();
                 running.stopped = true;
                 running.items.close_all(sink);
                 Ok(())
             }
             Ok(Fed::All) => {
-                self.offset = running.engine.machine.offset();
+                self.offset = engine.machine.offset();
                 self.keep(chunk, begin, meter)
             }
             Err(Failure::Rewind) => self.rewind(chunk, begin, meter, sink),
@@ -324,11 +313,7 @@ impl PayloadStage {
     ) -> Result<(), Error> {
         let Phase::Running(running) = &mut self.phase else { return Ok(()) };
         let Some((machine, mark)) = running.mark.take() else { return Ok(()) };
-        #[cfg(test)]
-        {
-            self.steps += running.engine.machine.steps();
-        }
-        running.engine.machine = machine;
+        self.engine.go_back(machine);
         running.items.rewind();
         self.offset = mark;
         let mut hold = std::mem::take(&mut self.hold);
@@ -351,8 +336,8 @@ impl PayloadStage {
     /// No more input comes: runs over what was held, as if the document ended here. What is wrong with it is met again.
     pub(super) fn decide(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
         match &self.phase {
-            Phase::Looking(looking) if self.capacity.is_some() => {
-                self.replay(looking.probe.decision(), b"", meter, sink)
+            Phase::Looking(probe) if self.capacity.is_some() => {
+                self.replay(probe.decision(), b"", meter, sink)
             }
             // A scout has kept nothing to run over.
             Phase::Looking(_) | Phase::Running(_) => Ok(()),
@@ -361,14 +346,11 @@ impl PayloadStage {
 
     pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
         self.decide(meter, sink)?;
-        let Phase::Running(running) = &mut self.phase else { return Ok(()) };
+        let Self { engine, phase: Phase::Running(running), .. } = self else { return Ok(()) };
         if running.stopped {
             return Ok(());
         }
-        running
-            .engine
-            .end(&mut running.items, sink)
-            .map_err(|failure| failed(failure, &running.engine.machine))?;
+        engine.end(&mut running.items, sink).map_err(|failure| failed(failure, &engine.machine))?;
         self.hold.clear(meter);
         Ok(())
     }

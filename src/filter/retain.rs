@@ -39,6 +39,12 @@ impl Retain {
         }
     }
 
+    /// Begins a new document.
+    pub(super) fn restart(&mut self) {
+        self.open.clear();
+        self.writer = Writer::default();
+    }
+
     /// Keeps the document, whatever the program says.
     pub(super) fn whole(program: &std::sync::Arc<Compiled>) -> Self {
         Self { whole: true, ..Self::new(program) }

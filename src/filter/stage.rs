@@ -50,6 +50,15 @@ impl Engine {
         self.machine = Machine::new(config);
     }
 
+    /// Goes on as `earlier`.
+    pub(super) fn go_back(&mut self, earlier: Machine) {
+        #[cfg(test)]
+        {
+            self.earlier += self.machine.steps();
+        }
+        self.machine = earlier;
+    }
+
     /// Steps on all documents.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {

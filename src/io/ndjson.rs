@@ -3,13 +3,13 @@
 //! Lines are split while they arrive and pushed into a filter of their own, so a line may be longer than memory. The
 //! *output* of a line waits until the line is known to be good: in memory, then in a temporary file, then not at all.
 
-use std::fs::File;
-use std::io::{ErrorKind as IoKind, Read, Seek, Write};
+use std::io::{ErrorKind as IoKind, Read, Write};
 
 use super::{CHUNK, WriteSink};
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, Raise};
+use crate::filter::hold::Hold;
 use crate::filter::{CallOptions, Filter, Program};
-use crate::limits::Limits;
+use crate::limits::{Limits, Meter};
 use crate::report::{Failed, Report};
 use crate::sink::Sink;
 
@@ -54,10 +54,8 @@ pub fn filter_ndjson<R: Read, W: Write>(
     on_bad_line: impl FnMut(u64, &Error),
 ) -> (Report, Result<(), Error>) {
     let mut lines = Lines {
-        program,
-        options,
         out: WriteSink::new(writer),
-        spare: Held::new(options.limits_ref()),
+        filter: Filter::with_options(program, options, Held::new(options.limits_ref())),
         state: Line::None,
         blank: true,
         number: 1,
@@ -82,12 +80,10 @@ pub fn filter_ndjson<R: Read, W: Write>(
 }
 
 /// The state of a run over lines.
-struct Lines<'a, W, F> {
-    program: &'a Program,
-    options: &'a CallOptions,
+struct Lines<W, F> {
     out: WriteSink<W>,
-    /// The sink of the line before, for its memory.
-    spare: Held,
+    /// The line's filter, whose memory all lines use in turn.
+    filter: Filter<Held>,
     state: Line,
     /// The line has only white space so far.
     blank: bool,
@@ -101,14 +97,15 @@ struct Lines<'a, W, F> {
 }
 
 /// What became of the line so far.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
     None,
-    Open(Box<Filter<Held>>),
+    Open,
     /// It failed; the rest of it is skipped.
     Bad,
 }
 
-impl<W: Write, F: FnMut(u64, &Error)> Lines<'_, W, F> {
+impl<W: Write, F: FnMut(u64, &Error)> Lines<W, F> {
     fn run(&mut self, reader: &mut impl Read) -> Result<(), Error> {
         let mut chunk = vec![0; CHUNK];
         loop {
@@ -146,52 +143,43 @@ impl<W: Write, F: FnMut(u64, &Error)> Lines<'_, W, F> {
     /// Takes a part of the line.
     fn piece(&mut self, bytes: &[u8]) {
         self.length += bytes.len() as u64;
-        if bytes.is_empty() || matches!(self.state, Line::Bad) {
+        if bytes.is_empty() || self.state == Line::Bad {
             return;
         }
         self.blank &= bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
-        if matches!(self.state, Line::None) {
-            let sink = std::mem::take(&mut self.spare);
-            let filter = Filter::with_options(self.program, self.options, sink);
-            self.state = Line::Open(Box::new(filter));
-        }
-        if let Line::Open(filter) = &mut self.state {
-            let written = filter.write(bytes);
-            self.judge(written);
-        }
+        self.state = Line::Open;
+        let written = self.filter.write(bytes);
+        self.judge(written);
     }
 
     /// Ends the line: its output goes out.
     fn end_line(&mut self) -> Result<(), Error> {
         let blank = std::mem::replace(&mut self.blank, true);
-        let ended = match &mut self.state {
-            Line::Open(filter) if !blank => {
-                let ended = filter.end();
-                self.judge(ended)
-            }
-            _ => None,
-        };
-        match (std::mem::replace(&mut self.state, Line::None), ended) {
-            (Line::Open(filter), Some(mut report)) => {
-                self.spare = filter.into_sink();
-                let waited = self.spare.memory.len() as u64;
-                report.held_peak_bytes = report.held_peak_bytes.max(waited);
+        if self.state == Line::Open && !blank {
+            let ended = self.filter.end();
+            if let Some(mut report) = self.judge(ended) {
+                let sink = self.filter.sink_mut();
+                report.held_peak_bytes = report.held_peak_bytes.max(sink.meter.peak());
                 self.sum.add(self.number, &report);
-                self.spare.drain(&mut self.out)?;
+                sink.drain(&mut self.out)?;
                 self.out.write(b"\n");
             }
-            (Line::Open(filter), None) => self.spare = filter.into_sink(),
-            (Line::Bad, _) => self.sum.report.filter_original_bytes += self.length,
-            (Line::None, _) => {}
         }
+        if self.state == Line::Bad {
+            self.sum.report.filter_original_bytes += self.length;
+        }
+        if self.state != Line::None {
+            self.filter.sink_mut().clear();
+            self.filter.restart();
+        }
+        self.state = Line::None;
         Ok(())
     }
 
     /// What a step gave; a line that failed, or whose output became too long, is a bad one from here on. The latter came
     /// first: what a filter emits before an error does not depend on the chunks.
     fn judge<T>(&mut self, result: Result<T, Error>) -> Option<T> {
-        let Line::Open(filter) = &mut self.state else { return None };
-        let raise = filter.sink_mut().error.take();
+        let raise = self.filter.sink_mut().error.take();
         let error = match (raise, result) {
             (Some(raise), _) => Error::at(raise, self.start, String::new()),
             (None, Ok(given)) => return Some(given),
@@ -201,100 +189,56 @@ impl<W: Write, F: FnMut(u64, &Error)> Lines<'_, W, F> {
                 Error::at(raise, offset, error.path().to_owned())
             }
         };
-        self.sum.fail(self.number, &filter.report(), &error);
+        self.sum.fail(self.number, &self.filter.report(), &error);
         (self.on_bad_line)(self.number, &error);
-        if let Line::Open(filter) = std::mem::replace(&mut self.state, Line::Bad) {
-            self.spare = filter.into_sink();
-            self.spare.clear();
-        }
+        self.state = Line::Bad;
         None
     }
 }
 
-/// The output of one line, until the line is complete: memory, then an anonymous temporary file, then an error.
-#[derive(Debug, Default)]
+/// The output of one line, until the line is complete.
+#[derive(Debug)]
 struct Held {
-    memory: Vec<u8>,
-    file: Option<File>,
-    in_file: u64,
-    held: usize,
-    spill: u64,
+    hold: Hold,
+    limits: Limits,
+    meter: Meter,
     error: Option<Raise>,
 }
 
 impl Held {
     fn new(limits: &Limits) -> Self {
-        let held = usize::try_from(limits.held()).unwrap_or(usize::MAX);
-        Self { held, spill: limits.spill(), ..Self::default() }
-    }
-
-    fn spill(&mut self, bytes: &[u8]) -> Result<(), Raise> {
-        self.in_file += bytes.len() as u64;
-        if self.in_file > self.spill {
-            return Err(Raise::new(
-                ErrorKind::Limit,
-                format!(
-                    "the output of a line has more than {} bytes (limits `held` and `spill`)",
-                    (self.held as u64).saturating_add(self.spill)
-                ),
-            ));
-        }
-        let file = match &mut self.file {
-            Some(file) => Ok(file),
-            None => tempfile::tempfile().map(|file| self.file.insert(file)),
-        };
-        file.and_then(|file| file.write_all(bytes)).map_err(|error| {
-            Raise::new(ErrorKind::Limit, format!("the temporary file cannot be written: {error}"))
-        })
+        Self { hold: Hold::default(), limits: limits.clone(), meter: Meter::default(), error: None }
     }
 
     /// Hands everything on, and is empty.
     fn drain<W: Write>(&mut self, out: &mut WriteSink<W>) -> Result<(), Error> {
-        out.write(&self.memory);
-        let file = self.file.take();
-        self.clear();
-        let Some(mut file) = file else { return Ok(()) };
-        file.rewind().map_err(unreadable)?;
-        let mut piece = vec![0; CHUNK];
-        loop {
-            match file.read(&mut piece) {
-                Ok(0) => return Ok(()),
-                Ok(count) => out.write(piece.get(..count).unwrap_or_default()),
-                Err(error) if error.kind() == IoKind::Interrupted => {}
-                Err(error) => return Err(unreadable(error)),
-            }
-        }
+        self.hold.drain(
+            &mut self.meter,
+            |_, piece| {
+                out.write(piece);
+                Ok(!out.is_closed())
+            },
+            |raise| Error::new(raise.kind, raise.message),
+        )
     }
 
     fn clear(&mut self) {
-        self.memory.clear();
-        self.file = None;
-        self.in_file = 0;
+        self.hold.clear(&mut self.meter);
+        self.meter = Meter::default();
         self.error = None;
     }
 }
 
 impl Sink for Held {
     fn write(&mut self, bytes: &[u8]) {
-        if self.error.is_some() {
-            return;
-        }
-        // Once a file is there, all goes to it: the order must stay.
-        let room = if self.file.is_some() { 0 } else { self.held - self.memory.len() };
-        let (memory, file) = bytes.split_at(bytes.len().min(room));
-        self.memory.extend_from_slice(memory);
-        if !file.is_empty() {
-            self.error = self.spill(file).err();
+        if self.error.is_none() {
+            self.error = self.hold.push(bytes, &self.limits, &mut self.meter).err();
         }
     }
 
     fn is_closed(&self) -> bool {
         self.error.is_some()
     }
-}
-
-fn unreadable(error: std::io::Error) -> Error {
-    Error::io(ErrorKind::Read, "the temporary file cannot be read", error)
 }
 
 /// The reports of all lines in one.

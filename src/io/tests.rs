@@ -135,7 +135,7 @@ mod ndjson {
             let options = limits(held, spill);
             let whole = run(&program, &options, input.as_bytes());
             assert_eq!(whole.0, b"[2]\n", "held {held}, spill {spill}");
-            let told = "the output of a line has more than 102 bytes (limits `held` and `spill`)";
+            let told = "more than 102 bytes would have to wait (limits `held` and `spill`)";
             assert_eq!(
                 whole.1,
                 [(1, format!("byte 0: {told}")), (3, format!("byte {}: {told}", long.len() + 4))]

@@ -74,6 +74,29 @@ pub(crate) fn document(prng: &mut Prng) -> String {
     out.out
 }
 
+/// A document of many items, so that it is longer than whatever is read or scanned at once.
+pub(crate) fn long_document(prng: &mut Prng) -> String {
+    let mut out = Text { out: String::new(), white: prng.one_in(4) };
+    let wrapped = prng.one_in(2);
+    out.out.push_str(if wrapped { r#"{"a":{"b":null},"data":["# } else { "[" });
+    for number in 0..300 + prng.below(900) {
+        if number > 0 {
+            out.token(prng, ",");
+        }
+        match prng.below(12) {
+            0 => {
+                let text = prng.pick(&[r"x", r"\\", r#"\""#, "é", r"\u0061", "{[,"]);
+                let text = text.repeat(prng.below(300));
+                out.out.push_str(&format!("{{\"a\":\"{text}\",\"b\":[\"{text}\"]}}"));
+            }
+            1 => out.value(prng, 1, &mut 30),
+            _ => out.object(prng, 1, &mut 30),
+        }
+    }
+    out.out.push_str(if wrapped { r#"],"c":[1]}"# } else { "]" });
+    out.out
+}
+
 struct Text {
     out: String,
     white: bool,
