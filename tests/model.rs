@@ -32,11 +32,11 @@ use model::{eval, generate};
 use prng::Prng;
 
 /// Pairs of program and document, in blocks that run beside one another.
-const PAIRS: u64 = 600_000;
+const PAIRS: u64 = 60_000;
 /// Pairs with a long document.
 const LONG: u64 = 300;
 /// Pairs under tight limits.
-const LIMITED: u64 = 60_000;
+const LIMITED: u64 = 6_000;
 /// Differences that are looked for before a block gives up.
 const SHOWN: usize = 5;
 
