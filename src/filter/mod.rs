@@ -305,7 +305,7 @@ impl Core {
             (Some((engine, retain)), Some(items)) => {
                 let mut chain = Chain { items, meter, sink, error: None };
                 let fed = engine.feed(retain, document, &mut chain);
-                let Chain { items, meter, sink, error } = chain;
+                let Chain { items, error, .. } = chain;
                 // The second stage has read only what came before the first one's error.
                 if let Some(error) = error {
                     return Err(error.in_what_was_retained());
@@ -313,9 +313,7 @@ impl Core {
                 if items.is_stopped() {
                     return Ok(Some(items.offset()));
                 }
-                let Err(failure) = fed else { return Ok(None) };
-                items.decide(meter, sink).map_err(Error::in_what_was_retained)?;
-                Err(failed(failure, &engine.machine))
+                fed.map(|_| None).map_err(|failure| failed(failure, &engine.machine))
             }
         }
     }
@@ -365,10 +363,7 @@ impl Core {
                     if let Some(error) = error {
                         return Err(error.in_what_was_retained());
                     }
-                    if let Err(failure) = ended {
-                        items.decide(meter, sink).map_err(Error::in_what_was_retained)?;
-                        return Err(failed(failure, &engine.machine));
-                    }
+                    ended.map_err(|failure| failed(failure, &engine.machine))?;
                     items.end(meter, sink).map_err(Error::in_what_was_retained)?;
                 }
             }
@@ -448,40 +443,36 @@ impl Sink for Counted<'_> {
     }
 }
 
-/// Reads a document to find its payload, and writes nothing. What is wrong with the document is found again by the run
-/// that follows.
+/// Reads a document to find its payload, and writes nothing.
 #[derive(Debug)]
-pub(crate) struct Scout(Option<Core>);
+pub(crate) struct Scout(Core);
 
 impl Scout {
     /// `None` if there is nothing to find out.
     pub(crate) fn new(program: &Program, options: &CallOptions) -> Option<Self> {
-        let core = Core::new(program, options, None);
-        core.items.as_ref().is_some_and(PayloadStage::is_looking).then(|| {
-            let mut core = core;
-            if let Some(items) = &mut core.items {
-                items.never_hold();
-            }
-            Self(Some(core))
-        })
+        let mut core = Core::new(program, options, None);
+        let items = core.items.as_mut().filter(|items| items.is_looking())?;
+        items.never_hold();
+        Some(Self(core))
     }
 
-    /// Takes the next bytes; true when they suffice.
-    pub(crate) fn write(&mut self, chunk: &[u8]) -> bool {
-        let Some(core) = &mut self.0 else { return true };
-        match core.guard(|core, sink| core.write(chunk, sink), &mut Vec::new()) {
-            Err(error) if error.kind() == ErrorKind::Limit => {
-                // Nothing was found out: the run itself must meet this limit.
-                self.0 = None;
-                true
-            }
-            Err(_) => true,
-            Ok(()) => core.items.as_ref().is_none_or(|items| items.decided().is_some()),
+    /// Takes the next bytes; true when they suffice. What is wrong before that is the run's error, which then has no
+    /// output; what is wrong behind it the run finds again.
+    pub(crate) fn write(&mut self, chunk: &[u8]) -> Result<bool, Error> {
+        let result = self.0.guard(|core, sink| core.write(chunk, sink), &mut Vec::new());
+        let decided = self.payload().is_some();
+        if decided { Ok(true) } else { result.map(|()| false) }
+    }
+
+    /// The document is complete.
+    pub(crate) fn end(mut self) -> Result<Option<Payload>, Error> {
+        if self.payload().is_none() {
+            self.0.guard(Core::end, &mut Vec::new())?;
         }
+        Ok(self.payload())
     }
 
-    /// The payload, as far as the bytes told.
-    pub(crate) fn payload(&self) -> Option<Payload> {
-        self.0.as_ref()?.items.as_ref().map(PayloadStage::decision)
+    fn payload(&self) -> Option<Payload> {
+        self.0.items.as_ref().and_then(PayloadStage::decided)
     }
 }

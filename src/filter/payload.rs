@@ -14,7 +14,7 @@ use super::items::Items;
 use super::program::{Program, RootRule};
 use super::root::{Payload, Probe};
 use super::stage::{Engine, config, failed};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::json::machine::{Failure, Fed, Machine};
 use crate::limits::{Limits, Meter};
 use crate::report::Report;
@@ -132,14 +132,6 @@ impl PayloadStage {
         }
     }
 
-    /// The payload, if the document ended here.
-    pub(super) fn decision(&self) -> Payload {
-        match &self.phase {
-            Phase::Looking(probe) => probe.decision(),
-            Phase::Running(_) => Payload::Document,
-        }
-    }
-
     fn patience(&self) -> u64 {
         self.capacity.unwrap_or(u64::MAX)
     }
@@ -166,33 +158,24 @@ impl PayloadStage {
         let Self { engine, phase: Phase::Looking(probe), .. } = self else {
             return self.run_chunk(chunk, meter, sink);
         };
-        let failure = match engine.feed(probe, chunk, sink) {
-            Ok(_) => None,
-            Err(failure) => Some(failed(failure, &engine.machine)),
-        };
-        let decided = match &failure {
-            None => probe.decided(),
-            Some(_) => Some(probe.decision()),
-        };
+        let failure = engine.feed(probe, chunk, sink).err().map(|failure| failed(failure, &engine.machine));
         let at = match (probe.decided_at(), failure.as_ref().and_then(Error::offset)) {
             (Some(at), _) | (None, Some(at)) => at,
             (None, None) => engine.machine.offset(),
         };
+        let decided = probe.decided();
         if at - self.prefix > self.patience() {
             return Err(self.overdue(self.prefix));
         }
-        if let Some(error) = failure
-            && error.kind() == ErrorKind::Limit
-        {
-            // The run that follows may look at less, and would not meet it again.
-            return Err(error);
-        }
         self.offset = at;
-        match decided {
+        match (decided, failure) {
             // A scout keeps nothing: it has what it came for, or reads on.
-            _ if self.capacity.is_none() => Ok(()),
-            Some(payload) => self.replay(payload, chunk, meter, sink),
-            None => {
+            (Some(_), _) | (None, None) if self.capacity.is_none() => Ok(()),
+            // Whatever is wrong behind what decided is met again.
+            (Some(payload), _) => self.replay(payload, chunk, meter, sink),
+            // Nobody can say what a document would have been that breaks off here, so nothing is emitted.
+            (None, Some(error)) => Err(error),
+            (None, None) => {
                 let Self { hold, limits, .. } = self;
                 hold.push(chunk, limits, meter).map_err(|raise| self.place(raise))
             }
@@ -333,19 +316,11 @@ impl PayloadStage {
         self.run_chunk(chunk.get(from..).unwrap_or_default(), meter, sink)
     }
 
-    /// No more input comes: runs over what was held, as if the document ended here. What is wrong with it is met again.
-    pub(super) fn decide(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
-        match &self.phase {
-            Phase::Looking(probe) if self.capacity.is_some() => {
-                self.replay(probe.decision(), b"", meter, sink)
-            }
-            // A scout has kept nothing to run over.
-            Phase::Looking(_) | Phase::Running(_) => Ok(()),
-        }
-    }
-
     pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
-        self.decide(meter, sink)?;
+        if let Self { engine, phase: Phase::Looking(probe), .. } = self {
+            // Undecided, so it cannot be complete.
+            return engine.end(probe, sink).map_err(|failure| failed(failure, &engine.machine));
+        }
         let Self { engine, phase: Phase::Running(running), .. } = self else { return Ok(()) };
         if running.stopped {
             return Ok(());

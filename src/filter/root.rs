@@ -48,21 +48,12 @@ impl Probe {
         self.decided.map(|(_, at)| at)
     }
 
-    /// The decision if no other array came, and something else did: of an object that breaks off nobody knows that it is
-    /// plain text.
-    pub(super) fn decision(&self) -> Payload {
-        if let Some((decided, _)) = self.decided {
-            return decided;
-        }
-        let array = self.items.or(self.result).or(self.data).or(self.first);
-        array.map_or(Payload::Document, Payload::Member)
-    }
-
-    /// The decision for an object that has ended.
-    fn final_decision(&self) -> Payload {
-        match self.decision() {
-            Payload::Document if self.raw && !self.not_raw => Payload::RawText,
-            payload => payload,
+    /// The decision for an object that ends with the members that were seen.
+    fn decision(&self) -> Payload {
+        match self.items.or(self.result).or(self.data).or(self.first) {
+            Some(member) => Payload::Member(member),
+            None if self.raw && !self.not_raw => Payload::RawText,
+            None => Payload::Document,
         }
     }
 
@@ -115,7 +106,7 @@ impl Handler for With<'_, Probe> {
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {
-        self.stage.decided = Some((self.stage.final_decision(), offset));
+        self.stage.decided = Some((self.stage.decision(), offset));
         Ok(())
     }
 

@@ -6,29 +6,24 @@ use std::time::SystemTime;
 
 use super::{CHUNK, pump};
 use crate::error::{Error, ErrorKind};
-use crate::filter::{CallOptions, Filter, Program, Scout};
+use crate::filter::{CallOptions, Filter, Payload, Program, Scout};
 use crate::io::sinks::WriteSink;
 use crate::report::Report;
 
-/// Makes the filter for a file: reads ahead to find the payload, if that must be found, and goes back to where the file
-/// was. What is no regular file is left alone, and the filter holds what it must.
-///
-/// # Errors
-/// [`ErrorKind::Read`] if the file cannot be read or rewound.
+/// Reads ahead to find the payload, if that must be found.
 fn scout(
     file: &mut File,
     program: &Program,
     options: &CallOptions,
-) -> Result<Option<crate::filter::Payload>, Error> {
+) -> Result<Option<Payload>, Error> {
     let Some(mut scout) = Scout::new(program, options) else { return Ok(None) };
     let unreadable = |error| Error::io(ErrorKind::Read, "cannot read the input", error);
-    let begin = file.stream_position().map_err(unreadable)?;
     let mut chunk = vec![0; CHUNK];
     loop {
         match file.read(&mut chunk) {
             Ok(0) => break,
             Ok(count) => {
-                if scout.write(chunk.get(..count).unwrap_or_default()) {
+                if scout.write(chunk.get(..count).unwrap_or_default())? {
                     break;
                 }
             }
@@ -36,8 +31,16 @@ fn scout(
             Err(error) => return Err(unreadable(error)),
         }
     }
+    scout.end()
+}
+
+/// Scouts, and goes back to where the file was.
+fn ahead(file: &mut File, program: &Program, options: &CallOptions) -> Result<Option<Payload>, Error> {
+    let unreadable = |error| Error::io(ErrorKind::Read, "cannot read the input", error);
+    let begin = file.stream_position().map_err(unreadable)?;
+    let scouted = scout(file, program, options);
     file.seek(SeekFrom::Start(begin)).map_err(unreadable)?;
-    Ok(scout.payload())
+    scouted
 }
 
 /// Filters a file into `writer`, from where the file is.
@@ -75,10 +78,13 @@ pub fn filter_file<W: Write>(
 ) -> (Report, Result<(), Error>) {
     let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
     let before = if regular { stamp(&file) } else { None };
-    let payload = if regular { scout(&mut file, program, options) } else { Ok(None) };
+    let payload = if regular { ahead(&mut file, program, options) } else { Ok(None) };
     let payload = match payload {
         Ok(payload) => payload,
         Err(error) => {
+            // Whoever wraps the reader sees what a run would have read of it.
+            let read = error.offset().map_or(0, |offset| offset.saturating_add(1));
+            _ = std::io::copy(&mut around(Box::new(file)).take(read), &mut std::io::sink());
             let mut filter = Filter::with_options(program, options, Vec::new());
             return (filter.fail(&error), Err(error));
         }

@@ -111,10 +111,13 @@ pub fn filter_slice_with(
     options: &CallOptions,
     document: &[u8],
 ) -> Result<(Vec<u8>, Report), Error> {
-    let payload = Scout::new(program, options).and_then(|mut scout| {
-        scout.write(document);
-        scout.payload()
-    });
+    let payload = match Scout::new(program, options) {
+        None => None,
+        Some(mut scout) => {
+            scout.write(document)?;
+            scout.end()?
+        }
+    };
     let mut filter = Filter::scouted(program, options, Vec::new(), payload, true);
     filter.write(document)?;
     let report = filter.end()?;
