@@ -5,10 +5,11 @@
 #![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
 
 use std::arch::x86_64::{
-    _MM_HINT_T0, _mm_prefetch, __m512i, _mm_setr_epi8, _mm512_add_epi16, _mm512_broadcast_i32x4, _mm512_castsi512_si256,
-    _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi16, _mm512_extracti64x4_epi64,
-    _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512,
-    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_shuffle_epi8, _mm512_storeu_si512,
+    __m512i, _MM_HINT_T0, _mm_prefetch, _mm_setr_epi8, _mm512_add_epi16, _mm512_broadcast_i32x4,
+    _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi16,
+    _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_min_epu8,
+    _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16,
+    _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_storeu_si512,
 };
 
 use super::avx2::prefix_xor;
@@ -46,6 +47,33 @@ impl Kernel for Avx512 {
         unsafe { classify(block) }
     }
 
+    /// The lowest byte of each lane, and all of them together.
+    type Range = [__m512i; 2];
+
+    #[inline(always)]
+    fn no_range(self) -> Self::Range {
+        // SAFETY: as in `scan`.
+        unsafe { no_range() }
+    }
+
+    #[inline(always)]
+    fn widen(self, range: Self::Range, block: &[u8; BLOCK]) -> Self::Range {
+        // SAFETY: as in `scan`.
+        unsafe { widen(range, block) }
+    }
+
+    #[inline(always)]
+    fn has_control(self, [lowest, _]: Self::Range) -> bool {
+        // SAFETY: as in `scan`.
+        unsafe { has_control(lowest) }
+    }
+
+    #[inline(always)]
+    fn has_high(self, [_, all]: Self::Range) -> bool {
+        // SAFETY: as in `scan`.
+        unsafe { has_high(all) }
+    }
+
     #[inline(always)]
     fn prefetch(self, address: *const u8) {
         // SAFETY: a hint; nothing is accessed.
@@ -78,16 +106,46 @@ fn classify(block: &[u8; BLOCK]) -> Classes {
         0x20, -128, -128, -128, -128, -128, -128, -128, -128, 0x09, 0x0a, -128, -128, 0x0d, -128,
         -128,
     ));
+    // Likewise comma and colon.
+    let separator = _mm512_broadcast_i32x4(_mm_setr_epi8(
+        -128, -128, -128, -128, -128, -128, -128, -128, -128, -128, 0x3a, -128, 0x2c, -128, -128,
+        -128,
+    ));
     Classes {
         quote: is(b'"'),
         backslash: is(b'\\'),
         open: folds_to(b'{'),
         close: folds_to(b'}'),
-        separator: is(b',') | is(b':'),
+        separator: _mm512_cmpeq_epi8_mask(bytes, _mm512_shuffle_epi8(separator, bytes)),
         white: _mm512_cmpeq_epi8_mask(bytes, _mm512_shuffle_epi8(white, bytes)),
         control: _mm512_cmplt_epu8_mask(bytes, _mm512_set1_epi8(0x20)),
         high: _mm512_movepi8_mask(bytes),
     }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn no_range() -> [__m512i; 2] {
+    [_mm512_set1_epi8(-1), _mm512_setzero_si512()]
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn widen([lowest, all]: [__m512i; 2], block: &[u8; BLOCK]) -> [__m512i; 2] {
+    let bytes = load(block);
+    [_mm512_min_epu8(lowest, bytes), _mm512_or_si512(all, bytes)]
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn has_control(lowest: __m512i) -> bool {
+    _mm512_cmplt_epu8_mask(lowest, _mm512_set1_epi8(0x20)) != 0
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn has_high(all: __m512i) -> bool {
+    _mm512_movepi8_mask(all) != 0
 }
 
 /// Compresses the numbers 0 to 63 to those whose bit is set, and widens them.

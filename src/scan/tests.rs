@@ -12,7 +12,10 @@ fn scanners() -> Vec<(Isa, Scanner)> {
             let scanner = Scanner::with(isa);
             let name = format!("{isa:?}").to_lowercase();
             let must = required.split(',').any(|required| required == name);
-            assert!(scanner.is_some() || !must, "this machine cannot run the required kernel {name}");
+            assert!(
+                scanner.is_some() || !must,
+                "this machine cannot run the required kernel {name}"
+            );
             if scanner.is_none() {
                 println!("not run: this machine has no {name}");
             }
@@ -184,7 +187,8 @@ fn define(text: &[u8]) -> Said {
 fn scan(scanner: Scanner, text: &[u8], lengths: &[usize]) -> Said {
     let mut said = Said::default();
     let (mut carry, mut window) = (Carry::default(), Window::new());
-    let (mut base, mut cuts) = (0, lengths.iter().chain(std::iter::repeat(&lengths[lengths.len() - 1])));
+    let (mut base, mut cuts) =
+        (0, lengths.iter().chain(std::iter::repeat(&lengths[lengths.len() - 1])));
     while base < text.len() {
         let end = text.len().min(base + (*cuts.next().unwrap()).min(WINDOW));
         scanner.scan(&text[base..end], &mut carry, &mut window);
