@@ -1,0 +1,273 @@
+//! Members of objects, four tokens at once: key, colon, value, comma.
+//!
+//! Knows what `walk.rs` knows, and does only what that would do token by token: members nobody wants are passed, wanted
+//! ones are answered on the spot. Whatever is unusual (an error, a key with an escape, the end of the window) is left
+//! to the walk before anything of it is done.
+
+use memchr::memchr;
+
+use super::{Cx, Expect, Fail, Gait, Machine, Walk};
+use crate::json::key::Key;
+use crate::json::scalar::{self, Step};
+use crate::json::{Handler, Interest, Kind, Slot};
+use crate::path::trie::{Names, NodeId};
+
+/// How far it went. `expect` is set for what comes then.
+pub(super) enum Members {
+    /// Nowhere.
+    None,
+    /// The walk goes on with this token.
+    Until(usize),
+    /// The walk ends here.
+    End(Walk),
+}
+
+/// Why a member is not passed.
+enum Met {
+    Wanted(NodeId),
+    /// Not wanted; its value is a container.
+    Container,
+    Other,
+}
+
+/// What the members of an object have in common.
+struct Passing<'a> {
+    /// The window up to the first bad byte.
+    text: &'a [u8],
+    /// No backslash is in it.
+    plain: bool,
+    /// Scalars that are not wanted are checked.
+    check: bool,
+    /// Longest key that is looked at.
+    longest: usize,
+}
+
+/// One member, as token positions in the window.
+#[derive(Clone, Copy)]
+struct Quad {
+    key: usize,
+    colon: usize,
+    value: usize,
+    /// A comma or a closing bracket, or the first token of something that is wrong there.
+    end: usize,
+}
+
+impl Quad {
+    #[inline(always)]
+    fn at(tokens: &[u16], next: usize) -> Option<Self> {
+        let [key, colon, value, end] = *tokens.get(next..)?.first_chunk()?;
+        Some(Self { key: key.into(), colon: colon.into(), value: value.into(), end: end.into() })
+    }
+}
+
+impl Passing<'_> {
+    #[inline(always)]
+    fn byte(&self, at: usize) -> u8 {
+        self.text.get(at).copied().unwrap_or(0)
+    }
+
+    /// Passes members up to one that is wanted or unusual. A function of its own, for the sake of the registers.
+    #[inline(never)]
+    fn pass(&self, tokens: &[u16], mut next: usize, wanted: Option<&Names>) -> (usize, Met) {
+        while let Some(quad) = Quad::at(tokens, next) {
+            if self.byte(quad.key) != b'"' || self.byte(quad.colon) != b':' {
+                break;
+            }
+            if let Some(wanted) = wanted {
+                let (from, quote) = (quad.key + 1, quad.colon - 1);
+                if self.byte(quote) != b'"' || quote < from || quote - from > self.longest {
+                    break;
+                }
+                let key = self.text.get(from..quote).unwrap_or_default();
+                if !self.plain && memchr(b'\\', key).is_some() {
+                    break;
+                }
+                if let Some(child) = wanted.get_in(self.text, from, quote - from) {
+                    return (next, Met::Wanted(child));
+                }
+            }
+            match self.byte(quad.value) {
+                b'"' => {}
+                b'{' | b'[' => return (next, Met::Container),
+                first => {
+                    if !self.is_scalar(quad.value, first) {
+                        break;
+                    }
+                }
+            }
+            if self.byte(quad.end) != b',' {
+                break;
+            }
+            next += 4;
+        }
+        (next, Met::Other)
+    }
+
+    /// Whether a good scalar begins at `at`, as far as it is to be checked.
+    #[inline(always)]
+    fn is_scalar(&self, at: usize, first: u8) -> bool {
+        if !self.check {
+            return matches!(first, b'-' | b'0'..=b'9' | b't' | b'f' | b'n');
+        }
+        matches!(scalar::scan(self.text, at, first), Step::Ended(_))
+    }
+}
+
+impl Machine {
+    /// Passes members of an object of which nothing is wanted.
+    #[inline(always)]
+    pub(super) fn quiet_members(&mut self, cx: &Cx<'_>, tokens: &[u16], next: usize) -> Members {
+        if self.config.keep_white {
+            return Members::None;
+        }
+        let text = cx.slice(cx.base, cx.limit);
+        let passing = Passing { text, plain: true, check: true, longest: 0 };
+        let (token, _) = passing.pass(tokens, next, None);
+        if token == next {
+            return Members::None;
+        }
+        self.expect = Expect::Key;
+        Members::Until(token)
+    }
+
+    /// Passes members that are not wanted and answers wanted ones, in an object whose handler names those.
+    #[inline(always)]
+    pub(super) fn members<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        tokens: &[u16],
+        begin: usize,
+        to: usize,
+        h: &mut H,
+    ) -> Result<Members, Fail> {
+        if self.config.keep_white {
+            return Ok(Members::None);
+        }
+        let passing = Passing {
+            text: cx.slice(cx.base, cx.limit),
+            plain: !cx.window.any_backslash(),
+            check: !self.config.structure,
+            longest: self.config.key,
+        };
+        let mut next = begin;
+        while let Some(wanted) = h.wanted() {
+            let (token, met) = passing.pass(tokens, next, Some(wanted));
+            if token > next {
+                self.expect = Expect::Key;
+                next = token;
+            }
+            let Some(quad) = Quad::at(tokens, next) else { break };
+            let after = match met {
+                Met::Wanted(child) => {
+                    match self.wanted_member(cx, &passing, next, quad, child, h)? {
+                        Members::Until(after) => after,
+                        Members::None => break,
+                        end @ Members::End(_) => return Ok(end),
+                    }
+                }
+                Met::Container if self.config.structure => {
+                    self.trail.key(cx.base + quad.key);
+                    let at = cx.base + quad.value;
+                    self.deeper(at, passing.byte(quad.value) == b'{')?;
+                    let floor = self.levels.depth();
+                    self.gait = Gait::Leap { floor, through: true };
+                    let Some(landed) = self.leap(cx, at + 1, to, floor, true)? else {
+                        return Ok(Members::End(Walk::Next(tokens.len())));
+                    };
+                    cx.window.tokens_before(landed - cx.base)
+                }
+                _ => break,
+            };
+            next = after;
+            if self.expect != Expect::After {
+                return Ok(Members::Until(next));
+            }
+            // Behind a comma comes the next member; anything else is for the walk.
+            match tokens.get(next) {
+                Some(end) if passing.byte(usize::from(*end)) == b',' => {
+                    next += 1;
+                    self.expect = Expect::Key;
+                }
+                _ => return Ok(Members::Until(next)),
+            }
+        }
+        Ok(if next == begin { Members::None } else { Members::Until(next) })
+    }
+
+    /// Does what the handler wants of a member that it named. `Until` has the token behind its value, or behind the
+    /// value's opening bracket.
+    #[inline(always)]
+    fn wanted_member<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        passing: &Passing<'_>,
+        next: usize,
+        quad: Quad,
+        child: NodeId,
+        h: &mut H,
+    ) -> Result<Members, Fail> {
+        let kind = match passing.byte(quad.value) {
+            // There is a token behind it, so the second byte is at hand.
+            b'"' if self.config.tell_empty && passing.byte(quad.value + 1) == b'"' => {
+                Kind::EmptyString
+            }
+            b'"' => Kind::String,
+            b'{' => Kind::Object,
+            b'[' => Kind::Array,
+            first => {
+                let Step::Ended(_) = scalar::scan(passing.text, quad.value, first) else {
+                    return Ok(Members::None);
+                };
+                match first {
+                    b't' | b'f' => Kind::Bool,
+                    b'n' => Kind::Null,
+                    _ => Kind::Number,
+                }
+            }
+        };
+        let at = cx.base + quad.value;
+        let offset = self.offset + at as u64;
+        if kind.is_container() && self.levels.depth() >= self.config.depth {
+            return Ok(Members::None);
+        }
+        self.trail.key(cx.base + quad.key);
+        self.member.at = cx.base + quad.key;
+        self.member.end = cx.base + quad.colon;
+        self.member.colon = cx.base + quad.colon;
+        self.member.split = false;
+        self.member.long = false;
+        self.expect = Expect::Value;
+        let raw = passing.text.get(quad.key + 1..quad.colon - 1).unwrap_or_default();
+        let slot = Slot::Member(Key::new(raw, true));
+        let found = |h: &mut H| {
+            h.found(child, slot, kind, offset).map_err(|halt| Fail::new(at, halt, true))
+        };
+        let mut interest = found(h)?;
+        if interest == Interest::Mark {
+            self.mark(cx, at, h)?;
+            interest = found(h)?;
+        }
+        let from = match interest {
+            Interest::CopyMember => cx.base + quad.key,
+            _ => at,
+        };
+        let copies = matches!(interest, Interest::Copy | Interest::CopyMember);
+        let done = matches!(passing.byte(quad.end), b',' | b'}') && !kind.is_container();
+        if done && (copies || interest == Interest::Skip) {
+            self.expect = Expect::After;
+            if copies {
+                let end = cx.base + quad.end;
+                self.hand_on(cx, from, end, h);
+                h.copied().map_err(|halt| Fail::new(end, halt, true))?;
+            }
+            return Ok(Members::Until(next + 3));
+        }
+        if copies {
+            self.copying = Some(from);
+        }
+        if let Some(walk) = self.answered(cx, next + 2, at, kind, interest)? {
+            return Ok(Members::End(walk));
+        }
+        Ok(Members::Until(next + 3))
+    }
+}
