@@ -33,6 +33,8 @@ use utf8::Utf8;
 pub(crate) const WINDOW: usize = 4096;
 const BLOCK: usize = 64;
 const BLOCKS: usize = WINDOW / BLOCK;
+/// Blocks that are classified together.
+const ROW: usize = 8;
 
 /// The byte classes of one block, a bit a byte. No context: quotes may be escaped, brackets may be in strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +52,36 @@ struct Classes {
     high: u64,
 }
 
+/// The classes of several blocks that are wanted block by block.
+struct Rows<'a> {
+    quote: &'a mut [u64; ROW],
+    backslash: &'a mut [u64; ROW],
+    open: &'a mut [u64; ROW],
+    close: &'a mut [u64; ROW],
+    separator: &'a mut [u64; ROW],
+    white: &'a mut [u64; ROW],
+}
+
 /// What an instruction set contributes. The value proves that the CPU has it.
 trait Kernel: Copy {
     fn classify(self, block: &[u8; BLOCK]) -> Classes;
+    #[inline(always)]
+    fn classify_row(self, blocks: &[[u8; BLOCK]; ROW], rows: &mut Rows<'_>) {
+        let Rows { quote, backslash, open, close, separator, white } = rows;
+        let masks = quote.iter_mut().zip(&mut **backslash).zip(&mut **open).zip(&mut **close);
+        let masks = masks.zip(&mut **separator).zip(&mut **white);
+        for (block, (((((quote, backslash), open), close), separator), white)) in
+            blocks.iter().zip(masks)
+        {
+            let classes = self.classify(block);
+            *quote = classes.quote;
+            *backslash = classes.backslash;
+            *open = classes.open;
+            *close = classes.close;
+            *separator = classes.separator;
+            *white = classes.white;
+        }
+    }
     /// What some blocks have in common, gathered more cheaply than by a mask a block.
     type Range: Copy;
     fn no_range(self) -> Self::Range;
@@ -359,7 +388,7 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
     let last = (!tail.is_empty()).then_some(&last);
     let blocks = || blocks.iter().chain(last);
 
-    let range = classify(kernel, blocks(), window);
+    let range = classify(kernel, bytes, last, window);
     let masks = window.backslash.iter().take(bytes.len().div_ceil(BLOCK));
     window.any_backslash = masks.fold(0, |any, mask| any | mask) != 0;
     if window.any_backslash || carry.escape != Escape::None {
@@ -391,21 +420,40 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
     }
 }
 
-/// First pass: the classes of each block, whatever its context.
+/// First pass: the classes of each block, whatever its context. `last` is the block that `bytes` does not fill.
 ///
-/// Moving masks out of the vector unit is what takes time here, so only those move that are wanted block by block.
+/// Moving masks out of the vector unit is what takes time here, so only those move that are wanted block by block, and
+/// a kernel may move those of several blocks at once.
 #[inline(always)]
-fn classify<'a, K: Kernel>(
+fn classify<K: Kernel>(
     kernel: K,
-    blocks: impl Iterator<Item = &'a [u8; BLOCK]>,
+    bytes: &[u8],
+    last: Option<&[u8; BLOCK]>,
     window: &mut Window,
 ) -> K::Range {
     let mut range = kernel.no_range();
+    let (blocks, _) = bytes.as_chunks::<BLOCK>();
+    let (rows, rest) = blocks.as_chunks::<ROW>();
     let Window { quote, backslash, open, close, separator, white, .. } = window;
+    let masks = quote.as_chunks_mut().0.iter_mut().zip(backslash.as_chunks_mut().0);
+    let masks = masks.zip(open.as_chunks_mut().0).zip(close.as_chunks_mut().0);
+    let masks = masks.zip(separator.as_chunks_mut().0).zip(white.as_chunks_mut().0);
+    for (row, (((((quote, backslash), open), close), separator), white)) in rows.iter().zip(masks) {
+        for block in row {
+            // The hardware's own prefetcher stops at the end of a page, and the walk comes between two windows.
+            kernel.prefetch(block.as_ptr().wrapping_add(WINDOW));
+            range = kernel.widen(range, block);
+        }
+        let mut rows = Rows { quote, backslash, open, close, separator, white };
+        kernel.classify_row(row, &mut rows);
+    }
+
+    let done = rows.len() * ROW;
     let masks = quote.iter_mut().zip(backslash).zip(open).zip(close).zip(separator).zip(white);
-    for (block, (((((quote, backslash), open), close), separator), white)) in blocks.zip(masks) {
-        // The hardware's own prefetcher stops at the end of a page, and the walk comes between two windows.
-        kernel.prefetch(block.as_ptr().wrapping_add(WINDOW));
+    let blocks = rest.iter().chain(last);
+    for (block, (((((quote, backslash), open), close), separator), white)) in
+        blocks.zip(masks.skip(done))
+    {
         let classes = kernel.classify(block);
         *quote = classes.quote;
         *backslash = classes.backslash;
