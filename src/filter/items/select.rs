@@ -56,7 +56,7 @@ impl State {
     }
 
     /// The same, at the node of the select trie that it leads to.
-    #[inline]
+    #[inline(always)]
     pub(super) fn select_child(
         &mut self,
         cx: &mut Cx<'_>,
@@ -105,7 +105,7 @@ impl State {
 
     /// The value at which a source's output begins, `token` tokens into its path: the selected value, or what its first
     /// wildcard is for.
-    #[inline]
+    #[inline(always)]
     pub(super) fn source(
         &mut self,
         cx: &mut Cx<'_>,

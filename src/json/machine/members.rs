@@ -11,6 +11,7 @@ use crate::json::key::Key;
 use crate::json::scalar::{self, Step};
 use crate::json::{Handler, Interest, Kind, Slot};
 use crate::path::trie::{Names, NodeId};
+use crate::scan::WINDOW;
 
 /// How far it went. `expect` is set for what comes then.
 pub(super) enum Members {
@@ -34,10 +35,8 @@ enum Met {
 struct Passing<'a> {
     /// The window up to the first bad byte.
     text: &'a [u8],
-    /// No backslash is in it.
+    /// No key in it has an escape or is over the limit.
     plain: bool,
-    /// Scalars that are not wanted are checked.
-    check: bool,
     /// Longest key that is looked at.
     longest: usize,
 }
@@ -66,20 +65,31 @@ impl Passing<'_> {
         self.text.get(at).copied().unwrap_or(0)
     }
 
-    /// Passes members up to one that is wanted or unusual. A function of its own, for the sake of the registers.
+    /// Whether a key has an escape or is over the limit.
+    #[cold]
+    fn is_special(&self, from: usize, to: usize) -> bool {
+        let key = self.text.get(from..to).unwrap_or_default();
+        key.len() > self.longest || memchr(b'\\', key).is_some()
+    }
+
+    /// Passes members up to one that is wanted or unusual. `CHECK`: scalars nobody wants are checked. A function of its own, for the sake of the registers.
     #[inline(never)]
-    fn pass(&self, tokens: &[u16], mut next: usize, wanted: Option<&Names>) -> (usize, Met) {
+    fn pass<const CHECK: bool>(
+        &self,
+        tokens: &[u16],
+        mut next: usize,
+        wanted: Option<&Names>,
+    ) -> (usize, Met) {
         while let Some(quad) = Quad::at(tokens, next) {
             if self.byte(quad.key) != b'"' || self.byte(quad.colon) != b':' {
                 break;
             }
             if let Some(wanted) = wanted {
                 let (from, quote) = (quad.key + 1, quad.colon - 1);
-                if self.byte(quote) != b'"' || quote < from || quote - from > self.longest {
+                if self.byte(quote) != b'"' || quote < from {
                     break;
                 }
-                let key = self.text.get(from..quote).unwrap_or_default();
-                if !self.plain && memchr(b'\\', key).is_some() {
+                if !self.plain && self.is_special(from, quote) {
                     break;
                 }
                 if let Some(child) = wanted.get_in(self.text, from, quote - from) {
@@ -90,7 +100,7 @@ impl Passing<'_> {
                 b'"' => {}
                 b'{' | b'[' => return (next, Met::Container),
                 first => {
-                    if !self.is_scalar(quad.value, first) {
+                    if !self.is_scalar::<CHECK>(quad, first) {
                         break;
                     }
                 }
@@ -103,13 +113,14 @@ impl Passing<'_> {
         (next, Met::Other)
     }
 
-    /// Whether a good scalar begins at `at`, as far as it is to be checked.
+    /// Whether the member's value is a good scalar, as far as it is to be checked.
     #[inline(always)]
-    fn is_scalar(&self, at: usize, first: u8) -> bool {
-        if !self.check {
+    fn is_scalar<const CHECK: bool>(&self, quad: Quad, first: u8) -> bool {
+        if !CHECK {
             return matches!(first, b'-' | b'0'..=b'9' | b't' | b'f' | b'n');
         }
-        matches!(scalar::scan(self.text, at, first), Step::Ended(_))
+        scalar::is_short(self.text, quad.value, quad.end)
+            || matches!(scalar::scan(self.text, quad.value, first), Step::Ended(_))
     }
 }
 
@@ -121,8 +132,8 @@ impl Machine {
             return Members::None;
         }
         let text = cx.slice(cx.base, cx.limit);
-        let passing = Passing { text, plain: true, check: true, longest: 0 };
-        let (token, _) = passing.pass(tokens, next, None);
+        let passing = Passing { text, plain: true, longest: 0 };
+        let (token, _) = passing.pass::<true>(tokens, next, None);
         if token == next {
             return Members::None;
         }
@@ -145,13 +156,16 @@ impl Machine {
         }
         let passing = Passing {
             text: cx.slice(cx.base, cx.limit),
-            plain: !cx.window.any_backslash(),
-            check: !self.config.structure,
+            plain: !cx.window.any_backslash() && self.config.key >= WINDOW,
             longest: self.config.key,
         };
         let mut next = begin;
         while let Some(wanted) = h.wanted() {
-            let (token, met) = passing.pass(tokens, next, Some(wanted));
+            let (token, met) = if self.config.structure {
+                passing.pass::<false>(tokens, next, Some(wanted))
+            } else {
+                passing.pass::<true>(tokens, next, Some(wanted))
+            };
             if token > next {
                 self.expect = Expect::Key;
                 next = token;
@@ -215,9 +229,9 @@ impl Machine {
             b'{' => Kind::Object,
             b'[' => Kind::Array,
             first => {
-                let Step::Ended(_) = scalar::scan(passing.text, quad.value, first) else {
+                if !passing.is_scalar::<true>(quad, first) {
                     return Ok(Members::None);
-                };
+                }
                 match first {
                     b't' | b'f' => Kind::Bool,
                     b'n' => Kind::Null,
