@@ -93,6 +93,13 @@ pub(crate) trait Handler {
     /// machine spares itself the question about others. `None`: it must ask.
     fn wanted(&self) -> Option<&Names>;
 
+    /// Whether nothing more is wanted of the object that was entered last: the answer to every member would be
+    /// [`Interest::SkipRest`].
+    #[inline]
+    fn is_done(&self) -> bool {
+        false
+    }
+
     /// A member begins whose name is in [`wanted`](Self::wanted): the answer of [`value`](Self::value), given what that
     /// table has for it.
     #[inline]

@@ -307,6 +307,14 @@ impl Handler for With<'_, Items> {
     }
 
     #[inline]
+    fn is_done(&self) -> bool {
+        let Some(rules) = &self.stage.program.items else { return false };
+        let last = self.stage.state.roles.last();
+        matches!(last, Some(Role::Select { left: 0, .. }))
+            && rules.duplicates == DuplicateKeys::First
+    }
+
+    #[inline]
     fn found(
         &mut self,
         child: NodeId,

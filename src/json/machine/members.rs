@@ -113,6 +113,14 @@ impl Passing<'_> {
         (next, Met::Other)
     }
 
+    /// Whether key and colon are there and a value may begin as it does.
+    fn begins_well(&self, quad: Quad) -> bool {
+        let first = self.byte(quad.value);
+        self.byte(quad.key) == b'"'
+            && self.byte(quad.colon) == b':'
+            && (matches!(first, b'"' | b'{' | b'[') || self.is_scalar::<false>(quad, first))
+    }
+
     /// Whether the member's value is a good scalar, as far as it is to be checked.
     #[inline(always)]
     fn is_scalar<const CHECK: bool>(&self, quad: Quad, first: u8) -> bool {
@@ -160,7 +168,19 @@ impl Machine {
             longest: self.config.key,
         };
         let mut next = begin;
-        while let Some(wanted) = h.wanted() {
+        loop {
+            let Some(wanted) = h.wanted() else {
+                return Ok(match Quad::at(tokens, next) {
+                    Some(quad) if h.is_done() && passing.begins_well(quad) => {
+                        self.trail.key(cx.base + quad.key);
+                        self.expect = Expect::Value;
+                        self.skip_rest();
+                        Members::End(Walk::Next(next + 2))
+                    }
+                    _ if next == begin => Members::None,
+                    _ => Members::Until(next),
+                });
+            };
             let (token, met) = if self.config.structure {
                 passing.pass::<false>(tokens, next, Some(wanted))
             } else {

@@ -402,6 +402,7 @@ impl Machine {
     }
 
     /// Nothing more is wanted of the innermost container.
+    #[inline]
     fn skip_rest(&mut self) {
         let floor = self.levels.depth();
         self.gait = if self.config.structure {
