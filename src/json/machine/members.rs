@@ -141,12 +141,28 @@ impl Machine {
         }
         let text = cx.slice(cx.base, cx.limit);
         let passing = Passing { text, plain: true, longest: 0 };
-        let (token, _) = passing.pass::<true>(tokens, next, None);
-        if token == next {
-            return Members::None;
+        let (token, met) = passing.pass::<true>(tokens, next, None);
+        if token > next {
+            self.expect = Expect::Key;
         }
-        self.expect = Expect::Key;
-        Members::Until(token)
+        match (met, Quad::at(tokens, token)) {
+            (Met::Container, Some(quad)) if self.levels.depth() < self.config.depth => {
+                self.enter_quietly(cx, &passing, quad);
+                Members::Until(token + 3)
+            }
+            _ if token == next => Members::None,
+            _ => Members::Until(token),
+        }
+    }
+
+    /// Goes into a container of which nothing is wanted; the depth was checked.
+    #[inline(always)]
+    fn enter_quietly(&mut self, cx: &Cx<'_>, passing: &Passing<'_>, quad: Quad) {
+        let object = passing.byte(quad.value) == b'{';
+        self.trail.key(cx.base + quad.key);
+        self.levels.push(object);
+        self.trail.push();
+        self.expect = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
     }
 
     /// Passes members that are not wanted and answers wanted ones, in an object whose handler names those.
@@ -209,6 +225,11 @@ impl Machine {
                         return Ok(Members::End(Walk::Next(tokens.len())));
                     };
                     cx.window.tokens_before(landed - cx.base)
+                }
+                Met::Container if self.levels.depth() < self.config.depth => {
+                    self.enter_quietly(cx, &passing, quad);
+                    self.gait = Gait::Quiet { floor: self.levels.depth(), through: true };
+                    return Ok(Members::End(Walk::Next(next + 3)));
                 }
                 _ => break,
             };
