@@ -158,7 +158,8 @@ impl PayloadStage {
         let Self { engine, phase: Phase::Looking(probe), .. } = self else {
             return self.run_chunk(chunk, meter, sink);
         };
-        let failure = engine.feed(probe, chunk, sink).err().map(|failure| failed(failure, &engine.machine));
+        let failure =
+            engine.feed(probe, chunk, sink).err().map(|failure| failed(failure, &engine.machine));
         let at = match (probe.decided_at(), failure.as_ref().and_then(Error::offset)) {
             (Some(at), _) | (None, Some(at)) => at,
             (None, None) => engine.machine.offset(),

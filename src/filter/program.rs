@@ -97,6 +97,8 @@ pub(super) struct Source {
     pub(super) text: String,
     /// The output key, as JSON.
     pub(super) key: Vec<u8>,
+    /// It is the last name of the path, without escapes: a member that is spelled with as many bytes is spelled alike.
+    pub(super) key_is_name: bool,
     pub(super) path: Path,
     /// Where in the exclude trie its value is.
     pub(super) exclude: Cursor,
@@ -347,7 +349,10 @@ impl Selection {
             }
             let at_key = exclude.start().member(exclude, Some(name.as_bytes()));
             let key = key::quote(name);
-            sources.push(Source { text: text.clone(), key, path, exclude: at_key });
+            let plain = key.len() == name.len() + 2;
+            let last = path.0.last();
+            let key_is_name = plain && matches!(last, Some(Token::Name(last)) if **last == *name);
+            sources.push(Source { text: text.clone(), key, key_is_name, path, exclude: at_key });
         }
         let trie = Trie::new(sources.iter().map(|source| &source.path));
         let mut nodes = vec![SelectNode::default(); trie.len()];

@@ -35,7 +35,11 @@ fn scout(
 }
 
 /// Scouts, and goes back to where the file was.
-fn ahead(file: &mut File, program: &Program, options: &CallOptions) -> Result<Option<Payload>, Error> {
+fn ahead(
+    file: &mut File,
+    program: &Program,
+    options: &CallOptions,
+) -> Result<Option<Payload>, Error> {
     let unreadable = |error| Error::io(ErrorKind::Read, "cannot read the input", error);
     let begin = file.stream_position().map_err(unreadable)?;
     let scouted = scout(file, program, options);

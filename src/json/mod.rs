@@ -11,7 +11,7 @@ mod trail;
 pub(crate) mod writer;
 
 use crate::error::Raise;
-use crate::path::trie::Names;
+use crate::path::trie::{Names, NodeId};
 use key::Key;
 
 /// What a value is, known from its first byte (for strings: from the second).
@@ -92,6 +92,27 @@ pub(crate) trait Handler {
     /// The names of all members of the object that was entered last that are of interest, whatever their values; the
     /// machine spares itself the question about others. `None`: it must ask.
     fn wanted(&self) -> Option<&Names>;
+
+    /// Whether nothing more is wanted of the object that was entered last: the answer to every member would be
+    /// [`Interest::SkipRest`].
+    #[inline]
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    /// A member begins whose name is in [`wanted`](Self::wanted): the answer of [`value`](Self::value), given what that
+    /// table has for it.
+    #[inline]
+    fn found(
+        &mut self,
+        child: NodeId,
+        slot: Slot<'_>,
+        kind: Kind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
+        _ = child;
+        self.value(slot, kind, offset)
+    }
 
     /// The container that was entered last ends; its closing bracket is at this offset.
     fn close(&mut self, offset: u64) -> Result<(), Halt>;

@@ -114,6 +114,27 @@ pub(super) fn scan(bytes: &[u8], at: usize, byte: u8) -> Step {
     }
 }
 
+/// Whether `at..end` is a literal or an integer of at most eight digits, without a branch that depends on which. False
+/// says nothing: see [`scan`].
+#[inline(always)]
+pub(super) fn is_short(bytes: &[u8], at: usize, end: usize) -> bool {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let word = |text: &[u8]| text.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    let len = end.wrapping_sub(at);
+    let Some(bytes) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) else { return false };
+    if !(1..=8).contains(&len) {
+        return false;
+    }
+    let keep = u64::MAX >> (64 - 8 * len);
+    let found = u64::from_le_bytes(*bytes) & keep;
+    // A digit's high half is 3, and still is when 6 is added.
+    let (high, zeros) = (EACH * 0xF0 & keep, EACH * 0x30 & keep);
+    let digits = (found & high == zeros) & (found.wrapping_add(EACH * 6 & keep) & high == zeros);
+    let integer = digits & ((len == 1) | (found & 0xFF != u64::from(b'0')));
+    let four = (len == 4) & ((found == word(b"null")) | (found == word(b"true")));
+    integer | four | ((len == 5) & (found == word(b"false")))
+}
+
 /// Digits, then whatever ends them.
 #[inline]
 fn integer(bytes: &[u8], at: usize) -> Step {
@@ -132,7 +153,7 @@ fn integer(bytes: &[u8], at: usize) -> Step {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scalar, Step, scan};
+    use super::{Scalar, Step, is_short, scan};
 
     /// What the fast path says is what the state machine says, and both agree with the reference, at every split.
     #[test]
@@ -158,6 +179,14 @@ mod tests {
                 continue;
             };
             let whole = first.run(text, 1);
+            for end in 1..text.len() {
+                let mut padded = text[..end].to_vec();
+                padded.extend_from_slice(b",\"key\":");
+                if is_short(&padded, 0, end) {
+                    let ended = Step::Ended(end);
+                    assert_eq!(first.run(&padded, 1), ended, "{}", padded.escape_ascii());
+                }
+            }
             assert_eq!(scan(text, 0, text[0]), whole, "{}", text.escape_ascii());
             for cut in 1..text.len() {
                 let split = match first.run(&text[..cut], 1) {
@@ -180,5 +209,15 @@ mod tests {
                 assert!(reference.is_err(), "{}", text.escape_ascii());
             }
         }
+    }
+    #[test]
+    fn short_ones_are_told() {
+        for text in ["0", "7", "10", "12345678", "true", "false", "null"] {
+            assert!(is_short(format!("{text},        ").as_bytes(), 0, text.len()), "{text}");
+        }
+        for text in ["01", "-1", "1.5", "123456789", "nul", "null\0", "true ", "/", ":", "1:", ""] {
+            assert!(!is_short(format!("{text},        ").as_bytes(), 0, text.len()), "{text}");
+        }
+        assert!(!is_short(b"1,", 0, 1));
     }
 }

@@ -56,6 +56,7 @@ impl Writer {
     }
 
     /// A key as the spec spells it, with its quotes; its value follows.
+    #[inline]
     pub(crate) fn key(&mut self, sink: &mut dyn Sink, quoted: &[u8]) {
         self.commit(sink);
         self.separate(sink);
@@ -134,14 +135,20 @@ impl Writer {
         }
     }
 
+    #[inline]
     fn commit(&mut self, sink: &mut dyn Sink) {
         if !self.marks.is_empty() {
-            self.marks.clear();
-            let deferred = std::mem::take(&mut self.deferred);
-            self.put(sink, &deferred);
-            self.deferred = deferred;
-            self.deferred.clear();
+            self.write_deferred(sink);
         }
+    }
+
+    #[inline(never)]
+    fn write_deferred(&mut self, sink: &mut dyn Sink) {
+        self.marks.clear();
+        let deferred = std::mem::take(&mut self.deferred);
+        self.put(sink, &deferred);
+        self.deferred = deferred;
+        self.deferred.clear();
     }
 
     #[inline]

@@ -234,8 +234,8 @@ fn is_index(name: &[u8]) -> bool {
 
 /// The names of a node's children, looked up by the bytes of a key.
 ///
-/// Open addressing over the first eight bytes and the length: nearly every key that no child has is told by one
-/// comparison, without a look at its rest and without a branch that depends on its length.
+/// Open addressing over a mark of eight bytes, made of the first eight and the length: nearly every key that no child
+/// has is told by one comparison with one slot, in one branch that hardly ever goes the other way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     slots: Vec<Slot>,
@@ -243,14 +243,20 @@ pub(crate) struct Names {
     shift: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Slot {
-    head: u64,
-    len: u32,
+    mark: u64,
     /// Position in `names`, plus one; 0 is a free slot.
     name: u32,
     /// A name that belongs here or before stands further on.
     more: bool,
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        // No name has this mark, for no text has such a byte.
+        Self { mark: u64::MAX, name: 0, more: false }
+    }
 }
 
 impl Names {
@@ -262,17 +268,11 @@ impl Names {
             names: Vec::new(),
         };
         for (position, (name, _)) in names.iter().enumerate() {
-            let bytes = name.as_bytes();
-            let head = head(bytes);
-            let mut at = table.home(head, bytes.len());
+            let mark = mark(name.as_bytes());
+            let mut at = table.home(mark);
             while let Some(slot) = table.slots.get_mut(at) {
                 if slot.name == 0 {
-                    *slot = Slot {
-                        head,
-                        len: bytes.len() as u32,
-                        name: position as u32 + 1,
-                        more: slot.more,
-                    };
+                    *slot = Slot { mark, name: position as u32 + 1, more: slot.more };
                     break;
                 }
                 slot.more = true;
@@ -283,42 +283,39 @@ impl Names {
         table
     }
 
-    #[inline]
-    fn home(&self, head: u64, len: usize) -> usize {
-        let hash = (head ^ (len as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (hash >> self.shift) as usize
+    #[inline(always)]
+    fn home(&self, mark: u64) -> usize {
+        (mark.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
     }
 
     /// The child called `key`.
     #[inline]
     pub(crate) fn get(&self, key: &[u8]) -> Option<NodeId> {
-        self.find(head(key), key)
+        self.find(mark(key), key)
     }
 
     /// The child called by the `len` bytes of `text` at `from`.
     #[inline(always)]
     pub(crate) fn get_in(&self, text: &[u8], from: usize, len: usize) -> Option<NodeId> {
-        let key = text.get(from..from + len)?;
-        match text.get(from..).and_then(<[u8]>::first_chunk::<8>) {
-            // Eight bytes are there, even if the key has fewer: no branch on its length.
-            Some(bytes) => {
-                let beyond = 8 * (8 - len.min(8)) as u32;
-                let bytes = u64::from_le_bytes(*bytes);
-                let head = bytes.checked_shl(beyond).unwrap_or(0).checked_shr(beyond).unwrap_or(0);
-                self.find(head, key)
-            }
-            None => self.get(key),
+        let bytes = text.get(from..).and_then(<[u8]>::first_chunk::<8>);
+        // Eight bytes are there, even if the key has fewer, but for the last keys of a text.
+        let Some(bytes) = bytes else { return self.get(text.get(from..from + len)?) };
+        let mark = mark_of(u64::from_le_bytes(*bytes), len);
+        let slot = self.slots.get(self.home(mark))?;
+        if (slot.mark != mark) & !slot.more {
+            return None;
         }
+        self.find(mark, text.get(from..from.wrapping_add(len))?)
     }
 
-    #[inline(always)]
-    fn find(&self, head: u64, key: &[u8]) -> Option<NodeId> {
-        let mut at = self.home(head, key.len());
+    #[inline(never)]
+    fn find(&self, mark: u64, key: &[u8]) -> Option<NodeId> {
+        let mut at = self.home(mark);
         loop {
             let slot = self.slots.get(at)?;
-            if slot.head == head && slot.len as usize == key.len() && slot.name != 0 {
+            if slot.mark == mark && slot.name != 0 {
                 let (name, child) = self.names.get(slot.name as usize - 1)?;
-                if key.len() <= 8 || name.as_bytes() == key {
+                if is_same(name.as_bytes(), key) {
                     return Some(*child);
                 }
             }
@@ -330,18 +327,47 @@ impl Names {
     }
 }
 
-/// The first eight bytes, zeros behind a shorter key.
+/// Whether two names are the same, given that their marks are: their lengths and first eight bytes.
 #[inline]
-fn head(key: &[u8]) -> u64 {
-    match key.first_chunk::<8>() {
+fn is_same(name: &[u8], key: &[u8]) -> bool {
+    // Up to sixteen bytes the last eight decide: no loop, no call.
+    match (name.last_chunk::<8>(), key.last_chunk::<8>()) {
+        (Some(name), Some(key)) if name != key => false,
+        _ if key.len() <= 16 && name.len() == key.len() && key.len() >= 8 => true,
+        _ => name == key,
+    }
+}
+
+/// The mark of a key of `len` bytes, of which `bytes` has the first eight; what it has behind a shorter key is cut.
+#[inline(always)]
+fn mark_of(bytes: u64, len: usize) -> u64 {
+    // Neither a branch nor a shift that depends on the length.
+    const KEEP: [u64; 9] = [
+        0,
+        0xFF,
+        0xFFFF,
+        0xFF_FFFF,
+        0xFFFF_FFFF,
+        0xFF_FFFF_FFFF,
+        0xFFFF_FFFF_FFFF,
+        0xFF_FFFF_FFFF_FFFF,
+        u64::MAX,
+    ];
+    let keep = KEEP.get(len.min(8)).copied().unwrap_or(u64::MAX);
+    bytes & keep ^ (len as u64) << 56
+}
+
+fn mark(key: &[u8]) -> u64 {
+    let bytes = match key.first_chunk::<8>() {
         Some(bytes) => u64::from_le_bytes(*bytes),
         None => key.iter().rev().fold(0, |head, byte| head << 8 | u64::from(*byte)),
-    }
+    };
+    mark_of(bytes, key.len())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Names, Trie, head};
+    use super::{Names, Trie, mark, mark_of};
     use crate::path::Path;
 
     fn trie(paths: &[&str]) -> Trie {
@@ -374,13 +400,15 @@ mod tests {
     }
 
     #[test]
-    fn the_head_is_the_first_eight_bytes() {
+    fn a_mark_does_not_depend_on_what_follows_the_key() {
         let text = b"abcdefghij";
         for len in 0..=text.len() {
-            let mut bytes = [0; 8];
-            let short = len.min(8);
-            bytes[..short].copy_from_slice(&text[..short]);
-            assert_eq!(head(&text[..len]), u64::from_le_bytes(bytes), "{len}");
+            for behind in [0, 0x0101_0101_0101_0101, u64::MAX] {
+                let mut bytes = u64::to_le_bytes(behind);
+                let short = len.min(8);
+                bytes[..short].copy_from_slice(&text[..short]);
+                assert_eq!(mark_of(u64::from_le_bytes(bytes), len), mark(&text[..len]), "{len}");
+            }
         }
     }
 

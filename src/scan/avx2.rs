@@ -8,7 +8,7 @@ use std::arch::asm;
 use std::arch::x86_64::{
     __m128i, __m256i, _MM_HINT_T0, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_prefetch,
     _mm_set_epi64x, _mm_set1_epi8, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8,
-    _mm256_or_si256, _mm256_set1_epi8, _mm256_setr_epi8, _mm256_shuffle_epi8,
+    _mm256_or_si256, _mm256_set1_epi8, _mm256_setr_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
 };
 
 use super::{BLOCK, Carry, Classes, Kernel, Window, scan_with};
@@ -43,6 +43,33 @@ impl Kernel for Avx2 {
     fn classify(self, block: &[u8; BLOCK]) -> Classes {
         // SAFETY: as in `scan`.
         unsafe { classify(block) }
+    }
+
+    /// The lowest byte of each lane, and all of them together.
+    type Range = [__m256i; 2];
+
+    #[inline(always)]
+    fn no_range(self) -> Self::Range {
+        // SAFETY: as in `scan`.
+        unsafe { no_range() }
+    }
+
+    #[inline(always)]
+    fn widen(self, range: Self::Range, block: &[u8; BLOCK]) -> Self::Range {
+        // SAFETY: as in `scan`.
+        unsafe { widen(range, block) }
+    }
+
+    #[inline(always)]
+    fn has_control(self, [lowest, _]: Self::Range) -> bool {
+        // SAFETY: as in `scan`.
+        unsafe { has_control(lowest) }
+    }
+
+    #[inline(always)]
+    fn has_high(self, [_, all]: Self::Range) -> bool {
+        // SAFETY: as in `scan`.
+        unsafe { has_high(all) }
     }
 
     #[inline(always)]
@@ -97,6 +124,34 @@ fn classify(block: &[u8; BLOCK]) -> Classes {
         control: mask!(v => _mm256_cmpeq_epi8(v, _mm256_min_epu8(v, _mm256_set1_epi8(0x1f)))),
         high: mask!(v => v),
     }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn no_range() -> [__m256i; 2] {
+    [_mm256_set1_epi8(-1), _mm256_setzero_si256()]
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn widen([lowest, all]: [__m256i; 2], block: &[u8; BLOCK]) -> [__m256i; 2] {
+    let [low, high] = load(block);
+    [
+        _mm256_min_epu8(lowest, _mm256_min_epu8(low, high)),
+        _mm256_or_si256(all, _mm256_or_si256(low, high)),
+    ]
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn has_control(lowest: __m256i) -> bool {
+    movemask(_mm256_cmpeq_epi8(lowest, _mm256_min_epu8(lowest, _mm256_set1_epi8(0x1f)))) != 0
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn has_high(all: __m256i) -> bool {
+    movemask(all) != 0
 }
 
 /// The top bit of each byte.

@@ -33,6 +33,8 @@ use utf8::Utf8;
 pub(crate) const WINDOW: usize = 4096;
 const BLOCK: usize = 64;
 const BLOCKS: usize = WINDOW / BLOCK;
+/// Blocks that are classified together.
+const ROW: usize = 8;
 
 /// The byte classes of one block, a bit a byte. No context: quotes may be escaped, brackets may be in strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +52,44 @@ struct Classes {
     high: u64,
 }
 
+/// The classes of several blocks that are wanted block by block.
+struct Rows<'a> {
+    quote: &'a mut [u64; ROW],
+    backslash: &'a mut [u64; ROW],
+    open: &'a mut [u64; ROW],
+    close: &'a mut [u64; ROW],
+    separator: &'a mut [u64; ROW],
+    white: &'a mut [u64; ROW],
+}
+
 /// What an instruction set contributes. The value proves that the CPU has it.
 trait Kernel: Copy {
     fn classify(self, block: &[u8; BLOCK]) -> Classes;
+    #[inline(always)]
+    fn classify_row(self, blocks: &[[u8; BLOCK]; ROW], rows: &mut Rows<'_>) {
+        let Rows { quote, backslash, open, close, separator, white } = rows;
+        let masks = quote.iter_mut().zip(&mut **backslash).zip(&mut **open).zip(&mut **close);
+        let masks = masks.zip(&mut **separator).zip(&mut **white);
+        for (block, (((((quote, backslash), open), close), separator), white)) in
+            blocks.iter().zip(masks)
+        {
+            let classes = self.classify(block);
+            *quote = classes.quote;
+            *backslash = classes.backslash;
+            *open = classes.open;
+            *close = classes.close;
+            *separator = classes.separator;
+            *white = classes.white;
+        }
+    }
+    /// What some blocks have in common, gathered more cheaply than by a mask a block.
+    type Range: Copy;
+    fn no_range(self) -> Self::Range;
+    fn widen(self, range: Self::Range, block: &[u8; BLOCK]) -> Self::Range;
+    /// Whether a byte below 0x20 was among them.
+    fn has_control(self, range: Self::Range) -> bool;
+    /// Whether a byte above 0x7f was among them.
+    fn has_high(self, range: Self::Range) -> bool;
     /// Bit `i` of the result is the parity of bits `0..=i`.
     fn prefix_xor(self, bits: u64) -> u64;
     /// A hint that the bytes at `address` are wanted soon. Any address will do.
@@ -70,13 +107,21 @@ trait Kernel: Copy {
 pub(crate) struct Carry {
     /// All ones inside a string.
     in_string: u64,
-    /// 1 if the next byte is escaped.
-    escaped: u64,
     /// 1 if the last byte belonged to a scalar.
     scalar: u64,
-    /// Hexadecimal digits that a `\u` escape still wants.
-    hex: usize,
+    escape: Escape,
     utf8: Utf8,
+}
+
+/// Where in an escape a block ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Escape {
+    #[default]
+    None,
+    /// The next byte is escaped.
+    Backslash,
+    /// A `\u` still wants this many digits.
+    Hex(u8),
 }
 
 impl Carry {
@@ -96,16 +141,26 @@ pub(crate) enum Flaw {
     Escape,
 }
 
+/// A mask a block.
+type Masks = [u64; BLOCKS];
+
 /// The masks of one window.
 pub(crate) struct Window {
+    token: Masks,
+    /// Outside strings, like the brackets.
+    white: Masks,
+    open: Masks,
+    close: Masks,
+    separator: Masks,
+    quote: Masks,
+    in_string: Masks,
+    backslash: Masks,
+    bad_escape: Masks,
+    /// Tokens of the window before each block.
+    before: [u16; BLOCKS],
     /// Positions of the tokens, ascending. The first `tokens` are meant.
-    token: [u16; WINDOW + BLOCK],
+    positions: [u16; WINDOW + BLOCK],
     tokens: usize,
-    white: [u64; BLOCKS],
-    open: [u64; BLOCKS],
-    close: [u64; BLOCKS],
-    in_string: [u64; BLOCKS],
-    bad_escape: [u64; BLOCKS],
     len: usize,
     any_white: bool,
     any_backslash: bool,
@@ -124,13 +179,18 @@ pub(crate) struct Fatal {
 impl Window {
     pub(crate) fn new() -> Box<Self> {
         Box::new(Self {
-            token: [0; WINDOW + BLOCK],
-            tokens: 0,
+            token: [0; BLOCKS],
             white: [0; BLOCKS],
             open: [0; BLOCKS],
             close: [0; BLOCKS],
+            separator: [0; BLOCKS],
+            quote: [0; BLOCKS],
             in_string: [0; BLOCKS],
+            backslash: [0; BLOCKS],
             bad_escape: [0; BLOCKS],
+            before: [0; BLOCKS],
+            positions: [0; WINDOW + BLOCK],
+            tokens: 0,
             len: 0,
             any_white: false,
             any_backslash: false,
@@ -142,7 +202,21 @@ impl Window {
     /// The tokens' positions in this window.
     #[inline]
     pub(crate) fn tokens(&self) -> &[u16] {
-        self.token.get(..self.tokens).unwrap_or_default()
+        self.positions.get(..self.tokens).unwrap_or_default()
+    }
+
+    /// How many tokens begin before `at`.
+    #[inline]
+    pub(crate) fn tokens_before(&self, at: usize) -> usize {
+        if at >= self.len {
+            return self.tokens;
+        }
+        let block = at / BLOCK;
+        let (Some(before), Some(token)) = (self.before.get(block), self.token.get(block)) else {
+            return self.tokens;
+        };
+        let here = token & !(u64::MAX << (at % BLOCK));
+        usize::from(*before) + here.count_ones() as usize
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -164,7 +238,7 @@ impl Window {
         if !self.any_bad_escape {
             return None;
         }
-        Self::first(&self.bad_escape, from, self.len)
+        Self::find(from, self.len, |block| Some(*self.bad_escape.get(block)?))
     }
 
     /// Calls `emit` for each run of bytes in `from..to` that is not white space outside strings.
@@ -179,52 +253,29 @@ impl Window {
         let mut at = from;
         while at < to {
             // The end of this run, then of the white space behind it.
-            let end = Self::first(&self.white, at, to).unwrap_or(to);
+            let end = Self::find(at, to, |block| Some(*self.white.get(block)?)).unwrap_or(to);
             if at < end {
                 emit(at, end);
             }
-            at = Self::first_not(&self.white, end, to);
+            at = Self::find(end, to, |block| Some(!*self.white.get(block)?)).unwrap_or(to);
         }
     }
 
     /// The next bracket outside strings at `from` or after it, before `to`: its position and whether it opens.
     #[inline]
     pub(crate) fn bracket(&self, from: usize, to: usize) -> Option<(usize, bool)> {
+        let brackets = |block| Some(*self.open.get(block)? | *self.close.get(block)?);
+        let at = Self::find(from, to, brackets)?;
+        Some((at, is_set(&self.open, at)))
+    }
+
+    /// The first bit at `from` or after it, before `to`.
+    #[inline(always)]
+    fn find(from: usize, to: usize, mask: impl Fn(usize) -> Option<u64>) -> Option<usize> {
         let mut block = from / BLOCK;
         let mut keep = u64::MAX << (from % BLOCK);
         while block * BLOCK < to {
-            let (open, close) = (self.open.get(block)?, self.close.get(block)?);
-            let both = (open | close) & keep;
-            if both != 0 {
-                let bit = both.trailing_zeros();
-                let at = block * BLOCK + bit as usize;
-                return (at < to).then_some((at, open >> bit & 1 != 0));
-            }
-            keep = u64::MAX;
-            block += 1;
-        }
-        None
-    }
-
-    fn first(masks: &[u64; BLOCKS], from: usize, to: usize) -> Option<usize> {
-        Self::find(masks, from, to, |mask| mask)
-    }
-
-    fn first_not(masks: &[u64; BLOCKS], from: usize, to: usize) -> usize {
-        Self::find(masks, from, to, |mask| !mask).unwrap_or(to)
-    }
-
-    #[inline]
-    fn find(
-        masks: &[u64; BLOCKS],
-        from: usize,
-        to: usize,
-        of: impl Fn(u64) -> u64,
-    ) -> Option<usize> {
-        let mut block = from / BLOCK;
-        let mut keep = u64::MAX << (from % BLOCK);
-        while block * BLOCK < to {
-            let mask = of(*masks.get(block)?) & keep;
+            let mask = mask(block)? & keep;
             if mask != 0 {
                 let at = block * BLOCK + mask.trailing_zeros() as usize;
                 return (at < to).then_some(at);
@@ -234,6 +285,11 @@ impl Window {
         }
         None
     }
+}
+
+#[inline]
+fn is_set(masks: &Masks, at: usize) -> bool {
+    masks.get(at / BLOCK).is_some_and(|mask| mask >> (at % BLOCK) & 1 != 0)
 }
 
 /// The instruction sets a kernel is written for.
@@ -313,142 +369,225 @@ impl Scanner {
 }
 
 /// The algorithm. Inlined into a function per instruction set, so that the kernel's own functions inline too.
+///
+/// Four passes over the window, each without a branch that depends on the bytes: what a block needs of the one before
+/// is a single word in the second pass, and all other mask logic runs on several blocks at once.
 #[inline(always)]
 fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
-    window.tokens = 0;
+    let began_in_string = carry.in_string();
     window.len = bytes.len();
     window.fatal = None;
     window.any_bad_escape = false;
-    let began_in_string = carry.in_string();
-    let (mut any_white, mut any_high, mut any_backslash) = (false, false, false);
 
     let (blocks, tail) = bytes.as_chunks::<BLOCK>();
-    for (index, block) in blocks.iter().enumerate() {
-        // The hardware's own prefetcher stops at the end of a page, and the walk comes between two windows.
-        kernel.prefetch(block.as_ptr().wrapping_add(WINDOW));
-        let classes = kernel.classify(block);
-        any_high |= classes.high != 0;
-        any_backslash |= classes.backslash != 0;
-        any_white |= scan_block(kernel, index, block, BLOCK, &classes, carry, window) != 0;
+    let mut last = [b' '; BLOCK];
+    // Spaces behind the end have no effect: they carry nothing on.
+    for (to, from) in last.iter_mut().zip(tail) {
+        *to = *from;
     }
-    if !tail.is_empty() {
-        // Spaces behind the end have no effect: they are cut from every mask that could carry them on.
-        let mut block = [b' '; BLOCK];
-        for (to, from) in block.iter_mut().zip(tail) {
-            *to = *from;
-        }
-        let classes = kernel.classify(&block);
-        any_high |= classes.high != 0;
-        any_backslash |= classes.backslash != 0;
-        any_white |=
-            scan_block(kernel, blocks.len(), &block, tail.len(), &classes, carry, window) != 0;
-    }
-    window.any_white = any_white;
-    window.any_backslash = any_backslash;
+    let last = (!tail.is_empty()).then_some(&last);
+    let blocks = || blocks.iter().chain(last);
 
-    if any_high || carry.utf8.is_partial() {
-        if let Err(at) = carry.utf8.check(bytes) {
-            if window.fatal.is_none_or(|control| at <= control.at) {
-                // The state that the byte before left.
-                let in_string = match at.checked_sub(1) {
-                    None => began_in_string,
-                    Some(at) => {
-                        let string = window.in_string.get(at / BLOCK).copied().unwrap_or(0);
-                        string >> (at % BLOCK) & 1 != 0
-                    }
-                };
-                window.fatal = Some(Fatal { at, flaw: Flaw::Utf8, in_string });
+    let range = classify(kernel, bytes, last, window);
+    let masks = window.backslash.iter().take(bytes.len().div_ceil(BLOCK));
+    window.any_backslash = masks.fold(0, |any, mask| any | mask) != 0;
+    if window.any_backslash || carry.escape != Escape::None {
+        strings_with_escapes(kernel, blocks(), bytes.len(), carry, window);
+    } else {
+        strings(kernel, bytes.len(), carry, window);
+    }
+    tokens(bytes.len(), carry, window);
+    flatten_all(kernel, bytes.len(), window);
+
+    if kernel.has_control(range) {
+        for (index, (block, string)) in blocks().zip(&window.in_string).enumerate() {
+            let control = kernel.classify(block).control & string;
+            if control != 0 {
+                let at = index * BLOCK + control.trailing_zeros() as usize;
+                window.fatal = Some(Fatal { at, flaw: Flaw::Control, in_string: true });
+                break;
             }
         }
     }
+    if (kernel.has_high(range) || carry.utf8.is_partial())
+        && let Err(at) = carry.utf8.check(bytes)
+        && window.fatal.is_none_or(|control| at <= control.at)
+    {
+        // The state that the byte before left.
+        let in_string =
+            at.checked_sub(1).map_or(began_in_string, |at| is_set(&window.in_string, at));
+        window.fatal = Some(Fatal { at, flaw: Flaw::Utf8, in_string });
+    }
 }
 
-/// Resolves the context of one block whose first `len` bytes count. Returns its white space outside strings.
+/// First pass: the classes of each block, whatever its context. `last` is the block that `bytes` does not fill.
+///
+/// Moving masks out of the vector unit is what takes time here, so only those move that are wanted block by block, and
+/// a kernel may move those of several blocks at once.
 #[inline(always)]
-fn scan_block<K: Kernel>(
+fn classify<K: Kernel>(
     kernel: K,
-    index: usize,
-    block: &[u8; BLOCK],
+    bytes: &[u8],
+    last: Option<&[u8; BLOCK]>,
+    window: &mut Window,
+) -> K::Range {
+    let mut range = kernel.no_range();
+    let (blocks, _) = bytes.as_chunks::<BLOCK>();
+    let (rows, rest) = blocks.as_chunks::<ROW>();
+    let Window { quote, backslash, open, close, separator, white, .. } = window;
+    let masks = quote.as_chunks_mut().0.iter_mut().zip(backslash.as_chunks_mut().0);
+    let masks = masks.zip(open.as_chunks_mut().0).zip(close.as_chunks_mut().0);
+    let masks = masks.zip(separator.as_chunks_mut().0).zip(white.as_chunks_mut().0);
+    for (row, (((((quote, backslash), open), close), separator), white)) in rows.iter().zip(masks) {
+        for block in row {
+            // The hardware's own prefetcher stops at the end of a page, and the walk comes between two windows.
+            kernel.prefetch(block.as_ptr().wrapping_add(WINDOW));
+            range = kernel.widen(range, block);
+        }
+        let mut rows = Rows { quote, backslash, open, close, separator, white };
+        kernel.classify_row(row, &mut rows);
+    }
+
+    let done = rows.len() * ROW;
+    let masks = quote.iter_mut().zip(backslash).zip(open).zip(close).zip(separator).zip(white);
+    let blocks = rest.iter().chain(last);
+    for (block, (((((quote, backslash), open), close), separator), white)) in
+        blocks.zip(masks.skip(done))
+    {
+        let classes = kernel.classify(block);
+        *quote = classes.quote;
+        *backslash = classes.backslash;
+        *open = classes.open;
+        *close = classes.close;
+        *separator = classes.separator;
+        *white = classes.white;
+        range = kernel.widen(range, block);
+    }
+    range
+}
+
+/// Second pass: which bytes are in strings.
+#[inline(always)]
+fn strings<K: Kernel>(kernel: K, len: usize, carry: &mut Carry, window: &mut Window) {
+    let mut before = carry.in_string;
+    let masks = window.quote.iter().zip(&mut window.in_string);
+    for (quote, in_string) in masks.take(len.div_ceil(BLOCK)) {
+        *in_string = kernel.prefix_xor(*quote) ^ before;
+        before = ((*in_string as i64) >> 63) as u64;
+    }
+    carry.in_string = before;
+}
+
+/// The same where there may be escapes, which it checks.
+#[inline(always)]
+fn strings_with_escapes<'a, K: Kernel>(
+    kernel: K,
+    blocks: impl Iterator<Item = &'a [u8; BLOCK]>,
     len: usize,
-    classes: &Classes,
     carry: &mut Carry,
     window: &mut Window,
-) -> u64 {
-    let valid = u64::MAX >> (BLOCK - len);
+) {
+    let Window { quote, backslash, in_string, bad_escape, any_bad_escape, .. } = window;
+    let masks = quote.iter_mut().zip(backslash).zip(in_string);
+    for (index, (block, ((quote, backslash), in_string))) in blocks.zip(masks).enumerate() {
+        let len = BLOCK.min(len - index * BLOCK);
+        let mut next = Escape::None;
+        let mut escaped = 0;
+        if *backslash != 0 || carry.escape != Escape::None {
+            (escaped, next) = resolve_escapes(*backslash, len, carry.escape);
+            *quote &= !escaped;
+        }
+        *in_string = kernel.prefix_xor(*quote) ^ carry.in_string;
+        carry.in_string = ((*in_string as i64) >> 63) as u64;
+        let escaped = escaped & *in_string;
+        let hex = if let Escape::Hex(digits) = carry.escape { usize::from(digits) } else { 0 };
+        if escaped != 0 || hex != 0 {
+            let (bad, hex) = bad_escapes(block, escaped, len, hex);
+            if bad != 0 && !*any_bad_escape {
+                *any_bad_escape = true;
+                *bad_escape = [0; BLOCKS];
+            }
+            if bad != 0
+                && let Some(mask) = bad_escape.get_mut(index)
+            {
+                *mask = bad;
+            }
+            if hex > 0 {
+                next = Escape::Hex(hex as u8);
+            }
+        }
+        carry.escape = next;
+    }
+}
 
-    let mut quote = classes.quote;
-    let mut escaped = 0;
-    if classes.backslash | carry.escaped != 0 {
-        escaped = resolve_escapes(classes.backslash, len, &mut carry.escaped);
-        quote &= !escaped;
+/// Third pass: what is outside strings, and where tokens begin.
+#[inline(always)]
+fn tokens(len: usize, carry: &mut Carry, window: &mut Window) {
+    let Window { quote, in_string, open, close, separator, white, token, .. } = window;
+    // 1 in the top bit if the last byte belonged to a scalar.
+    let mut before = carry.scalar << 63;
+    let mut any_white = 0;
+    let masks =
+        quote.iter().zip(in_string).zip(open).zip(close).zip(separator).zip(white).zip(token);
+    let masks = masks.take(len.div_ceil(BLOCK));
+    for ((((((quote, string), open), close), separator), white), token) in masks {
+        let outside = !*string;
+        let op = (*open | *close | *separator) & outside;
+        let scalar = !(op | *white | quote) & outside;
+        *token = op | (quote & *string) | (scalar & !(scalar << 1 | before >> 63));
+        before = scalar;
+        *open &= outside;
+        *close &= outside;
+        *white &= outside;
+        any_white |= *white;
     }
-    let in_string = kernel.prefix_xor(quote) ^ carry.in_string;
-    let string = in_string | quote;
-    carry.in_string = ((in_string as i64) >> 63) as u64;
-
-    let op = (classes.open | classes.close | classes.separator) & !in_string;
-    let white = classes.white & !in_string & valid;
-    let scalar = !(op | classes.white | string) & valid;
-    let token = op | (quote & in_string) | (scalar & !(scalar << 1 | carry.scalar));
-    carry.scalar = scalar >> (len - 1) & 1;
-
-    // `index` is below `BLOCKS`, which the compiler cannot see; `if let` costs nothing measurable.
-    if let Some(mask) = window.white.get_mut(index) {
-        *mask = white;
-    }
-    if let Some(mask) = window.in_string.get_mut(index) {
-        *mask = in_string;
-    }
-    if let Some(mask) = window.open.get_mut(index) {
-        *mask = classes.open & !in_string;
-    }
-    if let Some(mask) = window.close.get_mut(index) {
-        *mask = classes.close & !in_string;
-    }
-    if let Some(positions) =
-        window.token.get_mut(window.tokens..).and_then(<[u16]>::first_chunk_mut)
+    let last = len.wrapping_sub(1) % BLOCK;
+    carry.scalar = before >> last & 1;
+    // The spaces behind the end do not count.
+    if last + 1 < BLOCK
+        && let Some(white) = window.white.get_mut(len / BLOCK)
     {
-        kernel.flatten(token, (index * BLOCK) as u16, positions);
-        window.tokens += token.count_ones() as usize;
+        *white &= !(u64::MAX << last << 1);
+        any_white = window.white.iter().take(len.div_ceil(BLOCK)).fold(0, |any, white| any | white);
     }
+    window.any_white = any_white != 0;
+}
 
-    let control = classes.control & in_string;
-    if control != 0 && window.fatal.is_none() {
-        let at = index * BLOCK + control.trailing_zeros() as usize;
-        window.fatal = Some(Fatal { at, flaw: Flaw::Control, in_string: true });
-    }
-    if escaped != 0 || carry.hex != 0 || window.any_bad_escape {
-        let bad = bad_escapes(block, escaped & in_string & valid, len, &mut carry.hex);
-        if bad != 0 && !window.any_bad_escape {
-            window.any_bad_escape = true;
-            window.bad_escape = [0; BLOCKS];
-        }
-        if let Some(mask) = window.bad_escape.get_mut(index) {
-            *mask = bad;
+/// Fourth pass: the positions of the tokens.
+#[inline(always)]
+fn flatten_all<K: Kernel>(kernel: K, len: usize, window: &mut Window) {
+    let mut tokens = 0;
+    let masks = window.token.iter().zip(&mut window.before).take(len.div_ceil(BLOCK));
+    for (index, (token, before)) in masks.enumerate() {
+        *before = tokens as u16;
+        let positions = window.positions.get_mut(tokens..).and_then(<[u16]>::first_chunk_mut);
+        if let Some(positions) = positions {
+            kernel.flatten(*token, (index * BLOCK) as u16, positions);
+            tokens += token.count_ones() as usize;
         }
     }
-    white
+    window.tokens = tokens;
 }
 
 /// Bytes that are escaped, given the backslashes: those behind an odd run of them. One subtraction finds the ends of all
 /// runs at once (the method is simdjson's, `find_escaped_branchless`).
 #[inline(always)]
-fn resolve_escapes(backslash: u64, len: usize, carry: &mut u64) -> u64 {
+fn resolve_escapes(backslash: u64, len: usize, before: Escape) -> (u64, Escape) {
     const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
-    let starts = backslash & !*carry;
+    let carry = u64::from(before == Escape::Backslash);
+    let starts = backslash & !carry;
     let runs = ((starts << 1) | ODD).wrapping_sub(starts);
     let code = runs ^ ODD; // escape characters and the bytes they escape
-    let escaped = code ^ (backslash | *carry);
+    let escaped = code ^ (backslash | carry);
     let escapes = code & backslash;
-    *carry = escapes >> (len - 1) & 1;
-    escaped
+    let next = if escapes >> (len - 1) & 1 != 0 { Escape::Backslash } else { Escape::None };
+    (escaped, next)
 }
 
 /// The bytes that an escape must not have there, at most one per escape. `escaped` are the bytes behind an escaping
 /// backslash, in strings; `hex` is the number of digits that a `\u` still wants when the block begins, and ends.
-#[cold]
 #[inline(never)]
-fn bad_escapes(block: &[u8; BLOCK], mut escaped: u64, len: usize, hex: &mut usize) -> u64 {
+fn bad_escapes(block: &[u8; BLOCK], mut escaped: u64, len: usize, hex: usize) -> (u64, usize) {
     let block = block.get(..len).unwrap_or_default();
     let mut bad = 0u64;
     let mut digits = |from: usize, count: usize| -> usize {
@@ -464,18 +603,18 @@ fn bad_escapes(block: &[u8; BLOCK], mut escaped: u64, len: usize, hex: &mut usiz
         }
         0
     };
-    *hex = digits(0, *hex);
+    let mut hex = digits(0, hex);
     let mut others = 0;
     while escaped != 0 {
         let at = escaped.trailing_zeros() as usize;
         escaped &= escaped - 1;
         match block.get(at) {
-            Some(b'u') => *hex = digits(at + 1, 4),
+            Some(b'u') => hex = digits(at + 1, 4),
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') | None => {}
             Some(_) => others |= 1 << at,
         }
     }
-    bad | others
+    (bad | others, hex)
 }
 
 /// Eight at a time, wanted or not: the number of tokens in a block is not predictable, the number of eights is.

@@ -39,6 +39,29 @@ impl Kernel for Scalar {
         classes
     }
 
+    /// The lowest byte, and all of them together.
+    type Range = (u8, u8);
+
+    #[inline(always)]
+    fn no_range(self) -> Self::Range {
+        (u8::MAX, 0)
+    }
+
+    #[inline(always)]
+    fn widen(self, range: Self::Range, block: &[u8; BLOCK]) -> Self::Range {
+        block.iter().fold(range, |(lowest, all), byte| (lowest.min(*byte), all | byte))
+    }
+
+    #[inline(always)]
+    fn has_control(self, (lowest, _): Self::Range) -> bool {
+        lowest < 0x20
+    }
+
+    #[inline(always)]
+    fn has_high(self, (_, all): Self::Range) -> bool {
+        all >= 0x80
+    }
+
     #[inline(always)]
     fn prefix_xor(self, mut bits: u64) -> u64 {
         for shift in [1, 2, 4, 8, 16, 32] {

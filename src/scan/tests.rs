@@ -1,6 +1,8 @@
 //! Every kernel against the scalar one, and the algorithm against a byte-by-byte definition.
 
-use super::{BLOCK, Carry, Classes, Flaw, Isa, Kernel, Scanner, WINDOW, Window, flatten, scalar};
+use super::{
+    BLOCK, Carry, Classes, Flaw, Isa, Kernel, ROW, Rows, Scanner, WINDOW, Window, flatten, scalar,
+};
 
 /// The kernels that this machine runs. `TAMIS_REQUIRE_ISA` names those that must be among them.
 fn scanners() -> Vec<(Isa, Scanner)> {
@@ -67,6 +69,32 @@ macro_rules! kernel_tests {
                 for _ in 0..2000 {
                     let block: [u8; BLOCK] = random.bytes(&all, BLOCK).try_into().unwrap();
                     assert_eq!(kernel.classify(&block), scalar::Scalar.classify(&block));
+                }
+            }
+
+            #[test]
+            fn classifies_rows_as_blocks() {
+                let Some(kernel) = $kernel else { return };
+                let mut random = Random(6);
+                let all: Vec<u8> = (0..=255).chain(*b"\"\\{}[]:, \n\t\r\"\"").collect();
+                for _ in 0..500 {
+                    let blocks: [[u8; BLOCK]; ROW] =
+                        std::array::from_fn(|_| random.bytes(&all, BLOCK).try_into().unwrap());
+                    let mut masks = [[0; ROW]; 6];
+                    let [quote, backslash, open, close, separator, white] = &mut masks;
+                    let mut rows = Rows { quote, backslash, open, close, separator, white };
+                    kernel.classify_row(&blocks, &mut rows);
+                    for (at, block) in blocks.iter().enumerate() {
+                        let expected = scalar::Scalar.classify(block);
+                        let Classes { quote, backslash, open, close, separator, white, .. } =
+                            expected;
+                        let expected = [quote, backslash, open, close, separator, white];
+                        assert_eq!(masks.map(|row| row[at]), expected, "block {at}");
+                        let has = |byte: fn(&u8) -> bool| block.iter().any(byte);
+                        let range = kernel.widen(kernel.no_range(), block);
+                        assert_eq!(kernel.has_control(range), has(|byte| *byte < 0x20));
+                        assert_eq!(kernel.has_high(range), has(|byte| *byte >= 0x80));
+                    }
                 }
             }
 

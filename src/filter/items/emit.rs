@@ -75,7 +75,7 @@ impl State {
     }
 
     /// Emits a value without what is excluded below `cursor` and dropped.
-    #[inline]
+    #[inline(always)]
     pub(super) fn emit(
         &mut self,
         cx: &mut Cx<'_>,
@@ -95,9 +95,7 @@ impl State {
             return Interest::Skip;
         }
         if self.is_changed_below(cx, kind, cursor) {
-            self.open_labelled(cx, label, kind, member && rules.drop_empty);
-            self.roles.push(Role::Emit { cursor: cursor.clone(), object: kind == Kind::Object });
-            return Interest::Inspect;
+            return self.emit_in_part(cx, label, kind, cursor);
         }
         let (writer, sink) = self.out(cx.sink);
         match label {
@@ -115,6 +113,21 @@ impl State {
                 Interest::Copy
             }
         }
+    }
+
+    /// Opens a container of which something may have to go.
+    #[inline(never)]
+    fn emit_in_part(
+        &mut self,
+        cx: &mut Cx<'_>,
+        label: Label<'_>,
+        kind: Kind,
+        cursor: &Cursor,
+    ) -> Interest {
+        let member = !matches!(label, Label::None);
+        self.open_labelled(cx, label, kind, member && cx.rules.drop_empty);
+        self.roles.push(Role::Emit { cursor: cursor.clone(), object: kind == Kind::Object });
+        Interest::Inspect
     }
 
     /// A member or element of a container that is emitted in part.

@@ -315,6 +315,27 @@ impl Handler for With<'_, Items> {
         self.stage.program.items.as_ref()?.select.as_ref()?.trie.names(*node)
     }
 
+    #[inline]
+    fn is_done(&self) -> bool {
+        let Some(rules) = &self.stage.program.items else { return false };
+        let last = self.stage.state.roles.last();
+        matches!(last, Some(Role::Select { left: 0, .. }))
+            && rules.duplicates == DuplicateKeys::First
+    }
+
+    #[inline]
+    fn found(
+        &mut self,
+        child: NodeId,
+        slot: Slot<'_>,
+        kind: Kind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
+        let Items { program, state } = &mut *self.stage;
+        let Some(rules) = &program.items else { return Ok(Interest::Skip) };
+        state.select_child(&mut Cx { rules, sink: self.sink, offset }, child, slot, kind)
+    }
+
     fn close(&mut self, offset: u64) -> Result<(), Halt> {
         let Items { program, state } = &mut *self.stage;
         let Some(rules) = &program.items else { return Ok(()) };

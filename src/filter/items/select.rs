@@ -2,7 +2,7 @@
 
 use super::{Capture, Cx, Items, Label, Role, State, Task};
 use crate::error::{ErrorKind, Raise};
-use crate::filter::program::Selection;
+use crate::filter::program::{Selection, Source};
 use crate::filter::stage::{Engine, With, config};
 use crate::json::machine::Failure;
 use crate::json::{Halt, Interest, Kind, Slot};
@@ -35,8 +35,8 @@ impl State {
         kind: Kind,
     ) -> Result<Interest, Halt> {
         let rules = cx.rules;
-        let (Some(Role::Select { node, serial, left, .. }), Some(selection)) =
-            (self.roles.last_mut(), &rules.select)
+        let (Some(Role::Select { node, left, .. }), Some(selection)) =
+            (self.roles.last(), &rules.select)
         else {
             return Ok(Interest::Skip);
         };
@@ -52,6 +52,23 @@ impl State {
             Slot::Top => None,
         };
         let Some(child) = child else { return Ok(Interest::Skip) };
+        self.select_child(cx, child, slot, kind)
+    }
+
+    /// The same, at the node of the select trie that it leads to.
+    #[inline(always)]
+    pub(super) fn select_child(
+        &mut self,
+        cx: &mut Cx<'_>,
+        child: NodeId,
+        slot: Slot<'_>,
+        kind: Kind,
+    ) -> Result<Interest, Halt> {
+        let (Some(Role::Select { serial, left, .. }), Some(selection)) =
+            (self.roles.last_mut(), &cx.rules.select)
+        else {
+            return Ok(Interest::Skip);
+        };
         let serial = *serial;
         let Some(met) = self.met.get_mut(child as usize) else { return Ok(Interest::Skip) };
         if *met == serial {
@@ -88,6 +105,7 @@ impl State {
 
     /// The value at which a source's output begins, `token` tokens into its path: the selected value, or what its first
     /// wildcard is for.
+    #[inline(always)]
     pub(super) fn source(
         &mut self,
         cx: &mut Cx<'_>,
@@ -112,21 +130,29 @@ impl State {
             self.open_gate(cx)?;
         }
         if gathers {
-            if source.exclude.is_hit() {
-                return Ok(Interest::Skip);
-            }
-            let deferred = cx.rules.drop_empty;
-            self.open_labelled(cx, Label::Given(&source.key), Kind::Array, deferred);
-            self.gathered = 0;
-            self.roles.push(Role::Gather { source: number, token, met: false, outer: true });
-            return Ok(Interest::Inspect);
+            return Ok(self.gather(cx, number, source, token));
         }
         let label = match slot {
             // Spelled alike: key and value leave in one run.
-            Slot::Member(key) if is_quoted(&source.key, key.raw()) => Label::Spelled(key),
+            Slot::Member(key) if source.key_is_name && key.raw().len() + 2 == source.key.len() => {
+                Label::Spelled(key)
+            }
             _ => Label::Given(&source.key),
         };
         Ok(self.emit(cx, label, kind, &source.exclude))
+    }
+
+    /// The container of a source's first wildcard, from which an array is made.
+    #[cold]
+    fn gather(&mut self, cx: &mut Cx<'_>, number: u32, source: &Source, token: usize) -> Interest {
+        if source.exclude.is_hit() {
+            return Interest::Skip;
+        }
+        let deferred = cx.rules.drop_empty;
+        self.open_labelled(cx, Label::Given(&source.key), Kind::Array, deferred);
+        self.gathered = 0;
+        self.roles.push(Role::Gather { source: number, token, met: false, outer: true });
+        Interest::Inspect
     }
 
     /// A member or element below a wildcard's container.
@@ -239,10 +265,4 @@ impl With<'_, Items> {
         }
         Ok(())
     }
-}
-
-/// Whether `quoted` is `raw` in quotes.
-#[inline]
-fn is_quoted(quoted: &[u8], raw: &[u8]) -> bool {
-    quoted.len() == raw.len() + 2 && quoted.get(1..=raw.len()) == Some(raw)
 }

@@ -1,4 +1,4 @@
-//! The machine: walks the tokens of each window, validates, and does for each value what its handler wants.
+//! The machine: runs over the tokens of each window, validates, and does for each value what its handler wants.
 //!
 //! Knows masks and grammar, no rule. Three gaits, of which every value takes one:
 //!
@@ -16,15 +16,15 @@
 //! - Work is bounded by the bytes of the chunk; nothing recurses.
 
 mod cut;
-
-use memchr::memchr;
+mod leap;
+mod members;
+mod walk;
 
 use crate::error::{Error, ErrorKind, Raise};
-use crate::json::key::Key;
 use crate::json::levels::Levels;
-use crate::json::scalar::{self, Scalar, Step};
+use crate::json::scalar::{Scalar, Step};
 use crate::json::trail::Trail;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::{Halt, Handler, Interest, Kind};
 use crate::scan::{Carry, Fatal, Flaw, Scanner, WINDOW, Window};
 
 /// What does not change during a run.
@@ -410,6 +410,7 @@ impl Machine {
     }
 
     /// Nothing more is wanted of the innermost container.
+    #[inline]
     fn skip_rest(&mut self) {
         let floor = self.levels.depth();
         self.gait = if self.config.structure {
@@ -441,15 +442,14 @@ impl Machine {
         h: &mut H,
     ) -> Result<Walk, Fail> {
         let tokens = cx.window.tokens();
-        let before = |at: usize| tokens.partition_point(|token| cx.base + usize::from(*token) < at);
-        let mut next = if from == cx.base { 0 } else { before(from) };
-        let count = if to == cx.base + cx.window.len() { tokens.len() } else { before(to) };
+        let before = |at: usize| cx.window.tokens_before(at - cx.base);
+        let (mut next, count) = (before(from), before(to));
         let mut at = from;
         loop {
             let begun = next;
             let walk = match self.gait {
-                Gait::Inspect => self.walk::<false, H>(cx, next, count, h)?,
-                Gait::Quiet { .. } => self.walk::<true, H>(cx, next, count, h)?,
+                Gait::Inspect => self.walk::<false, H>(cx, next, to, h)?,
+                Gait::Quiet { .. } => self.walk::<true, H>(cx, next, to, h)?,
                 Gait::Leap { floor, through } => {
                     if let Some(token) = tokens.get(next) {
                         at = at.max(cx.base + usize::from(*token));
@@ -469,434 +469,6 @@ impl Machine {
                 return Ok(Walk::Next(count));
             }
         }
-    }
-
-    /// Finds the end of the container at depth `floor` by brackets alone. Returns where the walk goes on.
-    fn leap(
-        &mut self,
-        cx: &Cx<'_>,
-        from: usize,
-        to: usize,
-        floor: usize,
-        through: bool,
-    ) -> Result<Option<usize>, Fail> {
-        let mut at = from - cx.base;
-        while let Some((position, opens)) = cx.window.bracket(at, to - cx.base) {
-            at = position + 1;
-            self.steps += 1;
-            let byte = cx.byte(cx.base + position);
-            if opens {
-                self.deeper(cx.base + position, byte == b'{')?;
-                continue;
-            }
-            if self.levels.depth() == floor && !through {
-                self.gait = Gait::Inspect;
-                return Ok(Some(cx.base + position));
-            }
-            self.matches(cx.base + position, byte)?;
-            self.levels.pop();
-            if self.levels.depth() < floor {
-                self.gait = Gait::Inspect;
-                self.expect = self.after();
-                return Ok(Some(cx.base + position + 1));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The grammar. `QUIET` without the handler, until the container at the gait's floor ends.
-    #[inline(never)]
-    fn walk<const QUIET: bool, H: Handler>(
-        &mut self,
-        cx: &Cx<'_>,
-        mut next: usize,
-        count: usize,
-        h: &mut H,
-    ) -> Result<Walk, Fail> {
-        let tokens = cx.window.tokens().get(..count).unwrap_or_default();
-        while let Some(token) = tokens.get(next) {
-            let at = cx.base + usize::from(*token);
-            let byte = cx.byte(at);
-            self.lax_string = false;
-            match self.expect {
-                Expect::Key | Expect::KeyOrEnd => {
-                    if byte == b'"' {
-                        let simple = self.simple_members::<QUIET, H>(cx, tokens, next, h);
-                        if simple > next {
-                            next = simple;
-                            self.expect = Expect::Key;
-                            continue;
-                        }
-                        self.trail.key(at);
-                        if !QUIET {
-                            self.begin_key(cx, at, h)?;
-                        }
-                        self.expect = Expect::Colon;
-                    } else if byte == b'}' && self.expect == Expect::KeyOrEnd {
-                        if let Some(walk) = self.close::<QUIET, H>(cx, next, at, byte, h)? {
-                            return Ok(walk);
-                        }
-                    } else {
-                        return Err(bad(at, "expected a key in double quotes", false));
-                    }
-                }
-                Expect::Colon => {
-                    if byte != b':' {
-                        return Err(bad(at, "expected `:` behind the key", false));
-                    }
-                    if QUIET {
-                        if self.member.split {
-                            self.trail.more_key(cx.slice(0, at));
-                            self.member.split = false;
-                        }
-                    } else {
-                        self.end_key(cx, at, h)?;
-                    }
-                    self.expect = Expect::Value;
-                }
-                Expect::ValueOrEnd if byte == b']' => {
-                    if let Some(walk) = self.close::<QUIET, H>(cx, next, at, byte, h)? {
-                        return Ok(walk);
-                    }
-                }
-                Expect::Value | Expect::ValueOrEnd => {
-                    if QUIET {
-                        self.quiet_value(cx, at, byte)?;
-                    } else if let Some(walk) = self.value(cx, next, at, byte, h)? {
-                        return Ok(walk);
-                    }
-                }
-                Expect::After => {
-                    if byte == b',' {
-                        if !QUIET {
-                            self.finish_copy(cx, at, h)?;
-                            self.lead.clear();
-                        }
-                        if self.levels.in_object() {
-                            self.expect = Expect::Key;
-                        } else {
-                            self.trail.next_element();
-                            self.expect = Expect::Value;
-                        }
-                    } else if matches!(byte, b'}' | b']') {
-                        if let Some(walk) = self.close::<QUIET, H>(cx, next, at, byte, h)? {
-                            return Ok(walk);
-                        }
-                    } else {
-                        return Err(bad(at, "expected `,` or the end of the container", false));
-                    }
-                }
-                Expect::End => return Err(bad(at, "the document has ended before", false)),
-                Expect::SecondByte => return Err(bad(at, "a string has not ended", false)),
-            }
-            next += 1;
-        }
-        Ok(Walk::Next(count))
-    }
-
-    /// The fast path: members without interest whose value is a scalar and is followed by a comma. Anything else, errors
-    /// and the last tokens of the window included, is left to the walk. Returns the token of the next key.
-    #[inline(always)]
-    fn simple_members<const QUIET: bool, H: Handler>(
-        &self,
-        cx: &Cx<'_>,
-        tokens: &[u16],
-        mut next: usize,
-        h: &H,
-    ) -> usize {
-        if self.config.keep_white {
-            return next;
-        }
-        let wanted = if QUIET { None } else { h.wanted() };
-        if !QUIET && wanted.is_none() {
-            return next;
-        }
-        let check = QUIET || !self.config.structure;
-        let plain = !cx.window.any_backslash();
-        let text = cx.slice(cx.base, cx.limit);
-        let byte = |token: u16| text.get(usize::from(token)).copied().unwrap_or(0);
-        while let Some([key, colon, value, comma]) =
-            tokens.get(next..).and_then(<[u16]>::first_chunk)
-        {
-            if byte(*key) != b'"' || byte(*colon) != b':' || byte(*comma) != b',' {
-                break;
-            }
-            if let Some(wanted) = wanted {
-                let (from, quote) = (usize::from(*key) + 1, usize::from(*colon) - 1);
-                if text.get(quote) != Some(&b'"') || quote < from || quote - from > self.config.key
-                {
-                    break;
-                }
-                let escaped =
-                    !plain && memchr(b'\\', text.get(from..quote).unwrap_or_default()).is_some();
-                if escaped || wanted.get_in(text, from, quote - from).is_some() {
-                    break;
-                }
-            }
-            match byte(*value) {
-                b'"' => {}
-                b'{' | b'[' => break,
-                first if check => match scalar::scan(text, usize::from(*value), first) {
-                    Step::Ended(_) => {}
-                    Step::Bad(_) | Step::More(_) => break,
-                },
-                _ => {}
-            }
-            next += 4;
-        }
-        next
-    }
-
-    /// What comes behind a value, by the container that it is in.
-    #[inline]
-    fn after(&self) -> Expect {
-        if self.levels.depth() == 0 { Expect::End } else { Expect::After }
-    }
-
-    #[inline]
-    fn quiet_value(&mut self, cx: &Cx<'_>, at: usize, byte: u8) -> Result<(), Fail> {
-        match byte {
-            b'"' => {}
-            b'{' | b'[' => {
-                self.deeper(at, byte == b'{')?;
-                self.trail.push();
-                self.expect = if byte == b'{' { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
-                return Ok(());
-            }
-            _ => {
-                let inside = self.expect == Expect::Value;
-                self.expect = self.after();
-                return self.check_scalar(cx, at, byte, inside);
-            }
-        }
-        self.expect = self.after();
-        Ok(())
-    }
-
-    #[inline]
-    fn check_scalar(&mut self, cx: &Cx<'_>, at: usize, byte: u8, inside: bool) -> Result<(), Fail> {
-        match scalar::scan(cx.slice(0, cx.limit), at, byte) {
-            Step::Ended(_) => Ok(()),
-            Step::Bad(bad_at) if bad_at == at => Err(bad(at, "expected a value", inside)),
-            step => self.scalar_step(step),
-        }
-    }
-
-    /// A bracket opens.
-    #[inline]
-    fn deeper(&mut self, at: usize, object: bool) -> Result<(), Fail> {
-        if self.levels.depth() >= self.config.depth {
-            let raise = Raise::new(
-                ErrorKind::Limit,
-                format!("more than {} containers are open (limit `depth`)", self.config.depth),
-            );
-            return Err(Fail::new(at, raise, true));
-        }
-        self.levels.push(object);
-        Ok(())
-    }
-
-    /// A bracket that closes fits the one that opened.
-    #[inline]
-    fn matches(&self, at: usize, byte: u8) -> Result<(), Fail> {
-        let object = self.levels.in_object();
-        if (byte == b'}') != object {
-            let message = if object {
-                "expected `}` to close the object"
-            } else {
-                "expected `]` to close the array"
-            };
-            return Err(bad(at, message, false));
-        }
-        Ok(())
-    }
-
-    /// A closing bracket. Returns where to go on, if the walk ends here.
-    #[inline]
-    fn close<const QUIET: bool, H: Handler>(
-        &mut self,
-        cx: &Cx<'_>,
-        next: usize,
-        at: usize,
-        byte: u8,
-        h: &mut H,
-    ) -> Result<Option<Walk>, Fail> {
-        self.matches(at, byte)?;
-        let mut done = None;
-        if QUIET {
-            if let Gait::Quiet { floor, through } = self.gait
-                && self.levels.depth() == floor
-            {
-                self.gait = Gait::Inspect;
-                if !through {
-                    return Ok(Some(Walk::Next(next)));
-                }
-                done = Some(Walk::Next(next + 1));
-            }
-        } else {
-            self.finish_copy(cx, at, h)?;
-            self.give_lead(cx, at, h)?;
-            self.lead.clear();
-            h.close(self.offset + at as u64).map_err(|halt| Fail::new(at, halt, false))?;
-        }
-        self.levels.pop();
-        self.trail.pop();
-        self.expect = self.after();
-        if done.is_some() && self.copying.is_some() {
-            self.finish_copy(cx, at + 1, h)?;
-        }
-        Ok(done)
-    }
-
-    /// A value in an inspected container, or the document itself.
-    #[inline]
-    fn value<H: Handler>(
-        &mut self,
-        cx: &Cx<'_>,
-        next: usize,
-        at: usize,
-        byte: u8,
-        h: &mut H,
-    ) -> Result<Option<Walk>, Fail> {
-        let kind = match byte {
-            b'"' if self.config.tell_empty => {
-                if at + 1 >= cx.limit {
-                    self.expect = Expect::SecondByte;
-                    return Ok(None);
-                }
-                if cx.byte(at + 1) == b'"' { Kind::EmptyString } else { Kind::String }
-            }
-            b'"' => Kind::String,
-            b'{' => Kind::Object,
-            b'[' => Kind::Array,
-            b't' | b'f' => Kind::Bool,
-            b'n' => Kind::Null,
-            b'-' | b'0'..=b'9' => Kind::Number,
-            _ => return Err(bad(at, "expected a value", self.expect == Expect::Value)),
-        };
-        if kind.is_container() && self.levels.depth() >= self.config.depth {
-            self.deeper(at, kind == Kind::Object)?;
-        }
-        let interest = self.begin_value(cx, at, kind, false, h)?;
-        if interest == Interest::Stop {
-            self.offset += at as u64;
-            return Ok(Some(Walk::Stop));
-        }
-        if interest == Interest::SkipRest {
-            self.skip_rest();
-            return Ok(Some(Walk::Next(next)));
-        }
-        if !kind.is_container() {
-            self.lax_string = self.config.structure && interest == Interest::Skip;
-            self.expect = self.after();
-            if matches!(kind, Kind::String | Kind::EmptyString)
-                || (self.config.structure && interest == Interest::Skip)
-            {
-                return Ok(None);
-            }
-            return self.check_scalar(cx, at, byte, true).map(|()| None);
-        }
-        self.deeper(at, kind == Kind::Object)?;
-        if interest == Interest::Skip && self.config.structure {
-            self.gait = Gait::Leap { floor: self.levels.depth(), through: true };
-            return Ok(Some(Walk::Next(next + 1)));
-        }
-        self.trail.push();
-        self.expect = if kind == Kind::Object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
-        if interest == Interest::Inspect {
-            return Ok(None);
-        }
-        self.gait = Gait::Quiet { floor: self.levels.depth(), through: true };
-        Ok(Some(Walk::Next(next + 1)))
-    }
-
-    /// Asks the handler about the value at `at`, and begins to copy it. `cut`: its opening quote was the byte before,
-    /// in the window before.
-    #[inline]
-    fn begin_value<H: Handler>(
-        &mut self,
-        cx: &Cx<'_>,
-        at: usize,
-        kind: Kind,
-        cut: bool,
-        h: &mut H,
-    ) -> Result<Interest, Fail> {
-        let keep = self.config.keep_white;
-        let in_object = self.levels.in_object();
-        if keep && !in_object && self.levels.depth() > 0 {
-            self.give_lead(cx, at - usize::from(cut && at > 0), h)?;
-        } else if keep && in_object {
-            self.give_gap(cx, at - usize::from(cut && at > 0), h);
-        }
-        let offset = (self.offset + at as u64).saturating_sub(u64::from(cut));
-        let mut interest = self.ask(cx, at, offset, kind, in_object, h)?;
-        if interest == Interest::Mark {
-            self.mark(cx, at, h)?;
-            interest = self.ask(cx, at, offset, kind, in_object, h)?;
-        }
-        // The quote is still in the chunk, or must be handed on by itself.
-        let lost = cut && (at == 0 || !keep);
-        let start = if cut && !lost { at - 1 } else { at };
-        match interest {
-            Interest::CopyMember => self.copying = Some(self.hand_on_key(cx, start, lost, h)),
-            Interest::Copy => self.copying = Some(start),
-            _ => {}
-        }
-        if lost && self.copying.is_some() {
-            h.raw(b"\"");
-        }
-        self.lead.clear();
-        if self.member.split {
-            self.member.split = false;
-            self.member.held.clear();
-        }
-        Ok(interest)
-    }
-
-    #[inline]
-    fn ask<H: Handler>(
-        &mut self,
-        cx: &Cx<'_>,
-        at: usize,
-        offset: u64,
-        kind: Kind,
-        in_object: bool,
-        h: &mut H,
-    ) -> Result<Interest, Fail> {
-        let slot = if in_object {
-            Slot::Member(self.key(cx))
-        } else if self.levels.depth() == 0 {
-            Slot::Top
-        } else {
-            Slot::Element(self.trail.index())
-        };
-        h.value(slot, kind, offset).map_err(|halt| Fail::new(at, halt, true))
-    }
-
-    #[inline]
-    fn key<'a>(&'a self, cx: &'a Cx<'_>) -> Key<'a> {
-        let member = &self.member;
-        if member.long {
-            Key::long()
-        } else if member.split {
-            let raw = member.held.get(1..member.key_len.saturating_sub(1));
-            Key::new(raw.unwrap_or_default(), false)
-        } else {
-            let raw = cx.slice(member.at + 1, member.end.saturating_sub(1));
-            Key::new(raw, member.at >= cx.base && !cx.window.any_backslash())
-        }
-    }
-
-    /// Remembers the machine as it is before the value at `at`.
-    #[cold]
-    fn mark<H: Handler>(&mut self, cx: &Cx<'_>, at: usize, h: &mut H) -> Result<(), Fail> {
-        let mut machine = self.clone();
-        machine.settle(cx, at, false, h)?;
-        machine.offset += at as u64;
-        machine.carry = Carry::default();
-        machine.member.at = 0;
-        self.checkpoint = Some(Box::new(Checkpoint { machine }));
-        Ok(())
     }
 }
 

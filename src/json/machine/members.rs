@@ -1,0 +1,329 @@
+//! Members of objects, four tokens at once: key, colon, value, comma.
+//!
+//! Knows what `walk.rs` knows, and does only what that would do token by token: members nobody wants are passed, wanted
+//! ones are answered on the spot. Whatever is unusual (an error, a key with an escape, the end of the window) is left
+//! to the walk before anything of it is done.
+
+use memchr::memchr;
+
+use super::{Cx, Expect, Fail, Gait, Machine, Walk};
+use crate::json::key::Key;
+use crate::json::scalar::{self, Step};
+use crate::json::{Handler, Interest, Kind, Slot};
+use crate::path::trie::{Names, NodeId};
+use crate::scan::WINDOW;
+
+/// How far it went. `expect` is set for what comes then.
+pub(super) enum Members {
+    /// Nowhere.
+    None,
+    /// The walk goes on with this token.
+    Until(usize),
+    /// The walk ends here.
+    End(Walk),
+}
+
+/// Why a member is not passed.
+enum Met {
+    Wanted(NodeId),
+    /// Not wanted; its value is a container.
+    Container,
+    Other,
+}
+
+/// What the members of an object have in common.
+struct Passing<'a> {
+    /// The window up to the first bad byte.
+    text: &'a [u8],
+    /// No key in it has an escape or is over the limit.
+    plain: bool,
+    /// Longest key that is looked at.
+    longest: usize,
+}
+
+/// One member, as token positions in the window.
+#[derive(Clone, Copy)]
+struct Quad {
+    key: usize,
+    colon: usize,
+    value: usize,
+    /// A comma or a closing bracket, or the first token of something that is wrong there.
+    end: usize,
+}
+
+impl Quad {
+    #[inline(always)]
+    fn at(tokens: &[u16], next: usize) -> Option<Self> {
+        let [key, colon, value, end] = *tokens.get(next..)?.first_chunk()?;
+        Some(Self { key: key.into(), colon: colon.into(), value: value.into(), end: end.into() })
+    }
+}
+
+impl Passing<'_> {
+    #[inline(always)]
+    fn byte(&self, at: usize) -> u8 {
+        self.text.get(at).copied().unwrap_or(0)
+    }
+
+    /// Whether a key has an escape or is over the limit.
+    #[cold]
+    fn is_special(&self, from: usize, to: usize) -> bool {
+        let key = self.text.get(from..to).unwrap_or_default();
+        key.len() > self.longest || memchr(b'\\', key).is_some()
+    }
+
+    /// Passes members up to one that is wanted or unusual. `CHECK`: scalars nobody wants are checked. A function of its own, for the sake of the registers.
+    #[inline(never)]
+    fn pass<const CHECK: bool>(
+        &self,
+        tokens: &[u16],
+        mut next: usize,
+        wanted: Option<&Names>,
+    ) -> (usize, Met) {
+        while let Some(quad) = Quad::at(tokens, next) {
+            if self.byte(quad.key) != b'"' || self.byte(quad.colon) != b':' {
+                break;
+            }
+            if let Some(wanted) = wanted {
+                let (from, quote) = (quad.key + 1, quad.colon - 1);
+                if self.byte(quote) != b'"' || quote < from {
+                    break;
+                }
+                if !self.plain && self.is_special(from, quote) {
+                    break;
+                }
+                if let Some(child) = wanted.get_in(self.text, from, quote - from) {
+                    return (next, Met::Wanted(child));
+                }
+            }
+            match self.byte(quad.value) {
+                b'"' => {}
+                b'{' | b'[' => return (next, Met::Container),
+                first => {
+                    if !self.is_scalar::<CHECK>(quad, first) {
+                        break;
+                    }
+                }
+            }
+            if self.byte(quad.end) != b',' {
+                break;
+            }
+            next += 4;
+        }
+        (next, Met::Other)
+    }
+
+    /// Whether key and colon are there and a value may begin as it does.
+    fn begins_well(&self, quad: Quad) -> bool {
+        let first = self.byte(quad.value);
+        self.byte(quad.key) == b'"'
+            && self.byte(quad.colon) == b':'
+            && (matches!(first, b'"' | b'{' | b'[') || self.is_scalar::<false>(quad, first))
+    }
+
+    /// Whether the member's value is a good scalar, as far as it is to be checked.
+    #[inline(always)]
+    fn is_scalar<const CHECK: bool>(&self, quad: Quad, first: u8) -> bool {
+        if !CHECK {
+            return matches!(first, b'-' | b'0'..=b'9' | b't' | b'f' | b'n');
+        }
+        scalar::is_short(self.text, quad.value, quad.end)
+            || matches!(scalar::scan(self.text, quad.value, first), Step::Ended(_))
+    }
+}
+
+impl Machine {
+    /// Passes members of an object of which nothing is wanted.
+    #[inline(always)]
+    pub(super) fn quiet_members(&mut self, cx: &Cx<'_>, tokens: &[u16], next: usize) -> Members {
+        if self.config.keep_white {
+            return Members::None;
+        }
+        let text = cx.slice(cx.base, cx.limit);
+        let passing = Passing { text, plain: true, longest: 0 };
+        let (token, met) = passing.pass::<true>(tokens, next, None);
+        if token > next {
+            self.expect = Expect::Key;
+        }
+        match (met, Quad::at(tokens, token)) {
+            (Met::Container, Some(quad)) if self.levels.depth() < self.config.depth => {
+                self.enter_quietly(cx, &passing, quad);
+                Members::Until(token + 3)
+            }
+            _ if token == next => Members::None,
+            _ => Members::Until(token),
+        }
+    }
+
+    /// Goes into a container of which nothing is wanted; the depth was checked.
+    #[inline(always)]
+    fn enter_quietly(&mut self, cx: &Cx<'_>, passing: &Passing<'_>, quad: Quad) {
+        let object = passing.byte(quad.value) == b'{';
+        self.trail.key(cx.base + quad.key);
+        self.levels.push(object);
+        self.trail.push();
+        self.expect = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
+    }
+
+    /// Passes members that are not wanted and answers wanted ones, in an object whose handler names those.
+    #[inline(always)]
+    pub(super) fn members<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        tokens: &[u16],
+        begin: usize,
+        to: usize,
+        h: &mut H,
+    ) -> Result<Members, Fail> {
+        if self.config.keep_white {
+            return Ok(Members::None);
+        }
+        let passing = Passing {
+            text: cx.slice(cx.base, cx.limit),
+            plain: !cx.window.any_backslash() && self.config.key >= WINDOW,
+            longest: self.config.key,
+        };
+        let mut next = begin;
+        loop {
+            let Some(wanted) = h.wanted() else {
+                return Ok(match Quad::at(tokens, next) {
+                    Some(quad) if h.is_done() && passing.begins_well(quad) => {
+                        self.trail.key(cx.base + quad.key);
+                        self.expect = Expect::Value;
+                        self.skip_rest();
+                        Members::End(Walk::Next(next + 2))
+                    }
+                    _ if next == begin => Members::None,
+                    _ => Members::Until(next),
+                });
+            };
+            let (token, met) = if self.config.structure {
+                passing.pass::<false>(tokens, next, Some(wanted))
+            } else {
+                passing.pass::<true>(tokens, next, Some(wanted))
+            };
+            if token > next {
+                self.expect = Expect::Key;
+                next = token;
+            }
+            let Some(quad) = Quad::at(tokens, next) else { break };
+            let after = match met {
+                Met::Wanted(child) => {
+                    match self.wanted_member(cx, &passing, next, quad, child, h)? {
+                        Members::Until(after) => after,
+                        Members::None => break,
+                        end @ Members::End(_) => return Ok(end),
+                    }
+                }
+                Met::Container if self.config.structure => {
+                    self.trail.key(cx.base + quad.key);
+                    let at = cx.base + quad.value;
+                    self.deeper(at, passing.byte(quad.value) == b'{')?;
+                    let floor = self.levels.depth();
+                    self.gait = Gait::Leap { floor, through: true };
+                    let Some(landed) = self.leap(cx, at + 1, to, floor, true)? else {
+                        return Ok(Members::End(Walk::Next(tokens.len())));
+                    };
+                    cx.window.tokens_before(landed - cx.base)
+                }
+                Met::Container if self.levels.depth() < self.config.depth => {
+                    self.enter_quietly(cx, &passing, quad);
+                    self.gait = Gait::Quiet { floor: self.levels.depth(), through: true };
+                    return Ok(Members::End(Walk::Next(next + 3)));
+                }
+                _ => break,
+            };
+            next = after;
+            if self.expect != Expect::After {
+                return Ok(Members::Until(next));
+            }
+            // Behind a comma comes the next member; anything else is for the walk.
+            match tokens.get(next) {
+                Some(end) if passing.byte(usize::from(*end)) == b',' => {
+                    next += 1;
+                    self.expect = Expect::Key;
+                }
+                _ => return Ok(Members::Until(next)),
+            }
+        }
+        Ok(if next == begin { Members::None } else { Members::Until(next) })
+    }
+
+    /// Does what the handler wants of a member that it named. `Until` has the token behind its value, or behind the
+    /// value's opening bracket.
+    #[inline(always)]
+    fn wanted_member<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        passing: &Passing<'_>,
+        next: usize,
+        quad: Quad,
+        child: NodeId,
+        h: &mut H,
+    ) -> Result<Members, Fail> {
+        let kind = match passing.byte(quad.value) {
+            // There is a token behind it, so the second byte is at hand.
+            b'"' if self.config.tell_empty && passing.byte(quad.value + 1) == b'"' => {
+                Kind::EmptyString
+            }
+            b'"' => Kind::String,
+            b'{' => Kind::Object,
+            b'[' => Kind::Array,
+            first => {
+                if !passing.is_scalar::<true>(quad, first) {
+                    return Ok(Members::None);
+                }
+                match first {
+                    b't' | b'f' => Kind::Bool,
+                    b'n' => Kind::Null,
+                    _ => Kind::Number,
+                }
+            }
+        };
+        let at = cx.base + quad.value;
+        let offset = self.offset + at as u64;
+        if kind.is_container() && self.levels.depth() >= self.config.depth {
+            return Ok(Members::None);
+        }
+        self.trail.key(cx.base + quad.key);
+        self.member.at = cx.base + quad.key;
+        self.member.end = cx.base + quad.colon;
+        self.member.colon = cx.base + quad.colon;
+        self.member.split = false;
+        self.member.long = false;
+        self.expect = Expect::Value;
+        let raw = passing.text.get(quad.key + 1..quad.colon - 1).unwrap_or_default();
+        let slot = Slot::Member(Key::new(raw, true));
+        let found = |h: &mut H| {
+            h.found(child, slot, kind, offset).map_err(|halt| Fail::new(at, halt, true))
+        };
+        let mut interest = found(h)?;
+        if interest == Interest::Mark {
+            self.mark(cx, at, h)?;
+            interest = found(h)?;
+        }
+        let from = match interest {
+            Interest::CopyMember => cx.base + quad.key,
+            _ => at,
+        };
+        let copies = matches!(interest, Interest::Copy | Interest::CopyMember);
+        let done = matches!(passing.byte(quad.end), b',' | b'}') && !kind.is_container();
+        if done && (copies || interest == Interest::Skip) {
+            self.expect = Expect::After;
+            if copies {
+                let end = cx.base + quad.end;
+                self.hand_on(cx, from, end, h);
+                let behind = self.offset + end as u64;
+                h.copied(behind).map_err(|halt| Fail::new(end, halt, true))?;
+            }
+            return Ok(Members::Until(next + 3));
+        }
+        if copies {
+            self.copying = Some(from);
+        }
+        if let Some(walk) = self.answered(cx, next + 2, at, kind, interest)? {
+            return Ok(Members::End(walk));
+        }
+        Ok(Members::Until(next + 3))
+    }
+}

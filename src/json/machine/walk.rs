@@ -1,0 +1,385 @@
+//! The grammar: what each token may be, and what the handler wants of the value that begins with it.
+//!
+//! Knows tokens and grammar; of windows and chunks only that a walk may end at any token and go on later. What the bytes
+//! in between become (copied, held) is in `cut.rs`, members that need no single steps are in `members.rs`.
+//!
+//! Invariant: when a walk ends, `expect`, `gait` and the levels say all that the next one must know.
+
+use super::members::Members;
+use super::{Checkpoint, Cx, Expect, Fail, Gait, Machine, Walk, bad};
+use crate::error::{ErrorKind, Raise};
+use crate::json::key::Key;
+use crate::json::scalar::{self, Step};
+use crate::json::{Handler, Interest, Kind, Slot};
+use crate::scan::Carry;
+
+impl Machine {
+    /// The grammar. `QUIET` without the handler, until the container at the gait's floor ends.
+    #[inline(never)]
+    pub(super) fn walk<const QUIET: bool, H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        mut next: usize,
+        to: usize,
+        h: &mut H,
+    ) -> Result<Walk, Fail> {
+        let count = cx.window.tokens_before(to - cx.base);
+        let tokens = cx.window.tokens().get(..count).unwrap_or_default();
+        while let Some(token) = tokens.get(next) {
+            let at = cx.base + usize::from(*token);
+            let byte = cx.byte(at);
+            self.lax_string = false;
+            match self.expect {
+                Expect::Key | Expect::KeyOrEnd => {
+                    if byte == b'"' {
+                        let members = if QUIET {
+                            self.quiet_members(cx, tokens, next)
+                        } else {
+                            self.members(cx, tokens, next, to, h)?
+                        };
+                        match members {
+                            Members::None => {}
+                            Members::Until(token) => {
+                                next = token;
+                                continue;
+                            }
+                            Members::End(walk) => return Ok(walk),
+                        }
+                        self.trail.key(at);
+                        if !QUIET {
+                            self.begin_key(cx, at, h)?;
+                        }
+                        self.expect = Expect::Colon;
+                    } else if byte == b'}' && self.expect == Expect::KeyOrEnd {
+                        if let Some(walk) = self.close::<QUIET, H>(cx, next, at, byte, h)? {
+                            return Ok(walk);
+                        }
+                    } else {
+                        return Err(bad(at, "expected a key in double quotes", false));
+                    }
+                }
+                Expect::Colon => {
+                    if byte != b':' {
+                        return Err(bad(at, "expected `:` behind the key", false));
+                    }
+                    if QUIET {
+                        if self.member.split {
+                            self.trail.more_key(cx.slice(0, at));
+                            self.member.split = false;
+                        }
+                    } else {
+                        self.end_key(cx, at, h)?;
+                    }
+                    self.expect = Expect::Value;
+                }
+                Expect::ValueOrEnd if byte == b']' => {
+                    if let Some(walk) = self.close::<QUIET, H>(cx, next, at, byte, h)? {
+                        return Ok(walk);
+                    }
+                }
+                Expect::Value | Expect::ValueOrEnd => {
+                    if QUIET {
+                        self.quiet_value(cx, at, byte)?;
+                    } else if let Some(walk) = self.value(cx, next, at, byte, h)? {
+                        return Ok(walk);
+                    }
+                }
+                Expect::After => {
+                    if byte == b',' {
+                        if !QUIET {
+                            self.finish_copy(cx, at, h)?;
+                            self.lead.clear();
+                        }
+                        if self.levels.in_object() {
+                            self.expect = Expect::Key;
+                        } else {
+                            self.trail.next_element();
+                            self.expect = Expect::Value;
+                        }
+                    } else if matches!(byte, b'}' | b']') {
+                        if let Some(walk) = self.close::<QUIET, H>(cx, next, at, byte, h)? {
+                            return Ok(walk);
+                        }
+                    } else {
+                        return Err(bad(at, "expected `,` or the end of the container", false));
+                    }
+                }
+                Expect::End => return Err(bad(at, "the document has ended before", false)),
+                Expect::SecondByte => return Err(bad(at, "a string has not ended", false)),
+            }
+            next += 1;
+        }
+        Ok(Walk::Next(count))
+    }
+
+    /// What comes behind a value, by the container that it is in.
+    #[inline]
+    pub(super) fn after(&self) -> Expect {
+        if self.levels.depth() == 0 { Expect::End } else { Expect::After }
+    }
+
+    #[inline]
+    fn quiet_value(&mut self, cx: &Cx<'_>, at: usize, byte: u8) -> Result<(), Fail> {
+        match byte {
+            b'"' => {}
+            b'{' | b'[' => {
+                self.deeper(at, byte == b'{')?;
+                self.trail.push();
+                self.expect = if byte == b'{' { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
+                return Ok(());
+            }
+            _ => {
+                let inside = self.expect == Expect::Value;
+                self.expect = self.after();
+                return self.check_scalar(cx, at, byte, inside);
+            }
+        }
+        self.expect = self.after();
+        Ok(())
+    }
+
+    #[inline]
+    fn check_scalar(&mut self, cx: &Cx<'_>, at: usize, byte: u8, inside: bool) -> Result<(), Fail> {
+        match scalar::scan(cx.slice(0, cx.limit), at, byte) {
+            Step::Ended(_) => Ok(()),
+            Step::Bad(bad_at) if bad_at == at => Err(bad(at, "expected a value", inside)),
+            step => self.scalar_step(step),
+        }
+    }
+
+    /// A bracket opens.
+    #[inline]
+    pub(super) fn deeper(&mut self, at: usize, object: bool) -> Result<(), Fail> {
+        if self.levels.depth() >= self.config.depth {
+            let raise = Raise::new(
+                ErrorKind::Limit,
+                format!("more than {} containers are open (limit `depth`)", self.config.depth),
+            );
+            return Err(Fail::new(at, raise, true));
+        }
+        self.levels.push(object);
+        Ok(())
+    }
+
+    /// A bracket that closes fits the one that opened.
+    #[inline]
+    pub(super) fn matches(&self, at: usize, byte: u8) -> Result<(), Fail> {
+        let object = self.levels.in_object();
+        if (byte == b'}') != object {
+            let message = if object {
+                "expected `}` to close the object"
+            } else {
+                "expected `]` to close the array"
+            };
+            return Err(bad(at, message, false));
+        }
+        Ok(())
+    }
+
+    /// A closing bracket. Returns where to go on, if the walk ends here.
+    #[inline]
+    fn close<const QUIET: bool, H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        next: usize,
+        at: usize,
+        byte: u8,
+        h: &mut H,
+    ) -> Result<Option<Walk>, Fail> {
+        self.matches(at, byte)?;
+        let mut done = None;
+        if QUIET {
+            if let Gait::Quiet { floor, through } = self.gait
+                && self.levels.depth() == floor
+            {
+                self.gait = Gait::Inspect;
+                if !through {
+                    return Ok(Some(Walk::Next(next)));
+                }
+                done = Some(Walk::Next(next + 1));
+            }
+        } else {
+            self.finish_copy(cx, at, h)?;
+            self.give_lead(cx, at, h)?;
+            self.lead.clear();
+            h.close(self.offset + at as u64).map_err(|halt| Fail::new(at, halt, false))?;
+        }
+        self.levels.pop();
+        self.trail.pop();
+        self.expect = self.after();
+        if done.is_some() && self.copying.is_some() {
+            self.finish_copy(cx, at + 1, h)?;
+        }
+        Ok(done)
+    }
+
+    /// A value in an inspected container, or the document itself.
+    #[inline]
+    fn value<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        next: usize,
+        at: usize,
+        byte: u8,
+        h: &mut H,
+    ) -> Result<Option<Walk>, Fail> {
+        let kind = match byte {
+            b'"' if self.config.tell_empty => {
+                if at + 1 >= cx.limit {
+                    self.expect = Expect::SecondByte;
+                    return Ok(None);
+                }
+                if cx.byte(at + 1) == b'"' { Kind::EmptyString } else { Kind::String }
+            }
+            b'"' => Kind::String,
+            b'{' => Kind::Object,
+            b'[' => Kind::Array,
+            b't' | b'f' => Kind::Bool,
+            b'n' => Kind::Null,
+            b'-' | b'0'..=b'9' => Kind::Number,
+            _ => return Err(bad(at, "expected a value", self.expect == Expect::Value)),
+        };
+        if kind.is_container() && self.levels.depth() >= self.config.depth {
+            self.deeper(at, kind == Kind::Object)?;
+        }
+        let interest = self.begin_value(cx, at, kind, false, h)?;
+        self.answered(cx, next, at, kind, interest)
+    }
+
+    /// Does what the handler wants of the value at `at`. Returns where to go on, if the walk ends here; else the value's
+    /// token is done.
+    #[inline]
+    pub(super) fn answered(
+        &mut self,
+        cx: &Cx<'_>,
+        next: usize,
+        at: usize,
+        kind: Kind,
+        interest: Interest,
+    ) -> Result<Option<Walk>, Fail> {
+        if interest == Interest::Stop {
+            self.offset += at as u64;
+            return Ok(Some(Walk::Stop));
+        }
+        if interest == Interest::SkipRest {
+            self.skip_rest();
+            return Ok(Some(Walk::Next(next)));
+        }
+        if !kind.is_container() {
+            self.lax_string = self.config.structure && interest == Interest::Skip;
+            self.expect = self.after();
+            if matches!(kind, Kind::String | Kind::EmptyString)
+                || (self.config.structure && interest == Interest::Skip)
+            {
+                return Ok(None);
+            }
+            return self.check_scalar(cx, at, cx.byte(at), true).map(|()| None);
+        }
+        self.deeper(at, kind == Kind::Object)?;
+        if interest == Interest::Skip && self.config.structure {
+            self.gait = Gait::Leap { floor: self.levels.depth(), through: true };
+            return Ok(Some(Walk::Next(next + 1)));
+        }
+        self.trail.push();
+        self.expect = if kind == Kind::Object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
+        if interest == Interest::Inspect {
+            return Ok(None);
+        }
+        self.gait = Gait::Quiet { floor: self.levels.depth(), through: true };
+        Ok(Some(Walk::Next(next + 1)))
+    }
+
+    /// Asks the handler about the value at `at`, and begins to copy it. `cut`: its opening quote was the byte before,
+    /// in the window before.
+    #[inline]
+    pub(super) fn begin_value<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        at: usize,
+        kind: Kind,
+        cut: bool,
+        h: &mut H,
+    ) -> Result<Interest, Fail> {
+        let keep = self.config.keep_white;
+        let in_object = self.levels.in_object();
+        if keep && !in_object && self.levels.depth() > 0 {
+            self.give_lead(cx, at - usize::from(cut && at > 0), h)?;
+        } else if keep && in_object {
+            self.give_gap(cx, at - usize::from(cut && at > 0), h);
+        }
+        let offset = (self.offset + at as u64).saturating_sub(u64::from(cut));
+        let mut interest = self.ask(cx, at, offset, kind, in_object, h)?;
+        if interest == Interest::Mark {
+            self.mark(cx, at, h)?;
+            interest = self.ask(cx, at, offset, kind, in_object, h)?;
+        }
+        // The quote is still in the chunk, or must be handed on by itself.
+        let lost = cut && (at == 0 || !keep);
+        let start = if cut && !lost { at - 1 } else { at };
+        match interest {
+            Interest::CopyMember => self.copying = Some(self.hand_on_key(cx, start, lost, h)),
+            Interest::Copy => self.copying = Some(start),
+            _ => {}
+        }
+        if lost && self.copying.is_some() {
+            h.raw(b"\"");
+        }
+        self.lead.clear();
+        if self.member.split {
+            self.member.split = false;
+            self.member.held.clear();
+        }
+        Ok(interest)
+    }
+
+    #[inline]
+    fn ask<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        at: usize,
+        offset: u64,
+        kind: Kind,
+        in_object: bool,
+        h: &mut H,
+    ) -> Result<Interest, Fail> {
+        let slot = if in_object {
+            Slot::Member(self.key(cx))
+        } else if self.levels.depth() == 0 {
+            Slot::Top
+        } else {
+            Slot::Element(self.trail.index())
+        };
+        h.value(slot, kind, offset).map_err(|halt| Fail::new(at, halt, true))
+    }
+
+    #[inline]
+    fn key<'a>(&'a self, cx: &'a Cx<'_>) -> Key<'a> {
+        let member = &self.member;
+        if member.long {
+            Key::long()
+        } else if member.split {
+            let raw = member.held.get(1..member.key_len.saturating_sub(1));
+            Key::new(raw.unwrap_or_default(), false)
+        } else {
+            let raw = cx.slice(member.at + 1, member.end.saturating_sub(1));
+            Key::new(raw, member.at >= cx.base && !cx.window.any_backslash())
+        }
+    }
+
+    /// Remembers the machine as it is before the value at `at`.
+    #[cold]
+    pub(super) fn mark<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        at: usize,
+        h: &mut H,
+    ) -> Result<(), Fail> {
+        let mut machine = self.clone();
+        machine.settle(cx, at, false, h)?;
+        machine.offset += at as u64;
+        machine.carry = Carry::default();
+        machine.member.at = 0;
+        self.checkpoint = Some(Box::new(Checkpoint { machine }));
+        Ok(())
+    }
+}
