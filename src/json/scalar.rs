@@ -128,8 +128,8 @@ pub(super) fn is_short(bytes: &[u8], at: usize, end: usize) -> bool {
     let keep = u64::MAX >> (64 - 8 * len);
     let found = u64::from_le_bytes(*bytes) & keep;
     // A digit's high half is 3, and still is when 6 is added.
-    let (high, zeros) = (EACH * 0xF0 & keep, EACH * 0x30 & keep);
-    let digits = (found & high == zeros) & (found.wrapping_add(EACH * 6 & keep) & high == zeros);
+    let (high, zeros, six) = ((EACH * 0xF0) & keep, (EACH * 0x30) & keep, (EACH * 6) & keep);
+    let digits = (found & high == zeros) & (found.wrapping_add(six) & high == zeros);
     let integer = digits & ((len == 1) | (found & 0xFF != u64::from(b'0')));
     let four = (len == 4) & ((found == word(b"null")) | (found == word(b"true")));
     integer | four | ((len == 5) & (found == word(b"false")))

@@ -21,12 +21,14 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod escapes;
 mod scalar;
 mod utf8;
 
 #[cfg(test)]
 mod tests;
 
+use escapes::{Escape, bad_escapes, resolve_escapes};
 use utf8::Utf8;
 
 /// Bytes that are scanned before the machine runs over them: their masks stay in the first-level cache.
@@ -111,17 +113,6 @@ pub(crate) struct Carry {
     scalar: u64,
     escape: Escape,
     utf8: Utf8,
-}
-
-/// Where in an escape a block ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Escape {
-    #[default]
-    None,
-    /// The next byte is escaped.
-    Backslash,
-    /// A `\u` still wants this many digits.
-    Hex(u8),
 }
 
 impl Carry {
@@ -217,10 +208,6 @@ impl Window {
         };
         let here = token & !(u64::MAX << (at % BLOCK));
         usize::from(*before) + here.count_ones() as usize
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.len
     }
 
     pub(crate) fn fatal(&self) -> Option<Fatal> {
@@ -567,54 +554,6 @@ fn flatten_all<K: Kernel>(kernel: K, len: usize, window: &mut Window) {
         }
     }
     window.tokens = tokens;
-}
-
-/// Bytes that are escaped, given the backslashes: those behind an odd run of them. One subtraction finds the ends of all
-/// runs at once (the method is simdjson's, `find_escaped_branchless`).
-#[inline(always)]
-fn resolve_escapes(backslash: u64, len: usize, before: Escape) -> (u64, Escape) {
-    const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
-    let carry = u64::from(before == Escape::Backslash);
-    let starts = backslash & !carry;
-    let runs = ((starts << 1) | ODD).wrapping_sub(starts);
-    let code = runs ^ ODD; // escape characters and the bytes they escape
-    let escaped = code ^ (backslash | carry);
-    let escapes = code & backslash;
-    let next = if escapes >> (len - 1) & 1 != 0 { Escape::Backslash } else { Escape::None };
-    (escaped, next)
-}
-
-/// The bytes that an escape must not have there, at most one per escape. `escaped` are the bytes behind an escaping
-/// backslash, in strings; `hex` is the number of digits that a `\u` still wants when the block begins, and ends.
-#[inline(never)]
-fn bad_escapes(block: &[u8; BLOCK], mut escaped: u64, len: usize, hex: usize) -> (u64, usize) {
-    let block = block.get(..len).unwrap_or_default();
-    let mut bad = 0u64;
-    let mut digits = |from: usize, count: usize| -> usize {
-        for at in from..from + count {
-            match block.get(at) {
-                None => return from + count - at,
-                Some(byte) if byte.is_ascii_hexdigit() => {}
-                Some(_) => {
-                    bad |= 1 << at;
-                    return 0;
-                }
-            }
-        }
-        0
-    };
-    let mut hex = digits(0, hex);
-    let mut others = 0;
-    while escaped != 0 {
-        let at = escaped.trailing_zeros() as usize;
-        escaped &= escaped - 1;
-        match block.get(at) {
-            Some(b'u') => hex = digits(at + 1, 4),
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') | None => {}
-            Some(_) => others |= 1 << at,
-        }
-    }
-    (bad | others, hex)
 }
 
 /// Eight at a time, wanted or not: the number of tokens in a block is not predictable, the number of eights is.
