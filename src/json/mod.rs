@@ -86,7 +86,7 @@ impl From<Raise> for Halt {
 /// A handler is asked about a value when the value's first byte is known to be good; what is behind it may still turn
 /// out bad. It then sees the bytes before the error and nothing else.
 pub(crate) trait Handler {
-    /// A value begins, at this offset. Scalars must not be answered with [`Interest::Inspect`].
+    /// A value begins, told by the byte at this offset. Scalars must not be answered with [`Interest::Inspect`].
     fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt>;
 
     /// The names of all members of the object that was entered last that are of interest, whatever their values; the

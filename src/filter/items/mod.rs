@@ -13,13 +13,17 @@
 //! checkpoint that the machine made. After that nothing waits but shared values.
 
 mod emit;
+mod gate;
 mod select;
+mod way;
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::program::{Compiled, ItemRules, RootRule, Selection, WaitFrom};
+use gate::Gate;
+
+use super::program::{Compiled, ItemRules, RootRule, Selection};
 use super::root::Payload;
 use super::stage::{Engine, Stage, With};
 use crate::error::{ErrorKind, Raise};
@@ -31,9 +35,6 @@ use crate::path::trie::{Cursor, Names, NodeId};
 use crate::path::{Path, Token};
 use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
-
-/// Output that waits for the first hit. More of it is made again instead, from the held input.
-const GATE: usize = 64 << 10;
 
 /// What the members of an open container mean.
 #[derive(Clone, Debug)]
@@ -129,25 +130,6 @@ pub(super) struct Counts {
     pub(super) root: Option<String>,
     pub(super) error: Option<String>,
     pub(super) captured_peak: u64,
-}
-
-/// Output that may have to be taken back.
-#[derive(Clone, Debug, Default)]
-struct Gate {
-    shut: bool,
-    kept: Vec<u8>,
-    overflow: bool,
-}
-
-impl Sink for Gate {
-    fn write(&mut self, bytes: &[u8]) {
-        if self.overflow || self.kept.len() + bytes.len() > GATE {
-            self.overflow = true;
-            self.kept.clear();
-        } else {
-            self.kept.extend_from_slice(bytes);
-        }
-    }
 }
 
 /// A value that is held because more than one output needs it.
@@ -450,182 +432,6 @@ impl State {
         Ok(())
     }
 
-    fn document(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) -> Result<Interest, Halt> {
-        if self.target == Target::RawText && cx.rules.select.is_some() && cx.rules.closed {
-            let message = "the document is plain text in `raw`, from which nothing can be selected";
-            return Err(Raise::new(ErrorKind::Miss, message).into());
-        }
-        if self.must_wait(cx, WaitFrom::Document) {
-            return self.mark(cx);
-        }
-        if !kind.is_container() {
-            // No payload, and no miss.
-            self.payload_met = true;
-            self.open_gate(cx)?;
-            return Ok(self.pass(cx, slot));
-        }
-        let here = match self.target {
-            Target::Document | Target::RawText => true,
-            Target::Member(_) | Target::First => kind == Kind::Array,
-            Target::At(_) => false,
-        };
-        if here {
-            return self.payload(cx, slot, kind, "");
-        }
-        self.open(cx, slot, kind);
-        self.roles.push(Role::Way {
-            step: 0,
-            members: 0,
-            met: false,
-            object: kind == Kind::Object,
-        });
-        Ok(Interest::Inspect)
-    }
-
-    /// Whether the input from here on must be held.
-    fn must_wait(&self, cx: &Cx<'_>, from: WaitFrom) -> bool {
-        self.waiting.is_none()
-            && self.verdict.is_none()
-            && self.target != Target::RawText
-            && cx.rules.waits() == Some(from)
-    }
-
-    /// Shuts the gate, and has the machine make a checkpoint.
-    #[cold]
-    fn mark(&mut self, cx: &mut Cx<'_>) -> Result<Interest, Halt> {
-        self.writer.flush(cx.sink);
-        self.snapshot = Some(Box::new(self.clone()));
-        self.gate = Gate { shut: true, ..Gate::default() };
-        self.waiting = Some(cx.offset);
-        Ok(Interest::Mark)
-    }
-
-    /// What was waited for is certain: the output so far is good.
-    fn open_gate(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
-        let Some(mark) = self.waiting else { return Ok(()) };
-        if cx.offset.saturating_sub(mark) > self.patience {
-            return Err(Halt::Overdue);
-        }
-        if self.gate.overflow {
-            self.verdict = Some(Verdict::Hit);
-            return Err(Halt::Rewind);
-        }
-        self.waiting = None;
-        self.snapshot = None;
-        cx.sink.write(&self.gate.kept);
-        self.gate = Gate::default();
-        Ok(())
-    }
-
-    /// All that is considered was seen, and nothing was found.
-    #[cold]
-    fn total_miss(&mut self, cx: &Cx<'_>, message: String) -> Result<(), Halt> {
-        if self.waiting.is_some_and(|mark| cx.offset.saturating_sub(mark) > self.patience) {
-            return Err(Halt::Overdue);
-        }
-        if cx.rules.closed {
-            return Err(Raise::new(ErrorKind::Miss, message).into());
-        }
-        self.counts.error = Some(message);
-        self.verdict = Some(Verdict::Miss);
-        Err(Halt::Rewind)
-    }
-
-    /// The document has no payload where the root says.
-    fn no_payload(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
-        let message = match &self.target {
-            Target::At(path) => format!("nothing is at the payload's root {path}"),
-            _ => "the document has no array that could be the payload".to_owned(),
-        };
-        if cx.rules.closed {
-            return self.total_miss(cx, message);
-        }
-        self.counts.error = Some(message);
-        Ok(())
-    }
-
-    /// Every item that counts was seen.
-    fn considered(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
-        if self.waiting.is_none() {
-            return Ok(());
-        }
-        if !self.objects || cx.rules.select.is_none() {
-            return self.open_gate(cx);
-        }
-        let paths = cx.rules.select.iter().flat_map(|select| &select.sources);
-        let mut paths = paths.map(|source| source.text.as_str());
-        let mut shown: Vec<_> = paths.by_ref().take(5).collect();
-        if paths.next().is_some() {
-            shown.push("…");
-        }
-        self.total_miss(cx, format!("no item has any of the selected paths ({})", shown.join(", ")))
-    }
-
-    fn on_the_way(
-        &mut self,
-        cx: &mut Cx<'_>,
-        slot: Slot<'_>,
-        kind: Kind,
-    ) -> Result<Interest, Halt> {
-        let Some(Role::Way { step, members, met, .. }) = self.roles.last() else {
-            return Ok(Interest::Skip);
-        };
-        let (step, members, met) = (*step, *members, *met);
-        let (here, last, again) = match &self.target {
-            Target::At(path) => {
-                let token = path.0.get(step);
-                let here = match slot {
-                    Slot::Member(key) => match token {
-                        Some(Token::Name(name)) => {
-                            key.with_name(|spelled| spelled == Some(name.as_bytes()))
-                        }
-                        _ => false,
-                    },
-                    Slot::Element(index) => token.and_then(Token::index) == Some(index),
-                    Slot::Top => false,
-                };
-                (here && !met, step + 1 == path.0.len(), here && met)
-            }
-            Target::Member(number) => (members == *number, true, met && self.is_payload_name(slot)),
-            _ => (kind == Kind::Array && !met, true, met && self.is_payload_name(slot)),
-        };
-        if here && last && self.must_wait(cx, WaitFrom::Payload) && kind.is_container() {
-            return self.mark(cx);
-        }
-        if let Some(Role::Way { members, met, .. }) = self.roles.last_mut() {
-            *members += 1;
-            *met |= here;
-        }
-        if again {
-            return self.duplicate(cx);
-        }
-        if here && last {
-            let pointer = match (&self.target, slot) {
-                (Target::At(path), _) => pointer(path),
-                (_, Slot::Member(key)) => {
-                    self.payload_name = key.with_name(|name| name.map(<[u8]>::to_vec));
-                    let name =
-                        String::from_utf8_lossy(self.payload_name.as_deref().unwrap_or(key.raw()));
-                    pointer(&Path(vec![Token::Name(name.into())]))
-                }
-                _ => String::new(),
-            };
-            return self.payload(cx, slot, kind, &pointer);
-        }
-        if here && kind.is_container() {
-            self.open(cx, slot, kind);
-            let object = kind == Kind::Object;
-            self.roles.push(Role::Way { step: step + 1, members: 0, met: false, object });
-            return Ok(Interest::Inspect);
-        }
-        if cx.rules.keep_siblings { Ok(self.pass(cx, slot)) } else { Ok(Interest::Skip) }
-    }
-
-    fn is_payload_name(&self, slot: Slot<'_>) -> bool {
-        let (Slot::Member(key), Some(payload)) = (slot, &self.payload_name) else { return false };
-        key.with_name(|name| name == Some(payload))
-    }
-
     /// A member whose name came before, and which is not wanted twice.
     fn duplicate(&mut self, cx: &Cx<'_>) -> Result<Interest, Halt> {
         if cx.rules.duplicates == DuplicateKeys::Reject {
@@ -634,34 +440,6 @@ impl State {
         }
         self.counts.duplicates += 1;
         Ok(Interest::Skip)
-    }
-
-    /// The payload itself.
-    fn payload(
-        &mut self,
-        cx: &mut Cx<'_>,
-        slot: Slot<'_>,
-        kind: Kind,
-        pointer: &str,
-    ) -> Result<Interest, Halt> {
-        if kind.is_container() && self.must_wait(cx, WaitFrom::Payload) {
-            return self.mark(cx);
-        }
-        self.payload_met = true;
-        self.counts.root = Some(pointer.to_owned());
-        if cx.rules.select.is_none() || !kind.is_container() {
-            self.open_gate(cx)?;
-        }
-        match kind {
-            Kind::Array => {
-                self.counts.seen = Some(0);
-                self.open(cx, slot, kind);
-                self.roles.push(Role::Items);
-                Ok(Interest::Inspect)
-            }
-            Kind::Object => self.item(cx, slot, kind),
-            _ => Ok(self.pass(cx, slot)),
-        }
     }
 
     /// An element of the payload.
@@ -723,18 +501,6 @@ impl State {
         }
         Ok(())
     }
-}
-
-/// The path as a JSON Pointer.
-fn pointer(path: &Path) -> String {
-    let mut pointer = String::new();
-    for token in &path.0 {
-        if let Token::Name(name) = token {
-            pointer.push('/');
-            pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
-        }
-    }
-    pointer
 }
 
 /// What stands in front of a value that is emitted.

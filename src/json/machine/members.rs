@@ -113,11 +113,12 @@ impl Passing<'_> {
         (next, Met::Other)
     }
 
-    /// Whether key and colon are there and a value may begin as it does.
+    /// Whether key and colon are there, the key is no longer than may be held, and a value may begin as it does.
     fn begins_well(&self, quad: Quad) -> bool {
         let first = self.byte(quad.value);
         self.byte(quad.key) == b'"'
             && self.byte(quad.colon) == b':'
+            && quad.colon - quad.key <= self.longest
             && (matches!(first, b'"' | b'{' | b'[') || self.is_scalar::<false>(quad, first))
     }
 
@@ -125,7 +126,7 @@ impl Passing<'_> {
     #[inline(always)]
     fn is_scalar<const CHECK: bool>(&self, quad: Quad, first: u8) -> bool {
         if !CHECK {
-            return matches!(first, b'-' | b'0'..=b'9' | b't' | b'f' | b'n');
+            return !matches!(first, b'}' | b']' | b',' | b':');
         }
         scalar::is_short(self.text, quad.value, quad.end)
             || matches!(scalar::scan(self.text, quad.value, first), Step::Ended(_))
@@ -281,7 +282,7 @@ impl Machine {
             }
         };
         let at = cx.base + quad.value;
-        let offset = self.offset + at as u64;
+        let offset = self.told_at(at, kind);
         if kind.is_container() && self.levels.depth() >= self.config.depth {
             return Ok(Members::None);
         }

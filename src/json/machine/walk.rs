@@ -237,6 +237,10 @@ impl Machine {
             b't' | b'f' => Kind::Bool,
             b'n' => Kind::Null,
             b'-' | b'0'..=b'9' => Kind::Number,
+            // What it is matters only if it is kept, and then it is checked.
+            _ if self.config.structure && !matches!(byte, b'}' | b']' | b',' | b':') => {
+                Kind::Number
+            }
             _ => return Err(bad(at, "expected a value", self.expect == Expect::Value)),
         };
         if kind.is_container() && self.levels.depth() >= self.config.depth {
@@ -307,7 +311,7 @@ impl Machine {
         } else if keep && in_object {
             self.give_gap(cx, at - usize::from(cut && at > 0), h);
         }
-        let offset = (self.offset + at as u64).saturating_sub(u64::from(cut));
+        let offset = if cut { self.offset + at as u64 } else { self.told_at(at, kind) };
         let mut interest = self.ask(cx, at, offset, kind, in_object, h)?;
         if interest == Interest::Mark {
             self.mark(cx, at, h)?;
@@ -330,6 +334,13 @@ impl Machine {
             self.member.held.clear();
         }
         Ok(interest)
+    }
+
+    /// The offset of the byte that tells what the value at `at` is: its first, or a string's second where that decides.
+    #[inline]
+    pub(super) fn told_at(&self, at: usize, kind: Kind) -> u64 {
+        let second = self.config.tell_empty && matches!(kind, Kind::String | Kind::EmptyString);
+        self.offset + at as u64 + u64::from(second)
     }
 
     #[inline]

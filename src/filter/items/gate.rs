@@ -1,0 +1,99 @@
+//! The wait for the first hit: output stays in the gate until it is certain, or is taken back.
+//!
+//! Invariant: while the gate is shut, nothing of what was written since the checkpoint is with the sink.
+
+use super::{Cx, State, Target, Verdict};
+use crate::error::{ErrorKind, Raise};
+use crate::filter::program::WaitFrom;
+use crate::json::{Halt, Interest};
+use crate::sink::Sink;
+
+/// Output that waits for the first hit. More of it is made again instead, from the held input.
+const GATE: usize = 64 << 10;
+
+/// Output that may have to be taken back.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gate {
+    pub(super) shut: bool,
+    kept: Vec<u8>,
+    overflow: bool,
+}
+
+impl Sink for Gate {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.overflow || self.kept.len() + bytes.len() > GATE {
+            self.overflow = true;
+            self.kept.clear();
+        } else {
+            self.kept.extend_from_slice(bytes);
+        }
+    }
+}
+
+impl State {
+    /// Whether the input from here on must be held.
+    pub(super) fn must_wait(&self, cx: &Cx<'_>, from: WaitFrom) -> bool {
+        self.waiting.is_none()
+            && self.verdict.is_none()
+            && self.target != Target::RawText
+            && cx.rules.waits() == Some(from)
+    }
+
+    /// Shuts the gate, and has the machine make a checkpoint.
+    #[cold]
+    pub(super) fn mark(&mut self, cx: &mut Cx<'_>) -> Result<Interest, Halt> {
+        self.writer.flush(cx.sink);
+        self.snapshot = Some(Box::new(self.clone()));
+        self.gate = Gate { shut: true, ..Gate::default() };
+        self.waiting = Some(cx.offset);
+        Ok(Interest::Mark)
+    }
+
+    /// What was waited for is certain: the output so far is good.
+    pub(super) fn open_gate(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+        let Some(mark) = self.waiting else { return Ok(()) };
+        if cx.offset.saturating_sub(mark) > self.patience {
+            return Err(Halt::Overdue);
+        }
+        if self.gate.overflow {
+            self.verdict = Some(Verdict::Hit);
+            return Err(Halt::Rewind);
+        }
+        self.waiting = None;
+        self.snapshot = None;
+        cx.sink.write(&self.gate.kept);
+        self.gate = Gate::default();
+        Ok(())
+    }
+
+    /// All that is considered was seen, and nothing was found.
+    #[cold]
+    pub(super) fn total_miss(&mut self, cx: &Cx<'_>, message: String) -> Result<(), Halt> {
+        if self.waiting.is_some_and(|mark| cx.offset.saturating_sub(mark) > self.patience) {
+            return Err(Halt::Overdue);
+        }
+        if cx.rules.closed {
+            return Err(Raise::new(ErrorKind::Miss, message).into());
+        }
+        self.counts.error = Some(message);
+        self.verdict = Some(Verdict::Miss);
+        Err(Halt::Rewind)
+    }
+
+    /// Every item that counts was seen.
+    pub(super) fn considered(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+        if self.waiting.is_none() {
+            return Ok(());
+        }
+        if !self.objects || cx.rules.select.is_none() {
+            return self.open_gate(cx);
+        }
+        let paths = cx.rules.select.iter().flat_map(|select| &select.sources);
+        let mut paths = paths.map(|source| source.text.as_str());
+        let mut shown: Vec<_> = paths.by_ref().take(5).collect();
+        if paths.next().is_some() {
+            shown.push("…");
+        }
+        self.total_miss(cx, format!("no item has any of the selected paths ({})", shown.join(", ")))
+    }
+}
