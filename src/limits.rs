@@ -1,6 +1,7 @@
 //! How much a run may hold, and the one meter that is asked before anything is held.
 //!
-//! Knows nothing of documents. Every allocation that can grow with the input is charged here first.
+//! Knows nothing of documents. What waits for a decision is charged to the meter before it is stored; what else is kept
+//! for a while (the open path, a key, a value that is needed twice) is bounded by the limit that names it.
 
 use crate::error::{ErrorKind, Raise};
 
@@ -55,7 +56,7 @@ impl Limits {
     ///
     /// ### Caveat
     /// A longer name is no error where it goes with its value unread: inside a value that is dropped or kept whole, and
-    /// where only selected members stay.
+    /// where only selected members stay. Where white space is kept, as much of it may stand between two tokens.
     #[must_use]
     pub const fn with_key(mut self, bytes: usize) -> Self {
         self.key = bytes;
@@ -85,7 +86,8 @@ impl Limits {
         self
     }
 
-    /// Bytes of one value that must be read twice: a selected value inside another, or one that two members ask for.
+    /// Bytes of values that must be read twice: a selected value inside another, or one that two members ask for. Those
+    /// inside one another count together.
     ///
     /// ### Default
     /// 16 MiB.

@@ -37,7 +37,7 @@ pub struct Report {
     /// Why rules were skipped: `raw_output`, `error_response` or `raw_mode`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_skipped: Option<&'static str>,
-    /// Why the output is not filtered: a total miss under `on_error: raw`.
+    /// A total miss: which rules do not apply, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_error: Option<String>,
     /// Elements of the payload that were seen, if it is an array.
@@ -56,7 +56,7 @@ pub struct Report {
     /// that were met. A member that two outputs look for counts for each.
     #[serde(skip_serializing_if = "is_zero")]
     pub duplicates_dropped: u64,
-    /// The most bytes that were held at once. Depends on the driver and the chunks.
+    /// The most bytes that waited at once, in memory and in the temporary file. Depends on the driver and the chunks.
     pub held_peak_bytes: u64,
     /// The payload, as a JSON Pointer; `""` is the document itself.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ pub struct Failed {
     pub offset: Option<u64>,
     /// [`Error::path`](crate::Error::path).
     pub path: String,
-    /// [`Error::message`](crate::Error::message).
+    /// [`Error::message`](crate::Error::message), and what the operating system said.
     pub message: String,
 }
 
@@ -89,7 +89,10 @@ impl From<&Error> for Failed {
             kind: error.kind().as_str(),
             offset: error.offset(),
             path: error.path().to_owned(),
-            message: error.message().to_owned(),
+            message: match error.io_error() {
+                Some(cause) => format!("{}: {cause}", error.message()),
+                None => error.message().to_owned(),
+            },
         }
     }
 }

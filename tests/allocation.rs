@@ -64,6 +64,8 @@ fn memory_does_not_grow_with_the_document() {
         ("a long string", format!("[\"{long}\"]")),
         ("items", format!("[{}1]", (0..20_000).map(item).collect::<String>())),
         ("white space", format!("[1{}]", " ".repeat(4 << 20))),
+        ("white space before a colon", format!("{{\"id\"{}:1}}", " ".repeat(4 << 20))),
+        ("white space behind a colon", format!("{{\"id\":{}1}}", " ".repeat(4 << 20))),
     ];
     for (name, spec) in programs() {
         let program = Program::compile(&spec).unwrap();

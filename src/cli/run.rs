@@ -165,8 +165,10 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     if let Some(warning) = job.warning {
         console.warn(&input, warning);
     }
-    if let Some(why) = &report.filter_error {
-        console.warn(&input, format_args!("the output is not filtered: {why}"));
+    if let Some(why) = &report.filter_error
+        && result.is_ok()
+    {
+        console.warn(&input, why);
     }
     let Err(Failure { name, error }) = result else { return Exit::Done };
     if error.kind() == ErrorKind::Spec {

@@ -61,6 +61,7 @@ impl Hold {
             self.remember(memory);
         }
         if !file.is_empty() {
+            meter.charge("spill", limits.spill(), self.in_file, file.len() as u64)?;
             self.spill(file).map_err(|error| {
                 Raise::new(
                     ErrorKind::Limit,
@@ -104,11 +105,11 @@ impl Hold {
         mut take: impl FnMut(&mut Meter, &[u8]) -> Result<bool, E>,
         failed: impl FnOnce(Raise) -> E,
     ) -> Result<(), E> {
-        let Self { memory, in_memory, file, .. } = std::mem::take(self);
-        meter.release(in_memory);
+        let Self { memory, file, in_file, .. } = std::mem::take(self);
         let mut more = true;
         for piece in memory {
             more = more && take(meter, &piece)?;
+            meter.release(piece.len() as u64);
         }
         let Some(mut file) = file else { return Ok(()) };
         let mut piece = vec![0; PIECE];
@@ -123,12 +124,13 @@ impl Hold {
                 Err(error) => return Err(failed(unreadable(&error))),
             }
         }
+        meter.release(in_file);
         Ok(())
     }
 
     /// Forgets the bytes.
     pub(crate) fn clear(&mut self, meter: &mut Meter) {
-        meter.release(self.in_memory);
+        meter.release(self.len());
         *self = Self::default();
     }
 }

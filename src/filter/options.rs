@@ -39,8 +39,8 @@ impl CallOptions {
         self
     }
 
-    /// The document is the answer of a call that failed: rules on items do not apply to it. A spec that retains does,
-    /// for what it removes must not leave by failing.
+    /// The document is the answer of a call that failed: rules on items do not apply to it. Those of a spec that retains,
+    /// or refuses raw output, do: what they remove must not leave by failing.
     #[must_use]
     pub fn is_error(mut self, yes: bool) -> Self {
         self.is_error = yes;
@@ -72,7 +72,7 @@ impl CallOptions {
 
     /// Why the rules are skipped, if they are.
     pub(super) fn skips(&self, program: &Compiled) -> Option<&'static str> {
-        if self.is_error && program.retain.is_none() {
+        if self.is_error && program.retain.is_none() && program.spec.allows_raw() {
             Some("error_response")
         } else if self.raw && program.spec.allows_raw() {
             Some("raw_mode")

@@ -17,7 +17,7 @@ fn scout(
     options: &CallOptions,
 ) -> Result<Option<Payload>, Error> {
     let Some(mut scout) = Scout::new(program, options) else { return Ok(None) };
-    let unreadable = |error| Error::io(ErrorKind::Read, "cannot read the input", error);
+    let unreadable = Error::read;
     let mut chunk = vec![0; CHUNK];
     loop {
         match file.read(&mut chunk) {
@@ -40,7 +40,7 @@ fn ahead(
     program: &Program,
     options: &CallOptions,
 ) -> Result<Option<Payload>, Error> {
-    let unreadable = |error| Error::io(ErrorKind::Read, "cannot read the input", error);
+    let unreadable = Error::read;
     let begin = file.stream_position().map_err(unreadable)?;
     let scouted = scout(file, program, options);
     file.seek(SeekFrom::Start(begin)).map_err(unreadable)?;

@@ -85,7 +85,8 @@ pub fn filter_reader<R: Read, W: Write>(
 
 /// Filters a document that is in memory.
 ///
-/// Nothing of it is held, whatever the spec: it is read twice where a stream would have to wait.
+/// Nothing of it is held for the payload's root or the first hit: it is read twice where a stream would have to wait.
+/// (Rules on items behind a `retain` read what that leaves, which is a stream.)
 ///
 /// # Errors
 /// As for [`Filter`], without those of I/O.
@@ -130,10 +131,22 @@ pub fn filter_slice_with(
 /// As for [`filter_reader`].
 pub fn pump<R: Read, W: Write>(
     filter: &mut Filter<WriteSink<W>>,
+    reader: R,
+) -> Result<Report, Error> {
+    let result = pump_all(filter, reader);
+    if let Err(error) = &result {
+        // An error of the reader or the writer ends the run as one of the filter's own does.
+        filter.fail(error);
+    }
+    result
+}
+
+fn pump_all<R: Read, W: Write>(
+    filter: &mut Filter<WriteSink<W>>,
     mut reader: R,
 ) -> Result<Report, Error> {
     let mut chunk = vec![0; CHUNK];
-    loop {
+    while !filter.is_done() {
         let count = match reader.read(&mut chunk) {
             Ok(0) => break,
             Ok(count) => count,
@@ -146,9 +159,6 @@ pub fn pump<R: Read, W: Write>(
         let fed = filter.write(chunk.get(..count).unwrap_or_default());
         filter.sink_mut().flush()?;
         fed?;
-        if filter.is_done() {
-            break;
-        }
     }
     let ended = filter.end();
     filter.sink_mut().flush()?;

@@ -84,7 +84,7 @@ impl Trail {
         }
     }
 
-    /// Copies what is needed of a chunk that goes; only its first `end` bytes count.
+    /// Copies what is needed of a chunk that goes.
     pub(super) fn settle(&mut self, chunk: &[u8]) {
         let Self { outer, top, keys, settled } = self;
         for frame in outer.iter_mut().skip(*settled).chain([top]) {

@@ -27,10 +27,16 @@ impl Token {
     /// The index that this token is for an array: decimal digits without a leading zero.
     pub(crate) fn index(&self) -> Option<u64> {
         let Self::Name(name) = self else { return None };
-        let canonical = name.as_bytes() == b"0"
-            || (!name.starts_with('0') && name.bytes().all(|byte| byte.is_ascii_digit()));
-        if canonical { name.parse().ok() } else { None }
+        index(name)
     }
+}
+
+/// The index that a name is for an array.
+pub(crate) fn index(name: &str) -> Option<u64> {
+    let digits = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+    let canonical = digits && (name == "0" || !name.starts_with('0'));
+    // One with more digits than a number has is the name of a member and nothing else.
+    if canonical { name.parse().ok() } else { None }
 }
 
 /// A parsed path. Prints as a dot path that parses to the same tokens.

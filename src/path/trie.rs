@@ -4,6 +4,8 @@
 //! every path at once, with names that reach through arrays (`exclude`, `retain`; SPEC of both: a name met by an array
 //! applies to each of its elements, recursively).
 
+use std::collections::HashMap;
+
 use smallvec::SmallVec;
 
 use super::{Path, Token};
@@ -29,13 +31,18 @@ struct Node {
     ends: Vec<u32>,
 }
 
+/// Whether a name is an index too.
+fn is_index(name: &[u8]) -> bool {
+    std::str::from_utf8(name).is_ok_and(|name| super::index(name).is_some())
+}
+
 impl Trie {
     /// The trie of `paths`; the rule of a path is its position.
     pub(crate) fn new<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
         let mut nodes = vec![Node::default()];
         let mut longest = 0;
         // Children by token while building, so that ten thousand siblings are no quadratic work.
-        let mut known = std::collections::HashMap::<(NodeId, Token), NodeId>::new();
+        let mut known = HashMap::<(NodeId, Token), NodeId>::new();
         for (rule, path) in paths.into_iter().enumerate() {
             let mut at: NodeId = 0;
             for token in &path.0 {
@@ -143,7 +150,10 @@ pub(crate) struct Cursor {
     hit: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Places that are compared with one another.
+const FEW: usize = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     node: NodeId,
     /// Reached through an array: its names still apply, an index does not apply twice.
@@ -182,7 +192,7 @@ impl Cursor {
                 next.enter(trie, child);
             }
         }
-        next
+        next.tidy()
     }
 
     /// The names of all members that are on a path, if one table has them.
@@ -210,7 +220,7 @@ impl Cursor {
                 next.add(Place { node: place.node, names_only: true });
             }
         }
-        next
+        next.tidy()
     }
 
     fn enter(&mut self, trie: &Trie, node: NodeId) {
@@ -221,15 +231,21 @@ impl Cursor {
     }
 
     fn add(&mut self, place: Place) {
-        if !self.places.contains(&place) {
+        // Few are compared as they come, many once at the end.
+        if self.places.len() >= FEW || !self.places.contains(&place) {
             self.places.push(place);
         }
     }
-}
 
-/// The name of a child that is an index too.
-fn is_index(name: &[u8]) -> bool {
-    name == b"0" || (!name.starts_with(b"0") && name.iter().all(u8::is_ascii_digit))
+    /// The cursor without places that came twice.
+    #[inline]
+    fn tidy(mut self) -> Self {
+        if self.places.len() > FEW {
+            self.places.sort_unstable();
+            self.places.dedup();
+        }
+        self
+    }
 }
 
 /// The names of a node's children, looked up by the bytes of a key.
@@ -241,7 +257,12 @@ pub(crate) struct Names {
     slots: Vec<Slot>,
     names: Vec<(Box<str>, NodeId)>,
     shift: u32,
+    /// All names, if too many of them have the same mark. Then `more` is all that the slots say.
+    crowd: Option<HashMap<Box<[u8]>, NodeId>>,
 }
+
+/// Slots that one look-up may visit.
+const LONGEST_CHAIN: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
@@ -266,21 +287,38 @@ impl Names {
             slots: vec![Slot::default(); size],
             shift: u64::BITS - size.trailing_zeros(),
             names: Vec::new(),
+            crowd: None,
         };
-        for (position, (name, _)) in names.iter().enumerate() {
-            let mark = mark(name.as_bytes());
-            let mut at = table.home(mark);
-            while let Some(slot) = table.slots.get_mut(at) {
-                if slot.name == 0 {
-                    *slot = Slot { mark, name: position as u32 + 1, more: slot.more };
-                    break;
+        if !names.iter().zip(1..).all(|((name, _), number)| table.place(name.as_bytes(), number)) {
+            table.slots.fill(Slot::default());
+            for (name, _) in &names {
+                let home = table.home(mark(name.as_bytes()));
+                if let Some(slot) = table.slots.get_mut(home) {
+                    slot.more = true;
                 }
-                slot.more = true;
-                at = (at + 1) % size;
             }
+            let all = names.iter().map(|(name, child)| (name.as_bytes().into(), *child));
+            table.crowd = Some(all.collect());
         }
         table.names = names;
         table
+    }
+
+    /// Puts a name into a free slot; false if that is too far from its home.
+    fn place(&mut self, name: &[u8], number: u32) -> bool {
+        let mark = mark(name);
+        let mut at = self.home(mark);
+        for _ in 0..LONGEST_CHAIN {
+            let next = (at + 1) % self.slots.len();
+            let Some(slot) = self.slots.get_mut(at) else { return false };
+            if slot.name == 0 {
+                *slot = Slot { mark, name: number, more: slot.more };
+                return true;
+            }
+            slot.more = true;
+            at = next;
+        }
+        false
     }
 
     #[inline(always)]
@@ -310,6 +348,9 @@ impl Names {
 
     #[inline(never)]
     fn find(&self, mark: u64, key: &[u8]) -> Option<NodeId> {
+        if let Some(crowd) = &self.crowd {
+            return crowd.get(key).copied();
+        }
         let mut at = self.home(mark);
         loop {
             let slot = self.slots.get(at)?;
@@ -394,6 +435,17 @@ mod tests {
                 );
             }
         }
+        let crowd: Vec<String> = (0..2000).map(|n| format!("customer_{n:05}")).collect();
+        let table = Names::new(
+            crowd.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
+        );
+        assert!(table.crowd.is_some(), "the same first bytes and lengths");
+        for (n, name) in crowd.iter().enumerate() {
+            assert_eq!(table.get(name.as_bytes()), Some(n as u32));
+            let text = format!("{name}\":\"{name}");
+            assert_eq!(table.get_in(text.as_bytes(), 0, name.len()), Some(n as u32));
+            assert_eq!(table.get_in(text.as_bytes(), 0, name.len() - 1), None);
+        }
         assert_eq!(table.get(b""), None);
         assert_eq!(Names::new(vec![("".into(), 7)]).get(b""), Some(7));
         assert_eq!(Names::new(vec![("a\0".into(), 7)]).get(b"a"), None);
@@ -420,6 +472,34 @@ mod tests {
         assert!(nested.member(&trie, Some(b"id")).is_hit());
         assert!(!nested.member(&trie, Some(b"name")).is_hit());
         assert!(nested.member(&trie, None).is_dead());
+    }
+
+    #[test]
+    fn what_is_no_index_is_a_name() {
+        for name in ["", "99999999999999999999", "01"] {
+            let trie = trie(&[&format!("/a/{name}")]);
+            let a = trie.start().member(&trie, Some(b"a"));
+            assert!(a.element(&trie, 1).member(&trie, Some(name.as_bytes())).is_hit(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn many_places_are_each_there_once() {
+        // Every way through twelve levels of a name or a wildcard ends at another node.
+        let paths: Vec<String> = (0..1 << 10)
+            .map(|ways| {
+                let level = |level| if ways >> level & 1 == 0 { "a" } else { "*" };
+                (0..10).map(level).collect::<Vec<_>>().join(".")
+            })
+            .collect();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let trie = trie(&paths);
+        let mut cursor = trie.start();
+        for depth in 1..10 {
+            cursor = cursor.member(&trie, Some(b"a"));
+            assert_eq!(cursor.places.len(), 1 << depth);
+        }
+        assert!(cursor.member(&trie, Some(b"b")).is_hit());
     }
 
     #[test]

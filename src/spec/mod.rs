@@ -77,7 +77,7 @@ pub enum Root {
     /// [`Limits`](crate::Limits).
     #[default]
     Auto,
-    /// The first member that is an array, decided at once.
+    /// The first member that is an array, decided at once. An object without an array has no payload: a total miss.
     First,
     /// The document itself, whatever arrays it has.
     Object,
@@ -110,6 +110,10 @@ impl From<Root> for String {
             Root::Auto => "auto".into(),
             Root::First => "first".into(),
             Root::Object => "object".into(),
+            // Read back, a bare name of a mode would be that mode.
+            Root::At(path) if !matches!(Root::from(path.as_str()), Root::At(_)) => {
+                format!("/{path}")
+            }
             Root::At(path) => path,
         }
     }
@@ -160,7 +164,8 @@ pub enum Whitespace {
     Keep,
 }
 
-/// What becomes of a selected member, or of the payload, whose name came before in the same object.
+/// What becomes of a selected member, or of the payload, whose name came before in the same object. Other members are not
+/// compared: this is no check for duplicates in general.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DuplicateKeys {

@@ -73,9 +73,10 @@ impl State {
             return Err(Halt::Overdue);
         }
         if cx.rules.closed {
+            self.counts.error = Some(message.clone());
             return Err(Raise::new(ErrorKind::Miss, message).into());
         }
-        self.counts.error = Some(message);
+        self.counts.error = Some(format!("{message}: select does not apply"));
         self.verdict = Some(Verdict::Miss);
         Err(Halt::Rewind)
     }
@@ -94,6 +95,7 @@ impl State {
         if paths.next().is_some() {
             shown.push("…");
         }
-        self.total_miss(cx, format!("no item has any of the selected paths ({})", shown.join(", ")))
+        let paths = shown.join(", ");
+        self.total_miss(cx, format!("no item has any of the selected paths ({paths})"))
     }
 }

@@ -108,6 +108,8 @@ struct State {
     met: Vec<u64>,
     serial: u64,
     capture: Option<Capture>,
+    /// Bytes of held values that are being read again.
+    captured: u64,
     /// A held value is read again; its end was at this offset.
     replaying: Option<u64>,
     /// Elements that the open gathering has emitted.
@@ -192,6 +194,7 @@ impl Items {
             met: vec![0; nodes],
             serial: 0,
             capture: None,
+            captured: 0,
             replaying: None,
             gathered: 0,
             payload_name: None,
@@ -329,7 +332,7 @@ impl Handler for With<'_, Items> {
     fn raw(&mut self, bytes: &[u8]) {
         let state = &mut self.stage.state;
         if let Some(capture) = &mut state.capture {
-            capture.push(bytes, state.limits.item());
+            capture.push(bytes, state.limits.item().saturating_sub(state.captured));
             return;
         }
         let (writer, sink) = state.out(self.sink);

@@ -226,8 +226,10 @@ impl With<'_, Items> {
         let Some(rules) = &program.items else { return Ok(()) };
         let Some(selection) = &rules.select else { return Ok(()) };
         let node = selection.node(capture.node);
-        let counts = &mut self.stage.state.counts;
-        counts.captured_peak = counts.captured_peak.max(capture.bytes.len() as u64);
+        let state = &mut self.stage.state;
+        let bytes = capture.bytes.len() as u64;
+        state.captured += bytes;
+        state.counts.captured_peak = state.counts.captured_peak.max(state.captured);
 
         let starts =
             node.starts.iter().map(|source| Task::Source { source: *source, token: node.depth });
@@ -256,6 +258,7 @@ impl With<'_, Items> {
             self.stage.state.roles.pop();
         }
         self.stage.state.replaying = outer;
+        self.stage.state.captured -= bytes;
         if capture.item {
             let state = &mut self.stage.state;
             let mut cx = Cx { rules, sink: self.sink, offset };

@@ -146,7 +146,7 @@ impl State {
         if cx.rules.closed {
             return self.total_miss(cx, message);
         }
-        self.counts.error = Some(message);
+        self.counts.error = Some(format!("{message}: the rules on items apply to nothing"));
         Ok(())
     }
 }

@@ -55,18 +55,15 @@ impl Machine {
     ) -> Result<(), Fail> {
         self.hold_key(cx, colon, true, h)?;
         self.member.colon = colon;
-        let held = &mut self.member.held;
-        self.member.key_len = trim_end(held).len();
         if self.config.keep_white {
-            held.push(b':');
+            self.member.held.push(b':');
             self.member.upto = colon + 1;
-        } else {
-            held.truncate(self.member.key_len);
         }
         Ok(())
     }
 
-    /// Holds the part of a key that is in `..to` of the chunk; `closed` if its closing quote has come.
+    /// Holds the part of a key that is in `..to` of the chunk; `closed` if its closing quote has come. White space
+    /// behind that is held only where it is kept.
     fn hold_key<H: Handler>(
         &mut self,
         cx: &Cx<'_>,
@@ -80,19 +77,40 @@ impl Machine {
             self.trail.more_key(part);
         } else {
             self.member.held.clear();
+            self.member.key_len = 0;
         }
         self.member.split = true;
         if self.member.long {
             return Ok(());
         }
-        // Where in this part the first byte over the limit would be, and where its spelling ends.
+        // It was complete before, or is now, or is not.
+        let spelled = match (self.member.key_len, closed) {
+            (0, true) => trim_end(part),
+            (0, false) => part,
+            _ => &[],
+        };
+        // Where in this part the first byte over the limit would be; a closing quote does not count.
         let over = (self.config.key + 1).saturating_sub(self.member.held.len());
-        let spelled = if closed { trim_end(part).len().saturating_sub(1) } else { part.len() };
-        if over < spelled {
+        if over < spelled.len().saturating_sub(usize::from(closed)) {
             return self.long_key(from + over, h);
         }
-        self.member.held.extend_from_slice(part);
+        self.member.held.extend_from_slice(spelled);
+        if closed {
+            if self.member.key_len == 0 {
+                self.member.key_len = self.member.held.len();
+            }
+            self.hold_gap(part.get(spelled.len()..).unwrap_or_default());
+        }
         Ok(())
+    }
+
+    /// Holds what stands behind a key, where it is kept: of what is over the limit only so much that this can be told.
+    fn hold_gap(&mut self, gap: &[u8]) {
+        if self.config.keep_white {
+            let held = self.member.held.len() - self.member.key_len;
+            let room = (self.config.key + 1).saturating_sub(held);
+            self.member.held.extend_from_slice(gap.get(..room).unwrap_or(gap));
+        }
     }
 
     #[cold]
@@ -136,15 +154,32 @@ impl Machine {
     }
 
     /// Gives the handler what stands between a key and its value at `at`: white space and the colon.
-    pub(super) fn give_gap<H: Handler>(&mut self, cx: &Cx<'_>, at: usize, h: &mut H) {
+    pub(super) fn give_gap<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        at: usize,
+        h: &mut H,
+    ) -> Result<(), Fail> {
         let Member { end, split, upto, key_len, ref held, .. } = self.member;
-        if split {
-            let mut gap = held.get(key_len..).unwrap_or_default().to_vec();
-            gap.extend_from_slice(cx.slice(upto, at));
-            h.gap(&gap);
-        } else {
-            h.gap(cx.slice(end, at));
+        let earlier = if split { held.get(key_len..).unwrap_or_default() } else { &[] };
+        let gap = cx.slice(if split { upto } else { end }, at);
+        if earlier.len() + gap.len() > self.config.key {
+            return Err(self.too_white(at));
         }
+        if earlier.is_empty() {
+            h.gap(gap);
+        } else {
+            h.gap(&[earlier, gap].concat());
+        }
+        Ok(())
+    }
+
+    /// The error of more white space in front of the token at `at` than may be kept.
+    #[cold]
+    fn too_white(&self, at: usize) -> Fail {
+        let message =
+            format!("more than {} bytes of white space to keep (limit `key`)", self.config.key);
+        Fail::new(at, Raise::new(ErrorKind::Limit, message), false)
     }
 
     /// Hands on the bytes in `from..to`, without white space unless it is kept.
@@ -197,9 +232,7 @@ impl Machine {
         let from = self.white_before(cx, at);
         let earlier = if from == 0 { self.lead.len() } else { 0 };
         if earlier + at - from > self.config.key {
-            let message =
-                format!("more than {} bytes of white space to keep (limit `key`)", self.config.key);
-            return Err(Fail::new(at, Raise::new(ErrorKind::Limit, message), false));
+            return Err(self.too_white(at));
         }
         if earlier > 0 {
             let mut lead = self.lead.clone();
@@ -250,19 +283,18 @@ impl Machine {
         if !member.split {
             member.split = true;
             member.held.clear();
-            if member.long {
-                return;
+            if !member.long {
+                member.held.extend_from_slice(cx.slice(member.at, member.end));
+                member.key_len = member.held.len();
+                member.upto = member.end;
             }
-            member.held.extend_from_slice(cx.slice(member.at, member.end));
-            member.key_len = member.held.len();
-            member.upto = member.end;
         }
-        if self.config.keep_white && !member.long {
+        if !member.long {
             // `SecondByte`: the value's opening quote is the last byte, and is handed on by itself.
-            let end = end - usize::from(self.expect == Expect::SecondByte && end > member.upto);
-            member.held.extend_from_slice(cx.slice(member.upto, end));
+            let quote = self.expect == Expect::SecondByte && end > self.member.upto;
+            self.hold_gap(cx.slice(self.member.upto, end - usize::from(quote)));
         }
-        member.upto = 0;
+        self.member.upto = 0;
     }
 
     /// White space that ends the chunk is in front of what comes next, and ends a scalar that is copied.

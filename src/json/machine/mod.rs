@@ -219,6 +219,7 @@ impl Machine {
     }
 
     /// Tokens, windows and pieces handled so far: a measure of work for tests.
+    #[cfg(test)]
     pub(crate) fn steps(&self) -> u64 {
         self.steps
     }
@@ -235,7 +236,7 @@ impl Machine {
         Some((checkpoint.machine, offset))
     }
 
-    /// Takes `chunk` from `start` on; the bytes before it were fed before.
+    /// Takes the next bytes.
     pub(crate) fn feed<H: Handler>(
         &mut self,
         scanner: Scanner,

@@ -104,7 +104,13 @@ impl Machine {
                         return Err(bad(at, "expected `,` or the end of the container", false));
                     }
                 }
-                Expect::End => return Err(bad(at, "the document has ended before", false)),
+                Expect::End => {
+                    return Err(bad(
+                        at,
+                        "text behind the document (is it one document a line?)",
+                        false,
+                    ));
+                }
                 Expect::SecondByte => return Err(bad(at, "a string has not ended", false)),
             }
             next += 1;
@@ -237,9 +243,9 @@ impl Machine {
             b't' | b'f' => Kind::Bool,
             b'n' => Kind::Null,
             b'-' | b'0'..=b'9' => Kind::Number,
-            // What it is matters only if it is kept, and then it is checked.
+            // What nobody wants need not be a value under `structure`; what is wanted must.
             _ if self.config.structure && !matches!(byte, b'}' | b']' | b',' | b':') => {
-                Kind::Number
+                return self.no_value(cx, next, at, h);
             }
             _ => return Err(bad(at, "expected a value", self.expect == Expect::Value)),
         };
@@ -248,6 +254,25 @@ impl Machine {
         }
         let interest = self.begin_value(cx, at, kind, false, h)?;
         self.answered(cx, next, at, kind, interest)
+    }
+
+    /// Something that begins no value stands where one should.
+    #[cold]
+    fn no_value<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        next: usize,
+        at: usize,
+        h: &mut H,
+    ) -> Result<Option<Walk>, Fail> {
+        // The handler answers as for any scalar.
+        let interest = self.begin_value(cx, at, Kind::Number, false, h)?;
+        if let Some(mark) = self.copying {
+            self.hand_on(cx, mark, at, h);
+            self.copying = Some(at);
+            return Err(bad(at, "expected a value", true));
+        }
+        self.answered(cx, next, at, Kind::Number, interest)
     }
 
     /// Does what the handler wants of the value at `at`. Returns where to go on, if the walk ends here; else the value's
@@ -309,7 +334,7 @@ impl Machine {
         if keep && !in_object && self.levels.depth() > 0 {
             self.give_lead(cx, at - usize::from(cut && at > 0), h)?;
         } else if keep && in_object {
-            self.give_gap(cx, at - usize::from(cut && at > 0), h);
+            self.give_gap(cx, at - usize::from(cut && at > 0), h)?;
         }
         let offset = if cut { self.offset + at as u64 } else { self.told_at(at, kind) };
         let mut interest = self.ask(cx, at, offset, kind, in_object, h)?;
