@@ -1,10 +1,12 @@
 //! Deterministic documents in the shape of real API answers, and the jobs that every peer does on them.
 
+#![allow(clippy::indexing_slicing, clippy::expect_used, reason = "a bench may panic")]
+
 use std::fmt::Write as _;
 
 /// A list of repositories as the GitHub REST API sends it, compact, at least `bytes` long: about 6 KB and 100 members a
 /// repository, most of them URLs.
-pub fn repositories(bytes: usize) -> Vec<u8> {
+pub(crate) fn repositories(bytes: usize) -> Vec<u8> {
     let mut text = String::with_capacity(bytes + 8192);
     let mut random = Random(0x5EED);
     text.push('[');
@@ -19,7 +21,7 @@ pub fn repositories(bytes: usize) -> Vec<u8> {
 }
 
 /// The selected members, in document order: output key and path.
-pub const SELECT: [(&str, &str); 11] = [
+pub(crate) const SELECT: [(&str, &str); 11] = [
     ("name", "name"),
     ("full_name", "full_name"),
     ("private", "private"),

@@ -29,7 +29,8 @@ use crate::sink::Sink;
 ///
 /// # Errors
 /// When all lines were read: the error of the first bad line, if there was one. At once, and with nothing told to
-/// `on_bad_line`: [`ErrorKind::Read`] and [`ErrorKind::Write`].
+/// `on_bad_line`: [`ErrorKind::Read`](crate::ErrorKind::Read) and
+/// [`ErrorKind::Write`](crate::ErrorKind::Write).
 ///
 /// ```
 /// use tamis::{CallOptions, Program, Spec, filter_ndjson};

@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn is_a_stack_at_any_depth() {
-        let kind = |n: usize| n % 3 == 0 || n % 7 == 1;
+        let kind = |n: usize| n.is_multiple_of(3) || n % 7 == 1;
         let mut levels = Levels::new();
         for n in 0..3000 {
             levels.push(kind(n));

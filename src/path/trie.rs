@@ -181,10 +181,9 @@ impl Cursor {
             let Some(node) = trie.node(place.node) else { continue };
             if let Some(name) = name
                 && let Some(child) = node.names.get(name)
+                && (!place.names_only || !is_index(name))
             {
-                if !place.names_only || !is_index(name) {
-                    next.enter(trie, child);
-                }
+                next.enter(trie, child);
             }
             if let Some(child) = node.any
                 && !place.names_only

@@ -3,6 +3,10 @@
 //! Only masks are built here; what they mean is in `scan/mod.rs`. Unsafe are the intrinsics, which need a CPU feature,
 //! and the loads and stores of 64 bytes from and to arrays that have them.
 #![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
+#![allow(
+    clippy::indexing_slicing,
+    reason = "tables made at compile time, where a panic is an error of the compiler"
+)]
 
 use std::arch::x86_64::{
     __m512i, _MM_HINT_T0, _mm_prefetch, _mm_setr_epi8, _mm512_add_epi16, _mm512_broadcast_i32x4,

@@ -176,11 +176,8 @@ fn define(text: &[u8]) -> Said {
             }
             match byte {
                 b'u' if was_escaped => hex = 4,
-                _ if was_escaped => {
-                    if !b"\"\\/bfnrt".contains(byte) {
-                        said.bad_escapes.push(at);
-                    }
-                }
+                _ if was_escaped && b"\"\\/bfnrt".contains(byte) => {}
+                _ if was_escaped => said.bad_escapes.push(at),
                 b'\\' => escaped = true,
                 b'"' => said.in_string = false,
                 _ => {}
