@@ -1,6 +1,8 @@
 //! The directions between modules, as `src/lib.rs` draws them: a module uses those before it in the list, never those
 //! behind; and what touches the outside world is in few places.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -127,7 +127,9 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "WHAT", help_heading = "Output", value_parser = whitespace())]
     pub(crate) whitespace: Option<Whitespace>,
 
-    /// What becomes of members whose name came before in the same object
+    /// What becomes of selected members, and of the items, whose name came before in the same object
+    ///
+    /// Other members are not compared: this is no check for duplicates in general.
     #[arg(long, value_name = "WHAT", help_heading = "Input", value_parser = duplicate_keys())]
     pub(crate) duplicate_keys: Option<DuplicateKeys>,
 
