@@ -69,8 +69,24 @@ fn same(one: &Identity, other: &Identity) -> bool {
 fn of_path(path: &Path) -> Identity {
     match std::fs::metadata(path) {
         Ok(metadata) => of_metadata(&metadata, path),
-        Err(_) => std::path::absolute(path).map_or(Identity::None, Identity::New),
+        Err(_) => new(path).map_or(Identity::None, Identity::New),
     }
+}
+
+/// Where a file that is not there yet would be made: links followed, its folder by its real name.
+fn new(path: &Path) -> Option<PathBuf> {
+    let mut path = path.to_path_buf();
+    // As many links as systems follow.
+    for _ in 0..40 {
+        let Ok(target) = std::fs::read_link(&path) else { break };
+        path = path.parent()?.join(target);
+    }
+    let name = path.file_name()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    // A folder that is yet to be made has no real name.
+    let folder = folder.canonicalize().or_else(|_| std::path::absolute(folder)).ok()?;
+    Some(folder.join(name))
 }
 
 fn of_stream(stream: std::io::Result<File>) -> Identity {

@@ -107,7 +107,8 @@ fn one_file_is_not_two_things() {
     let folder = Folder::new();
     folder.write("a.json", "[ 1 ]");
     folder.write("b", "");
-    let cases: [(&[&str], &[&str]); 7] = [
+    std::fs::create_dir(folder.path("sub")).unwrap();
+    let cases: [(&[&str], &[&str]); 8] = [
         (&["a.json", "--tee", "a.json"], &["--tee and the input", "another path"]),
         (&["a.json", "--tee", "./a.json"], &["--tee and the input"]),
         (&["a.json", "--report", "a.json"], &["--report and the input"]),
@@ -115,16 +116,27 @@ fn one_file_is_not_two_things() {
         (&["a.json", "-o", "new", "--tee", "./new"], &["--tee and the output"]),
         (&["a.json", "-o", "b", "--report", "b"], &["--report and the output"]),
         (&["a.json", "--tee", "new", "--report", "new"], &["--tee and --report"]),
+        (&["a.json", "--tee", "sub/../new", "--report", "new"], &["--tee and --report"]),
     ];
     for (args, words) in cases {
         let ran = folder.run(args);
         ran.refused(2, words);
         ran.one_line();
     }
-    assert_eq!(folder.names(), ["a.json", "b"]);
+    assert_eq!(folder.names(), ["a.json", "b", "sub"]);
     assert_eq!(folder.read("a.json"), "[ 1 ]");
     let file = File::options().append(true).open(folder.path("a.json")).unwrap();
     let output = folder.command().arg("a.json").stdout(file).output().unwrap();
     Ran::new(&output).refused(2, &["standard output is the input itself", "use -o"]);
     assert_eq!(folder.read("a.json"), "[ 1 ]");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_is_the_file_that_it_names() {
+    let folder = Folder::new();
+    folder.write("a.json", "[1]");
+    std::os::unix::fs::symlink("new", folder.path("link")).unwrap();
+    let ran = folder.run(["a.json", "--tee", "link", "--report", "new"]);
+    ran.refused(2, &["--tee and --report"]);
 }
