@@ -57,22 +57,29 @@ impl PayloadStage {
         scanner: Scanner,
         payload: Option<Payload>,
     ) -> Self {
-        let compiled = program.compiled();
-        let auto = compiled.items.as_ref().is_some_and(|rules| rules.root == RootRule::Auto);
+        let config = config(&program.compiled().spec, limits, false);
         let mut stage = Self {
             program: program.clone(),
             limits: limits.clone(),
-            engine: Engine::new(config(&compiled.spec, limits, false), scanner),
+            engine: Engine::new(config, scanner),
             phase: Phase::Looking(Probe::default()),
             hold: Hold::default(),
             capacity: Some(Hold::capacity(limits)),
             prefix: 0,
             offset: 0,
         };
-        if !auto || payload.is_some() {
-            stage.run(payload);
-        }
+        stage.begin(payload);
         stage
+    }
+
+    /// Looks for the payload, or runs if it is known or needs no look.
+    fn begin(&mut self, payload: Option<Payload>) {
+        let rules = self.program.compiled().items.as_ref();
+        if payload.is_some() || rules.is_none_or(|rules| rules.root != RootRule::Auto) {
+            self.run(payload);
+        } else {
+            self.phase = Phase::Looking(Probe::default());
+        }
     }
 
     /// Begins a new document.
@@ -81,11 +88,7 @@ impl PayloadStage {
         self.engine.restart(config(&compiled.spec, &self.limits, false));
         self.hold = Hold::default();
         (self.prefix, self.offset) = (0, 0);
-        let auto = compiled.items.as_ref().is_some_and(|rules| rules.root == RootRule::Auto);
-        self.phase = Phase::Looking(Probe::default());
-        if !auto {
-            self.run(None);
-        }
+        self.begin(None);
     }
 
     /// The input comes in one chunk, which is there to be read again.
@@ -142,7 +145,8 @@ impl PayloadStage {
         let drops = compiled.items.as_ref().is_some_and(|rules| rules.drop_empty);
         self.engine.restart(config(&compiled.spec, &self.limits, drops));
         self.engine.machine.skip_prefix(self.prefix);
-        let items = Items::new(compiled, payload, self.patience(), &self.limits);
+        let items =
+            Items::new(compiled, payload, self.patience(), &self.limits, self.engine.scanner());
         self.phase = Phase::Running(Box::new(Running { items, mark: None, stopped: false }));
     }
 

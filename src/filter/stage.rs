@@ -41,6 +41,10 @@ impl Engine {
         }
     }
 
+    pub(super) fn scanner(&self) -> Scanner {
+        self.scanner
+    }
+
     /// Begins a new document.
     pub(super) fn restart(&mut self, config: Config) {
         #[cfg(test)]

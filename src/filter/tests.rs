@@ -2,7 +2,7 @@
 
 use super::{CallOptions, Filter, Program};
 use crate::limits::Limits;
-use crate::scan::{Isa, Scanner};
+use crate::scan::tests::scanners;
 use crate::spec::{Spec, Validation};
 
 /// Steps a byte that no input may exceed, with what a run and a chunk cost at most.
@@ -106,8 +106,7 @@ fn every_kernel_filters_alike() {
         for (rules, spec) in programs() {
             let program = Program::compile(&spec).unwrap();
             let mut expected = None;
-            for isa in Isa::ALL {
-                let Some(scanner) = Scanner::with(*isa) else { continue };
+            for (isa, scanner) in scanners() {
                 for chunk in [document.len(), 1000] {
                     let options = CallOptions::new().scan_with(scanner);
                     let mut filter = Filter::with_options(&program, &options, Vec::new());

@@ -26,7 +26,7 @@ mod scalar;
 mod utf8;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use escapes::{Escape, bad_escapes, resolve_escapes};
 use utf8::Utf8;

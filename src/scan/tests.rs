@@ -4,26 +4,22 @@ use super::{
     BLOCK, Carry, Classes, Flaw, Isa, Kernel, ROW, Rows, Scanner, WINDOW, Window, flatten, scalar,
 };
 
-/// The kernels that this machine runs. `TAMIS_REQUIRE_ISA` names those that must be among them.
-fn scanners() -> Vec<(Isa, Scanner)> {
+/// A kernel, if this machine runs it. One that `TAMIS_REQUIRE_ISA` names must be there; of others it is said that they
+/// were not run.
+fn present<K>(name: &str, kernel: Option<K>) -> Option<K> {
     let required = std::env::var("TAMIS_REQUIRE_ISA").unwrap_or_default();
-    Isa::ALL
-        .iter()
-        .copied()
-        .filter_map(|isa| {
-            let scanner = Scanner::with(isa);
-            let name = format!("{isa:?}").to_lowercase();
-            let must = required.split(',').any(|required| required == name);
-            assert!(
-                scanner.is_some() || !must,
-                "this machine cannot run the required kernel {name}"
-            );
-            if scanner.is_none() {
-                println!("not run: this machine has no {name}");
-            }
-            scanner.map(|scanner| (isa, scanner))
-        })
-        .collect()
+    let must = required.split(',').any(|required| required == name);
+    assert!(kernel.is_some() || !must, "this machine cannot run the required kernel {name}");
+    if kernel.is_none() {
+        println!("not run: this machine has no {name}");
+    }
+    kernel
+}
+
+/// The kernels that this machine runs.
+pub(crate) fn scanners() -> Vec<(Isa, Scanner)> {
+    let all = Isa::ALL.iter().map(|isa| (*isa, format!("{isa:?}").to_lowercase()));
+    all.filter_map(|(isa, name)| Some((isa, present(&name, Scanner::with(isa))?))).collect()
 }
 
 /// Splitmix64 (Steele, Lea, Flood 2014).
@@ -45,13 +41,13 @@ impl Random {
 
 /// One macro instantiates the tests of a kernel.
 macro_rules! kernel_tests {
-    ($module:ident, $kernel:expr) => {
+    ($module:ident, $name:literal, $kernel:expr) => {
         mod $module {
             use super::*;
 
             #[test]
             fn classifies_as_scalar_does() {
-                let Some(kernel) = $kernel else { return };
+                let Some(kernel) = present($name, $kernel) else { return };
                 // Every byte in every lane.
                 for byte in 0..=255u8 {
                     for lane in 0..BLOCK {
@@ -74,7 +70,7 @@ macro_rules! kernel_tests {
 
             #[test]
             fn classifies_rows_as_blocks() {
-                let Some(kernel) = $kernel else { return };
+                let Some(kernel) = present($name, $kernel) else { return };
                 let mut random = Random(6);
                 let all: Vec<u8> = (0..=255).chain(*b"\"\\{}[]:, \n\t\r\"\"").collect();
                 for _ in 0..500 {
@@ -100,7 +96,7 @@ macro_rules! kernel_tests {
 
             #[test]
             fn sums_parities_as_scalar_does() {
-                let Some(kernel) = $kernel else { return };
+                let Some(kernel) = present($name, $kernel) else { return };
                 let mut random = Random(2);
                 for _ in 0..2000 {
                     let bits = random.next() & random.next();
@@ -110,7 +106,7 @@ macro_rules! kernel_tests {
 
             #[test]
             fn flattens_as_scalar_does() {
-                let Some(kernel) = $kernel else { return };
+                let Some(kernel) = present($name, $kernel) else { return };
                 let mut random = Random(3);
                 for round in 0..4000 {
                     let mask = match round % 4 {
@@ -131,11 +127,11 @@ macro_rules! kernel_tests {
     };
 }
 
-kernel_tests!(scalar_kernel, Some(scalar::Scalar));
+kernel_tests!(scalar_kernel, "scalar", Some(scalar::Scalar));
 #[cfg(target_arch = "x86_64")]
-kernel_tests!(avx2_kernel, super::super::avx2::Avx2::new());
+kernel_tests!(avx2_kernel, "avx2", super::super::avx2::Avx2::new());
 #[cfg(target_arch = "x86_64")]
-kernel_tests!(avx512_kernel, super::super::avx512::Avx512::new());
+kernel_tests!(avx512_kernel, "avx512", super::super::avx512::Avx512::new());
 
 /// What a scan says of a text, with positions from the text's beginning.
 #[derive(Debug, Default, PartialEq)]

@@ -33,6 +33,7 @@ use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::Limits;
 use crate::path::trie::{Cursor, Names, NodeId};
 use crate::path::{Path, Token};
+use crate::scan::Scanner;
 use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
 
@@ -119,6 +120,7 @@ struct State {
     scratch: Vec<u8>,
     counts: Counts,
     limits: Limits,
+    scanner: Scanner,
     replays: Replays,
 }
 
@@ -167,6 +169,7 @@ impl Items {
         payload: Option<Payload>,
         patience: u64,
         limits: &Limits,
+        scanner: Scanner,
     ) -> Self {
         let rules = program.items.as_ref();
         let target = match (payload, rules.map(|rules| &rules.root)) {
@@ -201,6 +204,7 @@ impl Items {
             scratch: Vec::new(),
             counts: Counts::default(),
             limits: limits.clone(),
+            scanner,
             replays: Replays::default(),
         };
         Self { program: program.clone(), state }
@@ -318,6 +322,7 @@ impl Handler for With<'_, Items> {
     ) -> Result<Interest, Halt> {
         let Items { program, state } = &mut *self.stage;
         let Some(rules) = &program.items else { return Ok(Interest::Skip) };
+        let offset = state.replaying.unwrap_or(offset);
         state.select_child(&mut Cx { rules, sink: self.sink, offset }, child, slot, kind)
     }
 

@@ -8,7 +8,6 @@ use crate::json::machine::Failure;
 use crate::json::{Halt, Interest, Kind, Slot};
 use crate::path::Token;
 use crate::path::trie::NodeId;
-use crate::scan::Scanner;
 use crate::spec::DuplicateKeys;
 
 impl State {
@@ -219,7 +218,7 @@ impl With<'_, Items> {
         let limit = self.stage.state.limits.item();
         if capture.over {
             let message =
-                format!("a value that is needed twice is longer than {limit} bytes (limit `item`)");
+                format!("values that are needed twice have more than {limit} bytes (limit `item`)");
             return Err(Raise::new(ErrorKind::Limit, message).into());
         }
         let program = self.stage.program.clone();
@@ -242,7 +241,7 @@ impl With<'_, Items> {
                     engine.restart(config);
                     engine
                 }
-                None => Engine::new(config, Scanner::new()),
+                None => Engine::new(config, self.stage.state.scanner),
             };
             let replayed = engine
                 .feed(self.stage, &capture.bytes, self.sink)

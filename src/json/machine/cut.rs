@@ -39,7 +39,6 @@ impl Machine {
         }
         let end = self.white_before(cx, colon);
         self.member.end = end;
-        self.member.colon = colon;
         if end - self.member.at > self.config.key + 2 {
             self.long_key(self.member.at + 1 + self.config.key, h)?;
         }
@@ -54,7 +53,6 @@ impl Machine {
         h: &mut H,
     ) -> Result<(), Fail> {
         self.hold_key(cx, colon, true, h)?;
-        self.member.colon = colon;
         if self.config.keep_white {
             self.member.held.push(b':');
             self.member.upto = colon + 1;

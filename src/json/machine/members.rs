@@ -289,7 +289,6 @@ impl Machine {
         self.trail.key(cx.base + quad.key);
         self.member.at = cx.base + quad.key;
         self.member.end = cx.base + quad.colon;
-        self.member.colon = cx.base + quad.colon;
         self.member.split = false;
         self.member.long = false;
         self.expect = Expect::Value;

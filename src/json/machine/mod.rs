@@ -94,7 +94,8 @@ pub(crate) struct Machine {
     offset: u64,
     carry: Carry,
     steps: u64,
-    checkpoint: Option<Box<Checkpoint>>,
+    /// The machine as it was when the value began that was answered with [`Interest::Mark`].
+    checkpoint: Option<Box<Machine>>,
 }
 
 /// The member whose value has not begun.
@@ -104,8 +105,6 @@ struct Member {
     at: usize,
     /// Position behind its closing quote.
     end: usize,
-    /// Position of the colon.
-    colon: usize,
     /// The key began in an earlier chunk: `held` has it, and what followed up to `upto`.
     split: bool,
     held: Vec<u8>,
@@ -115,12 +114,6 @@ struct Member {
     key_len: usize,
     /// The key is over the limit and not held.
     long: bool,
-}
-
-/// The machine as it was when a value was to begin.
-#[derive(Clone, Debug)]
-pub(crate) struct Checkpoint {
-    machine: Machine,
 }
 
 /// How far a chunk was taken.
@@ -231,9 +224,9 @@ impl Machine {
 
     /// The machine as it was at the value that was last answered with [`Interest::Mark`], and that value's offset.
     pub(crate) fn take_checkpoint(&mut self) -> Option<(Machine, u64)> {
-        let checkpoint = self.checkpoint.take()?;
-        let offset = checkpoint.machine.offset;
-        Some((checkpoint.machine, offset))
+        let machine = *self.checkpoint.take()?;
+        let offset = machine.offset;
+        Some((machine, offset))
     }
 
     /// Takes the next bytes.

@@ -6,7 +6,7 @@
 //! Invariant: when a walk ends, `expect`, `gait` and the levels say all that the next one must know.
 
 use super::members::Members;
-use super::{Checkpoint, Cx, Expect, Fail, Gait, Machine, Walk, bad};
+use super::{Cx, Expect, Fail, Gait, Machine, Walk, bad};
 use crate::error::{ErrorKind, Raise};
 use crate::json::key::Key;
 use crate::json::scalar::{self, Step};
@@ -415,7 +415,7 @@ impl Machine {
         machine.offset += at as u64;
         machine.carry = Carry::default();
         machine.member.at = 0;
-        self.checkpoint = Some(Box::new(Checkpoint { machine }));
+        self.checkpoint = Some(Box::new(machine));
         Ok(())
     }
 }
