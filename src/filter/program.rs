@@ -83,6 +83,8 @@ pub(super) struct SelectNode {
     pub(super) starts: Vec<u32>,
     /// Tokens from the item to here.
     pub(super) depth: usize,
+    /// The source that is this value, if that is all that is to be known of it.
+    pub(super) plain: Option<u32>,
     /// More than one output needs this value: it is held and read once for each.
     pub(super) shared: bool,
     /// Children that an object can have, that an array can have.
@@ -380,6 +382,13 @@ impl Selection {
             // An output that begins with the item itself is one inside it: the item is an output of its own.
             let others = usize::from(*passing > 0 || id == 0);
             node.shared = !node.starts.is_empty() && node.starts.len() + others > 1;
+            if let ([start], false) = (node.starts.as_slice(), node.shared)
+                && let Some(source) = sources.get(*start as usize)
+                && source.path.0.len() == node.depth
+                && !source.exclude.is_hit()
+            {
+                node.plain = Some(*start);
+            }
             for (token, _) in trie.children(id as NodeId) {
                 node.members += u32::from(*token != Token::Any);
                 node.elements += u32::from(token.index().is_some());
@@ -411,8 +420,14 @@ impl Selection {
     }
 
     pub(super) fn node(&self, id: NodeId) -> &SelectNode {
-        static NONE: SelectNode =
-            SelectNode { starts: Vec::new(), depth: 0, shared: false, members: 0, elements: 0 };
+        static NONE: SelectNode = SelectNode {
+            starts: Vec::new(),
+            depth: 0,
+            plain: None,
+            shared: false,
+            members: 0,
+            elements: 0,
+        };
         self.nodes.get(id as usize).unwrap_or(&NONE)
     }
 }

@@ -44,6 +44,18 @@ pub(crate) enum Slot<'a> {
     Element(u64),
 }
 
+/// A member with a good scalar, both at hand. No white space is around its parts but in front of colon and value.
+#[derive(Clone, Copy)]
+pub(crate) struct Whole<'a> {
+    pub(crate) text: &'a [u8],
+    /// Position of the key's opening quote, and behind its closing one.
+    pub(crate) key: usize,
+    pub(crate) key_end: usize,
+    /// Position of the value's first byte, and behind its last one.
+    pub(crate) value: usize,
+    pub(crate) end: usize,
+}
+
 /// What a handler wants of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
@@ -112,6 +124,14 @@ pub(crate) trait Handler {
     ) -> Result<Interest, Halt> {
         _ = child;
         self.value(slot, kind, offset)
+    }
+
+    /// Takes such a member at once, if its value is a scalar and all that is wanted is its bytes. False: nothing was
+    /// done, and the machine asks as usual.
+    #[inline]
+    fn take(&mut self, child: NodeId, member: Whole<'_>) -> bool {
+        _ = (child, member);
+        false
     }
 
     /// The container that was entered last ends; its closing bracket is at this offset.

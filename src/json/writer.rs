@@ -17,6 +17,8 @@ use crate::sink::Sink;
 
 /// Gathered output that is worth a call of the sink.
 const PIECE: usize = 8 << 10;
+/// Bytes that are copied at once, wanted or not.
+const SHORT: usize = 64;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writer {
@@ -78,6 +80,28 @@ impl Writer {
         self.commit(sink);
         self.separate(sink);
         self.comma = true;
+    }
+
+    /// A member that is in `text`, from its key on; what is missing at its end follows through [`raw`](Self::raw).
+    #[inline]
+    pub(crate) fn member(&mut self, sink: &mut dyn Sink, text: &[u8], from: usize, to: usize) {
+        self.commit(sink);
+        if self.comma {
+            self.out.push(b',');
+        }
+        self.comma = true;
+        // A copy of a fixed size needs no call.
+        match text.get(from..).and_then(<[u8]>::first_chunk::<SHORT>) {
+            Some(short) if to - from <= SHORT => {
+                let end = self.out.len() + (to - from);
+                self.out.extend_from_slice(short);
+                self.out.truncate(end);
+                if self.out.len() >= PIECE {
+                    self.flush(sink);
+                }
+            }
+            _ => self.put(sink, text.get(from..to).unwrap_or_default()),
+        }
     }
 
     /// Bytes of what was begun.

@@ -342,7 +342,13 @@ impl Names {
         if (slot.mark != mark) & !slot.more {
             return None;
         }
-        self.find(mark, text.get(from..from.wrapping_add(len))?)
+        let key = text.get(from..from.wrapping_add(len))?;
+        match self.names.get((slot.name as usize).wrapping_sub(1)) {
+            Some((name, child)) if slot.mark == mark && is_same(name.as_bytes(), key) => {
+                Some(*child)
+            }
+            _ => self.find(mark, key),
+        }
     }
 
     #[inline(never)]
@@ -368,12 +374,11 @@ impl Names {
 }
 
 /// Whether two names are the same, given that their marks are: their lengths and first eight bytes.
-#[inline]
+#[inline(always)]
 fn is_same(name: &[u8], key: &[u8]) -> bool {
     // Up to sixteen bytes the last eight decide: no loop, no call.
     match (name.last_chunk::<8>(), key.last_chunk::<8>()) {
-        (Some(name), Some(key)) if name != key => false,
-        _ if key.len() <= 16 && name.len() == key.len() && key.len() >= 8 => true,
+        (Some(last), Some(end)) if key.len() <= 16 && name.len() == key.len() => last == end,
         _ => name == key,
     }
 }

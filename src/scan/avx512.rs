@@ -9,13 +9,14 @@
 )]
 
 use std::arch::x86_64::{
-    __m512i, _MM_HINT_T0, _mm_prefetch, _mm_setr_epi8, _mm512_add_epi16, _mm512_broadcast_i32x4,
-    _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi16,
-    _mm512_extracti64x4_epi64, _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512,
+    __m128i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm_setr_epi8, _mm256_add_epi16,
+    _mm256_cvtepu8_epi16, _mm256_set1_epi16, _mm256_storeu_si256, _mm512_broadcast_i32x4,
+    _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask,
+    _mm512_extracti32x4_epi32, _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512,
     _mm512_maskz_compress_epi8, _mm512_min_epu8, _mm512_movepi8_mask, _mm512_or_si512,
-    _mm512_permutex2var_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi16,
-    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_shuffle_i64x2,
-    _mm512_storeu_si512, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
+    _mm512_permutex2var_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi64,
+    _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_shuffle_i64x2, _mm512_storeu_si512,
+    _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
 };
 
 use super::avx2::prefix_xor;
@@ -269,17 +270,30 @@ fn flatten(mask: u64, base: u16, positions: &mut [u16; BLOCK]) {
         numbers
     };
     let set = _mm512_maskz_compress_epi8(mask, load(&NUMBERS));
-    let base = _mm512_set1_epi16(base as i16);
-    let (low, high) = positions.split_at_mut(BLOCK / 2);
-    if let Some(low) = low.first_chunk_mut() {
-        store(_mm512_add_epi16(base, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(set))), low);
+    // A quarter is enough but for the densest text, and a short store crosses fewer lines of the cache.
+    if let Some(quarter) = positions.first_chunk_mut() {
+        store_quarter(base, _mm512_castsi512_si128(set), quarter);
     }
-    if mask.count_ones() as usize > BLOCK / 2
-        && let Some(high) = high.first_chunk_mut()
-    {
-        let set = _mm512_extracti64x4_epi64::<1>(set);
-        store(_mm512_add_epi16(base, _mm512_cvtepu8_epi16(set)), high);
+    if mask.count_ones() as usize <= BLOCK / 4 {
+        return;
     }
+    let quarters = [
+        _mm512_extracti32x4_epi32::<1>(set),
+        _mm512_extracti32x4_epi32::<2>(set),
+        _mm512_extracti32x4_epi32::<3>(set),
+    ];
+    for (set, quarter) in quarters.into_iter().zip(positions.as_chunks_mut().0.iter_mut().skip(1)) {
+        store_quarter(base, set, quarter);
+    }
+}
+
+/// Writes sixteen numbers, `base` added to each.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn store_quarter(base: u16, numbers: __m128i, to: &mut [u16; BLOCK / 4]) {
+    let numbers = _mm256_add_epi16(_mm256_set1_epi16(base as i16), _mm256_cvtepu8_epi16(numbers));
+    // SAFETY: 16 numbers of two bytes have 32 bytes, and the store needs no alignment.
+    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), numbers) }
 }
 
 #[target_feature(enable = "avx512f")]
@@ -287,11 +301,4 @@ fn flatten(mask: u64, base: u16, positions: &mut [u16; BLOCK]) {
 fn load(block: &[u8; BLOCK]) -> __m512i {
     // SAFETY: the block has 64 bytes, and the load needs no alignment.
     unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn store(numbers: __m512i, to: &mut [u16; BLOCK / 2]) {
-    // SAFETY: 32 numbers of two bytes have 64 bytes, and the store needs no alignment.
-    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), numbers) }
 }

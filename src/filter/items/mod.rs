@@ -29,7 +29,7 @@ use super::stage::{Engine, Stage, With};
 use crate::error::{ErrorKind, Raise};
 use crate::json::key::{Key, is_too_long_for};
 use crate::json::writer::Writer;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::{Halt, Handler, Interest, Kind, Slot, Whole};
 use crate::limits::Limits;
 use crate::path::trie::{Cursor, Names, NodeId};
 use crate::path::{Path, Token};
@@ -324,6 +324,13 @@ impl Handler for With<'_, Items> {
         let Some(rules) = &program.items else { return Ok(Interest::Skip) };
         let offset = state.replaying.unwrap_or(offset);
         state.select_child(&mut Cx { rules, sink: self.sink, offset }, child, slot, kind)
+    }
+
+    #[inline]
+    fn take(&mut self, child: NodeId, member: Whole<'_>) -> bool {
+        let Items { program, state } = &mut *self.stage;
+        let Some(rules) = &program.items else { return false };
+        state.take(rules, self.sink, child, member)
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {

@@ -2,12 +2,13 @@
 
 use super::{Capture, Cx, Items, Label, Role, State, Task};
 use crate::error::{ErrorKind, Raise};
-use crate::filter::program::{Selection, Source};
+use crate::filter::program::{ItemRules, Selection, Source};
 use crate::filter::stage::{Engine, With, config};
 use crate::json::machine::Failure;
-use crate::json::{Halt, Interest, Kind, Slot};
+use crate::json::{Halt, Interest, Kind, Slot, Whole};
 use crate::path::Token;
 use crate::path::trie::NodeId;
+use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
 
 impl State {
@@ -85,6 +86,46 @@ impl State {
             Some(source) => self.source(cx, *source, at.depth, slot, kind),
             None => self.inside(cx, child, kind),
         }
+    }
+
+    /// The usual member of a selection, all at once: a scalar that leaves as it came. False: it is not that usual, and
+    /// nothing was done.
+    #[inline(always)]
+    pub(super) fn take(
+        &mut self,
+        rules: &ItemRules,
+        sink: &mut dyn Sink,
+        child: NodeId,
+        member: Whole<'_>,
+    ) -> bool {
+        let (Some(Role::Select { serial, left, .. }), Some(selection)) =
+            (self.roles.last_mut(), &rules.select)
+        else {
+            return false;
+        };
+        let Some(met) = self.met.get_mut(child as usize) else { return false };
+        let Some(number) = selection.node(child).plain else { return false };
+        let Some(source) = selection.sources.get(number as usize) else { return false };
+        let Whole { text, key, key_end, value, end } = member;
+        let dropped = (rules.drop_nulls && text.get(value) == Some(&b'n'))
+            || (rules.drop_empty && text.get(value..end) == Some(b"\"\""));
+        let first = *met != *serial && self.found.get(number as usize) == Some(&true);
+        if dropped || !first || self.gate.shut || self.capture.is_some() {
+            return false;
+        }
+        *met = *serial;
+        *left = left.saturating_sub(1);
+        if source.key_is_name && key_end - key == source.key.len() {
+            self.writer.member(sink, text, key, if key_end + 1 == value { end } else { key_end });
+            if key_end + 1 == value {
+                return true;
+            }
+        } else {
+            self.writer.member(sink, &source.key, 0, source.key.len());
+        }
+        self.writer.raw(sink, b":");
+        self.writer.raw(sink, text.get(value..end).unwrap_or_default());
+        true
     }
 
     /// A value with selected values inside.

@@ -9,7 +9,7 @@ use memchr::memchr;
 use super::{Cx, Expect, Fail, Gait, Machine, Walk};
 use crate::json::key::Key;
 use crate::json::scalar::{self, Step};
-use crate::json::{Handler, Interest, Kind, Slot};
+use crate::json::{Handler, Interest, Kind, Slot, Whole};
 use crate::path::trie::{Names, NodeId};
 use crate::scan::WINDOW;
 
@@ -122,6 +122,26 @@ impl Passing<'_> {
             && (matches!(first, b'"' | b'{' | b'[') || self.is_scalar::<false>(quad, first))
     }
 
+    /// The member, if its value is a good scalar and ends where its last byte is.
+    #[inline(always)]
+    fn whole(&self, quad: Quad) -> Option<Whole<'_>> {
+        let first = self.byte(quad.value);
+        let good = match first {
+            b'"' => true,
+            b'{' | b'[' => false,
+            _ => self.is_scalar::<true>(quad, first),
+        };
+        let ends = matches!(self.byte(quad.end), b',' | b'}')
+            && !matches!(self.byte(quad.end - 1), b' ' | b'\t' | b'\n' | b'\r');
+        (good && ends).then_some(Whole {
+            text: self.text,
+            key: quad.key,
+            key_end: quad.colon,
+            value: quad.value,
+            end: quad.end,
+        })
+    }
+
     /// Whether the member's value is a good scalar, as far as it is to be checked.
     #[inline(always)]
     fn is_scalar<const CHECK: bool>(&self, quad: Quad, first: u8) -> bool {
@@ -210,6 +230,18 @@ impl Machine {
             let Some(quad) = Quad::at(tokens, next) else { break };
             let after = match met {
                 Met::Wanted(child) => {
+                    if let Some(member) = passing.whole(quad)
+                        && h.take(child, member)
+                    {
+                        next += 3;
+                        if passing.byte(quad.end) != b',' {
+                            self.expect = Expect::After;
+                            return Ok(Members::Until(next));
+                        }
+                        next += 1;
+                        self.expect = Expect::Key;
+                        continue;
+                    }
                     match self.wanted_member(cx, &passing, next, quad, child, h)? {
                         Members::Until(after) => after,
                         Members::None => break,
