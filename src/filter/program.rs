@@ -356,7 +356,8 @@ impl Selection {
             let key_is_name = plain && matches!(last, Some(Token::Name(last)) if **last == *name);
             sources.push(Source { text: text.clone(), key, key_is_name, path, exclude: at_key });
         }
-        let trie = Trie::new(sources.iter().map(|source| &source.path));
+        let mut trie = Trie::new(sources.iter().map(|source| &source.path));
+        trie.sharpen();
         let mut nodes = vec![SelectNode::default(); trie.len()];
         let mut passing = vec![0u32; trie.len()];
         for (number, source) in sources.iter().enumerate() {

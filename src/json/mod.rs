@@ -56,6 +56,32 @@ pub(crate) struct Whole<'a> {
     pub(crate) end: usize,
 }
 
+/// Takes members without further questions, where all that is wanted of them is their bytes.
+pub(crate) trait Take {
+    /// Takes a member of the object that was entered last, given what the table has for its name.
+    fn take(&mut self, child: NodeId, member: Whole<'_>) -> Taken;
+}
+
+/// What became of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Nothing was done: the machine must ask as usual.
+    No,
+    /// It was taken, and others may be.
+    More,
+    /// It was taken, and nothing else of its object is wanted.
+    Last,
+}
+
+/// Takes nothing.
+struct Nothing;
+
+impl Take for Nothing {
+    fn take(&mut self, _: NodeId, _: Whole<'_>) -> Taken {
+        Taken::No
+    }
+}
+
 /// What a handler wants of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
@@ -126,12 +152,10 @@ pub(crate) trait Handler {
         self.value(slot, kind, offset)
     }
 
-    /// Takes such a member at once, if its value is a scalar and all that is wanted is its bytes. False: nothing was
-    /// done, and the machine asks as usual.
+    /// The same names, with someone who takes such members at once.
     #[inline]
-    fn take(&mut self, child: NodeId, member: Whole<'_>) -> bool {
-        _ = (child, member);
-        false
+    fn taking(&mut self) -> Option<(&Names, impl Take)> {
+        None::<(&Names, Nothing)>
     }
 
     /// The container that was entered last ends; its closing bracket is at this offset.

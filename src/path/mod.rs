@@ -2,6 +2,7 @@
 //!
 //! Knows no document and no rule. What a token means for an array or an object is in [`trie`].
 
+mod names;
 pub(crate) mod trie;
 
 use std::fmt;

@@ -10,7 +10,10 @@ use smallvec::SmallVec;
 
 use super::{Path, Token};
 
-pub(crate) type NodeId = u32;
+pub(crate) use super::names::{Names, NodeId};
+
+/// Nodes that [`Trie::sharpen`] reaches: what it makes of each takes two kilobytes.
+const SHARP: usize = 1000;
 
 /// Paths that share their beginnings. Node 0 is where all begin.
 #[derive(Clone, Debug)]
@@ -70,6 +73,13 @@ impl Trie {
     /// The number of nodes.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// Makes [`Names::may_have`] tell, for tries whose names are looked for in every member.
+    pub(crate) fn sharpen(&mut self) {
+        for node in self.nodes.iter_mut().take(SHARP) {
+            node.names.sharpen();
+        }
     }
 
     /// Bytes of the longest name on any path.
@@ -247,225 +257,14 @@ impl Cursor {
     }
 }
 
-/// The names of a node's children, looked up by the bytes of a key.
-///
-/// Open addressing over a mark of eight bytes, made of the first eight and the length: nearly every key that no child
-/// has is told by one comparison with one slot, in one branch that hardly ever goes the other way.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
-    slots: Vec<Slot>,
-    names: Vec<(Box<str>, NodeId)>,
-    shift: u32,
-    /// All names, if too many of them have the same mark. Then `more` is all that the slots say.
-    crowd: Option<HashMap<Box<[u8]>, NodeId>>,
-}
-
-/// Slots that one look-up may visit.
-const LONGEST_CHAIN: usize = 8;
-
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    mark: u64,
-    /// Position in `names`, plus one; 0 is a free slot.
-    name: u32,
-    /// A name that belongs here or before stands further on.
-    more: bool,
-}
-
-impl Default for Slot {
-    fn default() -> Self {
-        // No name has this mark, for no text has such a byte.
-        Self { mark: u64::MAX, name: 0, more: false }
-    }
-}
-
-impl Names {
-    fn new(names: Vec<(Box<str>, NodeId)>) -> Self {
-        let size = (names.len() * 8).next_power_of_two().max(2);
-        let mut table = Self {
-            slots: vec![Slot::default(); size],
-            shift: u64::BITS - size.trailing_zeros(),
-            names: Vec::new(),
-            crowd: None,
-        };
-        if !names.iter().zip(1..).all(|((name, _), number)| table.place(name.as_bytes(), number)) {
-            table.slots.fill(Slot::default());
-            for (name, _) in &names {
-                let home = table.home(mark(name.as_bytes()));
-                if let Some(slot) = table.slots.get_mut(home) {
-                    slot.more = true;
-                }
-            }
-            let all = names.iter().map(|(name, child)| (name.as_bytes().into(), *child));
-            table.crowd = Some(all.collect());
-        }
-        table.names = names;
-        table
-    }
-
-    /// Puts a name into a free slot; false if that is too far from its home.
-    fn place(&mut self, name: &[u8], number: u32) -> bool {
-        let mark = mark(name);
-        let mut at = self.home(mark);
-        for _ in 0..LONGEST_CHAIN {
-            let next = (at + 1) % self.slots.len();
-            let Some(slot) = self.slots.get_mut(at) else { return false };
-            if slot.name == 0 {
-                *slot = Slot { mark, name: number, more: slot.more };
-                return true;
-            }
-            slot.more = true;
-            at = next;
-        }
-        false
-    }
-
-    #[inline(always)]
-    fn home(&self, mark: u64) -> usize {
-        (mark.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
-    }
-
-    /// The child called `key`.
-    #[inline]
-    pub(crate) fn get(&self, key: &[u8]) -> Option<NodeId> {
-        self.find(mark(key), key)
-    }
-
-    /// The child called by the `len` bytes of `text` at `from`.
-    #[inline(always)]
-    pub(crate) fn get_in(&self, text: &[u8], from: usize, len: usize) -> Option<NodeId> {
-        let bytes = text.get(from..).and_then(<[u8]>::first_chunk::<8>);
-        // Eight bytes are there, even if the key has fewer, but for the last keys of a text.
-        let Some(bytes) = bytes else { return self.get(text.get(from..from + len)?) };
-        let mark = mark_of(u64::from_le_bytes(*bytes), len);
-        let slot = self.slots.get(self.home(mark))?;
-        if (slot.mark != mark) & !slot.more {
-            return None;
-        }
-        let key = text.get(from..from.wrapping_add(len))?;
-        match self.names.get((slot.name as usize).wrapping_sub(1)) {
-            Some((name, child)) if slot.mark == mark && is_same(name.as_bytes(), key) => {
-                Some(*child)
-            }
-            _ => self.find(mark, key),
-        }
-    }
-
-    #[inline(never)]
-    fn find(&self, mark: u64, key: &[u8]) -> Option<NodeId> {
-        if let Some(crowd) = &self.crowd {
-            return crowd.get(key).copied();
-        }
-        let mut at = self.home(mark);
-        loop {
-            let slot = self.slots.get(at)?;
-            if slot.mark == mark && slot.name != 0 {
-                let (name, child) = self.names.get(slot.name as usize - 1)?;
-                if is_same(name.as_bytes(), key) {
-                    return Some(*child);
-                }
-            }
-            if !slot.more {
-                return None;
-            }
-            at = (at + 1) % self.slots.len();
-        }
-    }
-}
-
-/// Whether two names are the same, given that their marks are: their lengths and first eight bytes.
-#[inline(always)]
-fn is_same(name: &[u8], key: &[u8]) -> bool {
-    // Up to sixteen bytes the last eight decide: no loop, no call.
-    match (name.last_chunk::<8>(), key.last_chunk::<8>()) {
-        (Some(last), Some(end)) if key.len() <= 16 && name.len() == key.len() => last == end,
-        _ => name == key,
-    }
-}
-
-/// The mark of a key of `len` bytes, of which `bytes` has the first eight; what it has behind a shorter key is cut.
-#[inline(always)]
-fn mark_of(bytes: u64, len: usize) -> u64 {
-    // Neither a branch nor a shift that depends on the length.
-    const KEEP: [u64; 9] = [
-        0,
-        0xFF,
-        0xFFFF,
-        0xFF_FFFF,
-        0xFFFF_FFFF,
-        0xFF_FFFF_FFFF,
-        0xFFFF_FFFF_FFFF,
-        0xFF_FFFF_FFFF_FFFF,
-        u64::MAX,
-    ];
-    let keep = KEEP.get(len.min(8)).copied().unwrap_or(u64::MAX);
-    bytes & keep ^ (len as u64) << 56
-}
-
-fn mark(key: &[u8]) -> u64 {
-    let bytes = match key.first_chunk::<8>() {
-        Some(bytes) => u64::from_le_bytes(*bytes),
-        None => key.iter().rev().fold(0, |head, byte| head << 8 | u64::from(*byte)),
-    };
-    mark_of(bytes, key.len())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Names, Trie, mark, mark_of};
+    use super::Trie;
     use crate::path::Path;
 
     fn trie(paths: &[&str]) -> Trie {
         let paths: Vec<_> = paths.iter().map(|path| Path::parse(path).unwrap()).collect();
         Trie::new(&paths)
-    }
-
-    #[test]
-    fn names_are_found_and_others_are_not() {
-        let names: Vec<String> =
-            (0..500).map(|n| format!("{}{n}", "abcdefghijkl".repeat(n % 3))).collect();
-        let table = Names::new(
-            names.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
-        );
-        for (n, name) in names.iter().enumerate() {
-            assert_eq!(table.get(name.as_bytes()), Some(n as u32));
-            assert_eq!(table.get(format!("{name}x").as_bytes()), None);
-            for behind in ["", "\":1", "\":\"0123456789\""] {
-                let text = format!("{{\"{name}{behind}");
-                assert_eq!(table.get_in(text.as_bytes(), 2, name.len()), Some(n as u32));
-                assert_eq!(
-                    table.get_in(text.as_bytes(), 2, name.len() - 1),
-                    table.get(&name.as_bytes()[..name.len() - 1])
-                );
-            }
-        }
-        let crowd: Vec<String> = (0..2000).map(|n| format!("customer_{n:05}")).collect();
-        let table = Names::new(
-            crowd.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
-        );
-        assert!(table.crowd.is_some(), "the same first bytes and lengths");
-        for (n, name) in crowd.iter().enumerate() {
-            assert_eq!(table.get(name.as_bytes()), Some(n as u32));
-            let text = format!("{name}\":\"{name}");
-            assert_eq!(table.get_in(text.as_bytes(), 0, name.len()), Some(n as u32));
-            assert_eq!(table.get_in(text.as_bytes(), 0, name.len() - 1), None);
-        }
-        assert_eq!(table.get(b""), None);
-        assert_eq!(Names::new(vec![("".into(), 7)]).get(b""), Some(7));
-        assert_eq!(Names::new(vec![("a\0".into(), 7)]).get(b"a"), None);
-    }
-
-    #[test]
-    fn a_mark_does_not_depend_on_what_follows_the_key() {
-        let text = b"abcdefghij";
-        for len in 0..=text.len() {
-            for behind in [0, 0x0101_0101_0101_0101, u64::MAX] {
-                let mut bytes = u64::to_le_bytes(behind);
-                let short = len.min(8);
-                bytes[..short].copy_from_slice(&text[..short]);
-                assert_eq!(mark_of(u64::from_le_bytes(bytes), len), mark(&text[..len]), "{len}");
-            }
-        }
     }
 
     #[test]

@@ -214,6 +214,12 @@ impl Window {
         self.fatal
     }
 
+    /// Whether white space outside strings is anywhere in this window.
+    #[inline]
+    pub(crate) fn any_white(&self) -> bool {
+        self.any_white
+    }
+
     /// Whether a backslash is anywhere in this window.
     #[inline]
     pub(crate) fn any_backslash(&self) -> bool {
@@ -384,7 +390,7 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
         strings(kernel, bytes.len(), carry, window);
     }
     tokens(bytes.len(), carry, window);
-    flatten_all(kernel, bytes.len(), window);
+    flatten_all(kernel, bytes, window);
 
     if kernel.has_control(range) {
         for (index, (block, string)) in blocks().zip(&window.in_string).enumerate() {
@@ -428,7 +434,6 @@ fn classify<K: Kernel>(
     for (row, (((((quote, backslash), open), close), separator), white)) in rows.iter().zip(masks) {
         for block in row {
             // The hardware's own prefetcher stops at the end of a page, and the walk comes between two windows.
-            kernel.prefetch(block.as_ptr().wrapping_add(WINDOW));
             range = kernel.widen(range, block);
         }
         let mut rows = Rows { quote, backslash, open, close, separator, white };
@@ -542,11 +547,14 @@ fn tokens(len: usize, carry: &mut Carry, window: &mut Window) {
 
 /// Fourth pass: the positions of the tokens.
 #[inline(always)]
-fn flatten_all<K: Kernel>(kernel: K, len: usize, window: &mut Window) {
+fn flatten_all<K: Kernel>(kernel: K, bytes: &[u8], window: &mut Window) {
+    let len = bytes.len();
     let mut tokens = 0;
     let masks = window.token.iter().zip(&mut window.before).take(len.div_ceil(BLOCK));
     for (index, (token, before)) in masks.enumerate() {
         *before = tokens as u16;
+        // The hardware does not look beyond a page, and asking for a window at once would stall: a line a block.
+        kernel.prefetch(bytes.as_ptr().wrapping_add(WINDOW + index * BLOCK));
         let positions = window.positions.get_mut(tokens..).and_then(<[u16]>::first_chunk_mut);
         if let Some(positions) = positions {
             kernel.flatten(*token, (index * BLOCK) as u16, positions);

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use gate::Gate;
+use select::Taker;
 
 use super::program::{Compiled, ItemRules, RootRule, Selection};
 use super::root::Payload;
@@ -29,7 +30,7 @@ use super::stage::{Engine, Stage, With};
 use crate::error::{ErrorKind, Raise};
 use crate::json::key::{Key, is_too_long_for};
 use crate::json::writer::Writer;
-use crate::json::{Halt, Handler, Interest, Kind, Slot, Whole};
+use crate::json::{Halt, Handler, Interest, Kind, Slot, Take};
 use crate::limits::Limits;
 use crate::path::trie::{Cursor, Names, NodeId};
 use crate::path::{Path, Token};
@@ -327,10 +328,10 @@ impl Handler for With<'_, Items> {
     }
 
     #[inline]
-    fn take(&mut self, child: NodeId, member: Whole<'_>) -> bool {
+    fn taking(&mut self) -> Option<(&Names, impl Take)> {
         let Items { program, state } = &mut *self.stage;
-        let Some(rules) = &program.items else { return false };
-        state.take(rules, self.sink, child, member)
+        let rules = program.items.as_ref()?;
+        Taker::new(rules, state, self.sink)
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {

@@ -5,9 +5,10 @@ use crate::error::{ErrorKind, Raise};
 use crate::filter::program::{ItemRules, Selection, Source};
 use crate::filter::stage::{Engine, With, config};
 use crate::json::machine::Failure;
-use crate::json::{Halt, Interest, Kind, Slot, Whole};
+use crate::json::writer::Writer;
+use crate::json::{Halt, Interest, Kind, Slot, Take, Taken, Whole};
 use crate::path::Token;
-use crate::path::trie::NodeId;
+use crate::path::trie::{Names, NodeId};
 use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
 
@@ -86,46 +87,6 @@ impl State {
             Some(source) => self.source(cx, *source, at.depth, slot, kind),
             None => self.inside(cx, child, kind),
         }
-    }
-
-    /// The usual member of a selection, all at once: a scalar that leaves as it came. False: it is not that usual, and
-    /// nothing was done.
-    #[inline(always)]
-    pub(super) fn take(
-        &mut self,
-        rules: &ItemRules,
-        sink: &mut dyn Sink,
-        child: NodeId,
-        member: Whole<'_>,
-    ) -> bool {
-        let (Some(Role::Select { serial, left, .. }), Some(selection)) =
-            (self.roles.last_mut(), &rules.select)
-        else {
-            return false;
-        };
-        let Some(met) = self.met.get_mut(child as usize) else { return false };
-        let Some(number) = selection.node(child).plain else { return false };
-        let Some(source) = selection.sources.get(number as usize) else { return false };
-        let Whole { text, key, key_end, value, end } = member;
-        let dropped = (rules.drop_nulls && text.get(value) == Some(&b'n'))
-            || (rules.drop_empty && text.get(value..end) == Some(b"\"\""));
-        let first = *met != *serial && self.found.get(number as usize) == Some(&true);
-        if dropped || !first || self.gate.shut || self.capture.is_some() {
-            return false;
-        }
-        *met = *serial;
-        *left = left.saturating_sub(1);
-        if source.key_is_name && key_end - key == source.key.len() {
-            self.writer.member(sink, text, key, if key_end + 1 == value { end } else { key_end });
-            if key_end + 1 == value {
-                return true;
-            }
-        } else {
-            self.writer.member(sink, &source.key, 0, source.key.len());
-        }
-        self.writer.raw(sink, b":");
-        self.writer.raw(sink, text.get(value..end).unwrap_or_default());
-        true
     }
 
     /// A value with selected values inside.
@@ -246,6 +207,70 @@ impl State {
     /// The value that begins now is held, for it is needed more than once.
     pub(super) fn capture(&mut self, node: NodeId, item: bool) {
         self.capture = Some(Capture { node, item, bytes: Vec::new(), over: false });
+    }
+}
+
+/// Takes the usual members of a selection: scalars that leave as they came.
+pub(super) struct Taker<'a> {
+    rules: &'a ItemRules,
+    selection: &'a Selection,
+    serial: u64,
+    left: &'a mut u32,
+    met: &'a mut [u64],
+    found: &'a [bool],
+    writer: &'a mut Writer,
+    sink: &'a mut dyn Sink,
+}
+
+impl<'a> Taker<'a> {
+    /// For the object that was entered last, and with the names that are wanted of it; not while something waits or is
+    /// held.
+    #[inline(always)]
+    pub(super) fn new(
+        rules: &'a ItemRules,
+        state: &'a mut State,
+        sink: &'a mut dyn Sink,
+    ) -> Option<(&'a Names, Self)> {
+        let State { roles, met, found, writer, gate, capture, .. } = state;
+        let Some(Role::Select { node, serial, left: left @ 1.., .. }) = roles.last_mut() else {
+            return None;
+        };
+        let selection = rules.select.as_ref()?;
+        if gate.shut || capture.is_some() {
+            return None;
+        }
+        let names = selection.trie.names(*node)?;
+        let taker = Self { rules, selection, serial: *serial, left, met, found, writer, sink };
+        Some((names, taker))
+    }
+}
+
+impl Take for Taker<'_> {
+    #[inline(always)]
+    fn take(&mut self, child: NodeId, member: Whole<'_>) -> Taken {
+        let Whole { text, key, key_end, value, end } = member;
+        let Some(met) = self.met.get_mut(child as usize) else { return Taken::No };
+        let Some(number) = self.selection.node(child).plain else { return Taken::No };
+        let Some(source) = self.selection.sources.get(number as usize) else { return Taken::No };
+        let dropped = (self.rules.drop_nulls && text.get(value) == Some(&b'n'))
+            || (self.rules.drop_empty && text.get(value..end) == Some(b"\"\""));
+        // The first hit of a source opens the gate.
+        let found = self.found.get(number as usize) == Some(&true);
+        if dropped || !found || *met == self.serial {
+            return Taken::No;
+        }
+        *met = self.serial;
+        *self.left = self.left.saturating_sub(1);
+        let spelled = source.key_is_name && key_end - key == source.key.len();
+        if spelled && key_end + 1 == value {
+            self.writer.member(self.sink, text, key, end);
+        } else {
+            let (from, to) = if spelled { (key, key_end) } else { (0, source.key.len()) };
+            self.writer.member(self.sink, if spelled { text } else { &source.key }, from, to);
+            self.writer.raw(self.sink, b":");
+            self.writer.raw(self.sink, text.get(value..end).unwrap_or_default());
+        }
+        if *self.left == 0 { Taken::Last } else { Taken::More }
     }
 }
 

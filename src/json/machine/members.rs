@@ -9,7 +9,7 @@ use memchr::memchr;
 use super::{Cx, Expect, Fail, Gait, Machine, Walk};
 use crate::json::key::Key;
 use crate::json::scalar::{self, Step};
-use crate::json::{Handler, Interest, Kind, Slot, Whole};
+use crate::json::{Handler, Interest, Kind, Slot, Take, Taken, Whole};
 use crate::path::trie::{Names, NodeId};
 use crate::scan::WINDOW;
 
@@ -35,7 +35,7 @@ enum Met {
 struct Passing<'a> {
     /// The window up to the first bad byte.
     text: &'a [u8],
-    /// No key in it has an escape or is over the limit.
+    /// No white space is between its tokens, and no key has an escape or is over the limit.
     plain: bool,
     /// Longest key that is looked at.
     longest: usize,
@@ -59,6 +59,81 @@ impl Quad {
     }
 }
 
+/// By its first byte, whether something cannot be a scalar.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a table made at compile time, where a panic is an error of the compiler"
+)]
+static OPERATOR: [bool; 256] = {
+    let mut operator = [false; 256];
+    let all = *b"{}[],:";
+    let mut at = 0;
+    while at < all.len() {
+        operator[all[at] as usize] = true;
+        at += 1;
+    }
+    operator
+};
+
+/// Passes and takes members up to one that is unusual, where no white space is between tokens. A handful of loads each,
+/// and no branch on what an unwanted key is. A function of its own, for the sake of the registers.
+#[inline(never)]
+fn take_usual<const CHECK: bool>(
+    text: &[u8],
+    tokens: &[u16],
+    mut next: usize,
+    wanted: &Names,
+    mut taker: impl Take,
+) -> usize {
+    while let Some(quad) = Quad::at(tokens, next) {
+        let Some((head, first)) = usual(text, quad) else { break };
+        let Quad { key, colon, value, end } = quad;
+        if wanted.may_have(head, colon.wrapping_sub(key + 1))
+            && let Some(child) = wanted.get_in(text, key + 1, colon.wrapping_sub(key + 2))
+        {
+            if first != b'"' && !scalar::is_short(text, value, end) {
+                break;
+            }
+            match taker.take(child, Whole { text, key, key_end: colon, value, end }) {
+                Taken::No => break,
+                Taken::More => {}
+                Taken::Last => return next + 4,
+            }
+        } else if CHECK && first != b'"' && !scalar::is_short(text, value, end) {
+            break;
+        }
+        next += 4;
+    }
+    next
+}
+
+/// The same where nothing is wanted, and all is checked.
+#[inline(never)]
+fn pass_usual(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
+    while let Some(quad) = Quad::at(tokens, next) {
+        let Some((_, first)) = usual(text, quad) else { break };
+        if first != b'"' && !scalar::is_short(text, quad.value, quad.end) {
+            break;
+        }
+        next += 4;
+    }
+    next
+}
+
+/// The first bytes of a member's key and value, if a comma is behind them and all is well-formed but what the scalar
+/// has behind its first byte.
+#[inline(always)]
+fn usual(text: &[u8], Quad { key, colon, end, .. }: Quad) -> Option<(u64, u8)> {
+    let head = u64::from_le_bytes(*text.get(key..)?.first_chunk()?);
+    // The key's last byte, the colon, the value's first byte.
+    let [quote, separator, first] = *text.get(colon.wrapping_sub(1)..)?.first_chunk()?;
+    let usual = (head as u8 == b'"')
+        & ([quote, separator] == *b"\":")
+        & (*text.get(end)? == b',')
+        & (OPERATOR.get(usize::from(first)) == Some(&false));
+    usual.then_some((head, first))
+}
+
 impl Passing<'_> {
     #[inline(always)]
     fn byte(&self, at: usize) -> u8 {
@@ -80,7 +155,11 @@ impl Passing<'_> {
         mut next: usize,
         wanted: Option<&Names>,
     ) -> (usize, Met) {
-        while let Some(quad) = Quad::at(tokens, next) {
+        loop {
+            if self.plain && wanted.is_none() {
+                next = pass_usual(self.text, tokens, next);
+            }
+            let Some(quad) = Quad::at(tokens, next) else { break };
             if self.byte(quad.key) != b'"' || self.byte(quad.colon) != b':' {
                 break;
             }
@@ -161,7 +240,7 @@ impl Machine {
             return Members::None;
         }
         let text = cx.slice(cx.base, cx.limit);
-        let passing = Passing { text, plain: true, longest: 0 };
+        let passing = Passing { text, plain: !cx.window.any_white(), longest: 0 };
         let (token, met) = passing.pass::<true>(tokens, next, None);
         if token > next {
             self.expect = Expect::Key;
@@ -201,11 +280,26 @@ impl Machine {
         }
         let passing = Passing {
             text: cx.slice(cx.base, cx.limit),
-            plain: !cx.window.any_backslash() && self.config.key >= WINDOW,
+            plain: !cx.window.any_backslash()
+                && !cx.window.any_white()
+                && self.config.key >= WINDOW,
             longest: self.config.key,
         };
         let mut next = begin;
         loop {
+            if passing.plain
+                && let Some((wanted, taker)) = h.taking()
+            {
+                let usual = if self.config.structure {
+                    take_usual::<false>(passing.text, tokens, next, wanted, taker)
+                } else {
+                    take_usual::<true>(passing.text, tokens, next, wanted, taker)
+                };
+                if usual > next {
+                    self.expect = Expect::Key;
+                    next = usual;
+                }
+            }
             let Some(wanted) = h.wanted() else {
                 return Ok(match Quad::at(tokens, next) {
                     Some(quad) if h.is_done() && passing.begins_well(quad) => {
@@ -231,7 +325,8 @@ impl Machine {
             let after = match met {
                 Met::Wanted(child) => {
                     if let Some(member) = passing.whole(quad)
-                        && h.take(child, member)
+                        && let Some((_, mut taker)) = h.taking()
+                        && taker.take(child, member) != Taken::No
                     {
                         next += 3;
                         if passing.byte(quad.end) != b',' {

@@ -1,0 +1,325 @@
+//! The names that one object's members may have, looked up by the bytes of a key.
+//!
+//! Knows bytes alone: no path, and of keys neither escapes nor where they end. A look-up takes a bounded number of steps,
+//! whatever names were chosen.
+
+use std::collections::HashMap;
+
+/// A node of a trie.
+pub(crate) type NodeId = u32;
+
+/// The names of a node's children, looked up by the bytes of a key.
+///
+/// Open addressing over a mark of eight bytes, made of the first eight and the length: nearly every key that no child
+/// has is told by one comparison with one slot, in one branch that hardly ever goes the other way.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    slots: Vec<Slot>,
+    names: Vec<(Box<str>, NodeId)>,
+    shift: u32,
+    /// All names, if too many of them have the same mark. Then `more` is all that the slots say.
+    crowd: Option<HashMap<Box<[u8]>, NodeId>>,
+    sieve: Option<Box<Sieve>>,
+}
+
+/// Tells most keys that no name is, faster than the slots do: a hash that gives no two names the same place.
+#[derive(Clone, Debug)]
+struct Sieve {
+    marks: [u64; 256],
+    factor: u64,
+}
+
+impl Sieve {
+    /// More names than this hardly ever have such a hash.
+    const MOST: usize = 64;
+    /// Factors that are tried.
+    const TRIES: u64 = 1024;
+
+    fn new(names: &[(Box<str>, NodeId)]) -> Option<Self> {
+        if names.len() > Self::MOST {
+            return None;
+        }
+        (0..Self::TRIES).find_map(|number| {
+            let factor = (2 * number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            // No key has this mark: its first byte is none of a quote and a short length.
+            let mut sieve = Self { marks: [u64::MAX; 256], factor };
+            for (name, _) in names {
+                let mut head = [b'"'; 8];
+                for (to, from) in head.iter_mut().skip(1).zip(name.bytes()) {
+                    *to = from;
+                }
+                let mark = Self::mark(u64::from_le_bytes(head), name.len() + 1);
+                let place = usize::from(sieve.place(mark));
+                let place = sieve.marks.get_mut(place)?;
+                if *place != u64::MAX && *place != mark {
+                    return None;
+                }
+                *place = mark;
+            }
+            Some(sieve)
+        })
+    }
+
+    #[inline(always)]
+    fn place(&self, mark: u64) -> u8 {
+        (mark.wrapping_mul(self.factor) >> 56) as u8
+    }
+
+    /// The mark of a key of `len` bytes, its opening quote counted, of which `head` has the first eight.
+    #[inline(always)]
+    fn mark(head: u64, len: usize) -> u64 {
+        let keep = KEEP.get(len.min(8)).copied().unwrap_or(u64::MAX);
+        head & keep ^ len as u64
+    }
+}
+
+/// Slots that one look-up may visit.
+const LONGEST_CHAIN: usize = 8;
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    mark: u64,
+    /// Position in `names`, plus one; 0 is a free slot.
+    name: u32,
+    /// A name that belongs here or before stands further on.
+    more: bool,
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        // No name has this mark, for no text has such a byte.
+        Self { mark: u64::MAX, name: 0, more: false }
+    }
+}
+
+impl Names {
+    pub(super) fn new(names: Vec<(Box<str>, NodeId)>) -> Self {
+        let size = (names.len() * 8).next_power_of_two().max(2);
+        let mut table = Self {
+            slots: vec![Slot::default(); size],
+            shift: u64::BITS - size.trailing_zeros(),
+            names: Vec::new(),
+            crowd: None,
+            sieve: None,
+        };
+        if !names.iter().zip(1..).all(|((name, _), number)| table.place(name.as_bytes(), number)) {
+            table.slots.fill(Slot::default());
+            for (name, _) in &names {
+                let home = table.home(mark(name.as_bytes()));
+                if let Some(slot) = table.slots.get_mut(home) {
+                    slot.more = true;
+                }
+            }
+            let all = names.iter().map(|(name, child)| (name.as_bytes().into(), *child));
+            table.crowd = Some(all.collect());
+        }
+        table.names = names;
+        table
+    }
+
+    /// Makes [`may_have`](Self::may_have) tell.
+    pub(super) fn sharpen(&mut self) {
+        self.sieve = Sieve::new(&self.names).map(Box::new);
+    }
+
+    /// False if no child is called by the key whose first eight bytes are `head`, opening quote and all, of `len`.
+    #[inline(always)]
+    pub(crate) fn may_have(&self, head: u64, len: usize) -> bool {
+        let Some(sieve) = &self.sieve else { return true };
+        let mark = Sieve::mark(head, len);
+        sieve.marks.get(usize::from(sieve.place(mark))) == Some(&mark)
+    }
+
+    /// Puts a name into a free slot; false if that is too far from its home.
+    fn place(&mut self, name: &[u8], number: u32) -> bool {
+        let mark = mark(name);
+        let mut at = self.home(mark);
+        for _ in 0..LONGEST_CHAIN {
+            let next = (at + 1) % self.slots.len();
+            let Some(slot) = self.slots.get_mut(at) else { return false };
+            if slot.name == 0 {
+                *slot = Slot { mark, name: number, more: slot.more };
+                return true;
+            }
+            slot.more = true;
+            at = next;
+        }
+        false
+    }
+
+    #[inline(always)]
+    fn home(&self, mark: u64) -> usize {
+        (mark.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
+    }
+
+    /// The child called `key`.
+    #[inline]
+    pub(crate) fn get(&self, key: &[u8]) -> Option<NodeId> {
+        self.find(mark(key), key)
+    }
+
+    /// The child called by the `len` bytes of `text` at `from`.
+    #[inline(always)]
+    pub(crate) fn get_in(&self, text: &[u8], from: usize, len: usize) -> Option<NodeId> {
+        let bytes = text.get(from..).and_then(<[u8]>::first_chunk::<8>);
+        // Eight bytes are there, even if the key has fewer, but for the last keys of a text.
+        let Some(bytes) = bytes else { return self.get(text.get(from..from + len)?) };
+        let mark = mark_of(u64::from_le_bytes(*bytes), len);
+        let slot = self.slots.get(self.home(mark))?;
+        if (slot.mark != mark) & !slot.more {
+            return None;
+        }
+        let key = text.get(from..from.wrapping_add(len))?;
+        match self.names.get((slot.name as usize).wrapping_sub(1)) {
+            Some((name, child)) if slot.mark == mark && is_same(name.as_bytes(), key) => {
+                Some(*child)
+            }
+            _ => self.find(mark, key),
+        }
+    }
+
+    #[inline(never)]
+    fn find(&self, mark: u64, key: &[u8]) -> Option<NodeId> {
+        if let Some(crowd) = &self.crowd {
+            return crowd.get(key).copied();
+        }
+        let mut at = self.home(mark);
+        loop {
+            let slot = self.slots.get(at)?;
+            if slot.mark == mark && slot.name != 0 {
+                let (name, child) = self.names.get(slot.name as usize - 1)?;
+                if is_same(name.as_bytes(), key) {
+                    return Some(*child);
+                }
+            }
+            if !slot.more {
+                return None;
+            }
+            at = (at + 1) % self.slots.len();
+        }
+    }
+}
+
+/// Whether two names are the same, given that their marks are: their lengths and first eight bytes.
+#[inline(always)]
+fn is_same(name: &[u8], key: &[u8]) -> bool {
+    // Up to sixteen bytes the last eight decide: no loop, no call.
+    match (name.last_chunk::<8>(), key.last_chunk::<8>()) {
+        (Some(last), Some(end)) if key.len() <= 16 && name.len() == key.len() => last == end,
+        _ => name == key,
+    }
+}
+
+/// What is kept of eight bytes: neither a branch nor a shift that depends on the length.
+const KEEP: [u64; 9] = [
+    0,
+    0xFF,
+    0xFFFF,
+    0xFF_FFFF,
+    0xFFFF_FFFF,
+    0xFF_FFFF_FFFF,
+    0xFFFF_FFFF_FFFF,
+    0xFF_FFFF_FFFF_FFFF,
+    u64::MAX,
+];
+
+/// The mark of a key of `len` bytes, of which `bytes` has the first eight; what it has behind a shorter key is cut.
+#[inline(always)]
+fn mark_of(bytes: u64, len: usize) -> u64 {
+    let keep = KEEP.get(len.min(8)).copied().unwrap_or(u64::MAX);
+    bytes & keep ^ (len as u64) << 56
+}
+
+fn mark(key: &[u8]) -> u64 {
+    let bytes = match key.first_chunk::<8>() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => key.iter().rev().fold(0, |head, byte| head << 8 | u64::from(*byte)),
+    };
+    mark_of(bytes, key.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Names, mark, mark_of};
+
+    #[test]
+    fn names_are_found_and_others_are_not() {
+        let names: Vec<String> =
+            (0..500).map(|n| format!("{}{n}", "abcdefghijkl".repeat(n % 3))).collect();
+        let table = Names::new(
+            names.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
+        );
+        for (n, name) in names.iter().enumerate() {
+            assert_eq!(table.get(name.as_bytes()), Some(n as u32));
+            assert_eq!(table.get(format!("{name}x").as_bytes()), None);
+            for behind in ["", "\":1", "\":\"0123456789\""] {
+                let text = format!("{{\"{name}{behind}");
+                assert_eq!(table.get_in(text.as_bytes(), 2, name.len()), Some(n as u32));
+                assert_eq!(
+                    table.get_in(text.as_bytes(), 2, name.len() - 1),
+                    table.get(&name.as_bytes()[..name.len() - 1])
+                );
+            }
+        }
+        let crowd: Vec<String> = (0..2000).map(|n| format!("customer_{n:05}")).collect();
+        let mut table = Names::new(
+            crowd.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
+        );
+        assert!(table.crowd.is_some(), "the same first bytes and lengths");
+        for (n, name) in crowd.iter().enumerate() {
+            assert_eq!(table.get(name.as_bytes()), Some(n as u32));
+            let text = format!("{name}\":\"{name}");
+            assert_eq!(table.get_in(text.as_bytes(), 0, name.len()), Some(n as u32));
+            assert_eq!(table.get_in(text.as_bytes(), 0, name.len() - 1), None);
+        }
+        assert_eq!(table.get(b""), None);
+        table.sharpen();
+        assert!(table.may_have(u64::MAX, 7), "too many names to tell");
+        assert_eq!(Names::new(vec![("".into(), 7)]).get(b""), Some(7));
+        assert_eq!(Names::new(vec![("a\0".into(), 7)]).get(b"a"), None);
+    }
+
+    /// No name is sifted out, whatever stands behind it; nearly all else is.
+    #[test]
+    fn a_sieve_lets_names_through() {
+        let head = |key: &str, behind: &str| {
+            let text = format!("\"{key}{behind}\0\0\0\0\0\0\0");
+            u64::from_le_bytes(*text.as_bytes().first_chunk().unwrap())
+        };
+        for count in [1, 2, 7, 11, 40, 64] {
+            let names: Vec<String> = (0..count)
+                .map(|n| format!("{}{n}", ["", "user_", "customfield_"][n % 3]))
+                .collect();
+            let children = names.iter().zip(0..).map(|(name, n)| (name.as_str().into(), n));
+            let mut table = Names::new(children.collect());
+            table.sharpen();
+            for name in &names {
+                for behind in ["\":1", "\" : ", "", "\":\"0123456789"] {
+                    assert!(table.may_have(head(name, behind), name.len() + 1), "{name}");
+                }
+                if table.sieve.is_some() {
+                    let longer = format!("{name}x");
+                    let alike = |name: &String| {
+                        name.len() == longer.len()
+                            && name[..name.len().min(7)] == longer[..name.len().min(7)]
+                    };
+                    let one = names.iter().any(alike);
+                    assert_eq!(table.may_have(head(&longer, "\":"), longer.len() + 1), one);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_mark_does_not_depend_on_what_follows_the_key() {
+        let text = b"abcdefghij";
+        for len in 0..=text.len() {
+            for behind in [0, 0x0101_0101_0101_0101, u64::MAX] {
+                let mut bytes = u64::to_le_bytes(behind);
+                let short = len.min(8);
+                bytes[..short].copy_from_slice(&text[..short]);
+                assert_eq!(mark_of(u64::from_le_bytes(bytes), len), mark(&text[..len]), "{len}");
+            }
+        }
+    }
+}
