@@ -74,7 +74,7 @@ mod sink;
 mod spec;
 
 pub use error::{Error, ErrorKind, Fault};
-pub use filter::{CallOptions, Filter, Program};
+pub use filter::{CallOptions, Explanation, Filter, Mode, Program};
 #[cfg(feature = "lenient")]
 pub use io::filter_lenient;
 pub use io::{
