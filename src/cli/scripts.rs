@@ -1,0 +1,39 @@
+//! What is generated from the command line's own description: completions and manual pages.
+//!
+//! Must not know any command.
+
+use clap::CommandFactory;
+
+use crate::args::{Args, CompletionsArgs, ManArgs};
+use crate::diagnostics::{Console, Exit};
+use crate::print::print;
+
+/// Prints a completion script.
+pub(crate) fn completions(args: &CompletionsArgs) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Args::command(), "tamis", &mut script);
+    print(&script)
+}
+
+/// Prints the manual page, or writes those of all commands into a folder.
+pub(crate) fn man(args: &ManArgs) -> Exit {
+    let Some(folder) = &args.folder else {
+        let mut page = Vec::new();
+        let rendered = clap_mangen::Man::new(Args::command()).render(&mut page);
+        return match rendered {
+            Ok(()) => print(&page),
+            Err(error) => failed("standard output", &error),
+        };
+    };
+    let written = std::fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(Args::command(), folder));
+    match written {
+        Ok(()) => Exit::Done,
+        Err(error) => failed(&folder.display().to_string(), &error),
+    }
+}
+
+fn failed(name: &str, error: &std::io::Error) -> Exit {
+    Console::default().say(name, format_args!("cannot write the manual: {error}"));
+    Exit::Failed
+}
