@@ -23,7 +23,7 @@ use crate::{colour, help, lists};
 )]
 pub(crate) struct Args {
     /// When to use colours, on standard error and in help; auto: on a terminal, unless NO_COLOR is set
-    #[arg(long, global = true, value_name = "WHEN", value_parser = colour::parser(), help_heading = "General")]
+    #[arg(long, global = true, value_name = "WHEN", value_parser = colour::parser())]
     pub(crate) color: Option<ColorChoice>,
 
     #[command(subcommand)]

@@ -6,14 +6,18 @@ use std::fmt;
 
 use tamis::{Error, ErrorKind};
 
-/// By the name of a limit in the library's messages.
-const LIMITS: [(&str, &str); 6] = [
-    ("`held` and `spill`", "raise it with --held or --spill"),
-    ("`depth`", "raise it with --max-depth"),
-    ("`held`", "raise it with --held"),
-    ("`spill`", "raise it with --spill"),
-    ("`item`", "leave out one of the paths that lead to the same value"),
-    ("the temporary file", "see that the folder of temporary files has room, or lower --spill"),
+/// How the library's messages name a limit, and what stands there instead.
+const LIMITS: [(&str, &str); 4] = [
+    ("(limits `held` and `spill`)", "(raise it with --held or --spill)"),
+    ("(limit `depth`)", "(raise it with --max-depth)"),
+    ("(limit `held`)", "(raise it with --held)"),
+    ("(limit `item`)", "(leave out one of the paths that lead to the same value)"),
+];
+
+/// What a message contains, and what is said behind it.
+const MORE: [(&str, &str); 2] = [
+    ("(limit `held`; ", "; raise it with --held"),
+    ("the temporary file", "; see that the folder of temporary files has room, or lower --spill"),
 ];
 
 /// An error with what to do about it, where that is not said.
@@ -21,14 +25,14 @@ pub(crate) struct Remedied<'a>(pub(crate) &'a Error);
 
 impl fmt::Display for Remedied<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)?;
+        let told = self.0.to_string();
         if self.0.kind() != ErrorKind::Limit {
-            return Ok(());
+            return f.write_str(&told);
         }
-        let message = self.0.message();
-        match LIMITS.iter().find(|(name, _)| message.contains(name)) {
-            Some((_, remedy)) => write!(f, " ({remedy})"),
-            None => Ok(()),
+        if let Some((name, remedy)) = LIMITS.iter().find(|(name, _)| told.contains(name)) {
+            return f.write_str(&told.replace(name, remedy));
         }
+        let more = MORE.iter().find(|(said, _)| told.contains(said)).map_or("", |(_, more)| more);
+        write!(f, "{told}{more}")
     }
 }

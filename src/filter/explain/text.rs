@@ -60,8 +60,8 @@ impl fmt::Display for Explanation {
                 OnError::Raw => "raw",
                 OnError::Closed => "closed",
             };
-            let default = if miss.default { ", the default here" } else { "" };
-            writeln!(f, "\non a total miss ({on_error}{default}): {}", miss.effect)?;
+            let default = if miss.default { " (the default here)" } else { "" };
+            writeln!(f, "\non a total miss: {on_error}{default}\n   {}", miss.effect)?;
         }
         Ok(())
     }
