@@ -65,7 +65,7 @@ pub struct Explanation {
     limits: Bounds,
 }
 
-/// Whether a stage, or a program, holds input.
+/// Whether a stage, or a program, holds input. No stage of this version builds a tree of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -326,7 +326,9 @@ impl ItemRules {
             _ if from_the_item => {
                 (false, "a path begins with a wildcard, which takes every member")
             }
-            DuplicateKeys::First => (true, "an item that has all of them is not looked at further"),
+            DuplicateKeys::First => {
+                (true, "the rest of an item that has all of them is only validated")
+            }
             DuplicateKeys::Count => (false, "duplicate_keys count looks at every member"),
             DuplicateKeys::Reject => (false, "duplicate_keys reject looks at every member"),
         };

@@ -99,13 +99,15 @@ impl Stage {
                 }
             }
             Does::MaxItems { count, stop_early } => {
-                let items = if *count == 1 { "item" } else { "items" };
                 let rest = if *stop_early {
                     "reading stops at the next one, and what follows is not validated"
                 } else {
                     "the others are read, validated and counted"
                 };
-                writeln!(f, "   the first {} {items} stay; {rest}", Number(*count))?;
+                match count {
+                    1 => writeln!(f, "   the first item stays; {rest}")?,
+                    count => writeln!(f, "   the first {} items stay; {rest}", Number(*count))?,
+                }
             }
             Does::Select { paths, early_skip } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
