@@ -168,6 +168,34 @@ fn json_says_it_too() {
     }
 }
 
+#[test]
+fn every_key_is_documented() {
+    let docs = std::fs::read_to_string(folder("src/filter/explain/mod.rs")).expect("it is there");
+    let docs: String = docs.lines().filter(|line| line.starts_with("///")).collect();
+    let mut keys = BTreeSet::new();
+    for case in cases() {
+        let explanation = program(&case).explain(&case.options.call());
+        collect(&serde_json::to_value(&explanation).expect("an explanation is JSON"), &mut keys);
+    }
+    assert!(keys.len() > 20, "{keys:?}");
+    for key in keys {
+        assert!(docs.contains(&format!("`{key}`")), "{key}");
+    }
+}
+
+fn collect(told: &Json, keys: &mut BTreeSet<String>) {
+    match told {
+        Json::Object(members) => {
+            for (key, value) in members {
+                keys.insert(key.clone());
+                collect(value, keys);
+            }
+        }
+        Json::Array(elements) => elements.iter().for_each(|element| collect(element, keys)),
+        _ => {}
+    }
+}
+
 #[track_caller]
 fn contains(name: &str, told: &Json, wanted: &Json) {
     match (told, wanted) {

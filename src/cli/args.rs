@@ -9,7 +9,10 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use tamis::{DuplicateKeys, OnError, Siblings, Validation, Whitespace};
 
-use crate::{colour, help, lists};
+use crate::explain::ExplainArgs;
+use crate::help::HelpArgs;
+use crate::scripts::{CompletionsArgs, ManArgs};
+use crate::{colour, explain, help, lists, scripts};
 
 /// Keeps what was declared of a tool's output and drops the rest while it streams.
 #[derive(Debug, Parser)]
@@ -43,8 +46,8 @@ pub(crate) enum Command {
     /// Says in words how a filter runs: its stages, what each holds and why, what becomes of each path
     #[command(
         args_override_self = true,
-        after_help = help::EXPLAIN_SHORT,
-        after_long_help = help::EXPLAIN
+        after_help = explain::HELP_SHORT,
+        after_long_help = explain::HELP
     )]
     Explain(Box<ExplainArgs>),
 
@@ -53,47 +56,14 @@ pub(crate) enum Command {
     Help(HelpArgs),
 
     /// Prints a script that completes commands and flags in a shell
-    #[command(after_help = help::COMPLETIONS)]
+    #[command(after_help = scripts::COMPLETIONS)]
     Completions(CompletionsArgs),
 
     /// Prints the manual page, or writes one for each command into a folder
     ///
     /// For those who package tamis.
-    #[command(hide = true, after_help = help::MAN)]
+    #[command(hide = true, after_help = scripts::MAN)]
     Man(ManArgs),
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct HelpArgs {
-    /// A command, or a topic: paths, roots, rules, limits, reports, exit-codes
-    #[arg(value_name = "COMMAND|TOPIC")]
-    pub(crate) about: Option<String>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct CompletionsArgs {
-    /// The shell
-    #[arg(value_name = "SHELL")]
-    pub(crate) shell: clap_complete::Shell,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ManArgs {
-    /// Where to write the pages; it is made if it is not there
-    #[arg(value_name = "DIR")]
-    pub(crate) folder: Option<PathBuf>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ExplainArgs {
-    #[command(flatten)]
-    pub(crate) selection: Selection,
-
-    /// Print it as JSON, on one line
-    ///
-    /// The keys are stable within a `version`; the documentation of the library's `Explanation` has them.
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]

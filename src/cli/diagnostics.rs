@@ -34,16 +34,15 @@ impl From<Exit> for ExitCode {
 }
 
 /// What is wrong with the command line, and what to do about it.
+///
+/// Each line is said by itself. One that begins with two spaces is an excerpt for the line before it: a text with a caret,
+/// how to use the command. It is shown where somebody reads it as it comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Usage {
-    message: String,
-    /// Shown on lines of its own, where somebody reads them as they come.
-    below: Option<String>,
-}
+pub(crate) struct Usage(String);
 
 impl Usage {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), below: None }
+        Self(message.into())
     }
 
     /// From the parser's text: what is wrong and tips become one line, how to use the command stands below.
@@ -54,20 +53,25 @@ impl Usage {
         let message = lines.collect::<Vec<_>>().join("; ");
         let message = message.strip_prefix("error: ").unwrap_or(&message).replace(":; ", ": ");
         let usage = usage.lines().next().unwrap_or_default().trim();
-        let below = (!usage.is_empty()).then(|| format!("usage: {usage}"));
-        Self { message: format!("{message}; --help says more"), below }
+        let usage = if usage.is_empty() { String::new() } else { format!("\n  usage: {usage}") };
+        Self(format!("{message}; --help says more{usage}"))
     }
 }
 
 impl From<&tamis::Error> for Usage {
     fn from(error: &tamis::Error) -> Self {
-        Self { message: error.to_string(), below: error.excerpt().map(str::to_owned) }
+        let mut text = error.to_string();
+        for line in error.excerpt().into_iter().flat_map(str::lines) {
+            text.push_str("\n  ");
+            text.push_str(line);
+        }
+        Self(text)
     }
 }
 
 impl Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.0)
     }
 }
 
@@ -100,12 +104,14 @@ impl Console {
         self.line(Style::new(), &message.to_string());
     }
 
-    /// Says what is wrong with the command line. The place in a rule is shown to people alone, on lines of its own.
+    /// Says what is wrong with the command line.
     pub(crate) fn usage(&self, usage: &Usage) {
-        self.line(ERROR, &usage.message);
-        if let Some(below) = usage.below.as_deref().filter(|_| colour::is_read_by_people()) {
-            for line in below.lines() {
-                self.put(&format!("  {}\n", Plain(line)));
+        let people = colour::is_read_by_people();
+        for line in usage.0.lines() {
+            if !line.starts_with("  ") {
+                self.line(ERROR, line);
+            } else if people {
+                self.put(&format!("{}\n", Plain(&bearable(line))));
             }
         }
     }
@@ -174,8 +180,7 @@ mod tests {
                     Usage: tamis filter --select <K=PATH,PATH> [FILE|-]\n\nFor more information, try '--help'.\n";
         let usage = Usage::from_parser(text);
         let message = "unexpected argument '--slect' found; tip: a similar argument exists: '--select'; --help says more";
-        assert_eq!(usage.message, message);
-        let below = "usage: tamis filter --select <K=PATH,PATH> [FILE|-]";
-        assert_eq!(usage.below.as_deref(), Some(below));
+        let below = "  usage: tamis filter --select <K=PATH,PATH> [FILE|-]";
+        assert_eq!(usage.to_string(), format!("{message}\n{below}"));
     }
 }

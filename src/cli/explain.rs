@@ -3,12 +3,34 @@
 //! Must not know rules: the library says it.
 
 use struson::writer::{JsonStreamWriter, JsonWriter};
-use tamis::{Explanation, Program};
+use tamis::Explanation;
 
-use crate::args::ExplainArgs;
+use crate::args::Selection;
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::print::print;
-use crate::resolve::{self, Selected};
+use crate::resolve;
+
+pub(crate) const HELP_SHORT: &str = "--help says more and gives examples.";
+
+pub(crate) const HELP: &str = "\
+Nothing is read: give it the rules that you would give to tamis filter.
+
+Examples:
+  tamis explain --select id,login=owner.login --max-items 25
+  tamis explain --retain /user/name,/items/id
+  tamis explain --exclude body --json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    selection: Selection,
+
+    /// Print it as JSON, on one line
+    ///
+    /// The keys are stable within a `version`; the documentation of the library's `Explanation` has them.
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
 
 /// Explains the filter that the flags select.
 pub(crate) fn run(args: &ExplainArgs) -> Exit {
@@ -36,9 +58,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Exit {
 }
 
 fn explain(args: &ExplainArgs) -> Result<(Explanation, Option<&'static str>), Usage> {
-    let Selected { spec, options, warning } = resolve::select(&args.selection)?;
-    let program = Program::compile(&spec).map_err(|error| Usage::from(&error))?;
-    Ok((program.explain(&options), warning))
+    let selected = resolve::select(&args.selection)?;
+    let program = selected.program().map_err(|error| Usage::from(&error))?;
+    Ok((program.explain(&selected.options), selected.warning))
 }
 
 fn json(explanation: &Explanation) -> std::io::Result<Vec<u8>> {

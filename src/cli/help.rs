@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use clap::CommandFactory;
 
-use crate::args::{Args, HelpArgs};
+use crate::args::Args;
 use crate::colour;
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::print::print;
@@ -60,31 +60,17 @@ Exit codes:
   1  the input or the run failed
   2  the command line is wrong, or a rule cannot be compiled";
 
-pub(crate) const EXPLAIN_SHORT: &str = "--help says more and gives examples.";
-
-pub(crate) const EXPLAIN: &str = "\
-Nothing is read: give it the rules that you would give to tamis filter.
-
-Examples:
-  tamis explain --select id,login=owner.login --max-items 25
-  tamis explain --retain /user/name,/items/id
-  tamis explain --exclude body --json";
-
 pub(crate) const HELP: &str = "\
 Examples:
   tamis help filter
   tamis help paths";
 
-pub(crate) const COMPLETIONS: &str = "\
-Examples:
-  tamis completions bash > ~/.local/share/bash-completion/completions/tamis
-  tamis completions zsh > ~/.zfunc/_tamis
-  tamis completions fish > ~/.config/fish/completions/tamis.fish";
-
-pub(crate) const MAN: &str = "\
-Examples:
-  tamis man
-  tamis man ~/.local/share/man/man1";
+#[derive(Debug, clap::Args)]
+pub(crate) struct HelpArgs {
+    /// A command, or a topic: paths, roots, rules, limits, reports, exit-codes
+    #[arg(value_name = "COMMAND|TOPIC")]
+    about: Option<String>,
+}
 
 /// Shows the help of a command or a page on a topic.
 pub(crate) fn run(args: &HelpArgs) -> Exit {
@@ -106,7 +92,8 @@ pub(crate) fn run(args: &HelpArgs) -> Exit {
         .map(clap::Command::get_name)
         .collect();
     Console::default().usage(&Usage::new(format!(
-        "help: there is no page on {about}; commands are {}, topics are {}",
+        "help: there is no page on {}; commands are {}, topics are {}",
+        about.escape_debug(),
         commands.join(", "),
         topics.join(", ")
     )));

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use tamis::{CallOptions, Limits, Root, Spec, Whitespace};
+use tamis::{CallOptions, Error, Limits, Program, Root, Spec, Whitespace};
 
 use crate::args::{FilterArgs, Selection};
 use crate::diagnostics::Usage;
@@ -13,8 +13,7 @@ use crate::lists;
 /// One run, resolved.
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(crate) spec: Spec,
-    pub(crate) options: CallOptions,
+    pub(crate) selected: Selected,
     pub(crate) input: Place,
     pub(crate) output: Place,
     pub(crate) tee: Option<PathBuf>,
@@ -23,8 +22,6 @@ pub(crate) struct Job {
     pub(crate) form: Form,
     pub(crate) pretty: bool,
     pub(crate) stats: bool,
-    /// What has no effect, and why.
-    pub(crate) warning: Option<&'static str>,
 }
 
 /// A file or a standard stream.
@@ -69,21 +66,30 @@ pub(crate) struct Selected {
     pub(crate) warning: Option<&'static str>,
 }
 
+impl Selected {
+    /// Compiles it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn program(&self) -> Result<Program, Error> {
+        Program::compile(&self.spec)
+    }
+}
+
 /// Resolves the flags of `tamis filter`.
 ///
 /// # Errors
 /// What does not go together.
 pub(crate) fn resolve(args: FilterArgs) -> Result<Job, Usage> {
     check(&args)?;
-    let Selected { spec, options, warning } = select(&args.selection)?;
+    let selected = select(&args.selection)?;
     let form = match (args.ndjson, args.lenient) {
         (true, _) => Form::Lines,
         (_, true) => Form::Lenient,
         _ => Form::Document,
     };
     Ok(Job {
-        spec,
-        options,
+        selected,
         input: args.file.into(),
         output: args.output.map_or(Place::Standard, Into::into),
         tee: args.tee,
@@ -91,7 +97,6 @@ pub(crate) fn resolve(args: FilterArgs) -> Result<Job, Usage> {
         form,
         pretty: args.pretty,
         stats: args.stats,
-        warning,
     })
 }
 

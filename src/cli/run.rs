@@ -89,7 +89,7 @@ struct Opened {
 
 fn open(job: &Job) -> Result<Opened, Failure> {
     let fault = |name: String, error: Error| Failure { name: Some(name), error };
-    let program = Program::compile(&job.spec).map_err(|error| Failure { name: None, error })?;
+    let program = job.selected.program().map_err(|error| Failure { name: None, error })?;
     let input =
         files::open(&job.input).map_err(|error| fault(job.input_name(), Error::read(error)))?;
     let output =
@@ -118,13 +118,13 @@ impl Opened {
             }
         };
         let go = |writer: &mut dyn Write| match job.form {
-            Form::Document => filter_file(&program, &job.options, input, writer, around),
+            Form::Document => filter_file(&program, &job.selected.options, input, writer, around),
             Form::Lenient => {
-                filter_lenient(&program, &job.options, around(Box::new(input)), writer)
+                filter_lenient(&program, &job.selected.options, around(Box::new(input)), writer)
             }
             Form::Lines => {
                 let reader = around(Box::new(input));
-                filter_ndjson(&program, &job.options, reader, writer, |line, error| {
+                filter_ndjson(&program, &job.selected.options, reader, writer, |line, error| {
                     console
                         .say(&job.input_name(), format_args!("line {line}: {}", Remedied(error)));
                 })
@@ -169,7 +169,7 @@ impl Job {
 fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     let console = Console::default();
     let input = job.input_name();
-    if let Some(warning) = job.warning {
+    if let Some(warning) = job.selected.warning {
         console.warn(&input, warning);
     }
     if let Some(why) = &report.filter_error

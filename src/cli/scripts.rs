@@ -2,11 +2,38 @@
 //!
 //! Must not know any command.
 
+use std::path::PathBuf;
+
 use clap::CommandFactory;
 
-use crate::args::{Args, CompletionsArgs, ManArgs};
+use crate::args::Args;
 use crate::diagnostics::{Console, Exit};
 use crate::print::print;
+
+pub(crate) const COMPLETIONS: &str = "\
+Examples:
+  tamis completions bash > ~/.local/share/bash-completion/completions/tamis
+  tamis completions zsh > ~/.zfunc/_tamis
+  tamis completions fish > ~/.config/fish/completions/tamis.fish";
+
+pub(crate) const MAN: &str = "\
+Examples:
+  tamis man
+  tamis man ~/.local/share/man/man1";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    shell: clap_complete::Shell,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ManArgs {
+    /// Where to write the pages; it is made if it is not there
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
 
 /// Prints a completion script.
 pub(crate) fn completions(args: &CompletionsArgs) -> Exit {

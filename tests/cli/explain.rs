@@ -30,6 +30,21 @@ fn json() {
 }
 
 #[test]
+fn json_is_stable() {
+    let ran = explain(&["--json", "--root", "/items", "--max-items", "3", "--exclude", "body"]);
+    let expected = concat!(
+        r#"{"version":1,"mode":"stream","validation":"full","whitespace":"minify","duplicate_keys":"first","stages":["#,
+        r#"{"stage":"root","root":"/items","siblings":"keep","mode":"stream","holds":[]},"#,
+        r#"{"stage":"max_items","count":3,"stop_early":false,"mode":"stream","holds":[]},"#,
+        r#"{"stage":"exclude","paths":[{"path":"body"}],"mode":"stream","holds":[]}],"#,
+        r#""total_miss":{"on_error":"raw","default":true,"effect":"the rules on items apply to nothing, with a warning"},"#,
+        r#""limits":{"depth":1024,"key":65536,"held":4194304,"spill":1073741824,"item":16777216}}"#,
+        "\n"
+    );
+    ran.done(expected);
+}
+
+#[test]
 fn the_call_is_explained_too() {
     let ran = explain(&["--select", "id", "--raw"]);
     assert!(ran.out.contains("\nskipped: raw output"), "{}", ran.out);

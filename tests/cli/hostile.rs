@@ -33,7 +33,7 @@ fn one_long_path() {
         ("--exclude", "[".repeat(100_000)),
         ("--max-items", "9".repeat(100_000)),
         ("--on-error", "é".repeat(50_000)),
-        ("--slect", name.clone()),
+        ("--slect", name),
         ("--exclude", vec!["a"; 5_000].join(".")),
     ] {
         let ran = folder.pipe([flag, &path], b"[]");
@@ -101,7 +101,7 @@ fn files_that_cannot_be_read() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     folder.write("secret.json", "[1]");
-    let none = std::fs::Permissions::from_mode(0);
+    let none = std::fs::Permissions::from_mode(0o000);
     std::fs::set_permissions(folder.path("secret.json"), none).unwrap();
     // Who may do everything may read it.
     if File::open(folder.path("secret.json")).is_err() {
@@ -272,9 +272,6 @@ fn help_is_there_in_every_way_that_people_ask() {
     }
     assert!(!ask(&["-h"]).contains("man "), "for packagers");
     let ran = folder.tamis(&["help", "pathes"], b"");
-    ran.refused(
-        2,
-        &["no page on pathes", "commands are filter, explain", "topics are paths, roots"],
-    );
+    ran.refused(2, &["no page on pathes", "commands are", " explain", "topics are", " roots"]);
     ran.one_line();
 }

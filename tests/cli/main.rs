@@ -1,7 +1,12 @@
 //! The command line, as a process: flags, exit codes, diagnostics, files and pipes.
 
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "in a test a panic is the report"
+)]
 
 mod documented;
 mod explain;

@@ -72,7 +72,6 @@ fn colours_can_be_asked_for_and_forbidden() {
 #[cfg(target_os = "linux")]
 mod pty {
     use std::io::Read;
-    use std::os::fd::OwnedFd;
     use std::time::{Duration, Instant};
 
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -87,7 +86,7 @@ mod pty {
         let name = ptsname(&shows, Vec::new()).unwrap();
         let name = Path::new(OsStr::new(name.to_str().unwrap())).to_owned();
         let written = File::options().read(true).write(true).open(name).unwrap();
-        (File::from(OwnedFd::from(shows)), written)
+        (File::from(shows), written)
     }
 
     /// Reads what a terminal shows until nobody writes to it any more.
@@ -142,19 +141,16 @@ mod pty {
     }
 
     /// Runs over a pipe that gives a little, waits, and gives the rest.
-    fn slowly(folder: &Folder, wait: Duration, variables: &[(&str, &str)]) -> String {
+    fn slowly(wait: Duration, term: &str, output_too: bool) -> String {
         let (terminal, written) = terminal();
         let shown = shown(terminal);
-        let mut child = folder
-            .command()
-            .arg("--select=id")
-            .env("TERM", "xterm")
-            .envs(variables.iter().copied())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(written)
-            .spawn()
-            .unwrap();
+        let folder = Folder::new();
+        let mut command = folder.command();
+        command.args(["--select=id", "--root=first"]).env("TERM", term).stdin(Stdio::piped());
+        let output = if output_too { written.try_clone().unwrap().into() } else { Stdio::null() };
+        let mut child = command.stdout(output).stderr(written).spawn().unwrap();
+        // The command holds the terminal open as long as it lives.
+        drop(command);
         let mut stdin = child.stdin.take().unwrap();
         let begin = Instant::now();
         stdin.write_all(b"[{\"id\":1}").unwrap();
@@ -168,20 +164,25 @@ mod pty {
         shown.join().unwrap()
     }
 
+    const LONG: Duration = Duration::from_millis(1600);
+
     #[test]
     fn a_bar_appears_after_a_second_and_goes() {
-        let folder = Folder::new();
-        let text = slowly(&folder, Duration::from_millis(1600), &[]);
+        let text = slowly(LONG, "xterm", false);
         assert!(text.contains(" B, ") && text.contains("/s"), "{text:?}");
-        assert!(
-            text.ends_with("\u{1b}[2K") || text.trim_end_matches('\r').ends_with("\u{1b}[2K"),
-            "{text:?}"
-        );
+        assert!(text.trim_end_matches('\r').ends_with("\u{1b}[2K"), "it is wiped: {text:?}");
     }
 
     #[test]
     fn a_short_run_shows_no_bar() {
-        let folder = Folder::new();
-        assert_eq!(slowly(&folder, Duration::from_millis(100), &[]), "");
+        assert_eq!(slowly(Duration::from_millis(100), "xterm", false), "");
+    }
+
+    #[test]
+    fn no_bar_stands_in_the_output_nor_where_it_cannot_be_wiped() {
+        let text = slowly(LONG, "xterm", true);
+        assert!(text.starts_with("[{\"id\":1},{\"id\":2}") && text.ends_with("}]\r\n"), "{text:?}");
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+        assert_eq!(slowly(LONG, "dumb", false), "");
     }
 }
