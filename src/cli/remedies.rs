@@ -1,38 +1,37 @@
-//! What can be done about an error of the library on the command line: which flag raises a limit.
+//! The library's errors in the words of the command line: a limit is raised by a flag, a field of a spec is one.
 //!
 //! Must not know runs.
 
 use std::fmt;
 
-use tamis::{Error, ErrorKind};
+use tamis::Error;
 
-/// How the library's messages name a limit, and what stands there instead.
-const LIMITS: [(&str, &str); 4] = [
+/// What the library says, and what is said here instead.
+const WORDS: [(&str, &str); 6] = [
     ("(limits `held` and `spill`)", "(raise it with --held or --spill)"),
     ("(limit `depth`)", "(raise it with --max-depth)"),
     ("(limit `held`)", "(raise it with --held)"),
     ("(limit `item`)", "(leave out one of the paths that lead to the same value)"),
+    ("(is it one document a line?)", "(one document a line? add --ndjson)"),
+    ("`duplicate_keys: reject`", "--duplicate-keys reject"),
 ];
 
-/// What a message contains, and what is said behind it.
-const MORE: [(&str, &str); 2] = [
-    ("(limit `held`; ", "; raise it with --held"),
-    ("the temporary file", "; see that the folder of temporary files has room, or lower --spill"),
-];
+/// What a message contains when the disk is full or forbidden, and what is said behind it.
+const DISK: (&str, &str) = (
+    "the temporary file cannot",
+    "; see that the folder of temporary files has room, or lower --spill",
+);
 
-/// An error with what to do about it, where that is not said.
+/// An error with what to do about it.
 pub(crate) struct Remedied<'a>(pub(crate) &'a Error);
 
 impl fmt::Display for Remedied<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = self.0.to_string();
-        if self.0.kind() != ErrorKind::Limit {
-            return f.write_str(&told);
+        let (told, message) = (self.0.to_string(), self.0.message());
+        if let Some((said, here)) = WORDS.iter().find(|(said, _)| message.contains(said)) {
+            return f.write_str(&told.replace(said, here));
         }
-        if let Some((name, remedy)) = LIMITS.iter().find(|(name, _)| told.contains(name)) {
-            return f.write_str(&told.replace(name, remedy));
-        }
-        let more = MORE.iter().find(|(said, _)| told.contains(said)).map_or("", |(_, more)| more);
-        write!(f, "{told}{more}")
+        let (said, more) = DISK;
+        write!(f, "{told}{}", if message.contains(said) { more } else { "" })
     }
 }

@@ -207,10 +207,16 @@ fn the_output_is_full() {
 }
 
 #[test]
-fn limits_name_the_flag_that_raises_them() {
+fn errors_name_the_flag_that_helps() {
     let deep = "[".repeat(2000);
     let late = format!("{{\"a\":\"{}\",\"items\":[]}}", "x".repeat(3000));
-    let cases: [(&[&str], &str, &str); 5] = [
+    let cases: [(&[&str], &str, &str); 7] = [
+        (&[], "1\n2\n", "(one document a line? add --ndjson)"),
+        (
+            &["--select", "id", "--duplicate-keys", "reject"],
+            "{\"id\":1,\"id\":2}",
+            "which --duplicate-keys reject refuses",
+        ),
         (&[], &deep, "(raise it with --max-depth)"),
         (&["--ndjson"], &deep, "(raise it with --max-depth)"),
         (&["--lenient"], &deep, "(raise it with --max-depth)"),
@@ -227,6 +233,30 @@ fn limits_name_the_flag_that_raises_them() {
         assert!(ran.err.contains(remedy), "{args:?}: {}", ran.err);
         ran.one_line();
     }
+}
+
+#[test]
+fn values_that_are_needed_twice_have_a_limit() {
+    let long = format!("{{\"a\":\"{}\"}}", "x".repeat(17 << 20));
+    let args = ["--root", "object", "--select", "a,b=a"];
+    let ran = piped(&args, &long);
+    ran.refused(1, &["(leave out one of the paths that lead to the same value)"]);
+    ran.one_line();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_temporary_file_that_cannot_be_made() {
+    let folder = Folder::new();
+    let late = format!("{{\"a\":\"{}\",\"data\":[]}}", "x".repeat(1 << 20));
+    let args = ["--max-items", "1", "--held", "1k"];
+    let mut command = folder.command();
+    command.args(args).env("TMPDIR", folder.path("nothing"));
+    let ran = Ran::new(&folder.feed(&mut command, late.as_bytes()));
+    ran.refused(1, &["the temporary file cannot be written: ", "has room, or lower --spill"]);
+    ran.one_line();
+    // Without it all is well, and so it is where nothing has to be written to disk.
+    folder.pipe(args, late.as_bytes()).done(&format!("{late}\n"));
 }
 
 #[test]
