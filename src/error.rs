@@ -30,6 +30,7 @@ struct Inner {
     offset: Option<u64>,
     path: String,
     message: Cow<'static, str>,
+    excerpt: Option<String>,
     source: Option<io::Error>,
 }
 
@@ -105,6 +106,7 @@ impl Error {
             offset: None,
             path: String::new(),
             message: message.into(),
+            excerpt: None,
             source: None,
         }))
     }
@@ -115,6 +117,7 @@ impl Error {
             offset: Some(offset),
             path,
             message: raise.message,
+            excerpt: None,
             source: None,
         }))
     }
@@ -123,6 +126,12 @@ impl Error {
         let mut error = Self::new(kind, message);
         error.0.source = Some(source);
         error
+    }
+
+    /// Shows the text that is wrong, on lines of its own.
+    pub(crate) fn with_excerpt(mut self, excerpt: String) -> Self {
+        self.0.excerpt = Some(excerpt);
+        self
     }
 
     /// Says that offset and path are those of the text that `retain` left.
@@ -157,6 +166,22 @@ impl Error {
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
+    }
+
+    /// The text of a rule that is wrong, and on a second line a caret under the character: to be shown below the error
+    /// where lines are read by people.
+    ///
+    /// ```
+    /// use tamis::{Program, Spec};
+    ///
+    /// let error = Program::compile(&Spec::new().select("a..b")).unwrap_err();
+    /// assert!(error.to_string().ends_with("(character 3 of `a..b`)"));
+    /// assert_eq!(error.excerpt(), Some("a..b\n  ^"));
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn excerpt(&self) -> Option<&str> {
+        self.0.excerpt.as_deref()
     }
 
     /// Who has to act.

@@ -33,7 +33,8 @@
 //!   it. It knows no rules.
 //! - **path** parses paths and follows them. **spec** is what is declared.
 //! - **filter** compiles a spec and runs it: one stage for the document (`retain`), one for the items of its payload, in a
-//!   chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never.
+//!   chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never; **explain** says
+//!   what a program does, and holds, before it runs ([`Program::explain`]).
 //! - **io** drives a filter from readers, files and slices.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
@@ -74,7 +75,7 @@ mod sink;
 mod spec;
 
 pub use error::{Error, ErrorKind, Fault};
-pub use filter::{CallOptions, Filter, Program};
+pub use filter::{CallOptions, Explanation, Filter, Mode, Program};
 #[cfg(feature = "lenient")]
 pub use io::filter_lenient;
 pub use io::{

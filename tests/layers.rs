@@ -96,7 +96,15 @@ fn unsafe_code_is_in_the_kernels() {
 
 #[test]
 fn files_answer_one_question() {
-    for (path, _, text) in library() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut paths = Vec::new();
+    sources(&src.join("cli"), &mut paths);
+    assert!(paths.len() > 10, "the sources of the command line are found");
+    let cli = paths.into_iter().map(|path| {
+        let text = fs::read_to_string(&path).unwrap();
+        (path, String::from("cli"), text)
+    });
+    for (path, _, text) in library().into_iter().chain(cli) {
         assert!(text.starts_with("//!"), "{} does not say what it is for", path.display());
         let lines = text.lines().count();
         let own_tests = path.ends_with("tests.rs");

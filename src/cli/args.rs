@@ -4,52 +4,66 @@
 
 use std::path::PathBuf;
 
+use anstream::ColorChoice;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use tamis::{DuplicateKeys, OnError, Siblings, Validation, Whitespace};
 
-use crate::lists;
-
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  done (a closed pipe is no error)
-  1  the input or the run failed
-  2  the command line is wrong, or a rule cannot be compiled";
-
-const EXAMPLES: &str = "\
-Examples:
-  tamis filter --select id,login=owner.login --max-items 25 repos.json
-  curl -s https://api.example.com/items | tamis filter --exclude body --drop-nulls
-  tamis filter --retain /user/name,/items/id big.json -o small.json
-  tamis filter --ndjson --select level,msg --report report.json log.ndjson
-
-Paths:
-  owner.login, tags[0], labels[].name, [\"a.b\"].c   dot paths; [] is every element
-  /owner/login                                     JSON Pointers (the only form for --retain)
-  Lists are split at commas outside [\"...\"].
-
-Exit codes:
-  0  done (a closed pipe is no error)
-  1  the input or the run failed
-  2  the command line is wrong, or a rule cannot be compiled";
+use crate::explain::ExplainArgs;
+use crate::help::HelpArgs;
+use crate::scripts::{CompletionsArgs, ManArgs};
+use crate::{colour, explain, help, lists, scripts};
 
 /// Keeps what was declared of a tool's output and drops the rest while it streams.
 #[derive(Debug, Parser)]
-#[command(name = "tamis", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(
+    name = "tamis",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    args_override_self = true,
+    after_help = help::OVERVIEW
+)]
 pub(crate) struct Args {
+    /// When to use colours, on standard error and in help; auto: on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", value_parser = colour::parser())]
+    pub(crate) color: Option<ColorChoice>,
+
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Filters a JSON document: keeps what is declared, minifies, and validates everything.
+    /// Filters a JSON document: keeps what is declared, minifies, and validates everything
     #[command(
         args_override_self = true,
-        after_help = "--help says more and gives examples. Exit codes: 0 done, 1 failed, 2 usage.",
-        after_long_help = EXAMPLES
+        after_help = help::FILTER_SHORT,
+        after_long_help = help::FILTER
     )]
     Filter(Box<FilterArgs>),
+
+    /// Says in words how a filter runs: its stages, what each holds and why, what becomes of each path
+    #[command(
+        args_override_self = true,
+        after_help = explain::HELP_SHORT,
+        after_long_help = explain::HELP
+    )]
+    Explain(Box<ExplainArgs>),
+
+    /// Shows the help of a command, or a page on a topic
+    #[command(after_help = help::HELP)]
+    Help(HelpArgs),
+
+    /// Prints a script that completes commands and flags in a shell
+    #[command(after_help = scripts::COMPLETIONS)]
+    Completions(CompletionsArgs),
+
+    /// Prints the manual page, or writes one for each command into a folder
+    ///
+    /// For those who package tamis.
+    #[command(hide = true, after_help = scripts::MAN)]
+    Man(ManArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -60,6 +74,51 @@ pub(crate) struct FilterArgs {
     #[arg(value_name = "FILE|-", default_value = "-", hide_default_value = true)]
     pub(crate) file: PathBuf,
 
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+
+    /// Write what the run did as JSON, also if it failed; `-` is standard error
+    #[arg(long, value_name = "PATH|-", help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Record the input as it is read, before any rule
+    ///
+    /// The record is unredacted: the file is readable by its owner alone (0600), and so is a folder that must be made for
+    /// it (0700). It ends where the reading ended.
+    #[arg(long, value_name = "PATH", help_heading = "Output")]
+    pub(crate) tee: Option<PathBuf>,
+
+    /// Indent the output by two spaces
+    #[arg(long, help_heading = "Output")]
+    pub(crate) pretty: bool,
+
+    /// One document a line
+    ///
+    /// Rules and misses are per line. A bad line emits nothing, is told with its number and the offset in the input, and
+    /// makes the exit code 1; the other lines come out. Empty lines are skipped.
+    #[arg(long, help_heading = "Input")]
+    pub(crate) ndjson: bool,
+
+    /// Allow comments and trailing commas
+    ///
+    /// Slower. Escapes may be respelled; offsets are those of the text without comments.
+    #[arg(long, help_heading = "Input")]
+    pub(crate) lenient: bool,
+
+    /// Write to a file, which may be FILE itself
+    ///
+    /// Written beside it and renamed when the run is done; a run that fails leaves it as it was.
+    #[arg(short, long = "output", value_name = "OUT", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Say on standard error how much was saved: bytes in and out, items kept of those seen
+    #[arg(long, help_heading = "Output")]
+    pub(crate) stats: bool,
+}
+
+/// What selects a filter, and says how a call of it runs: the same for all commands.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Selection {
     /// Keep only these values of each item
     ///
     /// A list of PATH or KEY=PATH; the key in the output is the last name of the path unless KEY says otherwise. Split at
@@ -123,15 +182,15 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "HOW", help_heading = "Input", value_parser = validation())]
     pub(crate) validation: Option<Validation>,
 
-    /// What becomes of white space between tokens
-    #[arg(long, value_name = "WHAT", help_heading = "Output", value_parser = whitespace())]
-    pub(crate) whitespace: Option<Whitespace>,
-
     /// What becomes of selected members, and of the items, whose name came before in the same object
     ///
     /// Other members are not compared: this is no check for duplicates in general.
     #[arg(long, value_name = "WHAT", help_heading = "Input", value_parser = duplicate_keys())]
     pub(crate) duplicate_keys: Option<DuplicateKeys>,
+
+    /// What becomes of white space between tokens
+    #[arg(long, value_name = "WHAT", help_heading = "Output", value_parser = whitespace())]
+    pub(crate) whitespace: Option<Whitespace>,
 
     /// Containers that may be open at once [default: 1024]
     #[arg(long, value_name = "N", help_heading = "Limits", value_parser = lists::count, allow_negative_numbers = true)]
@@ -146,44 +205,10 @@ pub(crate) struct FilterArgs {
     /// They are unredacted; the file has no name and goes with the process.
     #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = lists::bytes, allow_negative_numbers = true)]
     pub(crate) spill: Option<u64>,
-
-    /// Write what the run did as JSON, also if it failed; `-` is standard error
-    #[arg(long, value_name = "PATH|-", help_heading = "Output")]
-    pub(crate) report: Option<PathBuf>,
-
-    /// Record the input as it is read, before any rule
-    ///
-    /// The record is unredacted: the file is readable by its owner alone (0600), and so is a folder that must be made for
-    /// it (0700). It ends where the reading ended.
-    #[arg(long, value_name = "PATH", help_heading = "Output")]
-    pub(crate) tee: Option<PathBuf>,
-
-    /// Indent the output by two spaces
-    #[arg(long, help_heading = "Output")]
-    pub(crate) pretty: bool,
-
-    /// One document a line
-    ///
-    /// Rules and misses are per line. A bad line emits nothing, is told with its number and the offset in the input, and
-    /// makes the exit code 1; the other lines come out. Empty lines are skipped.
-    #[arg(long, help_heading = "Input")]
-    pub(crate) ndjson: bool,
-
-    /// Allow comments and trailing commas
-    ///
-    /// Slower. Escapes may be respelled; offsets are those of the text without comments.
-    #[arg(long, help_heading = "Input")]
-    pub(crate) lenient: bool,
-
-    /// Write to a file, which may be FILE itself
-    ///
-    /// Written beside it and renamed when the run is done; a run that fails leaves it as it was.
-    #[arg(short, long = "output", value_name = "OUT", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
 }
 
 /// A choice of words: each with what it means in the help, and what it is.
-fn one_of<T: Copy + Send + Sync + 'static>(
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
     words: &'static [(&'static str, &'static str, T)],
 ) -> impl TypedValueParser<Value = T> {
     let values = words.iter().map(|(word, help, _)| PossibleValue::new(*word).help(*help));

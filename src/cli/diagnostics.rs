@@ -1,12 +1,18 @@
-//! What is said on standard error, in one line each, and the exit codes.
+//! What is said on standard error, in one line each, and the exit codes. On a terminal a line may be coloured, and an
+//! excerpt follow it.
 //!
 //! Must not know flags or rules. What cannot be said is left unsaid: there is no place left to say so.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::{self, Display, Write as _};
 use std::io::Write;
 use std::process::ExitCode;
 
+use anstream::AutoStream;
+use anstyle::Style;
+
+use crate::colour::{self, ERROR, WARNING};
 use crate::progress::Bar;
 
 /// How the process ends.
@@ -28,12 +34,38 @@ impl From<Exit> for ExitCode {
 }
 
 /// What is wrong with the command line, and what to do about it.
+///
+/// Each line is said by itself. One that begins with two spaces is an excerpt for the line before it: a text with a caret,
+/// how to use the command. It is shown where somebody reads it as it comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Usage(String);
 
 impl Usage {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self(message.into())
+    }
+
+    /// From the parser's text: what is wrong and tips become one line, how to use the command stands below.
+    pub(crate) fn from_parser(text: &str) -> Self {
+        let (wrong, usage) = text.split_once("\nUsage:").unwrap_or((text, ""));
+        let lines = wrong.lines().map(str::trim).filter(|line| !line.is_empty());
+        let lines = lines.filter(|line| !line.starts_with("For more information"));
+        let message = lines.collect::<Vec<_>>().join("; ");
+        let message = message.strip_prefix("error: ").unwrap_or(&message).replace(":; ", ": ");
+        let usage = usage.lines().next().unwrap_or_default().trim();
+        let usage = if usage.is_empty() { String::new() } else { format!("\n  usage: {usage}") };
+        Self(format!("{message}; --help says more{usage}"))
+    }
+}
+
+impl From<&tamis::Error> for Usage {
+    fn from(error: &tamis::Error) -> Self {
+        let mut text = error.to_string();
+        for line in error.excerpt().into_iter().flat_map(str::lines) {
+            text.push_str("\n  ");
+            text.push_str(line);
+        }
+        Self(text)
     }
 }
 
@@ -59,33 +91,60 @@ impl Console {
 
     /// Says what is wrong with `name`, a file or a stream.
     pub(crate) fn say(&self, name: &str, message: impl Display) {
-        self.line(&format!("{name}: {message}"));
+        self.line(ERROR, &format!("{name}: {message}"));
     }
 
     /// Says what is to be known about a run that is done.
     pub(crate) fn warn(&self, name: &str, message: impl Display) {
-        self.line(&format!("{name}: warning: {message}"));
+        self.line(WARNING, &format!("{name}: warning: {message}"));
     }
 
-    /// Says what is wrong with the command line. The place in a rule is shown on lines of its own.
+    /// Says what was asked for.
+    pub(crate) fn note(&self, message: impl Display) {
+        self.line(Style::new(), &message.to_string());
+    }
+
+    /// Says what is wrong with the command line.
     pub(crate) fn usage(&self, usage: &Usage) {
-        let mut lines = usage.0.lines();
-        self.line(lines.next().unwrap_or_default());
-        for line in lines {
-            self.put(line);
+        let people = colour::is_read_by_people();
+        for line in usage.0.lines() {
+            if !line.starts_with("  ") {
+                self.line(ERROR, line);
+            } else if people {
+                self.put(&format!("{}\n", Plain(&bearable(line))));
+            }
         }
     }
 
-    fn line(&self, text: &str) {
-        self.put(&format!("tamis: {text}"));
+    fn line(&self, style: Style, text: &str) {
+        let style = if colour::on_stderr() { style } else { Style::new() };
+        self.put(&format!("{style}tamis:{style:#} {}\n", Plain(&bearable(text))));
     }
 
-    fn put(&self, text: &str) {
-        let line = format!("{}\n", Plain(text));
+    fn put(&self, line: &str) {
         self.bar.aside(|| {
-            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+            let stderr = std::io::stderr().lock();
+            // One write a line, so that lines of several processes stay whole.
+            let _ = if colour::on_stderr() {
+                AutoStream::auto(stderr).write_all(line.as_bytes())
+            } else {
+                { stderr }.write_all(line.as_bytes())
+            };
         });
     }
+}
+
+/// A line of bearable length: the middle of a long one is left out.
+fn bearable(text: &str) -> Cow<'_, str> {
+    const HEAD: usize = 700;
+    const TAIL: usize = 300;
+    let chars = text.chars().count();
+    if chars <= HEAD + TAIL {
+        return Cow::Borrowed(text);
+    }
+    let head: String = text.chars().take(HEAD).collect();
+    let tail: String = text.chars().skip(chars - TAIL).collect();
+    Cow::Owned(format!("{head}…{tail}"))
 }
 
 /// A text whose control characters are escaped: names of files and of members are not ours, and one line is one line.
@@ -106,10 +165,22 @@ impl Display for Plain<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Plain;
+    use super::{Plain, Usage, bearable};
 
     #[test]
     fn one_line_is_one_line() {
+        assert_eq!(bearable(&"é".repeat(2000)).chars().count(), 1001);
+        assert_eq!(bearable("é"), "é");
         assert_eq!(Plain("é a\nb\u{1b}[31m").to_string(), "é a\\nb\\u{1b}[31m");
+    }
+
+    #[test]
+    fn what_the_parser_says_is_one_line() {
+        let text = "error: unexpected argument '--slect' found\n\n  tip: a similar argument exists: '--select'\n\n\
+                    Usage: tamis filter --select <K=PATH,PATH> [FILE|-]\n\nFor more information, try '--help'.\n";
+        let usage = Usage::from_parser(text);
+        let message = "unexpected argument '--slect' found; tip: a similar argument exists: '--select'; --help says more";
+        let below = "  usage: tamis filter --select <K=PATH,PATH> [FILE|-]";
+        assert_eq!(usage.to_string(), format!("{message}\n{below}"));
     }
 }

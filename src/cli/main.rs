@@ -1,39 +1,69 @@
-//! The command line: `tamis filter`.
+//! The command line: what is typed, and who does it.
 //!
-//! Three steps, each in a module: what was typed ([`args`]), what is meant by it ([`resolve`]), doing it ([`run`]).
-//! Exit codes leave through [`main`] alone.
+//! A command that runs something has three steps, each in a module: what was typed ([`args`]), what is meant by it
+//! ([`resolve`]), doing it ([`run`], [`explain`]). Exit codes leave through [`main`] alone.
 
 mod args;
+mod colour;
 mod diagnostics;
+mod explain;
 mod files;
+mod help;
 mod lists;
 mod places;
+mod print;
 mod progress;
+mod remedies;
 mod resolve;
 mod run;
+mod scripts;
+mod stats;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 
 use args::{Args, Command};
-use diagnostics::{Console, Exit};
+use diagnostics::{Console, Exit, Usage};
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
-        Ok(args) => args,
-        Err(error) => {
-            // Help and the version are no errors, and neither is a closed pipe behind them.
-            let _ = error.print();
-            return if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
-        }
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    colour::choose(&typed);
+    let exit = match Args::try_parse_from(typed) {
+        Ok(args) => execute(args.command),
+        Err(error) => not_parsed(&error),
     };
-    let Command::Filter(args) = args.command;
-    match resolve::resolve(*args) {
-        Ok(job) => run::run(&job).into(),
-        Err(usage) => {
-            Console::default().usage(&usage);
-            Exit::Usage.into()
-        }
+    exit.into()
+}
+
+fn execute(command: Command) -> Exit {
+    match command {
+        Command::Filter(args) => match resolve::resolve(*args) {
+            Ok(job) => run::run(&job),
+            Err(usage) => {
+                Console::default().usage(&usage);
+                Exit::Usage
+            }
+        },
+        Command::Explain(args) => explain::run(&args),
+        Command::Help(args) => help::run(&args),
+        Command::Completions(args) => scripts::completions(&args),
+        Command::Man(args) => scripts::man(&args),
     }
+}
+
+/// Help and the version were asked for, or what was typed is wrong.
+fn not_parsed(error: &clap::Error) -> Exit {
+    let text = error.render();
+    if !error.use_stderr() {
+        return print::print(text.ansi().to_string().as_bytes());
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        _ = error.print();
+        return Exit::Usage;
+    }
+    Console::default().usage(&Usage::from_parser(&text.to_string()));
+    Exit::Usage
 }

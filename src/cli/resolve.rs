@@ -4,17 +4,16 @@
 
 use std::path::PathBuf;
 
-use tamis::{CallOptions, Limits, Root, Spec, Whitespace};
+use tamis::{CallOptions, Error, Limits, Program, Root, Spec, Whitespace};
 
-use crate::args::FilterArgs;
+use crate::args::{FilterArgs, Selection};
 use crate::diagnostics::Usage;
 use crate::lists;
 
 /// One run, resolved.
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(crate) spec: Spec,
-    pub(crate) options: CallOptions,
+    pub(crate) selected: Selected,
     pub(crate) input: Place,
     pub(crate) output: Place,
     pub(crate) tee: Option<PathBuf>,
@@ -22,8 +21,7 @@ pub(crate) struct Job {
     pub(crate) report: Option<Place>,
     pub(crate) form: Form,
     pub(crate) pretty: bool,
-    /// What has no effect, and why.
-    pub(crate) warning: Option<&'static str>,
+    pub(crate) stats: bool,
 }
 
 /// A file or a standard stream.
@@ -59,13 +57,59 @@ pub(crate) enum Form {
     Lenient,
 }
 
+/// A filter, and how a call of it runs.
+#[derive(Debug)]
+pub(crate) struct Selected {
+    pub(crate) spec: Spec,
+    pub(crate) options: CallOptions,
+    /// What has no effect, and why.
+    pub(crate) warning: Option<&'static str>,
+}
+
+impl Selected {
+    /// Compiles it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn program(&self) -> Result<Program, Error> {
+        Program::compile(&self.spec)
+    }
+}
+
 /// Resolves the flags of `tamis filter`.
 ///
 /// # Errors
 /// What does not go together.
 pub(crate) fn resolve(args: FilterArgs) -> Result<Job, Usage> {
     check(&args)?;
-    let spec = spec(&args);
+    let selected = select(&args.selection)?;
+    let form = match (args.ndjson, args.lenient) {
+        (true, _) => Form::Lines,
+        (_, true) => Form::Lenient,
+        _ => Form::Document,
+    };
+    Ok(Job {
+        selected,
+        input: args.file.into(),
+        output: args.output.map_or(Place::Standard, Into::into),
+        tee: args.tee,
+        report: args.report.map(Into::into),
+        form,
+        pretty: args.pretty,
+        stats: args.stats,
+    })
+}
+
+/// Resolves the flags that select a filter.
+///
+/// # Errors
+/// What does not go together.
+pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
+    if args.stop_early && args.max_items.is_none_or(|count| count == 0) {
+        return Err(Usage::new(
+            "--stop-early needs --max-items N with N of at least 1: there is no item to stop at",
+        ));
+    }
     let mut limits = Limits::new();
     if let Some(depth) = args.max_depth {
         limits = limits.with_depth(usize::try_from(depth).unwrap_or(usize::MAX));
@@ -76,21 +120,10 @@ pub(crate) fn resolve(args: FilterArgs) -> Result<Job, Usage> {
     if let Some(bytes) = args.spill {
         limits = limits.with_spill(bytes);
     }
-    let form = match (args.ndjson, args.lenient) {
-        (true, _) => Form::Lines,
-        (_, true) => Form::Lenient,
-        _ => Form::Document,
-    };
     let ignored = args.raw && !args.retain.is_empty();
-    Ok(Job {
-        spec,
+    Ok(Selected {
+        spec: spec(args),
         options: CallOptions::new().raw(args.raw).is_error(args.is_error).limits(limits),
-        input: args.file.into(),
-        output: args.output.map_or(Place::Standard, Into::into),
-        tee: args.tee,
-        report: args.report.map(Into::into),
-        form,
-        pretty: args.pretty,
         warning: ignored
             .then_some("--raw is ignored: what --retain removes must not leave by another flag"),
     })
@@ -102,10 +135,8 @@ fn check(args: &FilterArgs) -> Result<(), Usage> {
         "--ndjson and --pretty: a line cannot be indented; leave one of them out"
     } else if args.ndjson && args.lenient {
         "--ndjson and --lenient: a comment may span lines; leave one of them out"
-    } else if args.pretty && args.whitespace == Some(Whitespace::Keep) {
+    } else if args.pretty && args.selection.whitespace == Some(Whitespace::Keep) {
         "--pretty and --whitespace keep: both say what white space there is; leave one of them out"
-    } else if args.stop_early && args.max_items.is_none_or(|count| count == 0) {
-        "--stop-early needs --max-items N with N of at least 1: there is no item to stop at"
     } else if args.tee.as_ref().is_some_and(|path| path.as_os_str() == "-") {
         "--tee needs a file: standard output is for what is filtered (a file called - is ./-)"
     } else {
@@ -114,7 +145,7 @@ fn check(args: &FilterArgs) -> Result<(), Usage> {
     Err(Usage::new(refused))
 }
 
-fn spec(args: &FilterArgs) -> Spec {
+fn spec(args: &Selection) -> Spec {
     let mut spec = Spec::new()
         .max_items(args.max_items.unwrap_or(0))
         .stop_early(args.stop_early)

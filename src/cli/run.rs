@@ -15,7 +15,9 @@ use crate::diagnostics::{Console, Exit, Usage};
 use crate::files::{self, Output};
 use crate::places;
 use crate::progress::Bar;
+use crate::remedies::Remedied;
 use crate::resolve::{Form, Job, Place};
+use crate::stats::Stats;
 
 /// Why a run failed, and whose fault it is.
 struct Failure {
@@ -50,6 +52,10 @@ pub(crate) fn run(job: &Job) -> Exit {
         console.say(&place.name("standard error"), cannot_report(&error));
         return if exit == Exit::Done { Exit::Failed } else { exit };
     }
+    // Of lines there is output, even if some were bad.
+    if job.stats && (report.error.is_none() || job.form == Form::Lines) {
+        console.note(Stats(&report));
+    }
     exit
 }
 
@@ -83,7 +89,7 @@ struct Opened {
 
 fn open(job: &Job) -> Result<Opened, Failure> {
     let fault = |name: String, error: Error| Failure { name: Some(name), error };
-    let program = Program::compile(&job.spec).map_err(|error| Failure { name: None, error })?;
+    let program = job.selected.program().map_err(|error| Failure { name: None, error })?;
     let input =
         files::open(&job.input).map_err(|error| fault(job.input_name(), Error::read(error)))?;
     let output =
@@ -112,14 +118,15 @@ impl Opened {
             }
         };
         let go = |writer: &mut dyn Write| match job.form {
-            Form::Document => filter_file(&program, &job.options, input, writer, around),
+            Form::Document => filter_file(&program, &job.selected.options, input, writer, around),
             Form::Lenient => {
-                filter_lenient(&program, &job.options, around(Box::new(input)), writer)
+                filter_lenient(&program, &job.selected.options, around(Box::new(input)), writer)
             }
             Form::Lines => {
                 let reader = around(Box::new(input));
-                filter_ndjson(&program, &job.options, reader, writer, |line, error| {
-                    console.say(&job.input_name(), format_args!("line {line}: {error}"));
+                filter_ndjson(&program, &job.selected.options, reader, writer, |line, error| {
+                    console
+                        .say(&job.input_name(), format_args!("line {line}: {}", Remedied(error)));
                 })
             }
         };
@@ -162,7 +169,7 @@ impl Job {
 fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     let console = Console::default();
     let input = job.input_name();
-    if let Some(warning) = job.warning {
+    if let Some(warning) = job.selected.warning {
         console.warn(&input, warning);
     }
     if let Some(why) = &report.filter_error
@@ -172,7 +179,7 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     }
     let Err(Failure { name, error }) = result else { return Exit::Done };
     if error.kind() == ErrorKind::Spec {
-        console.usage(&Usage::new(error.to_string()));
+        console.usage(&Usage::from(&error));
         return Exit::Usage;
     }
     // Whoever reads the output has enough of it.
@@ -182,7 +189,7 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
         return Exit::Done;
     }
     if let Some(name) = name {
-        console.say(&name, &error);
+        console.say(&name, Remedied(&error));
     } else if let Place::Path(path) = &job.output {
         console.say(&path.display().to_string(), "not written, for lines of the input failed");
     }

@@ -4,6 +4,7 @@
 //! payload. Each is a machine with a handler; the second reads what the first writes. Drivers that can read a document
 //! twice find the payload first, through [`Scout`].
 
+mod explain;
 pub(crate) mod hold;
 mod items;
 mod options;
@@ -21,6 +22,7 @@ use crate::limits::{Limits, Meter};
 use crate::report::{Failed, Report};
 use crate::sink::Sink;
 
+pub use explain::{Explanation, Mode};
 pub use options::CallOptions;
 use payload::PayloadStage;
 pub use program::Program;

@@ -1,16 +1,16 @@
-//! Compiles a [`Spec`] into tries and tables, and says how it will run.
+//! Compiles a [`Spec`] into tries and tables.
 //!
-//! Knows rules and paths, no document. What is wrong with a spec is said here, with the place in its text.
+//! Knows rules and paths, no document. What is wrong with a spec is said here, with the place in its text; how a program will
+//! run is said by `explain`.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
 use crate::json::key;
 use crate::path::trie::{Cursor, NodeId, Trie};
 use crate::path::{Path, PathError, Token};
-use crate::spec::{DuplicateKeys, Root, Siblings, Source as Written, Spec, Validation, Whitespace};
+use crate::spec::{DuplicateKeys, Root, Siblings, Source as Written, Spec};
 
 /// Paths of one spec, all rules together.
 const MAX_RULES: usize = 10_000;
@@ -21,13 +21,13 @@ const MAX_STEPS: usize = 1024;
 
 /// A compiled [`Spec`]: immutable, cheap to clone, to be shared by any number of threads and runs.
 ///
-/// `Display` prints the plan: the stages in their order and how each runs.
+/// `Display` prints its [`Explanation`](crate::Explanation): the stages in their order and how each runs.
 ///
 /// ```
 /// use tamis::{Program, Spec};
 ///
 /// let program = Program::compile(&Spec::new().select("id").root("items"))?;
-/// println!("{program}");
+/// assert!(program.to_string().starts_with("plan: hold\n"));
 ///
 /// let error = Program::compile(&Spec::new().select("a..b")).unwrap_err();
 /// assert_eq!(error.kind(), tamis::ErrorKind::Spec);
@@ -110,8 +110,8 @@ impl Program {
     /// Compiles a spec.
     ///
     /// # Errors
-    /// [`ErrorKind::Spec`] for a path that does not parse, two equal output keys, and the like; the message shows the
-    /// text with a caret under the character that is wrong.
+    /// [`ErrorKind::Spec`] for a path that does not parse, two equal output keys, and the like; the message names the
+    /// character that is wrong, and [`Error::excerpt`] points at it.
     ///
     /// # Complexity
     /// Linear in the length of all paths.
@@ -142,83 +142,8 @@ impl Program {
         &self.0.spec
     }
 
-    /// How each stage runs over a stream: what it does, and what it may have to hold.
-    #[must_use]
-    pub fn plan(&self) -> Vec<String> {
-        let mut plan = Vec::new();
-        if self.0.retain.is_some() {
-            plan.push("retain: stream".to_owned());
-        }
-        if let Some(items) = &self.0.items {
-            plan.extend(items.plan());
-        }
-        if plan.is_empty() {
-            plan.push("validate and minify: stream".to_owned());
-        }
-        plan
-    }
-
     pub(crate) fn compiled(&self) -> &Arc<Compiled> {
         &self.0
-    }
-}
-
-impl fmt::Display for Program {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Compiled { spec, items, .. } = &*self.0;
-        let validation = match spec.validation {
-            Validation::Full => "full (RFC 8259, dropped values too)",
-            Validation::Structure => "structure (dropped values: strings, brackets, UTF-8)",
-        };
-        writeln!(f, "validation: {validation}")?;
-        if spec.whitespace == Whitespace::Keep {
-            writeln!(f, "whitespace: keep")?;
-        }
-        for pointer in spec.retain.iter().flatten() {
-            writeln!(f, "retain {}", if pointer.is_empty() { "the document" } else { pointer })?;
-        }
-        if let Some(items) = items {
-            writeln!(f, "payload: {}", items.root)?;
-            if items.max_items != u64::MAX {
-                let stop = if items.stop_early { ", then stop reading" } else { "" };
-                writeln!(f, "  the first {} items{stop}", items.max_items)?;
-            }
-            for source in items.select.iter().flat_map(|select| &select.sources) {
-                writeln!(f, "  select {} = {}", String::from_utf8_lossy(&source.key), source.path)?;
-            }
-            for path in &spec.exclude {
-                writeln!(f, "  exclude {path}")?;
-            }
-            if items.drop_nulls {
-                writeln!(f, "  drop members that are null")?;
-            }
-            if items.drop_empty {
-                writeln!(f, "  drop members that are \"\", [] or {{}}")?;
-            }
-            writeln!(
-                f,
-                "on a total miss: {}",
-                if items.closed { "fail" } else { "pass unselected" }
-            )?;
-        }
-        writeln!(f, "plan:")?;
-        for stage in self.plan() {
-            writeln!(f, "  {stage}")?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for RootRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Auto => f.write_str(
-                "the document if an array; else items, result, data or the first array; else the object",
-            ),
-            Self::First => f.write_str("the document if an array, else its first array"),
-            Self::Document => f.write_str("the document"),
-            Self::At(path) => write!(f, "{path}"),
-        }
     }
 }
 
@@ -273,7 +198,6 @@ impl ItemRules {
             duplicates: spec.duplicate_keys,
         }))
     }
-
     /// Whether something may have to wait for the first hit, and whether from the document's first byte on.
     pub(super) fn waits(&self) -> Option<WaitFrom> {
         if self.closed
@@ -285,37 +209,6 @@ impl ItemRules {
         } else {
             None
         }
-    }
-
-    fn plan(&self) -> Vec<String> {
-        let mut plan = Vec::new();
-        if self.root == RootRule::Auto {
-            plan.push(
-                "root auto: hold the document until an array `items` begins or the object ends (limits held, spill); \
-                 slices and files are read twice instead"
-                    .to_owned(),
-            );
-        }
-        match self.waits() {
-            Some(WaitFrom::Document) => plan.push(
-                "on_error closed: hold until the payload has a hit (limits held, spill)".to_owned(),
-            ),
-            Some(WaitFrom::Payload) => plan.push(
-                "on_error raw: hold the payload until its first hit (limits held, spill)"
-                    .to_owned(),
-            ),
-            None => {}
-        }
-        let shared = self.select.iter().flat_map(|select| &select.nodes).any(|node| node.shared);
-        if shared {
-            plan.push(
-                "select: stream, hold values that more than one output needs (limit item)"
-                    .to_owned(),
-            );
-        } else {
-            plan.push("items: stream".to_owned());
-        }
-        plan
     }
 }
 
@@ -434,7 +327,9 @@ impl Selection {
 }
 
 fn steps(path: Result<Path, PathError>, rule: &str, text: &str) -> Result<Path, Error> {
-    let path = path.map_err(|error| Error::new(ErrorKind::Spec, error.show(rule, text)))?;
+    let path = path.map_err(|error| {
+        Error::new(ErrorKind::Spec, error.line(rule, text)).with_excerpt(error.excerpt(text))
+    })?;
     if path.0.len() > MAX_STEPS {
         return refuse(format!("{rule}: a path has {} steps, more than {MAX_STEPS}", path.0.len()));
     }

@@ -52,11 +52,38 @@ pub(crate) struct PathError {
 }
 
 impl PathError {
-    /// The error with the text and a caret under the character, on three lines.
-    pub(crate) fn show(&self, what: &str, text: &str) -> String {
-        let column = text.get(..self.at).unwrap_or(text).chars().count();
-        let shown = text.replace(|c: char| c.is_control(), "\u{fffd}");
-        format!("{what}: {}\n  {shown}\n  {:column$}^", self.message, "")
+    /// Characters that are shown on each side of the place.
+    const AROUND: usize = 40;
+
+    /// What is wrong, where, and in what, on one line.
+    pub(crate) fn line(&self, what: &str, text: &str) -> String {
+        let (shown, _) = self.around(text);
+        format!("{what}: {} (character {} of `{shown}`)", self.message, self.column(text) + 1)
+    }
+
+    /// The text, and on a second line a caret under the character.
+    pub(crate) fn excerpt(&self, text: &str) -> String {
+        let (shown, column) = self.around(text);
+        format!("{shown}\n{:column$}^", "")
+    }
+
+    /// Characters before the place.
+    fn column(&self, text: &str) -> usize {
+        text.get(..self.at).unwrap_or(text).chars().count()
+    }
+
+    /// As much of the text as fits on a line, and the column of the place in that.
+    fn around(&self, text: &str) -> (String, usize) {
+        let column = self.column(text);
+        let skipped = column.saturating_sub(Self::AROUND);
+        let mut chars = text.chars().skip(skipped);
+        let mut shown = String::from(if skipped > 0 { "…" } else { "" });
+        let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+        shown.extend(chars.by_ref().take(column - skipped + Self::AROUND).map(plain));
+        if chars.next().is_some() {
+            shown.push('…');
+        }
+        (shown, column - skipped + usize::from(skipped > 0))
     }
 }
 
@@ -104,6 +131,18 @@ impl Path {
             start += token.len() + 1;
         }
         Ok(Self(tokens))
+    }
+
+    /// The path as a JSON Pointer, but for wildcards, which no pointer has.
+    pub(crate) fn to_pointer(&self) -> String {
+        let mut pointer = String::new();
+        for token in &self.0 {
+            if let Token::Name(name) = token {
+                pointer.push('/');
+                pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+            }
+        }
+        pointer
     }
 
     /// The name under which a selected value appears when none is given: the last name of the path.
@@ -347,6 +386,22 @@ mod tests {
         }
         assert_eq!(Path::pointer("a").unwrap_err().at, 0);
         assert_eq!(Path::pointer("").unwrap(), Path::default());
+    }
+
+    #[test]
+    fn errors_are_told_on_one_line_of_bearable_length() {
+        let error = Path::parse("a..b").unwrap_err();
+        let line = r#"select: expected a name here (an empty one is written `[""]`) (character 3 of `a..b`)"#;
+        assert_eq!(error.line("select", "a..b"), line);
+        assert_eq!(error.excerpt("a..b"), "a..b\n  ^");
+        let long = format!("{}..\n{}", "é".repeat(50_000), "x".repeat(50_000));
+        let error = Path::parse(&long).unwrap_err();
+        let excerpt = error.excerpt(&long);
+        let (text, caret) = excerpt.split_once('\n').unwrap();
+        assert_eq!(text.chars().count(), 82, "{text}");
+        assert_eq!(text.chars().nth(caret.len() - 1), Some('.'));
+        assert_eq!(text.chars().nth(caret.len()), Some('\u{fffd}'));
+        assert!(error.line("select", &long).contains("(character 50002 of `…"));
     }
 
     #[test]

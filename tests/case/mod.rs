@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
-use tamis::{CallOptions, ErrorKind, Limits, Program, Spec};
+use tamis::{CallOptions, ErrorKind, Limits, Mode, Program, Spec};
 
 use crate::drivers::{Effort, Run, Subject, Tight, agree, agree_reader, agree_tight};
 use crate::prng::Prng;
@@ -214,6 +214,7 @@ impl Case {
         let document = self.document();
         let subject = Subject { program: &program, options: &options, document: &document };
         self.judge(&subject.push([]))?;
+        streams_as_explained(subject)?;
 
         let seed = Prng::named(&self.name).next();
         let run = agree(subject, seed, Effort::Full)?;
@@ -323,6 +324,22 @@ impl Case {
         }
         Ok(())
     }
+}
+
+/// A program that is explained as a stream holds nothing, however the bytes come.
+fn streams_as_explained(subject: Subject<'_>) -> Result<(), String> {
+    let mode = subject.program.explain(subject.options).mode();
+    for run in [subject.push([]), subject.bytes()] {
+        let report = run.report.unwrap_or_default();
+        let says = report.plan.iter().any(|line| line.contains("hold"));
+        if says != (mode == Mode::Hold) {
+            return Err(format!("explained as {mode}, the plan is {:?}", report.plan));
+        }
+        if mode == Mode::Stream && report.held_peak_bytes > 0 {
+            return Err(format!("explained as a stream, {} bytes held", report.held_peak_bytes));
+        }
+    }
+    Ok(())
 }
 
 /// Without white space outside of strings.

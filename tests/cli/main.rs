@@ -1,12 +1,23 @@
 //! The command line, as a process: flags, exit codes, diagnostics, files and pipes.
 
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "in a test a panic is the report"
+)]
 
+mod documented;
+mod explain;
+mod hostile;
 mod input;
 mod output;
 mod records;
 mod rules;
+mod shell;
+mod stats;
+mod terminal;
 mod usage;
 
 use std::ffi::OsStr;
@@ -53,6 +64,12 @@ impl Folder {
         command
     }
 
+    /// Runs any command.
+    fn tamis<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+        Ran::new(&self.feed(command.current_dir(self.0.path()).args(args), input))
+    }
+
     /// Runs over files.
     fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
         Ran::new(&self.command().args(args).output().unwrap())
@@ -60,23 +77,21 @@ impl Folder {
 
     /// Runs over a pipe.
     fn pipe<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>, input: &[u8]) -> Ran {
-        let mut child = self
-            .command()
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Ran::new(&self.feed(self.command().args(args), input))
+    }
+
+    fn feed(&self, command: &mut Command, input: &[u8]) -> Output {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_vec();
         // A run that fails, or has enough, closes its end: that is no error of this one.
         let feeder = std::thread::spawn(move || {
             let _ = stdin.write_all(&input);
         });
-        let ran = Ran::new(&child.wait_with_output().unwrap());
+        let output = child.wait_with_output().unwrap();
         feeder.join().unwrap();
-        ran
+        output
     }
 }
 

@@ -24,7 +24,9 @@ fn misuse_names_the_remedy() {
         (&["--select", "id,x.id"], &["\"id\" comes twice", "other=x.id"]),
     ];
     for (args, words) in cases {
-        piped(args, "[]").refused(2, words);
+        let ran = piped(args, "[]");
+        ran.refused(2, words);
+        ran.one_line();
     }
 }
 
@@ -32,7 +34,8 @@ fn misuse_names_the_remedy() {
 fn errors_of_a_path_point_at_the_character() {
     let ran = piped(&["--exclude", "id,a..b"], "[]");
     ran.refused(2, &["tamis: exclude: "]);
-    assert!(ran.err.ends_with("\n  a..b\n    ^\n"), "{}", ran.err);
+    assert!(ran.err.ends_with("(character 3 of `a..b`)\n"), "{}", ran.err);
+    ran.one_line();
     piped(&["--retain", "items"], "[]").refused(2, &["retain: a JSON Pointer starts with `/`"]);
     piped(&["--select", ""], "[]").refused(2, &["select: "]);
     piped(&["--select", "a,,b"], "[]").refused(2, &["select: "]);

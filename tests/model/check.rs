@@ -1,7 +1,7 @@
 //! One program, one document: tamis in several drivers against the model.
 
 use serde_json::Value as Json;
-use tamis::{Error, Filter, Program, Report, Spec, Whitespace, filter_slice};
+use tamis::{CallOptions, Error, Filter, Mode, Program, Report, Spec, Whitespace, filter_slice};
 
 use crate::model::dom::{Node, Value};
 use crate::model::eval::{self, Expected, Verdict};
@@ -34,6 +34,13 @@ fn compare(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>,
     let split = push(&program, text.as_bytes(), &cuts);
     judge(&format!("chunks that end at {cuts:?}"), &verdict, &split)?;
     same(&slice, &split)?;
+    let mode = program.explain(&CallOptions::new()).mode();
+    if let Ok((_, report)) = &split
+        && mode == Mode::Stream
+        && report.held_peak_bytes > 0
+    {
+        return Err(format!("explained as a stream, {} bytes held", report.held_peak_bytes));
+    }
     if let Ok((minified, _)) = &slice {
         keep_white(&spec, text, minified)?;
     }

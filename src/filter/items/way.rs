@@ -84,12 +84,12 @@ impl State {
         }
         if here && last {
             let pointer = match (&self.target, slot) {
-                (Target::At(path), _) => pointer(path),
+                (Target::At(path), _) => path.to_pointer(),
                 (_, Slot::Member(key)) => {
                     self.payload_name = key.with_name(|name| name.map(<[u8]>::to_vec));
                     let name =
                         String::from_utf8_lossy(self.payload_name.as_deref().unwrap_or(key.raw()));
-                    pointer(&Path(vec![Token::Name(name.into())]))
+                    Path(vec![Token::Name(name.into())]).to_pointer()
                 }
                 _ => String::new(),
             };
@@ -149,16 +149,4 @@ impl State {
         self.counts.error = Some(format!("{message}: the rules on items apply to nothing"));
         Ok(())
     }
-}
-
-/// The path as a JSON Pointer.
-fn pointer(path: &Path) -> String {
-    let mut pointer = String::new();
-    for token in &path.0 {
-        if let Token::Name(name) = token {
-            pointer.push('/');
-            pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
-        }
-    }
-    pointer
 }

@@ -1,0 +1,72 @@
+//! `tamis explain`: the compiled program and its plan, in words or as JSON.
+//!
+//! Must not know rules: the library says it.
+
+use struson::writer::{JsonStreamWriter, JsonWriter};
+use tamis::Explanation;
+
+use crate::args::Selection;
+use crate::diagnostics::{Console, Exit, Usage};
+use crate::print::print;
+use crate::resolve;
+
+pub(crate) const HELP_SHORT: &str = "--help says more and gives examples.";
+
+pub(crate) const HELP: &str = "\
+Nothing is read: give it the rules that you would give to tamis filter.
+
+Examples:
+  tamis explain --select id,login=owner.login --max-items 25
+  tamis explain --retain /user/name,/items/id
+  tamis explain --exclude body --json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    selection: Selection,
+
+    /// Print it as JSON, on one line
+    ///
+    /// The keys are stable within a `version`; the documentation of the library's `Explanation` has them.
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// Explains the filter that the flags select.
+pub(crate) fn run(args: &ExplainArgs) -> Exit {
+    let console = Console::default();
+    let (explanation, warning) = match explain(args) {
+        Ok(explained) => explained,
+        Err(usage) => {
+            console.usage(&usage);
+            return Exit::Usage;
+        }
+    };
+    if let Some(warning) = warning {
+        console.warn("explain", warning);
+    }
+    if !args.json {
+        return print(explanation.to_string().as_bytes());
+    }
+    match json(&explanation) {
+        Ok(text) => print(&text),
+        Err(error) => {
+            console.say("explain", error);
+            Exit::Failed
+        }
+    }
+}
+
+fn explain(args: &ExplainArgs) -> Result<(Explanation, Option<&'static str>), Usage> {
+    let selected = resolve::select(&args.selection)?;
+    let program = selected.program().map_err(|error| Usage::from(&error))?;
+    Ok((program.explain(&selected.options), selected.warning))
+}
+
+fn json(explanation: &Explanation) -> std::io::Result<Vec<u8>> {
+    let mut json = JsonStreamWriter::new(Vec::new());
+    json.serialize_value(explanation).map_err(std::io::Error::other)?;
+    let mut text = json.finish_document()?;
+    text.push(b'\n');
+    Ok(text)
+}

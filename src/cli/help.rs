@@ -1,0 +1,133 @@
+//! Help beyond single flags: what stands below them, and pages on topics.
+//!
+//! Pages are files in `topics`; every example in them is run by the tests. Must not know what a command does.
+
+use std::fmt::Write as _;
+
+use clap::CommandFactory;
+
+use crate::args::Args;
+use crate::colour;
+use crate::diagnostics::{Console, Exit, Usage};
+use crate::print::print;
+
+/// Name, title, page.
+const TOPICS: [(&str, &str, &str); 6] = [
+    (
+        "paths",
+        "how to name values: dot paths, wildcards, JSON Pointers",
+        include_str!("topics/paths.md"),
+    ),
+    ("roots", "where the items are: --root and --siblings", include_str!("topics/roots.md")),
+    ("rules", "what each rule does, and in which order", include_str!("topics/rules.md")),
+    ("limits", "what may wait, how much of it, and what follows", include_str!("topics/limits.md")),
+    ("reports", "--report and --stats: what a run says it did", include_str!("topics/reports.md")),
+    ("exit-codes", "how a run ends, and what it says then", include_str!("topics/exit-codes.md")),
+];
+
+pub(crate) const OVERVIEW: &str = "\
+Topics (tamis help TOPIC):
+  paths       how to name values: dot paths, wildcards, JSON Pointers
+  roots       where the items are: --root and --siblings
+  rules       what each rule does, and in which order
+  limits      what may wait, how much of it, and what follows
+  reports     --report and --stats: what a run says it did
+  exit-codes  how a run ends, and what it says then
+
+Exit codes:
+  0  done (a closed pipe is no error)
+  1  the input or the run failed
+  2  the command line is wrong, or a rule cannot be compiled";
+
+pub(crate) const FILTER_SHORT: &str = "\
+--help says more and gives examples. Exit codes: 0 done, 1 failed, 2 usage.";
+
+pub(crate) const FILTER: &str = "\
+Examples:
+  tamis filter --select id,login=owner.login --max-items 25 repos.json
+  curl -s https://api.example.com/items | tamis filter --exclude body --drop-nulls
+  tamis filter --retain /user/name,/items/id big.json -o small.json
+  tamis filter --ndjson --select level,msg --report report.json log.ndjson
+  tamis filter --max-items 2 --stats repos.json
+
+Paths (tamis help paths):
+  owner.login, tags[0], labels[].name, [\"a.b\"].c   dot paths; [] is every element
+  /owner/login                                     JSON Pointers (the only form for --retain)
+  Lists are split at commas outside [\"...\"].
+
+Exit codes:
+  0  done (a closed pipe is no error)
+  1  the input or the run failed
+  2  the command line is wrong, or a rule cannot be compiled";
+
+pub(crate) const HELP: &str = "\
+Examples:
+  tamis help filter
+  tamis help paths";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct HelpArgs {
+    /// A command, or a topic: paths, roots, rules, limits, reports, exit-codes
+    #[arg(value_name = "COMMAND|TOPIC")]
+    about: Option<String>,
+}
+
+/// Shows the help of a command or a page on a topic.
+pub(crate) fn run(args: &HelpArgs) -> Exit {
+    let mut tamis = Args::command();
+    tamis.build();
+    let Some(about) = &args.about else {
+        return print(tamis.render_long_help().ansi().to_string().as_bytes());
+    };
+    if let Some(command) = tamis.find_subcommand_mut(about) {
+        return print(command.render_long_help().ansi().to_string().as_bytes());
+    }
+    if let Some((.., page)) = TOPICS.iter().find(|(name, ..)| name == about) {
+        return print(render(page).as_bytes());
+    }
+    let topics: Vec<&str> = TOPICS.iter().map(|(name, ..)| *name).collect();
+    let commands: Vec<&str> = tamis
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+        .map(clap::Command::get_name)
+        .collect();
+    Console::default().usage(&Usage::new(format!(
+        "help: there is no page on {}; commands are {}, topics are {}",
+        about.escape_debug(),
+        commands.join(", "),
+        topics.join(", ")
+    )));
+    Exit::Usage
+}
+
+/// A page as a terminal shows it: titles stand out, examples are indented.
+fn render(page: &str) -> String {
+    let mut shown = String::new();
+    let mut example = false;
+    for line in page.lines() {
+        if line.starts_with("```") {
+            example = !example;
+        } else if example && !line.is_empty() {
+            _ = writeln!(shown, "    {line}");
+        } else if let Some(title) = line.strip_prefix("# ") {
+            let style = if colour::on_stdout() { colour::TITLE } else { anstyle::Style::new() };
+            _ = writeln!(shown, "{style}{title}{style:#}");
+        } else {
+            _ = writeln!(shown, "{line}");
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OVERVIEW, TOPICS};
+
+    #[test]
+    fn every_topic_is_in_the_overview() {
+        for (name, title, page) in TOPICS {
+            assert!(OVERVIEW.contains(&format!("  {name:<11} {title}\n")), "{name}");
+            assert!(page.starts_with("# "), "{name}");
+        }
+    }
+}

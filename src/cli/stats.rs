@@ -1,0 +1,84 @@
+//! The line of `--stats`: how much was saved.
+//!
+//! Must not know flags or files: a report has all of it.
+
+use std::fmt;
+
+use tamis::Report;
+
+/// How much a run saved, in words.
+pub(crate) struct Stats<'a>(pub(crate) &'a Report);
+
+impl fmt::Display for Stats<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { filter_original_bytes: original, filter_result_bytes: result, .. } = *self.0;
+        write!(f, "{} bytes in, {} out", Number(original), Number(result))?;
+        if original > 0 {
+            let saved = u128::from(original.saturating_sub(result));
+            // Tenths of a percent, rounded down: 100 % is said only of an empty output.
+            let tenths = saved * 1000 / u128::from(original);
+            write!(f, ", {}.{} % saved", tenths / 10, tenths % 10)?;
+        }
+        let Some(kept) = self.0.items_kept else { return Ok(()) };
+        match (self.0.items_seen, self.0.items_at_least) {
+            // Of lines, some may have stopped early.
+            (_, Some(least)) => {
+                let seen = least.saturating_add(self.0.items_seen.unwrap_or(0));
+                write!(f, "; {} of at least {} items", Number(kept), Number(seen))
+            }
+            (Some(seen), None) => {
+                let items = if seen == 1 { "item" } else { "items" };
+                write!(f, "; {} of {} {items}", Number(kept), Number(seen))
+            }
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// A number with its thousands apart.
+struct Number(u64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (at, digit) in digits.chars().enumerate() {
+            if at > 0 && (digits.len() - at).is_multiple_of(3) {
+                f.write_str(",")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tamis::Report;
+
+    use super::Stats;
+
+    #[test]
+    fn savings_in_words() {
+        let told = |original, result, items: [Option<u64>; 3]| {
+            let mut report = Report::default();
+            (report.filter_original_bytes, report.filter_result_bytes) = (original, result);
+            [report.items_kept, report.items_seen, report.items_at_least] = items;
+            Stats(&report).to_string()
+        };
+        let none = [None; 3];
+        let items = [Some(2), Some(20), None];
+        let expected = "123,396 bytes in, 312 out, 99.7 % saved; 2 of 20 items";
+        assert_eq!(told(123_396, 312, items), expected);
+        assert_eq!(told(0, 0, none), "0 bytes in, 0 out");
+        assert_eq!(told(2, 2, none), "2 bytes in, 2 out, 0.0 % saved");
+        assert_eq!(told(1_000_000, 1, none), "1,000,000 bytes in, 1 out, 99.9 % saved");
+        assert_eq!(
+            told(4, 2, [Some(1), Some(1), None]),
+            "4 bytes in, 2 out, 50.0 % saved; 1 of 1 item"
+        );
+        assert!(told(4, 2, [Some(1), None, Some(2)]).ends_with("; 1 of at least 2 items"));
+        assert!(told(u64::MAX, 0, none).ends_with("100.0 % saved"));
+        // Lines that are scalars may come out longer than they were.
+        assert!(told(1, 2, none).ends_with("0.0 % saved"));
+    }
+}

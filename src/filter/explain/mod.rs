@@ -1,0 +1,370 @@
+//! Says how a program runs, before it does: its stages in their order, and what each may have to hold, and why.
+//!
+//! Knows the compiled rules, no document. Must say what the run does: a program that is explained as a stream holds
+//! nothing, on any document (`tests/explain.rs`).
+
+mod text;
+mod tree;
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::CallOptions;
+use super::program::{Compiled, ItemRules, Program, RootRule, WaitFrom};
+use crate::limits::Limits;
+use crate::spec::{DuplicateKeys, OnError, Root, Siblings, Spec, Validation, Whitespace};
+use tree::Paths;
+
+/// How a program runs: the stages that it has, whether each streams or may have to hold input, and why.
+///
+/// `Display` says it in words, with the paths of each rule as a tree. It serialises to an object with these keys, which
+/// stay as they are within a `version`; new ones may come:
+///
+/// | key | value |
+/// |---|---|
+/// | `version` | 1 |
+/// | `mode` | `stream`, or `hold` if any stage may hold |
+/// | `skipped` | why no rule applies (`raw_mode`, `error_response`); left out if the rules apply |
+/// | `validation`, `whitespace`, `duplicate_keys` | as in a [`Spec`] |
+/// | `stages` | in the order in which they run, each with `stage`, `mode`, `holds` and the keys below |
+/// | `total_miss` | `on_error` (`raw`, `closed`), `default` (not said by the spec) and `effect`, in words; left out if there can be none |
+/// | `limits` | `depth`, `key`, `held`, `spill`, `item` of the call |
+///
+/// `stage` is `validate` (there is no rule), `retain`, `root`, `max_items`, `select`, `exclude`, `drop_nulls` or
+/// `drop_empty`. `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
+/// `many` (it yields an array of all that is found), `excluded` (a later rule removes it) and `held`; `root` has `root` and
+/// `siblings`; `max_items` has `count` and `stop_early`; `select` has `early_skip` with `on` and `why`. Each of `holds` has
+/// `what`, `until`, `limits` (their names) and `instead`, when nothing is held.
+///
+/// ```
+/// use tamis::{CallOptions, Mode, Program, Spec};
+///
+/// let program = Program::compile(&Spec::new().exclude("body").root("/items"))?;
+/// let explanation = program.explain(&CallOptions::new());
+/// assert_eq!(explanation.mode(), Mode::Stream);
+/// assert!(explanation.to_string().contains("2. exclude: stream"));
+///
+/// let program = Program::compile(&Spec::new().select("id"))?;
+/// assert_eq!(program.explain(&CallOptions::new()).mode(), Mode::Hold);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    version: u32,
+    mode: Mode,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<&'static str>,
+    validation: Validation,
+    whitespace: Whitespace,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate_keys: Option<DuplicateKeys>,
+    stages: Vec<Stage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_miss: Option<TotalMiss>,
+    limits: Bounds,
+}
+
+/// Whether a stage, or a program, holds input. No stage of this version builds a tree of the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Mode {
+    /// Output leaves while input arrives; nothing waits.
+    Stream,
+    /// A bounded amount may have to wait until something is decided.
+    Hold,
+}
+
+/// One stage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Stage {
+    #[serde(flatten)]
+    does: Does,
+    mode: Mode,
+    holds: Vec<Holds>,
+}
+
+/// What a stage does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "stage", rename_all = "snake_case")]
+enum Does {
+    /// There is no rule.
+    Validate,
+    Retain {
+        paths: Paths,
+    },
+    Root {
+        root: Root,
+        siblings: Siblings,
+    },
+    MaxItems {
+        count: u64,
+        stop_early: bool,
+    },
+    Select {
+        paths: Paths,
+        early_skip: EarlySkip,
+    },
+    Exclude {
+        paths: Paths,
+    },
+    DropNulls,
+    DropEmpty,
+}
+
+/// What waits, until when, and within which limits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Holds {
+    what: &'static str,
+    until: &'static str,
+    limits: &'static [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instead: Option<&'static str>,
+}
+
+/// Whether the rest of an item is skipped once it has all that is selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct EarlySkip {
+    on: bool,
+    why: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct TotalMiss {
+    on_error: OnError,
+    default: bool,
+    effect: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct Bounds {
+    depth: usize,
+    key: usize,
+    held: u64,
+    spill: u64,
+    item: u64,
+}
+
+impl Explanation {
+    /// [`Mode::Stream`] if no stage ever holds input.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+}
+
+impl Program {
+    /// How this program runs for a call: what it does, and what it may have to hold under the call's limits.
+    #[must_use]
+    pub fn explain(&self, options: &CallOptions) -> Explanation {
+        let compiled = self.compiled();
+        let spec = &compiled.spec;
+        let skipped = options.skips(compiled);
+        let items = compiled.items.as_ref().filter(|_| skipped.is_none());
+        let mut stages = Vec::new();
+        if skipped.is_none() {
+            stages.extend(compiled.retain.as_ref().map(|trie| {
+                let paths = Paths::plain(trie, spec.retain.as_deref().unwrap_or_default(), true);
+                Stage::new(Does::Retain { paths }, Vec::new())
+            }));
+            stages.extend(items.into_iter().flat_map(|items| items.stages(compiled)));
+        }
+        if stages.is_empty() {
+            stages.push(Stage::new(Does::Validate, Vec::new()));
+        }
+        Explanation {
+            version: 1,
+            mode: stages.iter().map(|stage| stage.mode).max().unwrap_or(Mode::Stream),
+            skipped,
+            validation: spec.validation,
+            whitespace: spec.whitespace,
+            duplicate_keys: items.map(|items| items.duplicates),
+            stages,
+            total_miss: items.and_then(|items| items.total_miss(spec)),
+            limits: Bounds::from(options.limits_ref()),
+        }
+    }
+
+    /// How each stage runs over a stream, in a line each: what it does, and what it may have to hold. What the
+    /// [`Report`](crate::Report) has as its `plan`; [`explain`](Self::explain) says more.
+    #[must_use]
+    pub fn plan(&self) -> Vec<String> {
+        let compiled = self.compiled();
+        let mut plan = Vec::new();
+        if compiled.retain.is_some() {
+            plan.push("retain: stream");
+        }
+        if let Some(items) = &compiled.items {
+            let reasons = items.reasons();
+            plan.extend(reasons.iter().map(|reason| reason.line()));
+            if !reasons.contains(&Reason::Shared) {
+                plan.push("items: stream");
+            }
+        }
+        if plan.is_empty() {
+            plan.push("validate and minify: stream");
+        }
+        plan.into_iter().map(str::to_owned).collect()
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.explain(&CallOptions::new()).fmt(f)
+    }
+}
+
+/// Why rules on items may have to hold something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// Where the payload is, is decided late.
+    Root,
+    /// Nothing may leave, or all must, if nothing is found.
+    Hit(WaitFrom),
+    /// More than one output needs a value.
+    Shared,
+}
+
+impl Reason {
+    fn line(self) -> &'static str {
+        match self {
+            Self::Root => {
+                "root auto: hold the document until an array `items` begins or the object ends (limits held, spill); \
+                 slices and files are read twice instead"
+            }
+            Self::Hit(WaitFrom::Document) => {
+                "on_error closed: hold until the payload has a hit (limits held, spill)"
+            }
+            Self::Hit(WaitFrom::Payload) => {
+                "on_error raw: hold the payload until its first hit (limits held, spill)"
+            }
+            Self::Shared => {
+                "select: stream, hold values that more than one output needs (limit item)"
+            }
+        }
+    }
+
+    fn holds(self, compiled: &Compiled, items: &ItemRules) -> Holds {
+        let both: &[&str] = &["held", "spill"];
+        // What `retain` leaves comes as a stream, whatever the document is.
+        let one_slice =
+            compiled.retain.is_none().then_some("nothing, where the document is one slice");
+        match self {
+            Self::Root => Holds {
+                what: "the document",
+                until: "an array `items` begins or the object ends",
+                limits: both,
+                instead: Some("a slice or a regular file is read twice"),
+            },
+            Self::Hit(from) => Holds {
+                what: match from {
+                    WaitFrom::Document => "the document",
+                    WaitFrom::Payload => "the payload",
+                },
+                until: match items.select {
+                    Some(_) => "one of these paths is found, or every item that counts was seen",
+                    None => "the payload begins",
+                },
+                limits: both,
+                instead: one_slice,
+            },
+            Self::Shared => Holds {
+                what: "a value that more than one output needs",
+                until: "it is complete; then it is read once for each",
+                limits: &["item"],
+                instead: None,
+            },
+        }
+    }
+}
+
+impl ItemRules {
+    fn reasons(&self) -> Vec<Reason> {
+        let root = (self.root == RootRule::Auto).then_some(Reason::Root);
+        let hit = self.waits().map(Reason::Hit);
+        let shared = self.select.iter().flat_map(|select| &select.nodes).any(|node| node.shared);
+        [root, hit, shared.then_some(Reason::Shared)].into_iter().flatten().collect()
+    }
+
+    fn stages(&self, compiled: &Compiled) -> Vec<Stage> {
+        let spec = &compiled.spec;
+        let (at_root, at_select): (Vec<_>, Vec<_>) = self
+            .reasons()
+            .into_iter()
+            .partition(|reason| *reason == Reason::Root || self.select.is_none());
+        let hold = |reasons: Vec<Reason>| {
+            reasons.into_iter().map(|reason| reason.holds(compiled, self)).collect::<Vec<_>>()
+        };
+        let root = Does::Root { root: spec.root.clone(), siblings: spec.siblings };
+        let mut stages = vec![Stage::new(root, hold(at_root))];
+        let mut streams = |does| stages.push(Stage::new(does, Vec::new()));
+        if spec.max_items > 0 {
+            streams(Does::MaxItems { count: spec.max_items, stop_early: spec.stop_early });
+        }
+        if let Some(select) = &self.select {
+            let paths = Paths::selected(select, spec);
+            let from_the_item = select.node(0).shared;
+            let does = Does::Select { paths, early_skip: self.early_skip(from_the_item) };
+            stages.push(Stage::new(does, hold(at_select)));
+        }
+        let mut streams = |does| stages.push(Stage::new(does, Vec::new()));
+        if !self.exclude.is_empty() {
+            streams(Does::Exclude { paths: Paths::plain(&self.exclude, &spec.exclude, false) });
+        }
+        if self.drop_nulls {
+            streams(Does::DropNulls);
+        }
+        if self.drop_empty {
+            streams(Does::DropEmpty);
+        }
+        stages
+    }
+
+    fn early_skip(&self, from_the_item: bool) -> EarlySkip {
+        let (on, why) = match self.duplicates {
+            _ if from_the_item => {
+                (false, "a path begins with a wildcard, which takes every member")
+            }
+            DuplicateKeys::First => {
+                (true, "the rest of an item that has all of them is only validated")
+            }
+            DuplicateKeys::Count => (false, "duplicate_keys count looks at every member"),
+            DuplicateKeys::Reject => (false, "duplicate_keys reject looks at every member"),
+        };
+        EarlySkip { on, why }
+    }
+
+    fn total_miss(&self, spec: &Spec) -> Option<TotalMiss> {
+        let misses_root = matches!(self.root, RootRule::At(_) | RootRule::First);
+        let effect = match (self.closed, &self.select) {
+            (_, None) if !misses_root => return None,
+            (true, _) => "an error, and no output",
+            (false, Some(_)) => {
+                "what would have been selected from passes at full length, with a warning; exclude and drops still apply"
+            }
+            (false, None) => "the rules on items apply to nothing, with a warning",
+        };
+        let on_error = if self.closed { OnError::Closed } else { OnError::Raw };
+        Some(TotalMiss { on_error, default: spec.on_error.is_none(), effect })
+    }
+}
+
+impl Stage {
+    fn new(does: Does, holds: Vec<Holds>) -> Self {
+        let mode = if holds.is_empty() { Mode::Stream } else { Mode::Hold };
+        Self { does, mode, holds }
+    }
+}
+
+impl From<&Limits> for Bounds {
+    fn from(limits: &Limits) -> Self {
+        Self {
+            depth: limits.depth(),
+            key: limits.key(),
+            held: limits.held(),
+            spill: limits.spill(),
+            item: limits.item(),
+        }
+    }
+}

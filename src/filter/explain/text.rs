@@ -1,0 +1,214 @@
+//! An explanation in words.
+
+use std::fmt;
+
+use super::{Bounds, Does, Explanation, Holds, Mode, Stage};
+use crate::limits::Limits;
+use crate::spec::{DuplicateKeys, OnError, Root, Siblings, Validation, Whitespace};
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stream => "stream",
+            Self::Hold => "hold",
+        })
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "plan: {}", self.mode)?;
+        match self.skipped {
+            None => {}
+            Some("error_response") => {
+                writeln!(f, "skipped: the call failed, so its answer passes; no rule applies")?;
+            }
+            Some(_) => writeln!(f, "skipped: raw output was asked for; no rule applies")?,
+        }
+        let validation = match self.validation {
+            Validation::Full => "full: RFC 8259, the whole document, dropped values too",
+            Validation::Structure => {
+                "structure: of dropped values strings, brackets and UTF-8 only; kept ones in full"
+            }
+        };
+        writeln!(f, "validation: {validation}")?;
+        let whitespace = match self.whitespace {
+            Whitespace::Minify => "minify",
+            Whitespace::Keep => "keep: as it stands in front of what is kept",
+        };
+        writeln!(f, "white space: {whitespace}")?;
+        if let Some(duplicates) = self.duplicate_keys {
+            let duplicates = match duplicates {
+                DuplicateKeys::First => {
+                    "first: of selected members and of the payload the first counts"
+                }
+                DuplicateKeys::Count => {
+                    "count: of selected members and of the payload the first counts; all others are counted"
+                }
+                DuplicateKeys::Reject => {
+                    "reject: a second selected member or payload of one name is an error"
+                }
+            };
+            writeln!(f, "duplicate keys: {duplicates}")?;
+        }
+        for (stage, number) in self.stages.iter().zip(1..) {
+            writeln!(f, "\n{number}. {}: {}", stage.does.name(), stage.mode)?;
+            stage.fmt(f, &self.limits)?;
+        }
+        if let Some(miss) = &self.total_miss {
+            let on_error = match miss.on_error {
+                OnError::Raw => "raw",
+                OnError::Closed => "closed",
+            };
+            let default = if miss.default { " (the default here)" } else { "" };
+            writeln!(f, "\non a total miss: {on_error}{default}\n   {}", miss.effect)?;
+        }
+        Ok(())
+    }
+}
+
+impl Does {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Validate => "validate",
+            Self::Retain { .. } => "retain",
+            Self::Root { .. } => "root",
+            Self::MaxItems { .. } => "max_items",
+            Self::Select { .. } => "select",
+            Self::Exclude { .. } => "exclude",
+            Self::DropNulls => "drop_nulls",
+            Self::DropEmpty => "drop_empty",
+        }
+    }
+}
+
+impl Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>, limits: &Bounds) -> fmt::Result {
+        match &self.does {
+            Does::Validate => writeln!(f, "   the document passes")?,
+            Does::Retain { paths } => {
+                paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
+                writeln!(f, "   everything else goes; names reach through arrays")?;
+            }
+            Does::Root { root, siblings } => {
+                writeln!(f, "   {}", Where(root))?;
+                match siblings {
+                    _ if *root == Root::Object => {}
+                    Siblings::Keep => writeln!(f, "   members beside it pass unchanged")?,
+                    Siblings::Drop => writeln!(f, "   members beside it go")?,
+                }
+            }
+            Does::MaxItems { count, stop_early } => {
+                let rest = if *stop_early {
+                    "reading stops at the next one, and what follows is not validated"
+                } else {
+                    "the others are read, validated and counted"
+                };
+                match count {
+                    1 => writeln!(f, "   the first item stays; {rest}")?,
+                    count => writeln!(f, "   the first {} items stay; {rest}", Number(*count))?,
+                }
+            }
+            Does::Select { paths, early_skip } => {
+                paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
+                let on = if early_skip.on { "on" } else { "off" };
+                let count = paths.len() as u64;
+                let paths = if count == 1 { "path" } else { "paths" };
+                writeln!(f, "   {} {paths}; early skip {on}: {}", Number(count), early_skip.why)?;
+            }
+            Does::Exclude { paths } => {
+                paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
+                writeln!(f, "   every duplicate too; names reach through arrays")?;
+            }
+            Does::DropNulls => {
+                writeln!(
+                    f,
+                    "   members that are null go, at every depth of an item; elements stay"
+                )?;
+            }
+            Does::DropEmpty => {
+                writeln!(
+                    f,
+                    "   members that are \"\", [] or {{}} go, after all other drops; elements stay"
+                )?;
+            }
+        }
+        self.holds.iter().try_for_each(|holds| holds.fmt(f, limits))
+    }
+}
+
+impl Holds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>, limits: &Bounds) -> fmt::Result {
+        writeln!(f, "   holds {} until {}", self.what, self.until)?;
+        let default = Bounds::from(&Limits::new());
+        let said = |now: u64, default: u64| if now == default { ", the default" } else { "" };
+        if self.limits.contains(&"item") {
+            let said = said(limits.item, default.item);
+            writeln!(f, "     at most {} (limit item{said})", Size(limits.item))?;
+        } else {
+            let (held, spill) = (Size(limits.held), Size(limits.spill));
+            let held_said = said(limits.held, default.held);
+            let spill_said = said(limits.spill, default.spill);
+            write!(f, "     at most {held} in memory (limit held{held_said}), then ")?;
+            if limits.spill == 0 {
+                writeln!(f, "an error: nothing on disk (limit spill)")?;
+            } else {
+                writeln!(f, "{spill} in a temporary file (limit spill{spill_said})")?;
+            }
+        }
+        match self.instead {
+            Some(instead) => writeln!(f, "     instead: {instead}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Where the payload is.
+struct Where<'a>(&'a Root);
+
+impl fmt::Display for Where<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Root::Auto => f.write_str(
+                "auto: the document if it is an array; of an object its array `items`, else `result`, else `data`,\n   \
+                 else its first array; else the object itself",
+            ),
+            Root::First => f.write_str("first: the document if it is an array, else its first array"),
+            Root::Object => f.write_str("object: the document itself, whatever arrays it has"),
+            Root::At(path) => {
+                let plain = path.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char });
+                write!(f, "the value at {}", plain.collect::<String>())
+            }
+        }
+    }
+}
+
+/// A number with its thousands apart.
+struct Number(u64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (at, digit) in digits.chars().enumerate() {
+            if at > 0 && (digits.len() - at).is_multiple_of(3) {
+                f.write_str(",")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A number of bytes, in the largest unit in which it is whole.
+struct Size(u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (shift, unit) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] {
+            if self.0 > 0 && self.0.trailing_zeros() >= shift {
+                return write!(f, "{} {unit}", Number(self.0 >> shift));
+            }
+        }
+        write!(f, "{} bytes", Number(self.0))
+    }
+}

@@ -1,0 +1,207 @@
+//! What is documented is what happens: every example of the topics, the help and the README is run, and every flag.
+
+use std::collections::BTreeSet;
+
+use super::shell::{Typed, examples};
+use super::*;
+
+/// What a page says happens.
+fn happened(folder: &Folder, command: &str) -> Ran {
+    let typed = Typed::parse(command);
+    let ran = folder.tamis(&typed.args, typed.input.as_deref().unwrap_or_default().as_bytes());
+    if let Some(file) = &typed.into {
+        folder.write(file, &ran.out);
+    }
+    ran
+}
+
+fn check(name: &str, page: &str) {
+    let folder = Folder::new();
+    let examples = examples(page);
+    assert!(!examples.is_empty(), "{name}: examples are found");
+    let mut failed = String::new();
+    for example in examples {
+        let ran = happened(&folder, &example.command);
+        // As a terminal shows it: what of the output has no end is ended before the next line.
+        let end = if ran.out.is_empty() || ran.out.ends_with('\n') { "" } else { "\n" };
+        let shown = format!("{}{end}{}", ran.out, ran.err);
+        if (ran.code, &shown) != (example.code, &example.output) {
+            failed += &format!(
+                "\n$ {}\n--- says (exit {})\n{}--- does (exit {})\n{shown}",
+                example.command, example.code, example.output, ran.code
+            );
+        }
+    }
+    assert!(failed.is_empty(), "{name}:{failed}");
+}
+
+fn source(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+macro_rules! topics {
+    ($($test:ident $name:literal)*) => {
+        $(
+            #[test]
+            fn $test() {
+                check($name, &source(concat!("src/cli/topics/", $name, ".md")));
+            }
+        )*
+
+        #[test]
+        fn every_topic_is_checked_and_shown() {
+            let folder = Folder::new();
+            let mut names: Vec<_> = vec![$(concat!($name, ".md").to_owned()),*];
+            names.sort();
+            let topics = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli/topics");
+            let mut found: Vec<_> = std::fs::read_dir(topics)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            found.sort();
+            assert_eq!(found, names);
+            $(
+                let page = folder.tamis(&["help", $name], b"");
+                assert_eq!((page.code, page.err.as_str()), (0, ""));
+                assert!(!page.out.contains("```") && !page.out.contains('\u{1b}'), "{}", page.out);
+                assert!(page.out.contains("\n    $ "), "{}", page.out);
+                assert!(folder.tamis(&["help"], b"").out.contains(concat!("\n  ", $name, " ")));
+            )*
+        }
+    };
+}
+
+topics! {
+    paths "paths"
+    roots "roots"
+    rules "rules"
+    limits "limits"
+    reports "reports"
+    exit_codes "exit-codes"
+}
+
+/// Files that documented commands read.
+fn with_files() -> Folder {
+    let folder = Folder::new();
+    folder.write("repos.json", r#"[{"id":1,"owner":{"login":"a"},"body":"x"},{"id":2},{"id":3}]"#);
+    folder.write("big.json", r#"{"user":{"name":"a","ssn":1},"items":[{"id":1,"x":2}]}"#);
+    folder.write("page.json", r#"[{"body_html":"x","labels":[{"url":"y","name":"z"}]}]"#);
+    for name in ["log.ndjson", "events.log"] {
+        folder.write(name, "{\"level\":1,\"msg\":\"a\",\"x\":0}\n{\"level\":2,\"msg\":\"b\"}\n");
+    }
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/github-list-repos.json");
+    std::fs::create_dir(folder.path("corpus")).unwrap();
+    std::fs::copy(corpus, folder.path("corpus/github-list-repos.json")).unwrap();
+    std::fs::create_dir(folder.path("home")).unwrap();
+    folder
+}
+
+/// Lines that begin with a command, or pipe into it.
+fn commands(text: &str) -> Vec<String> {
+    let lines = text.lines().map(str::trim).map(|line| line.replace("~/", "home/"));
+    lines.filter(|line| line.starts_with("tamis ") || line.contains("| tamis ")).collect()
+}
+
+#[test]
+fn examples_of_the_help_run() {
+    for (command, count) in
+        [("filter", 5), ("explain", 3), ("help", 2), ("completions", 3), ("man", 2)]
+    {
+        let folder = with_files();
+        for at in [
+            "home/.local/share/bash-completion/completions",
+            "home/.zfunc",
+            "home/.config/fish/completions",
+        ] {
+            std::fs::create_dir_all(folder.path(at)).unwrap();
+        }
+        let help = folder.tamis(&[command, "--help"], b"").out;
+        let examples = help.split_once("\nExamples:\n").unwrap().1;
+        let examples =
+            commands(examples.split_once("\n\n").map_or(examples, |(examples, _)| examples));
+        assert_eq!(examples.len(), count, "{help}");
+        for example in examples {
+            let ran = happened(&folder, &example);
+            assert_eq!(ran.code, 0, "{example}: {}", ran.err);
+            assert!(ran.err.is_empty() || example.contains("--stats"), "{example}: {}", ran.err);
+        }
+    }
+}
+
+#[test]
+fn commands_of_the_readme_run() {
+    let folder = with_files();
+    for at in [
+        "home/.local/share/bash-completion/completions",
+        "home/.zfunc",
+        "home/.config/fish/completions",
+    ] {
+        std::fs::create_dir_all(folder.path(at)).unwrap();
+    }
+    let readme = source("README.md").replace("cargo run --release --quiet -- ", "tamis ");
+    let blocks = readme.split("```sh\n").skip(1).map(|rest| rest.split_once("```").unwrap().0);
+    let commands: Vec<String> = blocks.flat_map(commands).collect();
+    assert!(commands.len() > 10, "{commands:?}");
+    for command in commands {
+        let ran = happened(&folder, &command);
+        assert_eq!(ran.code, 0, "{command}: {}", ran.err);
+    }
+    check("README.md", &readme);
+    let main = readme.split("```sh\n").nth(1).unwrap().lines().next().unwrap().to_owned();
+    let shown = readme.split("```json\n").nth(1).unwrap().split_once("```").unwrap().0;
+    assert_eq!(happened(&folder, &main).out, shown);
+}
+
+/// What each flag of `tamis filter` does, as simply as it can be seen.
+const FLAGS: [(&str, &[&str], &str); 26] = [
+    ("--select", &["--select", "id"], "[{\"id\":1}]\n"),
+    ("--exclude", &["--exclude", "x"], "[{\"id\":1,\"n\":null,\"e\":\"\"}]\n"),
+    ("--retain", &["--retain", "/id"], "[{\"id\":1}]\n"),
+    ("--root", &["--root", "first", "--select", "id"], "[{\"id\":1}]\n"),
+    ("--siblings", &["--siblings", "drop", "--select", "id"], "[{\"id\":1}]\n"),
+    ("--max-items", &["--max-items", "1", "--select", "id"], "[{\"id\":1}]\n"),
+    ("--drop-nulls", &["--drop-nulls", "--exclude", "x"], "[{\"id\":1,\"e\":\"\"}]\n"),
+    ("--drop-empty", &["--drop-empty", "--exclude", "x"], "[{\"id\":1,\"n\":null}]\n"),
+    ("--stop-early", &["--stop-early", "--max-items", "1", "--select", "id"], "[{\"id\":1}]\n"),
+    ("--raw", &["--raw", "--select", "id"], WHOLE),
+    ("--is-error", &["--is-error", "--select", "id"], WHOLE),
+    ("--on-error", &["--on-error", "raw"], WHOLE),
+    ("--validation", &["--validation", "full"], WHOLE),
+    ("--duplicate-keys", &["--duplicate-keys", "count", "--select", "id"], "[{\"id\":1}]\n"),
+    ("--whitespace", &["--whitespace", "minify"], WHOLE),
+    ("--max-depth", &["--max-depth", "3"], WHOLE),
+    ("--held", &["--held", "1k"], WHOLE),
+    ("--spill", &["--spill", "0"], WHOLE),
+    ("--report", &["--report", "report.json"], WHOLE),
+    ("--tee", &["--tee", "record.json"], WHOLE),
+    ("--pretty", &["--pretty", "--select", "id"], "[\n  {\n    \"id\": 1\n  }\n]\n"),
+    ("--stats", &["--stats"], WHOLE),
+    ("--ndjson", &["--ndjson"], WHOLE),
+    ("--lenient", &["--lenient"], WHOLE),
+    ("--output", &["-o", "out.json"], ""),
+    ("--color", &["--color", "never"], WHOLE),
+];
+const WHOLE: &str = "[{\"id\":1,\"n\":null,\"e\":\"\",\"x\":{}}]\n";
+
+#[test]
+fn every_flag_is_run() {
+    let folder = Folder::new();
+    folder.write("a.json", "[ {\"id\":1,\"n\":null,\"e\":\"\",\"x\":{}} ]");
+    let help = folder.tamis(&["filter", "-h"], b"").out;
+    let flag = |word: &str| {
+        word.trim_matches(|char: char| !char.is_ascii_alphabetic() && char != '-').to_owned()
+    };
+    let in_help: BTreeSet<String> = help
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("-o, ").or(Some(line.trim_start())))
+        .filter(|line| line.starts_with("--") && !line.starts_with("--help"))
+        .map(|line| flag(line.split([' ', '=']).next().unwrap()))
+        .collect();
+    let here: BTreeSet<String> = FLAGS.iter().map(|(flag, ..)| (*flag).to_owned()).collect();
+    assert_eq!(in_help, here, "{help}");
+    for (flag, args, out) in FLAGS {
+        let ran = folder.run(args.iter().chain(&["a.json"]));
+        let told = if flag == "--stats" { "tamis: 35 bytes in, 33 out, 5.7 % saved\n" } else { "" };
+        assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, out, told), "{flag}");
+    }
+}
