@@ -31,6 +31,22 @@ struct Inner {
     path: String,
     message: Cow<'static, str>,
     source: Option<io::Error>,
+    /// Which rule of a spec it is about.
+    rule: Option<RulePlace>,
+}
+
+/// Where in a spec an error is, for who knows where the spec is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "manifest"), allow(dead_code, reason = "manifests place errors by it"))]
+pub(crate) struct RulePlace {
+    /// The field.
+    pub(crate) rule: &'static str,
+    /// Which of its entries, counted from 0.
+    pub(crate) entry: usize,
+    /// It is about the entry's key, not its path.
+    pub(crate) is_key: bool,
+    /// The byte of the path.
+    pub(crate) at: usize,
 }
 
 /// The class of an [`Error`].
@@ -106,6 +122,7 @@ impl Error {
             path: String::new(),
             message: message.into(),
             source: None,
+            rule: None,
         }))
     }
 
@@ -116,6 +133,7 @@ impl Error {
             path,
             message: raise.message,
             source: None,
+            rule: None,
         }))
     }
 
@@ -125,9 +143,21 @@ impl Error {
         error
     }
 
-    /// Says that offset and path are those of the text that `retain` left.
-    pub(crate) fn in_what_was_retained(mut self) -> Self {
-        let message = format!("{} (place in what `retain` left)", self.0.message);
+    /// Says which rule of the spec is wrong.
+    pub(crate) fn in_rule(mut self, place: RulePlace) -> Self {
+        self.0.rule = Some(place);
+        self
+    }
+
+    /// Which rule of the spec is wrong, if one is.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn rule(&self) -> Option<&RulePlace> {
+        self.0.rule.as_ref()
+    }
+
+    /// Says that offset and path are those of the text that the stage on the document left.
+    pub(crate) fn in_what_was_left(mut self) -> Self {
+        let message = format!("{} (place in what `extract` and `retain` left)", self.0.message);
         self.0.message = message.into();
         self
     }
@@ -140,7 +170,7 @@ impl Error {
 
     /// The input byte at which the run failed, counted from 0: the first byte that no valid document could have there,
     /// or the document's length if it ended too early. `None` for errors that have no place in a document. What the
-    /// rules on items find wrong behind a `retain` has its place in what that left; the message says so.
+    /// rules on items find wrong behind `extract` or `retain` has its place in what that left; the message says so.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.0.offset

@@ -62,11 +62,15 @@
 //!
 //! `default-features = false` leaves the library with a handful of small dependencies.
 
+#[cfg(feature = "manifest")]
+mod catalog;
 mod error;
 mod filter;
 mod io;
 mod json;
 mod limits;
+#[cfg(feature = "manifest")]
+mod manifest;
 mod path;
 mod report;
 mod scan;
@@ -82,6 +86,8 @@ pub use io::{
     filter_slice_with, pump,
 };
 pub use limits::Limits;
+#[cfg(feature = "manifest")]
+pub use manifest::{Manifest, ManifestEntry, ManifestError, ManifestErrorKind, Problem};
 pub use report::{Failed, Report};
 pub use sink::Sink;
 pub use spec::{
