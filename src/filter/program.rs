@@ -348,8 +348,9 @@ impl Selection {
             let text = &source.path;
             let path = steps(Path::parse(text), "select", entry, text)?;
             let Some(name) = source.key.as_deref().or_else(|| path.last_name()) else {
-                let message =
-                    format!("select: {text} has no name for the output; write it as key={text}");
+                let message = format!(
+                    "select: {text} has no name for the output; give it one: key={text}, in a file `key: \"{text}\"`"
+                );
                 return refuse_in("select", entry, false, message);
             };
             if name.is_empty() && source.key.is_some() {
@@ -358,7 +359,7 @@ impl Selection {
             }
             if !keys.insert(name.to_owned()) {
                 let message = format!(
-                    "select: the output key {name:?} comes twice; write the second as other={text}"
+                    "select: the output key {name:?} comes twice; give the second another: other={text}, in a file `other: \"{text}\"`"
                 );
                 return refuse_in("select", entry, source.key.is_some(), message);
             }

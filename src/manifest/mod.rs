@@ -456,14 +456,20 @@ impl Building<'_> {
         }
         let name = suggest::short(name);
         let place = |rule| rules(rule).map_or(at, |(key, _)| key.at.start);
-        let remedy = "name it: `root: object`, or a path";
+        let remedy = if spec.envelope {
+            "write `type: object` if it is the document, or a tamis manifest with a path as `root`"
+        } else {
+            "name it: `root: object`, or a path"
+        };
         if !spec.exclude.is_empty() {
             let message = format!(
                 "{name}: `exclude` with an automatic root: which part it applies to depends on the document; {remedy}"
             );
             warnings.push(self.text.problem(place("exclude"), message));
         }
-        if spec.is_closed() && spec.has_item_rules() {
+        // With an automatic root only a select can miss; who wrote `closed` expects more of it.
+        let said = spec.on_error.is_some() && spec.has_item_rules();
+        if spec.is_closed() && (spec.select.is_some() || said) {
             let rule = if spec.on_error.is_some() { "on_error" } else { "retain" };
             let message = format!(
                 "{name}: fails on a miss (`on_error: closed`) with an automatic root: which part is looked at depends on \

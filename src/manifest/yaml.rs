@@ -254,6 +254,9 @@ fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Problem {
         Yaml::Message { msg, .. } if msg == TOO_DEEP => too_deep(),
         _ => match plain(inner) {
             message if message == "recursion limit exceeded" => too_deep(),
+            message if message.contains("tabs") => {
+                format!("not YAML: {message}; indent with spaces")
+            }
             message => format!("not YAML: {message}"),
         },
     };
