@@ -143,6 +143,17 @@ impl Error {
         error
     }
 
+    /// The error of a driver that has no spec to run, or one that is wrong.
+    ///
+    /// ```
+    /// let error = tamis::Error::spec("there are 3 filters; name one");
+    /// assert_eq!(error.kind(), tamis::ErrorKind::Spec);
+    /// ```
+    #[must_use]
+    pub fn spec(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Spec, message.into())
+    }
+
     /// Says which rule of the spec is wrong.
     pub(crate) fn in_rule(mut self, place: RulePlace) -> Self {
         self.0.rule = Some(place);

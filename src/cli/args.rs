@@ -8,13 +8,15 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use tamis::{DuplicateKeys, OnError, Siblings, Validation, Whitespace};
 
+use crate::check::CheckArgs;
 use crate::lists;
+use crate::tools::ToolsArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done (a closed pipe is no error)
   1  the input or the run failed
-  2  the command line is wrong, or a rule cannot be compiled";
+  2  the command line or a manifest is wrong, or a rule cannot be compiled";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,6 +24,8 @@ Examples:
   curl -s https://api.example.com/items | tamis filter --exclude body --drop-nulls
   tamis filter --retain /user/name,/items/id big.json -o small.json
   tamis filter --ndjson --select level,msg --report report.json log.ndjson
+  tamis filter --manifest tools.yaml --tool crm.list-users users.json
+  gh api user/repos | tamis filter --tool github.list-repos
 
 Paths:
   owner.login, tags[0], labels[].name, [\"a.b\"].c   dot paths; [] is every element
@@ -31,7 +35,7 @@ Paths:
 Exit codes:
   0  done (a closed pipe is no error)
   1  the input or the run failed
-  2  the command line is wrong, or a rule cannot be compiled";
+  2  the command line or a manifest is wrong, or a rule cannot be compiled";
 
 /// Keeps what was declared of a tool's output and drops the rest while it streams.
 #[derive(Debug, Parser)]
@@ -50,6 +54,15 @@ pub(crate) enum Command {
         after_long_help = EXAMPLES
     )]
     Filter(Box<FilterArgs>),
+
+    /// Validates manifests; errors point at line and column
+    #[command(
+        after_help = "Exit codes: 0 fine (warnings too), 1 a list of tools cannot be read, 2 a manifest is wrong."
+    )]
+    Check(CheckArgs),
+
+    /// Lists the tools of the built-in catalog, or of manifests, and what their filters keep
+    Tools(ToolsArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -59,6 +72,19 @@ pub(crate) struct FilterArgs {
     /// Regular files are read twice where a pipe would have to be held, standard input too if it is one.
     #[arg(value_name = "FILE|-", default_value = "-", hide_default_value = true)]
     pub(crate) file: PathBuf,
+
+    /// Filter by the rules of this manifest; may be repeated
+    ///
+    /// YAML: tamis' own (`version: 1`, `filters:`) or a kimbap service's. `-` is standard input.
+    #[arg(long, value_name = "M", help_heading = "Rules")]
+    pub(crate) manifest: Vec<PathBuf>,
+
+    /// The tool whose filter is meant
+    ///
+    /// May be left out where the manifest has one filter. Without --manifest it names one of the built-in catalog: see
+    /// `tamis tools`.
+    #[arg(long, value_name = "NAME", help_heading = "Rules")]
+    pub(crate) tool: Option<String>,
 
     /// Keep only these values of each item
     ///

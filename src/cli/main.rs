@@ -1,9 +1,10 @@
-//! The command line: `tamis filter`.
+//! The command line: `tamis filter`, `tamis check`, `tamis tools`.
 //!
 //! Three steps, each in a module: what was typed ([`args`]), what is meant by it ([`resolve`]), doing it ([`run`]).
 //! Exit codes leave through [`main`] alone.
 
 mod args;
+mod check;
 mod diagnostics;
 mod files;
 mod lists;
@@ -11,6 +12,8 @@ mod places;
 mod progress;
 mod resolve;
 mod run;
+mod tool;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -28,7 +31,11 @@ fn main() -> ExitCode {
             return if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
         }
     };
-    let Command::Filter(args) = args.command;
+    let args = match args.command {
+        Command::Filter(args) => args,
+        Command::Check(args) => return check::run(&args).into(),
+        Command::Tools(args) => return tools::run(&args).into(),
+    };
     match resolve::resolve(*args) {
         Ok(job) => run::run(&job).into(),
         Err(usage) => {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostics::Usage;
 use crate::files;
-use crate::resolve::{Job, Place};
+use crate::resolve::{Job, Place, Rules};
 
 /// Which file a place is, as far as it matters: two runs into a device do no harm.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,6 +53,17 @@ pub(crate) fn check(job: &Job) -> Result<(), Usage> {
         }
         if same(place, &output) {
             return refuse(name, "the output");
+        }
+    }
+    let manifests = match &job.rules {
+        Rules::Tool(tool) => tool.manifests.as_slice(),
+        Rules::Inline(_) => &[],
+    };
+    for manifest in manifests.iter().map(|path| of_path(path)) {
+        for (name, place) in [("--output", &output), ("--tee", &tee), ("--report", &report)] {
+            if same(place, &manifest) {
+                return refuse(name, "--manifest");
+            }
         }
     }
     if same(&tee, &report) { refuse("--tee", "--report") } else { Ok(()) }

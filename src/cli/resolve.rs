@@ -1,20 +1,23 @@
 //! What is meant by what was typed: a spec, options, and where things come from and go to.
 //!
-//! Must not touch a file. Everything that does not go together is refused here, with what to do instead.
+//! Must not touch a file; manifests are read when the job runs. Everything that does not go together is refused here, with what to do instead.
 
 use std::path::PathBuf;
 
-use tamis::{CallOptions, Limits, Root, Spec, Whitespace};
+use tamis::{CallOptions, Error, Limits, Program, Root, Spec, Whitespace};
 
 use crate::args::FilterArgs;
 use crate::diagnostics::Usage;
 use crate::lists;
+use crate::tool::{self, Tool};
 
 /// One run, resolved.
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(crate) spec: Spec,
+    pub(crate) rules: Rules,
     pub(crate) options: CallOptions,
+    /// Raw output was asked for.
+    pub(crate) raw: bool,
     pub(crate) input: Place,
     pub(crate) output: Place,
     pub(crate) tee: Option<PathBuf>,
@@ -24,6 +27,26 @@ pub(crate) struct Job {
     pub(crate) pretty: bool,
     /// What has no effect, and why.
     pub(crate) warning: Option<&'static str>,
+}
+
+/// Where the rules are from.
+#[derive(Debug)]
+pub(crate) enum Rules {
+    Inline(Box<Spec>),
+    Tool(Tool),
+}
+
+impl Rules {
+    /// Compiles them.
+    ///
+    /// # Errors
+    /// What is wrong with them, or with the manifest that they are from.
+    pub(crate) fn program(&self) -> Result<Program, Error> {
+        match self {
+            Self::Inline(spec) => Program::compile(spec),
+            Self::Tool(tool) => tool.program(),
+        }
+    }
 }
 
 /// A file or a standard stream.
@@ -65,7 +88,10 @@ pub(crate) enum Form {
 /// What does not go together.
 pub(crate) fn resolve(args: FilterArgs) -> Result<Job, Usage> {
     check(&args)?;
-    let spec = spec(&args);
+    let rules = match tool::resolve(&args)? {
+        Some(tool) => Rules::Tool(tool),
+        None => Rules::Inline(Box::new(spec(&args))),
+    };
     let mut limits = Limits::new();
     if let Some(depth) = args.max_depth {
         limits = limits.with_depth(usize::try_from(depth).unwrap_or(usize::MAX));
@@ -83,7 +109,8 @@ pub(crate) fn resolve(args: FilterArgs) -> Result<Job, Usage> {
     };
     let ignored = args.raw && !args.retain.is_empty();
     Ok(Job {
-        spec,
+        rules,
+        raw: args.raw,
         options: CallOptions::new().raw(args.raw).is_error(args.is_error).limits(limits),
         input: args.file.into(),
         output: args.output.map_or(Place::Standard, Into::into),

@@ -83,7 +83,7 @@ struct Opened {
 
 fn open(job: &Job) -> Result<Opened, Failure> {
     let fault = |name: String, error: Error| Failure { name: Some(name), error };
-    let program = Program::compile(&job.spec).map_err(|error| Failure { name: None, error })?;
+    let program = job.rules.program().map_err(|error| Failure { name: None, error })?;
     let input =
         files::open(&job.input).map_err(|error| fault(job.input_name(), Error::read(error)))?;
     let output =
@@ -164,6 +164,8 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     let input = job.input_name();
     if let Some(warning) = job.warning {
         console.warn(&input, warning);
+    } else if job.raw && report.filter_skipped.is_none() && result.is_ok() {
+        console.warn(&input, "--raw is ignored: the filter of this tool does not allow it");
     }
     if let Some(why) = &report.filter_error
         && result.is_ok()

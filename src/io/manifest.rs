@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::manifest::{MAX_BYTES, Manifest, ManifestError, ManifestErrorKind, Problem};
+use crate::manifest::{MAX_BYTES, Manifest, ManifestError};
 
 impl Manifest {
     /// Reads a manifest from a file, at most 16 MiB of it.
     ///
     /// # Errors
-    /// [`ManifestErrorKind::Read`] if the file cannot be read; else as for [`parse`](Self::parse).
+    /// [`ManifestErrorKind::Read`](crate::ManifestErrorKind::Read) if the file cannot be read; else as for [`parse`](Self::parse).
     ///
     /// ```
     /// use tamis::{Manifest, ManifestErrorKind};
@@ -26,10 +26,7 @@ impl Manifest {
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ManifestError> {
         let path = path.as_ref();
         let name = path.display().to_string();
-        let bytes = read(path).map_err(|error| {
-            let problem = Problem::nowhere(&name, format!("cannot be read: {error}"));
-            ManifestError::one(ManifestErrorKind::Read, problem)
-        })?;
+        let bytes = read(path).map_err(|error| ManifestError::read(&name, &error))?;
         Self::parse_bytes(&name, &bytes)
     }
 }

@@ -70,6 +70,21 @@ impl ManifestError {
         Self::new(kind, vec![problem])
     }
 
+    /// The error of a driver that cannot read the manifest `name`.
+    ///
+    /// ```
+    /// use std::io::{Error, ErrorKind};
+    /// use tamis::ManifestError;
+    ///
+    /// let error = ManifestError::read("tools.yaml", &Error::from(ErrorKind::NotFound));
+    /// assert_eq!(error.to_string(), "tools.yaml: cannot be read: entity not found");
+    /// ```
+    #[must_use]
+    pub fn read(name: &str, error: &std::io::Error) -> Self {
+        let problem = Problem::nowhere(name, format!("cannot be read: {error}"));
+        Self::one(ManifestErrorKind::Read, problem)
+    }
+
     /// The class of this error.
     #[must_use]
     pub fn kind(&self) -> ManifestErrorKind {

@@ -93,11 +93,16 @@ fn service(building: &mut Building<'_>, root: &Node) -> Option<String> {
             }
         };
     }
-    let file = Path::new(&**building.text.name()).file_stem().and_then(|stem| stem.to_str());
-    if let Some(stem) = file.filter(|stem| !stem.is_empty() && *stem != "-") {
+    let file = Path::new(&**building.text.name());
+    if file.extension().is_some()
+        && let Some(stem) = file.file_stem().and_then(|stem| stem.to_str())
+    {
         return Some(stem.to_owned());
     }
-    building.refuse(root.at.start, "the key `name` is missing; it names the service");
+    building.refuse(
+        root.at.start,
+        "the key `name` is missing, and the file has no name to take the service's from",
+    );
     None
 }
 

@@ -463,7 +463,7 @@ impl Building<'_> {
         };
         if !spec.exclude.is_empty() {
             let message = format!(
-                "{name}: `exclude` with an automatic root: which part it applies to depends on the document; {remedy}"
+                "warning: {name}: `exclude` with an automatic root: which part it applies to depends on the document; {remedy}"
             );
             warnings.push(self.text.problem(place("exclude"), message));
         }
@@ -472,7 +472,7 @@ impl Building<'_> {
         if spec.is_closed() && (spec.select.is_some() || said) {
             let rule = if spec.on_error.is_some() { "on_error" } else { "retain" };
             let message = format!(
-                "{name}: fails on a miss (`on_error: closed`) with an automatic root: which part is looked at depends on \
+                "warning: {name}: fails on a miss (`on_error: closed`) with an automatic root: which part is looked at depends on \
                  the document; {remedy}"
             );
             warnings.push(self.text.problem(place(rule), message));

@@ -3,6 +3,7 @@
 //! Knows no document. A builder for code, serde for files and for callers' own formats.
 
 mod select;
+mod summary;
 
 use serde::{Deserialize, Serialize};
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 mod input;
+mod manifest;
 mod output;
 mod records;
 mod rules;
