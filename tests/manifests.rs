@@ -205,10 +205,20 @@ fn size_is_limited() {
     let wrong: String = (0..20_000).map(|tool| format!("  t{tool}: {{slect: [id]}}\n")).collect();
     refused(
         format!("version: 1\nfilters:\n{wrong}"),
-        &["t0: ", "did you mean `select`?", "19980 more"],
+        &["t0: ", "did you mean `select`?", "19980 more problems"],
     );
+    // One line, in which every place is far from its beginning.
+    let one_line: Vec<String> =
+        (0..100_000).map(|tool| format!("\"t{tool}\": {{\"é\": 1}}")).collect();
+    let one_line = format!("{{\"version\": 1, \"filters\": {{{}}}}}", one_line.join(", "));
+    refused(one_line, &["x.yaml:1:35: t0: unknown key `é`", "99980 more problems"]);
+    let merges: String =
+        (1..20_000).map(|tool| format!("  t{tool}: &t{tool} {{<<: *t{}}}\n", tool - 1)).collect();
+    refused(format!("version: 1\nfilters:\n  t0: &t0 {{x: 1}}\n{merges}"), &["x.yaml:"]);
+    let patterns: String = (0..1001).map(|tool| format!("  \"*{tool}\": {{}}\n")).collect();
+    refused(format!("version: 1\nfilters:\n{patterns}"), &["x.yaml: 1001 names are patterns"]);
     let twice: String = (0..20_000).map(|_| "a: 1\n").collect();
-    refused(twice, &["comes twice", "more of the kind"]);
+    refused(twice, &["comes twice", "19979 more problems"]);
 }
 
 #[test]
@@ -248,6 +258,18 @@ fn what_is_cut_off_anywhere_is_answered() {
             assert!(error.to_string().starts_with("sample.yaml:"), "{error}");
         }
     }
+}
+
+#[test]
+fn many_filters_are_read_in_time() {
+    let begin = Instant::now();
+    let text: Vec<String> =
+        (0..50_000).map(|tool| format!("\"t{tool}\": {{\"select\": [\"id\"]}}")).collect();
+    let text = format!("{{\"version\": 1, \"filters\": {{{}}}}}", text.join(", "));
+    let manifest = Manifest::parse("x.json", &text).unwrap();
+    assert_eq!(manifest.names().len(), 50_000);
+    assert!(manifest.program("t49999").is_ok() && manifest.program("t50000").is_err());
+    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
 }
 
 #[test]

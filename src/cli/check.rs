@@ -16,7 +16,9 @@ use crate::files;
 use crate::tool::load;
 
 /// Bytes of a list of tools.
-const MOST: u64 = 64 << 20;
+const MOST: u64 = 16 << 20;
+/// Findings of one kind that are told; the others are counted.
+const TOLD: usize = 100;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
@@ -106,7 +108,12 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
 
 /// Says each problem.
 fn tell(console: &Console, error: &ManifestError) {
-    console.usage(&Usage::new(error.to_string()));
+    for problem in error.problems() {
+        console.usage(&Usage::new(problem.to_string()));
+    }
+    if error.more() > 0 {
+        console.usage(&Usage::new(format!("{} more problems", error.more())));
+    }
 }
 
 /// Writes to standard output; a closed pipe is no error.
@@ -130,20 +137,24 @@ fn compare(
     path: &Path,
 ) -> Result<usize, ()> {
     let list = path.display().to_string();
-    let mut found = 0;
-    let mut ambiguous = false;
+    let (mut missing, mut unused, mut ambiguous) = (0, 0, 0);
     for tool in tools {
-        match manifest.entry(tool) {
-            Ok(_) => {}
-            Err(error) if error.kind() == ManifestErrorKind::Ambiguous => {
+        // What was meant is looked for among all names: only for those that are told.
+        if !manifest.has(tool) {
+            missing += 1;
+            if missing > TOLD {
+                continue;
+            }
+        }
+        let Err(error) = manifest.entry(tool) else { continue };
+        if error.kind() == ManifestErrorKind::Ambiguous {
+            ambiguous += 1;
+            if ambiguous <= TOLD {
                 tell(console, &error);
-                ambiguous = true;
             }
-            Err(error) => {
-                let message = error.problems().first().map_or("", |problem| problem.message());
-                console.warn(&list, message);
-                found += 1;
-            }
+        } else {
+            let message = error.problems().first().map_or("", |problem| problem.message());
+            console.warn(&list, message);
         }
     }
     let exact: HashSet<&str> = tools.iter().map(String::as_str).collect();
@@ -151,12 +162,20 @@ fn compare(
         let used = exact.contains(entry.name())
             || (entry.is_pattern() && tools.iter().any(|tool| entry.fits(tool)));
         if !used {
-            let place = format!("{}:{}", entry.file(), entry.line());
-            console.warn(&place, format_args!("`{}` fits no tool of {list}", entry.name()));
-            found += 1;
+            unused += 1;
+            if unused <= TOLD {
+                let place = format!("{}:{}", entry.file(), entry.line());
+                console.warn(&place, format_args!("`{}` fits no tool of {list}", entry.name()));
+            }
         }
     }
-    if ambiguous { Err(()) } else { Ok(found) }
+    if missing > TOLD {
+        console.warn(&list, format_args!("{} more tools have no filter", missing - TOLD));
+    }
+    if unused > TOLD {
+        console.warn(&list, format_args!("{} more filters fit no tool", unused - TOLD));
+    }
+    if ambiguous > 0 { Err(()) } else { Ok(missing + unused) }
 }
 
 /// A list of tools as JSON.

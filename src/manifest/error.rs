@@ -60,14 +60,9 @@ pub struct Problem {
 }
 
 impl ManifestError {
-    pub(crate) fn new(kind: ManifestErrorKind, mut problems: Vec<Problem>) -> Self {
-        let more = problems.len().saturating_sub(SHOWN);
-        problems.truncate(SHOWN);
-        Self { kind, problems, more }
-    }
-
-    pub(crate) fn one(kind: ManifestErrorKind, problem: Problem) -> Self {
-        Self::new(kind, vec![problem])
+    pub(crate) fn new(kind: ManifestErrorKind, problems: impl Into<Problems>) -> Self {
+        let Problems { told, more } = problems.into();
+        Self { kind, problems: told, more }
     }
 
     /// The error of a driver that cannot read the manifest `name`.
@@ -82,7 +77,7 @@ impl ManifestError {
     #[must_use]
     pub fn read(name: &str, error: &std::io::Error) -> Self {
         let problem = Problem::nowhere(name, format!("cannot be read: {error}"));
-        Self::one(ManifestErrorKind::Read, problem)
+        Self::new(ManifestErrorKind::Read, problem)
     }
 
     /// The class of this error.
@@ -91,10 +86,16 @@ impl ManifestError {
         self.kind
     }
 
-    /// What is wrong, in the order of the file; at least one, at most 20.
+    /// What is wrong; at least one, at most 20.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// How many problems there are beside [`problems`](Self::problems).
+    #[must_use]
+    pub fn more(&self) -> usize {
+        self.more
     }
 }
 
@@ -168,7 +169,7 @@ impl fmt::Display for ManifestError {
         }
         match self.more {
             0 => Ok(()),
-            more => write!(f, "\n{more} more of the kind"),
+            more => write!(f, "\n{more} more problems"),
         }
     }
 }
@@ -209,11 +210,15 @@ pub(crate) struct Text<'a> {
     name: Arc<str>,
     pub(crate) text: &'a str,
     lines: Vec<usize>,
+    /// Characters in front of every so many bytes: a place in a long line is found without counting from its beginning.
+    chars: Vec<usize>,
 }
 
 impl<'a> Text<'a> {
-    /// Columns that are shown on either side of the caret.
+    /// Characters that are shown on either side of the caret.
     const AROUND: usize = 60;
+    /// Bytes between two counts of characters.
+    const STRIDE: usize = 1024;
 
     pub(crate) fn new(name: &str, text: &'a str) -> Self {
         let bytes = text.as_bytes();
@@ -225,7 +230,13 @@ impl<'a> Text<'a> {
             }
             lines.push(at + 1);
         }
-        Self { name: name.into(), text, lines }
+        let mut chars = vec![0];
+        let mut count = 0;
+        for piece in bytes.chunks(Self::STRIDE) {
+            count += starts(piece);
+            chars.push(count);
+        }
+        Self { name: name.into(), text, lines, chars }
     }
 
     pub(crate) fn name(&self) -> &Arc<str> {
@@ -241,42 +252,93 @@ impl<'a> Text<'a> {
         start + inside
     }
 
-    /// Line and column of a byte, both counted from 1, and where its line begins.
-    fn place(&self, at: usize) -> (usize, usize, usize) {
-        let line = self.lines.partition_point(|start| *start <= at).max(1);
-        let start = self.lines.get(line - 1).copied().unwrap_or(0);
-        let column = self.text.get(start..at).map_or(0, |before| before.chars().count());
-        (line, column + 1, start)
+    /// The line of a byte, counted from 1.
+    pub(crate) fn line(&self, at: usize) -> usize {
+        self.lines.partition_point(|start| *start <= at).max(1)
+    }
+
+    /// Characters in front of a byte.
+    fn chars_before(&self, at: usize) -> usize {
+        let piece = at / Self::STRIDE;
+        let counted = self.chars.get(piece).copied().unwrap_or(0);
+        let rest = self.text.as_bytes().get(piece * Self::STRIDE..at).unwrap_or_default();
+        counted + starts(rest)
     }
 
     /// A problem with what is at a byte.
     pub(crate) fn problem(&self, at: usize, message: impl Into<String>) -> Problem {
         let at = at.min(self.text.len());
-        let (line, column, start) = self.place(at);
-        let rest = self.text.get(start..).unwrap_or_default();
-        let end = rest.find(['\n', '\r']).unwrap_or(rest.len());
-        let source = rest.get(..end).unwrap_or_default();
-        let mut shown = String::new();
-        let mut caret = 0;
-        let from = if column > Self::AROUND + 20 { column - 1 - Self::AROUND } else { 0 };
-        if from > 0 {
+        let line = self.line(at);
+        let start = self.lines.get(line - 1).copied().unwrap_or(0);
+        let column = self.chars_before(at) - self.chars_before(start) + 1;
+        Problem {
+            file: self.name.clone(),
+            line,
+            column,
+            message: message.into(),
+            shown: self.shown(start, at, column - 1),
+        }
+    }
+
+    /// The line around a byte, `before` characters into it, and where in what is shown the byte is.
+    fn shown(&self, start: usize, at: usize, before: usize) -> Option<(String, usize)> {
+        let behind = self.text.get(at..)?.chars().take_while(|char| !matches!(char, '\n' | '\r'));
+        let in_front = self.text.get(start..at)?.chars().rev();
+        // The beginning of a line shows where in the file it is, so it is left out only of a long one.
+        let clips = before > Self::AROUND + 20;
+        let kept = if clips { Self::AROUND } else { before };
+        let mut shown: Vec<char> = in_front.take(kept).collect();
+        if clips {
             shown.push('…');
-            caret = 1;
         }
-        let mut chars = source.chars().skip(from);
-        for char in chars.by_ref().take(2 * Self::AROUND) {
-            // One column each, so that the caret stands where it must.
-            shown.push(match char {
-                '\t' => ' ',
-                char if is_unprintable(char) => '\u{fffd}',
-                char => char,
-            });
-        }
-        if chars.next().is_some() {
+        shown.reverse();
+        let caret = shown.len();
+        let mut behind = behind.peekable();
+        shown.extend(behind.by_ref().take(Self::AROUND));
+        if behind.next().is_some() {
             shown.push('…');
         }
-        caret += column - 1 - from;
-        let shown = (!source.trim().is_empty()).then_some((shown, caret));
-        Problem { file: self.name.clone(), line, column, message: message.into(), shown }
+        if shown.iter().all(|char| char.is_whitespace()) {
+            return None;
+        }
+        // One column each, so that the caret stands where it must.
+        let plain = |char| match char {
+            '\t' => ' ',
+            char if is_unprintable(char) => '\u{fffd}',
+            char => char,
+        };
+        Some((shown.into_iter().map(plain).collect(), caret))
+    }
+}
+
+/// Characters that begin in these bytes of a text.
+fn starts(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
+}
+
+/// Problems as they are found: the first are kept, the others are counted.
+#[derive(Debug, Default)]
+pub(crate) struct Problems {
+    told: Vec<Problem>,
+    more: usize,
+}
+
+impl Problems {
+    pub(crate) fn push(&mut self, problem: impl FnOnce() -> Problem) {
+        if self.told.len() < SHOWN {
+            self.told.push(problem());
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.told.is_empty()
+    }
+}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Self {
+        Self { told: vec![problem], more: 0 }
     }
 }

@@ -24,7 +24,7 @@ pub use error::{ManifestError, ManifestErrorKind, Problem};
 use crate::error::RulePlace;
 use crate::filter::Program;
 use crate::spec::{Root, Spec};
-use error::Text;
+use error::{Problems, Text};
 use node::{Flaw, Node, Value, byte_inside};
 
 pub(crate) use yaml::MAX_BYTES;
@@ -42,6 +42,9 @@ struct Format {
 
 /// All formats, in the order in which they are asked.
 const FORMATS: [&Format; 2] = [&native::FORMAT, &kimbap::FORMAT];
+
+/// Names that are patterns, in all manifests together.
+const MAX_PATTERNS: usize = 1000;
 
 /// What maps the names of tools to compiled filters.
 ///
@@ -188,22 +191,22 @@ impl Manifest {
     ///
     /// # Errors
     /// Whatever is wrong with it, as far as it can be said at once, each with line, column, source line and caret. Texts of
-    /// more than 16 MiB, more than 32 containers inside one another, 500,000 keys and values, or aliases that stand for
-    /// more than 100,000 of them are refused.
+    /// more than 16 MiB, more than 32 containers inside one another, 500,000 keys and values, aliases that stand for
+    /// more than 100,000 of them, or 1,000 patterns are refused.
     ///
     /// # Complexity
     /// Linear in the text.
     pub fn parse(name: &str, text: &str) -> Result<Self, ManifestError> {
-        let invalid = |problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
+        let invalid = |problems: Problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
         let text = Text::new(name, text.strip_prefix('\u{feff}').unwrap_or(text));
         let root = yaml::parse(&text).map_err(invalid)?;
         let format = FORMATS.iter().find(|format| (format.recognises)(&root));
-        let Some(format) = format else { return Err(invalid(vec![unrecognised(&text, &root)])) };
+        let Some(format) = format else { return Err(invalid(unrecognised(&text, &root).into())) };
         let mut building = Building {
             text: &text,
             format: format.name,
             entries: Vec::new(),
-            problems: Vec::new(),
+            problems: Problems::default(),
         };
         (format.read)(&mut building, &root);
         let Building { entries, problems, .. } = building;
@@ -228,7 +231,7 @@ impl Manifest {
                     error.valid_up_to()
                 );
                 let problem = Problem::nowhere(name, message);
-                Err(ManifestError::one(ManifestErrorKind::Invalid, problem))
+                Err(ManifestError::new(ManifestErrorKind::Invalid, problem))
             }
         }
     }
@@ -255,17 +258,19 @@ impl Manifest {
     fn build(files: Vec<Arc<str>>, entries: Vec<ManifestEntry>) -> Result<Self, ManifestError> {
         let mut by_name: HashMap<String, usize> = HashMap::with_capacity(entries.len());
         let mut patterns = Vec::new();
-        let mut problems = Vec::new();
+        let mut problems = Problems::default();
         for (number, entry) in entries.iter().enumerate() {
             if let Some(first) = by_name.insert(entry.name.clone(), number)
                 && let Some(first) = entries.get(first)
             {
-                let message = format!(
-                    "`{}` has a filter already, at {}; leave one of them out",
-                    suggest::short(&entry.name),
-                    first.place.place()
-                );
-                problems.push(entry.place.clone().with_message(message));
+                problems.push(|| {
+                    let message = format!(
+                        "`{}` has a filter already, at {}; leave one of them out",
+                        suggest::short(&entry.name),
+                        first.place.place()
+                    );
+                    entry.place.clone().with_message(message)
+                });
             }
             if entry.is_pattern() {
                 patterns.push((name::literals(&entry.name), number));
@@ -273,6 +278,14 @@ impl Manifest {
         }
         if !problems.is_empty() {
             return Err(ManifestError::new(ManifestErrorKind::Invalid, problems));
+        }
+        if patterns.len() > MAX_PATTERNS {
+            let message = format!(
+                "{} names are patterns, more than {MAX_PATTERNS}: a look-up tries each; write exact names",
+                patterns.len()
+            );
+            let problem = Problem::nowhere(files.first().map_or("", |file| file), message);
+            return Err(ManifestError::new(ManifestErrorKind::Invalid, problem));
         }
         patterns.sort_by_key(|(literals, _)| std::cmp::Reverse(*literals));
         Ok(Self(Arc::new(Inner { files, entries, by_name, patterns })))
@@ -318,7 +331,7 @@ impl Manifest {
                     other.place.place(),
                 );
                 let problem = entry.place.clone().with_message(message);
-                Err(ManifestError::one(ManifestErrorKind::Ambiguous, problem))
+                Err(ManifestError::new(ManifestErrorKind::Ambiguous, problem))
             }
             (Some((_, entry)), _) => Ok(entry),
             (None, _) => Err(self.unknown(tool)),
@@ -341,7 +354,15 @@ impl Manifest {
         let files: Vec<&str> = files.iter().take(5).map(|file| &**file).collect();
         let message = format!("no filter for the tool `{}`; {meant}", suggest::short(tool));
         let problem = Problem::nowhere(&files.join(", "), message);
-        ManifestError::one(ManifestErrorKind::UnknownTool, problem)
+        ManifestError::new(ManifestErrorKind::UnknownTool, problem)
+    }
+
+    /// Whether a filter is for the tool of this name: quicker than a look-up that fails.
+    #[must_use]
+    pub fn has(&self, tool: &str) -> bool {
+        let Inner { entries, by_name, patterns, .. } = &*self.0;
+        let fits = |number: usize| entries.get(number).is_some_and(|entry| entry.fits(tool));
+        by_name.contains_key(tool) || patterns.iter().any(|(_, number)| fits(*number))
     }
 
     /// All filters, in the order of their files.
@@ -377,13 +398,14 @@ struct Building<'a> {
     text: &'a Text<'a>,
     format: &'static str,
     entries: Vec<ManifestEntry>,
-    problems: Vec<Problem>,
+    problems: Problems,
 }
 
 impl Building<'_> {
     /// Something is wrong at a byte of the file.
     fn refuse(&mut self, at: usize, message: impl Into<String>) {
-        self.problems.push(self.text.problem(at, message));
+        let text = self.text;
+        self.problems.push(|| text.problem(at, message));
     }
 
     /// Something is wrong with the filter of a tool.

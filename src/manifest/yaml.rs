@@ -1,7 +1,6 @@
 //! YAML into a tree with places, under limits: depth, nodes, aliases, size.
 //!
-//! Knows no format. Duplicate keys are flaws anywhere; booleans are `true` and `false` alone; `<<` and tags are refused,
-//! so that a rule is what stands there.
+//! Knows no format. Duplicate keys are flaws anywhere; booleans are `true` and `false` alone; tags are refused.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -13,7 +12,7 @@ use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy};
 use serde_saphyr::{Location, Spanned};
 
-use super::error::{Problem, Text};
+use super::error::{Problem, Problems, Text};
 use super::node::{Key, Node, Value};
 use super::suggest::short;
 
@@ -30,20 +29,20 @@ const MAX_NODES: usize = 500_000;
 ///
 /// # Errors
 /// What is wrong, with its place; all duplicate keys at once.
-pub(crate) fn parse(text: &Text<'_>) -> Result<Node, Vec<Problem>> {
+pub(crate) fn parse(text: &Text<'_>) -> Result<Node, Problems> {
     if text.text.len() > MAX_BYTES {
         let message = format!(
             "the manifest has {} bytes, more than {MAX_BYTES}; split it into several files",
             text.text.len()
         );
-        return Err(vec![Problem::nowhere(text.name(), message)]);
+        return Err(Problem::nowhere(text.name(), message).into());
     }
     if text.text.trim().is_empty() {
-        return Err(vec![Problem::nowhere(text.name(), "the manifest is empty")]);
+        return Err(Problem::nowhere(text.name(), "the manifest is empty").into());
     }
     OPEN.set(0);
     let tree = serde_saphyr::from_str_with_options::<Placed>(text.text, options());
-    let node = tree.map_err(|error| vec![problem(text, &error)])?.0;
+    let node = tree.map_err(|error| problem(text, &error))?.0;
     let twice = duplicates(text, &node);
     if twice.is_empty() { Ok(node) } else { Err(twice) }
 }
@@ -63,7 +62,7 @@ fn options() -> serde_saphyr::Options {
             max_total_scalar_bytes: MAX_BYTES,
         },
         duplicate_keys: DuplicateKeyPolicy::PassThrough,
-        merge_keys: MergeKeyPolicy::Error,
+        merge_keys: MergeKeyPolicy::Merge,
         strict_booleans: true,
         reject_unsupported_tags: true,
         with_snippet: false,
@@ -196,7 +195,7 @@ impl<'de> Visitor<'de> for AnyValue {
 }
 
 /// All keys that come twice in a map.
-fn duplicates(text: &Text<'_>, node: &Node) -> Vec<Problem> {
+fn duplicates(text: &Text<'_>, node: &Node) -> Problems {
     let mut found = Vec::new();
     let mut left = vec![node];
     while let Some(node) = left.pop() {
@@ -207,25 +206,27 @@ fn duplicates(text: &Text<'_>, node: &Node) -> Vec<Problem> {
                 for (key, node) in entries {
                     left.push(node);
                     if let Some(first) = seen.insert(&key.text, key) {
-                        let before = text.problem(first.at.start, "").line();
-                        let message = format!(
-                            "the key `{}` comes twice, first in line {before}; leave one of them out",
-                            short(&key.text)
-                        );
-                        found.push((key.at.start, message));
+                        found.push((key, text.line(first.at.start)));
                     }
                 }
             }
             _ => {}
         }
-        if found.len() > 1000 {
-            break;
-        }
     }
-    found.sort_by_key(|(at, _)| *at);
+    found.sort_by_key(|(key, _)| key.at.start);
     // What stands once and is used by aliases is wrong once.
-    found.dedup_by_key(|(at, _)| *at);
-    found.into_iter().map(|(at, message)| text.problem(at, message)).collect()
+    found.dedup_by_key(|(key, _)| key.at.start);
+    let mut problems = Problems::default();
+    for (key, line) in found {
+        problems.push(|| {
+            let message = format!(
+                "the key `{}` comes twice, first in line {line}; leave one of them out",
+                short(&key.text)
+            );
+            text.problem(key.at.start, message)
+        });
+    }
+    problems
 }
 
 /// What the parser refuses, in our words where a rule of ours is behind it.
@@ -245,9 +246,6 @@ fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Problem {
             "aliases inside aliases go too deep; write out what they mean".to_owned()
         }
         Yaml::MultipleDocuments { .. } => several(),
-        Yaml::MergeKeyNotAllowed { .. } => {
-            "`<<` is not understood in a manifest; write out what it merges".to_owned()
-        }
         Yaml::UnsupportedTag { .. } | Yaml::TaggedScalarCannotDeserializeIntoString { .. } => {
             "tags (`!name`) are not understood in a manifest; leave it out".to_owned()
         }
@@ -287,6 +285,7 @@ fn over(breach: &BudgetBreach) -> String {
         BudgetBreach::Aliases { .. }
         | BudgetBreach::Anchors { .. }
         | BudgetBreach::AliasAnchorRatio { .. }
+        | BudgetBreach::MergeKeys { .. }
         | BudgetBreach::RecordedAnchorEvents { .. }
         | BudgetBreach::RecordedAnchorBytes { .. } => {
             format!("aliases stand for more than {MAX_REPLAYED} values; write out what they mean")
