@@ -191,7 +191,7 @@ impl Manifest {
     ///
     /// # Errors
     /// Whatever is wrong with it, as far as it can be said at once, each with line, column, source line and caret. Texts of
-    /// more than 16 MiB, more than 32 containers inside one another, 500,000 keys and values, aliases that stand for
+    /// more than 16 MiB, more than 24 containers inside one another, 500,000 keys and values, aliases that stand for
     /// more than 100,000 of them, or 1,000 patterns are refused.
     ///
     /// # Complexity

@@ -18,8 +18,9 @@ use super::suggest::short;
 
 /// Bytes of a manifest.
 pub(crate) const MAX_BYTES: usize = 16 << 20;
-/// Containers that may be open at once, those that an alias stands for included.
-const MAX_DEPTH: usize = 32;
+/// Containers that may be open at once, those that an alias stands for included. The parser calls itself for each, with up
+/// to 40 KiB of stack where nothing is optimised; a thread has 2 MiB.
+const MAX_DEPTH: usize = 24;
 /// Values that aliases may stand for, all together.
 const MAX_REPLAYED: usize = 100_000;
 /// Keys and values.
@@ -78,7 +79,7 @@ thread_local! {
     static OPEN: Cell<usize> = const { Cell::new(0) };
 }
 
-const TOO_DEEP: &str = "values inside more than 32 others";
+const TOO_DEEP: &str = "values inside more than 24 others";
 
 /// A container is open as long as this lives.
 struct Opened;
