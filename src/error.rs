@@ -61,7 +61,7 @@ pub enum ErrorKind {
     Encoding,
     /// A named limit of [`Limits`](crate::Limits) was reached.
     Limit,
-    /// No selected path was found, and the spec says `on_error: closed`.
+    /// No selected path was found, and the spec says `on_error: closed`; or nothing was where the spec extracts.
     Miss,
     /// A member came twice, and the spec says `duplicate_keys: reject`.
     Duplicate,

@@ -71,6 +71,19 @@ mod tests {
     }
 
     #[test]
+    fn no_file_is_forgotten() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/catalog");
+        let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let names =
+            names.filter_map(|name| name.to_str()?.strip_suffix(".yaml").map(str::to_owned));
+        let mut names: Vec<_> = names.collect();
+        names.sort_unstable();
+        let mut known: Vec<_> = FILES.iter().map(|(service, _)| *service).collect();
+        known.sort_unstable();
+        assert_eq!(names, known);
+    }
+
+    #[test]
     fn a_tool_is_found_in_its_part() {
         let part = Manifest::catalog_for("github.list-repos").unwrap();
         assert!(part.program("github.list-repos").is_ok());

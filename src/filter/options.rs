@@ -32,16 +32,16 @@ impl CallOptions {
     }
 
     /// The caller wants the document unfiltered (the seed's `_output_mode: raw`): it is validated and minified, and what
-    /// the spec extracts is the document. Ignored
-    /// where the spec says `allow_raw: false`, which specs with `retain` do unless told otherwise.
+    /// the spec extracts is the document. Ignored where the spec says `allow_raw: false`, which specs with `retain` do
+    /// unless told otherwise.
     #[must_use]
     pub fn raw(mut self, yes: bool) -> Self {
         self.raw = yes;
         self
     }
 
-    /// The document is the answer of a call that failed: rules on items do not apply to it. Those of a spec that retains,
-    /// or refuses raw output, do: what they remove must not leave by failing.
+    /// The document is the answer of a call that failed: rules on items do not apply to it, and nothing is
+    /// extracted. Those of a spec that retains, or refuses raw output, do: what they remove must not leave by failing.
     #[must_use]
     pub fn is_error(mut self, yes: bool) -> Self {
         self.is_error = yes;

@@ -8,8 +8,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::Format;
+use super::building::Building;
 use super::node::{Flaw, Key, Node, Value};
-use super::{Building, Format};
 use crate::spec::{Root, Select, Spec};
 
 pub(super) const FORMAT: Format = Format {

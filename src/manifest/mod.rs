@@ -4,6 +4,7 @@
 //! format is recognised by content; each is one file here, listed in [`FORMATS`]: what recognises it, and what makes
 //! entries of it. Everything is compiled while it is read, so that what is wrong is said then, with its place.
 
+mod building;
 mod error;
 mod kimbap;
 mod name;
@@ -21,11 +22,11 @@ use std::sync::Arc;
 
 pub use error::{ManifestError, ManifestErrorKind, Problem};
 
-use crate::error::RulePlace;
 use crate::filter::Program;
-use crate::spec::{Root, Spec};
+use crate::spec::Spec;
+use building::Building;
 use error::{Problems, Text};
-use node::{Flaw, Node, Value, byte_inside};
+use node::{Node, Value};
 
 pub(crate) use yaml::MAX_BYTES;
 
@@ -202,18 +203,9 @@ impl Manifest {
         let root = yaml::parse(&text).map_err(invalid)?;
         let format = FORMATS.iter().find(|format| (format.recognises)(&root));
         let Some(format) = format else { return Err(invalid(unrecognised(&text, &root).into())) };
-        let mut building = Building {
-            text: &text,
-            format: format.name,
-            entries: Vec::new(),
-            problems: Problems::default(),
-        };
+        let mut building = Building::new(&text, format.name);
         (format.read)(&mut building, &root);
-        let Building { entries, problems, .. } = building;
-        if !problems.is_empty() {
-            return Err(invalid(problems));
-        }
-        Self::build(vec![text.name().clone()], entries)
+        Self::build(vec![text.name().clone()], building.finish().map_err(invalid)?)
     }
 
     /// Reads a manifest from bytes, which must be UTF-8.
@@ -391,131 +383,6 @@ fn unrecognised(text: &Text<'_>, root: &Node) -> Problem {
         _ => format!("a manifest is a map, not {}", root.what()),
     };
     text.problem(root.at.start, format!("{what}; understood are: {}", understood.join(", ")))
-}
-
-/// A manifest while it is read.
-struct Building<'a> {
-    text: &'a Text<'a>,
-    format: &'static str,
-    entries: Vec<ManifestEntry>,
-    problems: Problems,
-}
-
-impl Building<'_> {
-    /// Something is wrong at a byte of the file.
-    fn refuse(&mut self, at: usize, message: impl Into<String>) {
-        let text = self.text;
-        self.problems.push(|| text.problem(at, message));
-    }
-
-    /// Something is wrong with the filter of a tool.
-    fn refuse_tool(&mut self, tool: &str, flaw: &Flaw) {
-        let message = format!("{}: {}", suggest::short(tool), flaw.message());
-        self.refuse(flaw.at.unwrap_or(0), message);
-    }
-
-    /// Adds the filter of a tool, whose name stands at `at`. `rules` gives the node of a rule, for errors in it.
-    fn add<'n>(
-        &mut self,
-        name: String,
-        at: usize,
-        spec: &Spec,
-        rules: impl Fn(&str) -> Option<(&'n node::Key, &'n Node)>,
-    ) {
-        if let Some(wrong) = name_flaw(&name) {
-            self.refuse(at, wrong);
-            return;
-        }
-        let program = match Program::compile(spec) {
-            Ok(program) => program,
-            Err(error) => {
-                let place = error.rule();
-                let at = place.and_then(|place| self.locate(place, &rules)).unwrap_or(at);
-                let message = error.message().lines().next().unwrap_or_default();
-                self.refuse(at, format!("{}: {message}", suggest::short(&name)));
-                return;
-            }
-        };
-        let place = self.text.problem(at, String::new());
-        let warnings = self.warnings(&name, at, spec, &rules);
-        let format = self.format;
-        self.entries.push(ManifestEntry { name, program, format, place, warnings });
-    }
-
-    /// The byte of the file that an error in a rule is about.
-    fn locate<'n>(
-        &self,
-        place: &RulePlace,
-        rules: &impl Fn(&str) -> Option<(&'n node::Key, &'n Node)>,
-    ) -> Option<usize> {
-        let (rule, node) = rules(place.rule)?;
-        let inside = |node: &Node| match &node.value {
-            Value::Text(text) => byte_inside(&node.at, self.text.text, text, place.at),
-            _ => node.at.start,
-        };
-        Some(match &node.value {
-            Value::Map(entries) => match entries.get(place.entry) {
-                Some((key, _)) if place.is_key => key.at.start,
-                Some((_, node)) => inside(node),
-                None => rule.at.start,
-            },
-            Value::List(list) => list.get(place.entry).map_or(rule.at.start, inside),
-            Value::Text(_) => inside(node),
-            _ => rule.at.start,
-        })
-    }
-
-    fn warnings<'n>(
-        &self,
-        name: &str,
-        at: usize,
-        spec: &Spec,
-        rules: &impl Fn(&str) -> Option<(&'n node::Key, &'n Node)>,
-    ) -> Vec<Problem> {
-        let mut warnings = Vec::new();
-        if spec.root != Root::Auto {
-            return warnings;
-        }
-        let name = suggest::short(name);
-        let place = |rule| rules(rule).map_or(at, |(key, _)| key.at.start);
-        let remedy = if spec.envelope {
-            "write `type: object` if it is the document, or a tamis manifest with a path as `root`"
-        } else {
-            "name it: `root: object`, or a path"
-        };
-        if !spec.exclude.is_empty() {
-            let message = format!(
-                "warning: {name}: `exclude` with an automatic root: which part it applies to depends on the document; {remedy}"
-            );
-            warnings.push(self.text.problem(place("exclude"), message));
-        }
-        // With an automatic root only a select can miss; who wrote `closed` expects more of it.
-        let said = spec.on_error.is_some() && spec.has_item_rules();
-        if spec.is_closed() && (spec.select.is_some() || said) {
-            let rule = if spec.on_error.is_some() { "on_error" } else { "retain" };
-            let message = format!(
-                "warning: {name}: fails on a miss (`on_error: closed`) with an automatic root: which part is looked at depends on \
-                 the document; {remedy}"
-            );
-            warnings.push(self.text.problem(place(rule), message));
-        }
-        warnings
-    }
-}
-
-/// What is wrong with a name, if anything is.
-fn name_flaw(name: &str) -> Option<String> {
-    if name.is_empty() {
-        return Some("the name of a tool is empty".to_owned());
-    }
-    if name.len() > name::LONGEST {
-        let length = name.len();
-        return Some(format!("a name has {length} bytes, more than {}", name::LONGEST));
-    }
-    let odd = name.chars().find(|char| char.is_control() || matches!(char, '{' | '}' | '['))?;
-    Some(format!(
-        "the name `{name}` has {odd:?} in it; names are exact, or patterns in which `*` is any text and `?` any character"
-    ))
 }
 
 /// A manifest is shared by any number of threads.

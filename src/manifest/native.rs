@@ -2,8 +2,9 @@
 //!
 //! The keys of a spec are those that [`Spec`] reads; nothing is repeated here.
 
+use super::building::Building;
 use super::node::{Flaw, Node};
-use super::{Building, Format, suggest};
+use super::{Format, suggest};
 use crate::spec::Spec;
 
 pub(super) const FORMAT: Format = Format {

@@ -253,10 +253,7 @@ fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Problem {
         Yaml::Message { msg, .. } if msg == TOO_DEEP => too_deep(),
         _ => match plain(inner) {
             message if message == "recursion limit exceeded" => too_deep(),
-            message if message.contains("tabs") => {
-                format!("not YAML: {message}; indent with spaces")
-            }
-            message => format!("not YAML: {message}"),
+            message => format!("not YAML: {message}{}", hint(&message)),
         },
     };
     let place = error.location();
@@ -269,6 +266,23 @@ fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Problem {
         }
         (None, None) => Problem::nowhere(text.name(), message),
     }
+}
+
+/// What is mostly behind a message of the parser: paths have characters that mean something in YAML.
+const HINTS: [(&str, &str); 5] = [
+    ("tabs", "indent with spaces"),
+    ("unknown anchor", "a text that begins with `*` is quoted: \"*.id\""),
+    (
+        "expected ',' or",
+        "a text with brackets, commas or colons in it is quoted: \"labels[].name\"",
+    ),
+    ("unknown escape", "in single quotes a backslash is itself: 'a\\.b'"),
+    ("unexpected character", "a text that begins so is quoted"),
+];
+
+fn hint(message: &str) -> String {
+    let hint = HINTS.iter().find(|(words, _)| message.contains(words));
+    hint.map_or_else(String::new, |(_, hint)| format!("; {hint}"))
 }
 
 fn several() -> String {
