@@ -32,6 +32,24 @@ struct Inner {
     message: Cow<'static, str>,
     excerpt: Option<String>,
     source: Option<io::Error>,
+    /// Which rule of a spec it is about.
+    rule: Option<RulePlace>,
+}
+
+/// Where in a spec an error is, for who knows where the spec is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "manifest"), allow(dead_code, reason = "manifests place errors by it"))]
+pub(crate) struct RulePlace {
+    /// The field.
+    pub(crate) rule: &'static str,
+    /// Which of its entries, counted from 0.
+    pub(crate) entry: usize,
+    /// It is about the entry's key, not its path.
+    pub(crate) is_key: bool,
+    /// The byte of the path.
+    pub(crate) at: usize,
+    /// What is wrong, without that place.
+    pub(crate) message: String,
 }
 
 /// The class of an [`Error`].
@@ -46,7 +64,7 @@ pub enum ErrorKind {
     Encoding,
     /// A named limit of [`Limits`](crate::Limits) was reached.
     Limit,
-    /// No selected path was found, and the spec says `on_error: closed`.
+    /// No selected path was found, and the spec says `on_error: closed`; or nothing was where the spec extracts.
     Miss,
     /// A member came twice, and the spec says `duplicate_keys: reject`.
     Duplicate,
@@ -108,6 +126,7 @@ impl Error {
             message: message.into(),
             excerpt: None,
             source: None,
+            rule: None,
         }))
     }
 
@@ -119,6 +138,7 @@ impl Error {
             message: raise.message,
             excerpt: None,
             source: None,
+            rule: None,
         }))
     }
 
@@ -134,9 +154,32 @@ impl Error {
         self
     }
 
-    /// Says that offset and path are those of the text that `retain` left.
-    pub(crate) fn in_what_was_retained(mut self) -> Self {
-        let message = format!("{} (place in what `retain` left)", self.0.message);
+    /// The error of a driver that has no spec to run, or one that is wrong.
+    ///
+    /// ```
+    /// let error = tamis::Error::spec("there are 3 filters; name one");
+    /// assert_eq!(error.kind(), tamis::ErrorKind::Spec);
+    /// ```
+    #[must_use]
+    pub fn spec(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Spec, message.into())
+    }
+
+    /// Says which rule of the spec is wrong.
+    pub(crate) fn in_rule(mut self, place: RulePlace) -> Self {
+        self.0.rule = Some(place);
+        self
+    }
+
+    /// Which rule of the spec is wrong, if one is.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn rule(&self) -> Option<&RulePlace> {
+        self.0.rule.as_ref()
+    }
+
+    /// Says that offset and path are those of the text that the stage on the document left.
+    pub(crate) fn in_what_was_left(mut self) -> Self {
+        let message = format!("{} (place in what `extract` and `retain` left)", self.0.message);
         self.0.message = message.into();
         self
     }
@@ -149,7 +192,7 @@ impl Error {
 
     /// The input byte at which the run failed, counted from 0: the first byte that no valid document could have there,
     /// or the document's length if it ended too early. `None` for errors that have no place in a document. What the
-    /// rules on items find wrong behind a `retain` has its place in what that left; the message says so.
+    /// rules on items find wrong behind `extract` or `retain` has its place in what that left; the message says so.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.0.offset

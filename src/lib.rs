@@ -25,20 +25,22 @@
 //! chunk ─▶ scan ──masks──▶ machine ──event──▶ stage ──▶ writer ──▶ Sink ─▶ driver
 //!          Carry           partial token,  ◀─Interest─  │  path::Trie (node per level)
 //!                          level bits                   └─ hold ──(decided)──▶ replay | pass
-//! Spec ─▶ Program (+ plan) ── Arc ──▶ many Filters         Meter charges every held byte
+//! Manifest ─▶ Spec ─▶ Program (+ plan) ── Arc ──▶ many Filters   Meter charges every held byte
 //! ```
 //!
 //! - **scan** turns blocks of 64 bytes into masks; what crosses them is in a carry. It knows no grammar.
 //! - **json** walks the tokens, validates, and asks its handler for an interest in each value: skip it, copy it, inspect
 //!   it. It knows no rules.
 //! - **path** parses paths and follows them. **spec** is what is declared.
-//! - **filter** compiles a spec and runs it: one stage for the document (`retain`), one for the items of its payload, in a
-//!   chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never; **explain** says
-//!   what a program does, and holds, before it runs ([`Program::explain`]).
-//! - **io** drives a filter from readers, files and slices.
+//! - **filter** compiles a spec and runs it: one stage for the document (`extract`, `retain`), one for the items of its
+//!   payload, in a chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never;
+//!   **explain** says what a program does, and holds, before it runs ([`Program::explain`]).
+//! - **manifest** reads files that map names of tools to specs: YAML to a tree with places, one file for each format;
+//!   **catalog** has those that are built in.
+//! - **io** drives a filter from readers, files and slices, and loads manifests.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `scan`, `path`, `json`, `spec`, `filter`, `io`; the command line is a crate of its own on top.
+//! [`sink`](Sink), `scan`, `path`, `json`, `spec`, `filter`, `manifest`, `catalog`, `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
 //!
@@ -60,14 +62,19 @@
 //!
 //! - `cli` (default): the `tamis` command.
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
+//! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr.
 //!
 //! `default-features = false` leaves the library with a handful of small dependencies.
 
+#[cfg(feature = "manifest")]
+mod catalog;
 mod error;
 mod filter;
 mod io;
 mod json;
 mod limits;
+#[cfg(feature = "manifest")]
+mod manifest;
 mod path;
 mod report;
 mod scan;
@@ -83,6 +90,8 @@ pub use io::{
     filter_slice_with, pump,
 };
 pub use limits::Limits;
+#[cfg(feature = "manifest")]
+pub use manifest::{Manifest, ManifestEntry, ManifestError, ManifestErrorKind, Problem};
 pub use report::{Failed, Report};
 pub use sink::Sink;
 pub use spec::{

@@ -51,6 +51,7 @@ files! {
     drops
     duplicates
     exclude
+    extract
     items
     limits
     misses

@@ -7,12 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order. Modules in one row are leaves of the same height.
-const LAYERS: [&[&str]; 6] = [
+const LAYERS: [&[&str]; 8] = [
     &["error", "limits", "report", "sink"],
     &["scan", "path"],
     &["json"],
     &["spec"],
     &["filter"],
+    &["manifest"],
+    &["catalog"],
     &["io"],
 ];
 

@@ -9,10 +9,12 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use tamis::{DuplicateKeys, OnError, Siblings, Validation, Whitespace};
 
+use crate::check::CheckArgs;
 use crate::explain::ExplainArgs;
 use crate::help::HelpArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
-use crate::{colour, explain, help, lists, scripts};
+use crate::tools::ToolsArgs;
+use crate::{check, colour, explain, help, lists, scripts, tools};
 
 /// Keeps what was declared of a tool's output and drops the rest while it streams.
 #[derive(Debug, Parser)]
@@ -50,6 +52,14 @@ pub(crate) enum Command {
         after_long_help = explain::HELP
     )]
     Explain(Box<ExplainArgs>),
+
+    /// Validates manifests; errors point at line and column
+    #[command(after_help = check::HELP)]
+    Check(CheckArgs),
+
+    /// Lists the tools of the built-in catalog, or of manifests, and what their filters keep
+    #[command(after_help = tools::HELP)]
+    Tools(ToolsArgs),
 
     /// Shows the help of a command, or a page on a topic
     #[command(after_help = help::HELP)]
@@ -119,6 +129,19 @@ pub(crate) struct FilterArgs {
 /// What selects a filter, and says how a call of it runs: the same for all commands.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Selection {
+    /// Filter by the rules of this manifest; may be repeated
+    ///
+    /// YAML: tamis' own (`version: 1`, `filters:`) or a kimbap service's. `-` is standard input.
+    #[arg(long, value_name = "M", help_heading = "Rules")]
+    pub(crate) manifest: Vec<PathBuf>,
+
+    /// The tool whose filter is meant
+    ///
+    /// May be left out where the manifest has one filter. Without --manifest it names one of the built-in catalog: see
+    /// `tamis tools`.
+    #[arg(long, value_name = "NAME", help_heading = "Rules")]
+    pub(crate) tool: Option<String>,
+
     /// Keep only these values of each item
     ///
     /// A list of PATH or KEY=PATH; the key in the output is the last name of the path unless KEY says otherwise. Split at

@@ -18,7 +18,8 @@ Nothing is read: give it the rules that you would give to tamis filter.
 Examples:
   tamis explain --select id,login=owner.login --max-items 25
   tamis explain --retain /user/name,/items/id
-  tamis explain --exclude body --json";
+  tamis explain --exclude body --json
+  tamis explain --tool github.list-repos";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {

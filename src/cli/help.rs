@@ -12,7 +12,7 @@ use crate::diagnostics::{Console, Exit, Usage};
 use crate::print::print;
 
 /// Name, title, page.
-const TOPICS: [(&str, &str, &str); 6] = [
+const TOPICS: [(&str, &str, &str); 7] = [
     (
         "paths",
         "how to name values: dot paths, wildcards, JSON Pointers",
@@ -20,6 +20,11 @@ const TOPICS: [(&str, &str, &str); 6] = [
     ),
     ("roots", "where the items are: --root and --siblings", include_str!("topics/roots.md")),
     ("rules", "what each rule does, and in which order", include_str!("topics/rules.md")),
+    (
+        "manifests",
+        "filters by name: tamis' format, check, patterns",
+        include_str!("topics/manifests.md"),
+    ),
     ("limits", "what may wait, how much of it, and what follows", include_str!("topics/limits.md")),
     ("reports", "--report and --stats: what a run says it did", include_str!("topics/reports.md")),
     ("exit-codes", "how a run ends, and what it says then", include_str!("topics/exit-codes.md")),
@@ -30,6 +35,7 @@ Topics (tamis help TOPIC):
   paths       how to name values: dot paths, wildcards, JSON Pointers
   roots       where the items are: --root and --siblings
   rules       what each rule does, and in which order
+  manifests   filters by name: tamis' format, check, patterns
   limits      what may wait, how much of it, and what follows
   reports     --report and --stats: what a run says it did
   exit-codes  how a run ends, and what it says then
@@ -37,7 +43,7 @@ Topics (tamis help TOPIC):
 Exit codes:
   0  done (a closed pipe is no error)
   1  the input or the run failed
-  2  the command line is wrong, or a rule cannot be compiled";
+  2  the command line or a manifest is wrong";
 
 pub(crate) const FILTER_SHORT: &str = "\
 --help says more and gives examples. Exit codes: 0 done, 1 failed, 2 usage.";
@@ -49,6 +55,8 @@ Examples:
   tamis filter --retain /user/name,/items/id big.json -o small.json
   tamis filter --ndjson --select level,msg --report report.json log.ndjson
   tamis filter --max-items 2 --stats repos.json
+  tamis filter --manifest tools.yaml --tool crm.list-users users.json
+  tamis filter --tool github.list-repos --stats corpus/github-list-repos.json
 
 Paths (tamis help paths):
   owner.login, tags[0], labels[].name, [\"a.b\"].c   dot paths; [] is every element
@@ -58,7 +66,7 @@ Paths (tamis help paths):
 Exit codes:
   0  done (a closed pipe is no error)
   1  the input or the run failed
-  2  the command line is wrong, or a rule cannot be compiled";
+  2  the command line or a manifest is wrong";
 
 pub(crate) const HELP: &str = "\
 Examples:
@@ -67,7 +75,7 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HelpArgs {
-    /// A command, or a topic: paths, roots, rules, limits, reports, exit-codes
+    /// A command, or a topic: paths, roots, rules, manifests, limits, reports, exit-codes
     #[arg(value_name = "COMMAND|TOPIC")]
     about: Option<String>,
 }

@@ -4,6 +4,7 @@
 //! ([`resolve`]), doing it ([`run`], [`explain`]). Exit codes leave through [`main`] alone.
 
 mod args;
+mod check;
 mod colour;
 mod diagnostics;
 mod explain;
@@ -18,6 +19,8 @@ mod resolve;
 mod run;
 mod scripts;
 mod stats;
+mod tool;
+mod tools;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -48,6 +51,8 @@ fn execute(command: Command) -> Exit {
             }
         },
         Command::Explain(args) => explain::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Tools(args) => tools::run(&args),
         Command::Help(args) => help::run(&args),
         Command::Completions(args) => scripts::completions(&args),
         Command::Man(args) => scripts::man(&args),

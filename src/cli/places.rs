@@ -55,6 +55,13 @@ pub(crate) fn check(job: &Job) -> Result<(), Usage> {
             return refuse(name, "the output");
         }
     }
+    for manifest in job.selected.manifests().iter().map(|path| of_path(path)) {
+        for (name, place) in [("--output", &output), ("--tee", &tee), ("--report", &report)] {
+            if same(place, &manifest) {
+                return refuse(name, "--manifest");
+            }
+        }
+    }
     if same(&tee, &report) { refuse("--tee", "--report") } else { Ok(()) }
 }
 

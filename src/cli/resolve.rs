@@ -1,6 +1,6 @@
 //! What is meant by what was typed: a spec, options, and where things come from and go to.
 //!
-//! Must not touch a file. Everything that does not go together is refused here, with what to do instead.
+//! Must not touch a file; manifests are read when the job runs. Everything that does not go together is refused here, with what to do instead.
 
 use std::path::PathBuf;
 
@@ -9,6 +9,7 @@ use tamis::{CallOptions, Error, Limits, Program, Root, Spec, Whitespace};
 use crate::args::{FilterArgs, Selection};
 use crate::diagnostics::Usage;
 use crate::lists;
+use crate::tool::{self, Tool};
 
 /// One run, resolved.
 #[derive(Debug)]
@@ -60,19 +61,39 @@ pub(crate) enum Form {
 /// A filter, and how a call of it runs.
 #[derive(Debug)]
 pub(crate) struct Selected {
-    pub(crate) spec: Spec,
+    rules: Rules,
     pub(crate) options: CallOptions,
+    /// Raw output was asked for.
+    pub(crate) raw: bool,
     /// What has no effect, and why.
     pub(crate) warning: Option<&'static str>,
+}
+
+/// Where the rules are from.
+#[derive(Debug)]
+enum Rules {
+    Inline(Box<Spec>),
+    Tool(Tool),
 }
 
 impl Selected {
     /// Compiles it.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with it, or with the manifest that it is from.
     pub(crate) fn program(&self) -> Result<Program, Error> {
-        Program::compile(&self.spec)
+        match &self.rules {
+            Rules::Inline(spec) => Program::compile(spec),
+            Rules::Tool(tool) => tool.program(),
+        }
+    }
+
+    /// The manifests that it is from.
+    pub(crate) fn manifests(&self) -> &[PathBuf] {
+        match &self.rules {
+            Rules::Inline(_) => &[],
+            Rules::Tool(tool) => &tool.manifests,
+        }
     }
 }
 
@@ -110,6 +131,10 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
             "--stop-early needs --max-items N with N of at least 1: there is no item to stop at",
         ));
     }
+    let rules = match tool::resolve(args)? {
+        Some(tool) => Rules::Tool(tool),
+        None => Rules::Inline(Box::new(spec(args))),
+    };
     let mut limits = Limits::new();
     if let Some(depth) = args.max_depth {
         limits = limits.with_depth(usize::try_from(depth).unwrap_or(usize::MAX));
@@ -122,7 +147,8 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
     }
     let ignored = args.raw && !args.retain.is_empty();
     Ok(Selected {
-        spec: spec(args),
+        rules,
+        raw: args.raw,
         options: CallOptions::new().raw(args.raw).is_error(args.is_error).limits(limits),
         warning: ignored
             .then_some("--raw is ignored: what --retain removes must not leave by another flag"),
@@ -139,6 +165,10 @@ fn check(args: &FilterArgs) -> Result<(), Usage> {
         "--pretty and --whitespace keep: both say what white space there is; leave one of them out"
     } else if args.tee.as_ref().is_some_and(|path| path.as_os_str() == "-") {
         "--tee needs a file: standard output is for what is filtered (a file called - is ./-)"
+    } else if args.file.as_os_str() == "-"
+        && args.selection.manifest.iter().any(|path| path.as_os_str() == "-")
+    {
+        "--manifest - and the document are both on standard input; give one of them as a file"
     } else {
         return Ok(());
     };

@@ -206,9 +206,12 @@ impl Core {
         let items = (skipped.is_none() && compiled.items.is_some())
             .then(|| PayloadStage::new(program, limits, scanner, payload));
         let retains = skipped.is_none() && compiled.retain.is_some();
-        let first = (retains || items.is_none()).then(|| {
+        // Of an answer that is no error, what is extracted is the document also where it is wanted raw.
+        let extracts = !options.is_error_of(compiled) && compiled.extract.is_some();
+        let first = (retains || extracts || items.is_none()).then(|| {
             let engine = Engine::new(config(&compiled.spec, limits, false), scanner);
-            (engine, if retains { Retain::new(compiled) } else { Retain::whole(compiled) })
+            let stage = if retains { Retain::new(compiled) } else { Retain::whole(compiled) };
+            (engine, if extracts { stage } else { stage.without_extract() })
         });
         Self {
             program: program.clone(),
@@ -310,7 +313,7 @@ impl Core {
                 let Chain { items, error, .. } = chain;
                 // The second stage has read only what came before the first one's error.
                 if let Some(error) = error {
-                    return Err(error.in_what_was_retained());
+                    return Err(error.in_what_was_left());
                 }
                 if items.is_stopped() {
                     return Ok(Some(items.offset()));
@@ -363,10 +366,10 @@ impl Core {
                     let ended = engine.end(retain, &mut chain);
                     let Chain { items, meter, sink, error } = chain;
                     if let Some(error) = error {
-                        return Err(error.in_what_was_retained());
+                        return Err(error.in_what_was_left());
                     }
                     ended.map_err(|failure| failed(failure, &engine.machine))?;
-                    items.end(meter, sink).map_err(Error::in_what_was_retained)?;
+                    items.end(meter, sink).map_err(Error::in_what_was_left)?;
                 }
             }
         }
@@ -397,6 +400,9 @@ impl Core {
             ..Report::default()
         };
         if self.skipped.is_some() {
+            if self.skipped == Some("raw_mode") && self.program.compiled().extract.is_some() {
+                report.plan.push("extract: stream".to_owned());
+            }
             report.plan.push("validate and minify: stream".to_owned());
             return report;
         }

@@ -31,16 +31,17 @@ impl CallOptions {
         Self::default()
     }
 
-    /// The caller wants the document unfiltered (the seed's `_output_mode: raw`): it is validated and minified. Ignored
-    /// where the spec says `allow_raw: false`, which specs with `retain` do unless told otherwise.
+    /// The caller wants the document unfiltered (the seed's `_output_mode: raw`): it is validated and minified, and what
+    /// the spec extracts is the document. Ignored where the spec says `allow_raw: false`, which specs with `retain` do
+    /// unless told otherwise.
     #[must_use]
     pub fn raw(mut self, yes: bool) -> Self {
         self.raw = yes;
         self
     }
 
-    /// The document is the answer of a call that failed: rules on items do not apply to it. Those of a spec that retains,
-    /// or refuses raw output, do: what they remove must not leave by failing.
+    /// The document is the answer of a call that failed: rules on items do not apply to it, and nothing is
+    /// extracted. Those of a spec that retains, or refuses raw output, do: what they remove must not leave by failing.
     #[must_use]
     pub fn is_error(mut self, yes: bool) -> Self {
         self.is_error = yes;
@@ -70,9 +71,14 @@ impl CallOptions {
         &self.limits
     }
 
+    /// Whether the document is an error that the program lets pass as it is.
+    pub(super) fn is_error_of(&self, program: &Compiled) -> bool {
+        self.is_error && program.retain.is_none() && program.spec.allows_raw()
+    }
+
     /// Why the rules are skipped, if they are.
     pub(super) fn skips(&self, program: &Compiled) -> Option<&'static str> {
-        if self.is_error && program.retain.is_none() && program.spec.allows_raw() {
+        if self.is_error_of(program) {
             Some("error_response")
         } else if self.raw && program.spec.allows_raw() {
             Some("raw_mode")

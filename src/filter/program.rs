@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, RulePlace};
 use crate::json::key;
 use crate::path::trie::{Cursor, NodeId, Trie};
 use crate::path::{Path, PathError, Token};
@@ -18,6 +18,8 @@ const MAX_RULES: usize = 10_000;
 const MAX_OVERLAP: usize = 32;
 /// Steps of one path.
 const MAX_STEPS: usize = 1024;
+/// Members of a kimbap object that pass whatever is selected of it (SPEC §5).
+const ENVELOPE: [&str; 3] = ["_pagination", "_exit_code", "stderr"];
 
 /// A compiled [`Spec`]: immutable, cheap to clone, to be shared by any number of threads and runs.
 ///
@@ -39,6 +41,8 @@ pub struct Program(Arc<Compiled>);
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(super) spec: Spec,
+    /// The value here is the document.
+    pub(super) extract: Option<Path>,
     pub(super) retain: Option<Trie>,
     pub(super) items: Option<ItemRules>,
 }
@@ -102,6 +106,8 @@ pub(super) struct Source {
     /// It is the last name of the path, without escapes: a member that is spelled with as many bytes is spelled alike.
     pub(super) key_is_name: bool,
     pub(super) path: Path,
+    /// It passes with what is selected: it is no hit, and missing it is no miss.
+    pub(super) passing: bool,
     /// Where in the exclude trie its value is.
     pub(super) exclude: Cursor,
 }
@@ -126,14 +132,18 @@ impl Program {
             None => None,
             Some(pointers) => {
                 let mut paths = Vec::with_capacity(pointers.len());
-                for text in pointers {
-                    paths.push(steps(Path::pointer(text), "retain", text)?);
+                for (entry, text) in pointers.iter().enumerate() {
+                    paths.push(steps(Path::pointer(text), "retain", entry, text)?);
                 }
                 Some(Trie::new(&paths))
             }
         };
+        let extract = match &spec.extract {
+            None => None,
+            Some(text) => Some(one_place("extract", "the document", text)?),
+        };
         let items = ItemRules::compile(spec)?;
-        Ok(Self(Arc::new(Compiled { spec: spec.clone(), retain, items })))
+        Ok(Self(Arc::new(Compiled { spec: spec.clone(), extract, retain, items })))
     }
 
     /// The spec that this program was compiled from.
@@ -153,27 +163,23 @@ impl ItemRules {
             Root::Auto => RootRule::Auto,
             Root::First => RootRule::First,
             Root::Object => RootRule::Document,
-            Root::At(text) => {
-                let path = steps(Path::parse(text), "root", text)?;
-                if path.0.contains(&Token::Any) {
-                    return refuse(format!(
-                        "root: a wildcard cannot say where the payload is: {text}"
-                    ));
-                }
-                RootRule::At(path)
-            }
+            Root::At(text) => RootRule::At(one_place("root", "the payload", text)?),
         };
         if spec.stop_early && spec.max_items == 0 {
-            return refuse("stop_early needs max_items: there is no item to stop at".into());
+            let message = "stop_early needs max_items: there is no item to stop at".into();
+            return refuse_in("stop_early", 0, false, message);
         }
         let mut excluded = Vec::with_capacity(spec.exclude.len());
-        for text in &spec.exclude {
-            excluded.push(steps(Path::parse(text), "exclude", text)?);
+        for (entry, text) in spec.exclude.iter().enumerate() {
+            excluded.push(steps(Path::parse(text), "exclude", entry, text)?);
         }
         let exclude = Trie::new(&excluded);
         let select = match &spec.select {
             None => None,
-            Some(select) => Some(Selection::compile(&select.0, &exclude)?),
+            Some(select) => {
+                let envelope = spec.envelope && root == RootRule::Document;
+                Some(Selection::compile(&select.0, envelope, &exclude)?)
+            }
         };
         let none = select.is_none()
             && exclude.is_empty()
@@ -220,34 +226,57 @@ pub(super) enum WaitFrom {
 }
 
 impl Selection {
-    fn compile(written: &[Written], exclude: &Trie) -> Result<Self, Error> {
+    fn compile(written: &[Written], envelope: bool, exclude: &Trie) -> Result<Self, Error> {
         if written.is_empty() {
-            return refuse("select names no path; leave it out to keep everything".into());
+            let message = "select names no path; leave it out to keep everything".into();
+            return refuse_in("select", 0, false, message);
         }
         let mut sources = Vec::with_capacity(written.len());
         let mut keys = HashSet::new();
-        for source in written {
+        for (entry, source) in written.iter().enumerate() {
             let text = &source.path;
-            let path = steps(Path::parse(text), "select", text)?;
+            let path = steps(Path::parse(text), "select", entry, text)?;
             let Some(name) = source.key.as_deref().or_else(|| path.last_name()) else {
-                return refuse(format!(
-                    "select: {text} has no name for the output; write it as key={text}"
-                ));
+                let message = format!(
+                    "select: {text} has no name for the output; give it one: key={text}, in a file `key: \"{text}\"`"
+                );
+                return refuse_in("select", entry, false, message);
             };
             if name.is_empty() && source.key.is_some() {
-                return refuse(format!("select: the output key of {text} is empty"));
+                let message = format!("select: the output key of {text} is empty");
+                return refuse_in("select", entry, true, message);
             }
             if !keys.insert(name.to_owned()) {
-                return refuse(format!(
-                    "select: the output key {name:?} comes twice; write the second as other={text}"
-                ));
+                let message = format!(
+                    "select: the output key {name:?} comes twice; give the second another: other={text}, in a file `other: \"{text}\"`"
+                );
+                return refuse_in("select", entry, source.key.is_some(), message);
             }
             let at_key = exclude.start().member(exclude, Some(name.as_bytes()));
             let key = key::quote(name);
             let plain = key.len() == name.len() + 2;
             let last = path.0.last();
             let key_is_name = plain && matches!(last, Some(Token::Name(last)) if **last == *name);
-            sources.push(Source { text: text.clone(), key, key_is_name, path, exclude: at_key });
+            sources.push(Source {
+                text: text.clone(),
+                key,
+                key_is_name,
+                path,
+                passing: false,
+                exclude: at_key,
+            });
+        }
+        for name in ENVELOPE {
+            if envelope && keys.insert(name.to_owned()) {
+                sources.push(Source {
+                    text: name.to_owned(),
+                    key: key::quote(name),
+                    key_is_name: true,
+                    path: Path(vec![Token::Name(name.into())]),
+                    passing: true,
+                    exclude: exclude.start().member(exclude, Some(name.as_bytes())),
+                });
+            }
         }
         let mut trie = Trie::new(sources.iter().map(|source| &source.path));
         trie.sharpen();
@@ -295,7 +324,7 @@ impl Selection {
 
     /// Refuses sources that are inside one another too often.
     fn check_overlap(&self) -> Result<(), Error> {
-        for source in &self.sources {
+        for (entry, source) in self.sources.iter().enumerate() {
             let (mut node, mut shared) = (0, 0);
             for token in &source.path.0 {
                 shared +=
@@ -304,10 +333,11 @@ impl Selection {
                 node = self.trie.member(node, name.as_bytes()).unwrap_or_default();
             }
             if shared > MAX_OVERLAP {
-                return refuse(format!(
+                let message = format!(
                     "select: {} is inside more than {MAX_OVERLAP} other selected values",
                     source.text
-                ));
+                );
+                return refuse_in("select", entry, false, message);
             }
         }
         Ok(())
@@ -326,14 +356,44 @@ impl Selection {
     }
 }
 
-fn steps(path: Result<Path, PathError>, rule: &str, text: &str) -> Result<Path, Error> {
-    let path = path.map_err(|error| {
-        Error::new(ErrorKind::Spec, error.line(rule, text)).with_excerpt(error.excerpt(text))
-    })?;
-    if path.0.len() > MAX_STEPS {
-        return refuse(format!("{rule}: a path has {} steps, more than {MAX_STEPS}", path.0.len()));
+/// A path that leads to one place.
+fn one_place(rule: &'static str, what: &str, text: &str) -> Result<Path, Error> {
+    let path = steps(Path::parse(text), rule, 0, text)?;
+    if path.0.contains(&Token::Any) {
+        let message = format!("{rule}: a wildcard cannot say where {what} is: {text}");
+        return refuse_in(rule, 0, false, message);
     }
     Ok(path)
+}
+
+fn steps(
+    path: Result<Path, PathError>,
+    rule: &'static str,
+    entry: usize,
+    text: &str,
+) -> Result<Path, Error> {
+    let path = path.map_err(|error| {
+        let message = format!("{rule}: {}", error.message);
+        let place = RulePlace { rule, entry, is_key: false, at: error.at, message };
+        let line = Error::new(ErrorKind::Spec, error.line(rule, text));
+        line.with_excerpt(error.excerpt(text)).in_rule(place)
+    })?;
+    if path.0.len() > MAX_STEPS {
+        let message = format!("{rule}: a path has {} steps, more than {MAX_STEPS}", path.0.len());
+        return refuse_in(rule, entry, false, message);
+    }
+    Ok(path)
+}
+
+/// Refuses an entry of a rule, or its key.
+fn refuse_in<T>(
+    rule: &'static str,
+    entry: usize,
+    is_key: bool,
+    message: String,
+) -> Result<T, Error> {
+    let place = RulePlace { rule, entry, is_key, at: 0, message: message.clone() };
+    Err(Error::new(ErrorKind::Spec, message).in_rule(place))
 }
 
 fn refuse<T>(message: String) -> Result<T, Error> {

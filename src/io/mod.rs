@@ -5,6 +5,8 @@
 mod file;
 #[cfg(feature = "lenient")]
 mod lenient;
+#[cfg(feature = "manifest")]
+mod manifest;
 mod ndjson;
 mod pretty;
 mod sinks;

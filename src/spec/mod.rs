@@ -3,6 +3,7 @@
 //! Knows no document. A builder for code, serde for files and for callers' own formats.
 
 mod select;
+mod summary;
 
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,8 @@ pub use select::{Select, Source};
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) extract: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) select: Option<Select>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) exclude: Vec<String>,
@@ -62,6 +65,9 @@ pub struct Spec {
     pub(crate) duplicate_keys: DuplicateKeys,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) allow_raw: Option<bool>,
+    /// Of a document that is the payload itself, the members around kimbap's results pass select.
+    #[serde(skip)]
+    pub(crate) envelope: bool,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -185,6 +191,24 @@ impl Spec {
         Self::default()
     }
 
+    /// Makes the value at `path`, without wildcards, the document; everything else of the input is validated and dropped.
+    /// It is an error if nothing is there. Applied before all other rules, and to raw output as well.
+    ///
+    /// ```
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let program = Program::compile(&Spec::new().extract("data.users").select("id"))?;
+    /// let input = br#"{"ok": true, "data": {"users": [{"id": 1, "x": 2}], "n": 1}}"#;
+    /// assert_eq!(filter_slice(&program, input)?.0, br#"[{"id":1}]"#);
+    /// assert!(filter_slice(&program, br#"{"ok": false}"#).is_err());
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn extract(mut self, path: impl Into<String>) -> Self {
+        self.extract = Some(path.into());
+        self
+    }
+
     /// Keeps the value at `path` of each item, under the last name of the path.
     #[must_use]
     pub fn select(mut self, path: impl Into<String>) -> Self {
@@ -298,6 +322,17 @@ impl Spec {
             Some(on_error) => on_error == OnError::Closed,
             None => self.retain.is_some(),
         }
+    }
+
+    /// Whether a rule applies to items: what [`is_closed`](Self::is_closed) makes fail.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn has_item_rules(&self) -> bool {
+        self.select.is_some()
+            || !self.exclude.is_empty()
+            || self.max_items > 0
+            || self.drop_nulls
+            || self.drop_empty
+            || self.siblings == Siblings::Drop
     }
 
     pub(crate) fn allows_raw(&self) -> bool {

@@ -75,6 +75,7 @@ topics! {
     paths "paths"
     roots "roots"
     rules "rules"
+    manifests "manifests"
     limits "limits"
     reports "reports"
     exit_codes "exit-codes"
@@ -89,9 +90,23 @@ fn with_files() -> Folder {
     for name in ["log.ndjson", "events.log"] {
         folder.write(name, "{\"level\":1,\"msg\":\"a\",\"x\":0}\n{\"level\":2,\"msg\":\"b\"}\n");
     }
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/github-list-repos.json");
+    folder.write("users.json", r#"[{"id":1,"owner":{"login":"a"},"x":2}]"#);
+    folder.write("names.txt", "crm.list-users\n");
+    // The manifest is the one that the README shows.
+    let readme = source("README.md");
+    let manifest = readme.split("```yaml\n").nth(1).unwrap().split_once("```").unwrap().0;
+    folder.write("tools.yaml", manifest);
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     std::fs::create_dir(folder.path("corpus")).unwrap();
-    std::fs::copy(corpus, folder.path("corpus/github-list-repos.json")).unwrap();
+    for name in [
+        "github-list-repos",
+        "github-list-issues",
+        "notion-query-database",
+        "slack-get-channel-history",
+    ] {
+        let name = format!("{name}.json");
+        std::fs::copy(corpus.join(&name), folder.path("corpus").join(&name)).unwrap();
+    }
     std::fs::create_dir(folder.path("home")).unwrap();
     folder
 }
@@ -104,9 +119,15 @@ fn commands(text: &str) -> Vec<String> {
 
 #[test]
 fn examples_of_the_help_run() {
-    for (command, count) in
-        [("filter", 5), ("explain", 3), ("help", 2), ("completions", 3), ("man", 2)]
-    {
+    for (command, count) in [
+        ("filter", 7),
+        ("explain", 4),
+        ("check", 3),
+        ("tools", 3),
+        ("help", 2),
+        ("completions", 3),
+        ("man", 2),
+    ] {
         let folder = with_files();
         for at in [
             "home/.local/share/bash-completion/completions",
@@ -152,8 +173,31 @@ fn commands_of_the_readme_run() {
     assert_eq!(happened(&folder, &main).out, shown);
 }
 
+/// The table of what the catalog saves has what the commands below it say.
+#[test]
+fn what_the_readme_saves_is_saved() {
+    let folder = with_files();
+    let readme = source("README.md");
+    let section = readme.split_once("## What it saves").unwrap().1;
+    let commands = commands(section.split("```sh\n").nth(1).unwrap().split("```").next().unwrap());
+    assert_eq!(commands.len(), 4);
+    for command in commands {
+        let tool = command.split(' ').find(|word| word.contains('.')).unwrap();
+        let row = section.lines().find(|line| line.starts_with(&format!("| `{tool}` |"))).unwrap();
+        let [.., before, after, saved, _] = row.split('|').map(str::trim).collect::<Vec<_>>()[..]
+        else {
+            panic!("{row}")
+        };
+        let said = format!("tamis: {before} bytes in, {after} out, {saved} saved");
+        let ran = happened(&folder, &command);
+        assert!(ran.err.starts_with(&said), "{command}: {}, not {said}", ran.err);
+    }
+}
+
 /// What each flag of `tamis filter` does, as simply as it can be seen.
-const FLAGS: [(&str, &[&str], &str); 26] = [
+const FLAGS: [(&str, &[&str], &str); 28] = [
+    ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
+    ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--select", &["--select", "id"], "[{\"id\":1}]\n"),
     ("--exclude", &["--exclude", "x"], "[{\"id\":1,\"n\":null,\"e\":\"\"}]\n"),
     ("--retain", &["--retain", "/id"], "[{\"id\":1}]\n"),
@@ -187,6 +231,7 @@ const WHOLE: &str = "[{\"id\":1,\"n\":null,\"e\":\"\",\"x\":{}}]\n";
 fn every_flag_is_run() {
     let folder = Folder::new();
     folder.write("a.json", "[ {\"id\":1,\"n\":null,\"e\":\"\",\"x\":{}} ]");
+    folder.write("tools.yaml", "version: 1\nfilters: {crm.list: {select: [id], root: first}}\n");
     let help = folder.tamis(&["filter", "-h"], b"").out;
     let flag = |word: &str| {
         word.trim_matches(|char: char| !char.is_ascii_alphabetic() && char != '-').to_owned()

@@ -12,6 +12,7 @@ mod documented;
 mod explain;
 mod hostile;
 mod input;
+mod manifest;
 mod output;
 mod records;
 mod rules;

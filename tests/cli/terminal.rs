@@ -122,6 +122,11 @@ mod pty {
         let text = said(folder.command().args(["--exclude", "id,a..b"]), &[]);
         assert!(text.starts_with("\u{1b}[1m\u{1b}[31mtamis:\u{1b}[0m exclude: "), "{text}");
         assert!(text.ends_with("(character 3 of `a..b`)\r\n  a..b\r\n    ^\r\n"), "{text}");
+        folder.write("bad.yaml", "version: 1\nfilters:\n  a: {select: [id, a..b]}\n");
+        let text = said(folder.command().args(["--manifest", "bad.yaml"]), &[("NO_COLOR", "1")]);
+        let below = "\r\n    a: {select: [id, a..b]}\r\n                       ^\r\n";
+        assert!(text.starts_with("tamis: bad.yaml:3:22: a: select: "), "{text}");
+        assert!(text.ends_with(below), "{text}");
         let text = said(folder.command().arg("--slect"), &[]);
         assert!(text.contains("--help says more\r\n  usage: tamis filter "), "{text}");
     }

@@ -205,6 +205,9 @@ fn every_truncation() {
         Spec::new().exclude("x").drop_nulls(true).drop_empty(true).root("items"),
         Spec::new().retain("/items/id").retain("/z"),
         Spec::new().retain("/items").retain("/a/0/x").select("id").max_items(2),
+        Spec::new().extract("items[1]"),
+        Spec::new().extract("a").select("id"),
+        Spec::new().extract("items").retain("/id").retain("/x").exclude("x.id"),
     ];
     for (number, spec) in specs.iter().enumerate() {
         for cut in 0..text.len() {

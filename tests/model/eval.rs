@@ -1,4 +1,4 @@
-//! What the rules make of a document: retain, then the payload root, then the rules on its items, each as a function
+//! What the rules make of a document: extract, retain, then the payload root, then the rules on its items, each as a function
 //! from tree to tree.
 
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use tamis::{DuplicateKeys, ErrorKind};
 
 use super::dom::{Member, Node, Value};
 use super::places::Places;
-use super::root::{Target, locate};
+use super::root::{Target, extracted, locate};
 use super::rules::{Rules, Source, Token};
 
 /// What must come out.
@@ -44,6 +44,12 @@ pub(crate) fn run(rules: &Rules, document: &Node) -> Verdict {
 
 /// The verdict; as an error if it was reached on the way.
 fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
+    let document = match &rules.extract {
+        None => document,
+        Some(path) => {
+            extracted(document, &path.tokens).ok_or(Verdict::Fails(Some(ErrorKind::Miss)))?
+        }
+    };
     let retained = match &rules.retain {
         None => document.clone(),
         Some(paths) => {

@@ -3,6 +3,7 @@
 use tamis::DuplicateKeys;
 
 use super::dom::{Node, Value};
+use super::root::extracted;
 use super::rules::{Path, Root, Rules, Source, Token};
 use crate::prng::Prng;
 
@@ -217,11 +218,17 @@ impl Text {
 
 /// Rules for a document: half of their paths lead somewhere in it.
 pub(crate) fn rules(prng: &mut Prng, document: &Node) -> Rules {
+    let mut rules = Rules::default();
+    let mut document = document;
+    if prng.one_in(6) {
+        let path = path(prng, &Guide { start: &[document] }, false);
+        document = extracted(document, &path.tokens).unwrap_or(document);
+        rules.extract = Some(path);
+    }
     let top = &Guide { start: std::slice::from_ref(&document) };
     let mut objects = Vec::new();
     containers(document, &mut objects);
     let items = &Guide { start: &objects };
-    let mut rules = Rules::default();
     if prng.one_in(3) {
         rules.retain = Some((0..1 + prng.below(4)).map(|_| pointer(prng, top)).collect());
         if prng.one_in(3) {

@@ -1,4 +1,4 @@
-//! Where the payload is.
+//! Where the document and its payload are.
 
 use super::dom::{Node, Value};
 use super::eval::Verdict;
@@ -87,4 +87,16 @@ fn at(document: &Node, path: &[Token]) -> Result<Target, Verdict> {
         way.push(child);
     }
     Ok(Target::Way(way))
+}
+
+/// The value that is extracted: of members of one name the first.
+pub(crate) fn extracted<'a>(document: &'a Node, path: &[Token]) -> Option<&'a Node> {
+    path.iter().try_fold(document, |node, token| match (&node.value, token) {
+        (Value::Array(elements), _) => elements.get(token.index()?),
+        (Value::Object(members), Token::Name(name)) => {
+            let found = members.iter().find(|member| member.name.as_ref() == Some(name));
+            found.map(|member| &member.node)
+        }
+        _ => None,
+    })
 }

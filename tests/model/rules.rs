@@ -54,6 +54,7 @@ pub(crate) enum Root {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules {
+    pub(crate) extract: Option<Path>,
     pub(crate) select: Option<Vec<Source>>,
     pub(crate) exclude: Vec<Path>,
     pub(crate) retain: Option<Vec<Path>>,
@@ -89,6 +90,9 @@ impl Rules {
             .drop_empty(self.drop_empty)
             .duplicate_keys(self.duplicates)
             .siblings(if self.drop_siblings { Siblings::Drop } else { Siblings::Keep });
+        if let Some(path) = &self.extract {
+            spec = spec.extract(&path.text);
+        }
         for source in self.select.iter().flatten() {
             spec = match &source.key {
                 Some(key) => spec.select_as(key, &source.path.text),
@@ -120,6 +124,9 @@ impl Rules {
             change(&mut rules);
             all.push(rules);
         };
+        if self.extract.is_some() {
+            add(&|rules| rules.extract = None);
+        }
         for number in 0..self.select.as_ref().map_or(0, Vec::len) {
             add(&|rules| {
                 let select = rules.select.get_or_insert_default();

@@ -31,7 +31,7 @@ use tree::Paths;
 /// | `total_miss` | `on_error` (`raw`, `closed`), `default` (not said by the spec) and `effect`, in words; left out if there can be none |
 /// | `limits` | `depth`, `key`, `held`, `spill`, `item` of the call |
 ///
-/// `stage` is `validate` (there is no rule), `retain`, `root`, `max_items`, `select`, `exclude`, `drop_nulls` or
+/// `stage` is `validate` (there is no rule), `extract` (with its `path`), `retain`, `root`, `max_items`, `select`, `exclude`, `drop_nulls` or
 /// `drop_empty`. `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
 /// `many` (it yields an array of all that is found), `excluded` (a later rule removes it) and `held`; `root` has `root` and
 /// `siblings`; `max_items` has `count` and `stop_early`; `select` has `early_skip` with `on` and `why`. Each of `holds` has
@@ -91,6 +91,9 @@ struct Stage {
 enum Does {
     /// There is no rule.
     Validate,
+    Extract {
+        path: String,
+    },
     Retain {
         paths: Paths,
     },
@@ -163,6 +166,10 @@ impl Program {
         let skipped = options.skips(compiled);
         let items = compiled.items.as_ref().filter(|_| skipped.is_none());
         let mut stages = Vec::new();
+        // Nothing skips it: what it finds is the document.
+        stages.extend(
+            spec.extract.clone().map(|path| Stage::new(Does::Extract { path }, Vec::new())),
+        );
         if skipped.is_none() {
             stages.extend(compiled.retain.as_ref().map(|trie| {
                 let paths = Paths::plain(trie, spec.retain.as_deref().unwrap_or_default(), true);
@@ -192,6 +199,9 @@ impl Program {
     pub fn plan(&self) -> Vec<String> {
         let compiled = self.compiled();
         let mut plan = Vec::new();
+        if compiled.extract.is_some() {
+            plan.push("extract: stream");
+        }
         if compiled.retain.is_some() {
             plan.push("retain: stream");
         }
@@ -247,9 +257,9 @@ impl Reason {
 
     fn holds(self, compiled: &Compiled, items: &ItemRules) -> Holds {
         let both: &[&str] = &["held", "spill"];
-        // What `retain` leaves comes as a stream, whatever the document is.
-        let one_slice =
-            compiled.retain.is_none().then_some("nothing, where the document is one slice");
+        // What an earlier stage leaves comes as a stream, whatever the document is.
+        let first = compiled.extract.is_none() && compiled.retain.is_none();
+        let one_slice = first.then_some("nothing, where the document is one slice");
         match self {
             Self::Root => Holds {
                 what: "the document",

@@ -71,6 +71,7 @@ impl Does {
     fn name(&self) -> &'static str {
         match self {
             Self::Validate => "validate",
+            Self::Extract { .. } => "extract",
             Self::Retain { .. } => "retain",
             Self::Root { .. } => "root",
             Self::MaxItems { .. } => "max_items",
@@ -86,6 +87,13 @@ impl Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>, limits: &Bounds) -> fmt::Result {
         match &self.does {
             Does::Validate => writeln!(f, "   the document passes")?,
+            Does::Extract { path } => {
+                writeln!(
+                    f,
+                    "   the value at {} is the document; without it, an error",
+                    Plain(path)
+                )?;
+            }
             Does::Retain { paths } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
                 writeln!(f, "   everything else goes; names reach through arrays")?;
@@ -175,11 +183,18 @@ impl fmt::Display for Where<'_> {
             ),
             Root::First => f.write_str("first: the document if it is an array, else its first array"),
             Root::Object => f.write_str("object: the document itself, whatever arrays it has"),
-            Root::At(path) => {
-                let plain = path.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char });
-                write!(f, "the value at {}", plain.collect::<String>())
-            }
+            Root::At(path) => write!(f, "the value at {}", Plain(path)),
         }
+    }
+}
+
+/// A path on one line, whatever it has.
+struct Plain<'a>(&'a str);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = self.0.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char });
+        plain.collect::<String>().fmt(f)
     }
 }
 

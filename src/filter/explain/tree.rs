@@ -77,7 +77,9 @@ impl Paths {
                 let many =
                     if source.path.0.contains(&Token::Any) { ", all in an array" } else { "" };
                 let gone = if source.exclude.is_hit() { ", removed by exclude" } else { "" };
-                marks.push(format!("as {key}{many}{gone}"));
+                let beside =
+                    if source.passing { ", if it is there: neither hit nor miss" } else { "" };
+                marks.push(format!("as {key}{many}{gone}{beside}"));
             }
             if select.node(node).shared {
                 marks.push("held".to_owned());

@@ -90,7 +90,7 @@ impl State {
             return self.open_gate(cx);
         }
         let paths = cx.rules.select.iter().flat_map(|select| &select.sources);
-        let mut paths = paths.map(|source| source.text.as_str());
+        let mut paths = paths.filter(|source| !source.passing).map(|source| source.text.as_str());
         let mut shown: Vec<_> = paths.by_ref().take(5).collect();
         if paths.next().is_some() {
             shown.push("…");

@@ -276,7 +276,8 @@ impl Items {
             return Vec::new();
         }
         let sources = select.sources.iter().zip(&self.state.found);
-        sources.filter(|(_, found)| !**found).map(|(source, _)| source.text.clone()).collect()
+        let missed = sources.filter(|(source, found)| !**found && !source.passing);
+        missed.map(|(source, _)| source.text.clone()).collect()
     }
 }
 

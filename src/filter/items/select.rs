@@ -124,7 +124,8 @@ impl State {
         if gathers && !kind.is_container() {
             return Ok(Interest::Skip);
         }
-        if let Some(found) = self.found.get_mut(number as usize)
+        if !source.passing
+            && let Some(found) = self.found.get_mut(number as usize)
             && !*found
         {
             *found = true;

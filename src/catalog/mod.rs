@@ -1,0 +1,104 @@
+//! The built-in catalog: manifests that are part of the program.
+//!
+//! Knows manifests alone. A file is parsed when one of its tools is first asked for, once. Invariant, tested: each file
+//! parses, and all names in `github.yaml` begin with `github.`.
+
+use std::sync::OnceLock;
+
+use crate::manifest::{Manifest, ManifestError};
+
+/// The files. The first part of a tool's name says in which it is.
+const FILES: [(&str, &str); 7] = [
+    ("github", include_str!("github.yaml")),
+    ("jira", include_str!("jira.yaml")),
+    ("kubernetes", include_str!("kubernetes.yaml")),
+    ("linear", include_str!("linear.yaml")),
+    ("notion", include_str!("notion.yaml")),
+    ("slack", include_str!("slack.yaml")),
+    ("stripe", include_str!("stripe.yaml")),
+];
+
+type Parsed = OnceLock<Result<Manifest, ManifestError>>;
+
+static PARSED: [Parsed; FILES.len()] = [const { Parsed::new() }; FILES.len()];
+
+fn parsed(number: usize) -> Option<Result<Manifest, ManifestError>> {
+    let ((service, text), parsed) = (FILES.get(number)?, PARSED.get(number)?);
+    Some(parsed.get_or_init(|| Manifest::parse(&format!("catalog/{service}.yaml"), text)).clone())
+}
+
+impl Manifest {
+    /// The built-in catalog, all of it.
+    ///
+    /// ```
+    /// let catalog = tamis::Manifest::catalog()?;
+    /// assert!(catalog.names().any(|name| name == "github.list-repos"));
+    /// # Ok::<(), tamis::ManifestError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None, as long as the program is as it was shipped.
+    pub fn catalog() -> Result<Self, ManifestError> {
+        let all: Result<Vec<_>, _> = (0..FILES.len()).filter_map(parsed).collect();
+        Self::merge(all?)
+    }
+
+    /// The part of the built-in catalog that has a tool, if one has it; else all of it, which knows what was meant. Faster
+    /// than [`catalog`](Self::catalog): the other parts are not read.
+    ///
+    /// # Errors
+    /// As for [`catalog`](Self::catalog).
+    pub fn catalog_for(tool: &str) -> Result<Self, ManifestError> {
+        let service = tool.split_once('.').map(|(service, _)| service);
+        let number = FILES.iter().position(|(name, _)| Some(*name) == service);
+        match number.and_then(parsed) {
+            Some(Ok(manifest)) if manifest.entry(tool).is_ok() => Ok(manifest),
+            _ => Self::catalog(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FILES, Manifest};
+
+    #[test]
+    fn every_file_parses_and_keeps_to_its_service() {
+        let mut names = 0;
+        for (service, text) in FILES {
+            let manifest = Manifest::parse(service, text).unwrap_or_else(|error| panic!("{error}"));
+            assert!(manifest.names().len() > 0, "{service} has tools");
+            for entry in manifest.entries() {
+                assert!(entry.name().starts_with(&format!("{service}.")), "{}", entry.name());
+                assert!(!entry.is_pattern(), "{}", entry.name());
+                assert_eq!(entry.warnings(), [], "{}", entry.name());
+                names += 1;
+            }
+        }
+        assert_eq!(Manifest::catalog().unwrap().names().len(), names);
+    }
+
+    #[test]
+    fn no_file_is_forgotten() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/catalog");
+        let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let names =
+            names.filter_map(|name| name.to_str()?.strip_suffix(".yaml").map(str::to_owned));
+        let mut names: Vec<_> = names.collect();
+        names.sort_unstable();
+        let mut known: Vec<_> = FILES.iter().map(|(service, _)| *service).collect();
+        known.sort_unstable();
+        assert_eq!(names, known);
+    }
+
+    #[test]
+    fn a_tool_is_found_in_its_part() {
+        let part = Manifest::catalog_for("github.list-repos").unwrap();
+        assert!(part.program("github.list-repos").is_ok());
+        for unknown in ["github.list-repo", "gihub.list-repos", "", "."] {
+            let all = Manifest::catalog_for(unknown).unwrap();
+            assert!(all.program(unknown).is_err(), "{unknown}");
+            assert_eq!(all.names().len(), Manifest::catalog().unwrap().names().len());
+        }
+    }
+}

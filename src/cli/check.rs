@@ -1,0 +1,234 @@
+//! `tamis check`: what is wrong with manifests, or worth a warning, and how their names go with a list of tools.
+//!
+//! Must not know documents. Findings go to standard error, one after the other; what is fine is told on standard output.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use struson::reader::{JsonReader, JsonStreamReader};
+use tamis::{Manifest, ManifestError, ManifestErrorKind};
+
+use crate::diagnostics::{Console, Exit, Usage};
+use crate::files;
+use crate::print::print;
+use crate::tool::load;
+
+/// Bytes of a list of tools.
+const MOST: u64 = 16 << 20;
+/// Findings of one kind that are told; the others are counted.
+const TOLD: usize = 100;
+
+pub(crate) const HELP: &str = "\
+Examples:
+  tamis check tools.yaml
+  tamis check tools.yaml --tools names.txt --deny-warnings
+  tamis check --schema
+
+Exit codes: 0 fine (warnings too), 1 a list of tools cannot be read, 2 a manifest is wrong.";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CheckArgs {
+    /// The manifests; `-` is standard input
+    #[arg(value_name = "MANIFEST", required_unless_present = "schema")]
+    manifests: Vec<PathBuf>,
+
+    /// Compare the names with those of these tools; `-` is standard input
+    ///
+    /// One name a line, a JSON array of names, or what an MCP server answers to `tools/list`. Tools without a filter, and
+    /// filters without a tool, are warnings.
+    #[arg(long, value_name = "FILE|-", conflicts_with = "schema")]
+    tools: Option<PathBuf>,
+
+    /// Make warnings errors (exit code 2)
+    #[arg(long)]
+    deny_warnings: bool,
+
+    /// Print the JSON Schema of tamis' own format, for editors
+    #[arg(long, conflicts_with = "manifests")]
+    schema: bool,
+}
+
+/// Checks.
+pub(crate) fn run(args: &CheckArgs) -> Exit {
+    let console = Console::default();
+    if args.schema {
+        return print(Manifest::schema().as_bytes());
+    }
+    let inputs = args.manifests.iter().chain(&args.tools);
+    if inputs.filter(|path| path.as_os_str() == "-").count() > 1 {
+        console.usage(&Usage::new("standard input can be read once; give the others as files"));
+        return Exit::Usage;
+    }
+    let mut good = Vec::new();
+    let mut fine = String::new();
+    let mut warnings = 0;
+    let mut exit = Exit::Done;
+    for path in &args.manifests {
+        let manifest = match load(path) {
+            Ok(manifest) => manifest,
+            Err(error) => {
+                tell(&console, &error);
+                exit = Exit::Usage;
+                continue;
+            }
+        };
+        for warning in manifest.entries().flat_map(|entry| entry.warnings()) {
+            console.usage(&Usage::new(warning.to_string()));
+            warnings += 1;
+        }
+        let format = manifest.entries().next().map_or("tamis", |entry| entry.format());
+        let count = manifest.names().len();
+        let plural = if count == 1 { "filter" } else { "filters" };
+        fine.push_str(&format!("{}: {count} {plural} ({format})\n", path.display()));
+        good.push(manifest);
+    }
+    let merged = Manifest::merge(good);
+    match (&merged, &args.tools) {
+        (Err(error), _) => {
+            tell(&console, error);
+            exit = Exit::Usage;
+        }
+        // Tools whose manifest could not be read have no filter for that reason alone.
+        (Ok(manifest), Some(path)) if exit == Exit::Done => match names(path) {
+            Err(error) => {
+                console.say(&path.display().to_string(), error);
+                return Exit::Failed;
+            }
+            Ok(tools) => match compare(&console, manifest, &tools, path) {
+                Ok(found) => warnings += found,
+                Err(()) => exit = Exit::Usage,
+            },
+        },
+        _ => {}
+    }
+    if exit != Exit::Done {
+        return exit;
+    }
+    if args.deny_warnings && warnings > 0 {
+        let plural = if warnings == 1 { "warning" } else { "warnings" };
+        console.usage(&Usage::new(format!("{warnings} {plural}, which --deny-warnings refuses")));
+        return Exit::Usage;
+    }
+    print(fine.as_bytes())
+}
+
+/// Says each problem.
+fn tell(console: &Console, error: &ManifestError) {
+    for problem in error.problems() {
+        console.usage(&Usage::new(problem.to_string()));
+    }
+    if error.more() > 0 {
+        console.usage(&Usage::new(format!("{} more problems", error.more())));
+    }
+}
+
+/// Warns of tools without a filter and of filters without a tool; tells how many. Two patterns that fit one tool equally
+/// well are an error.
+fn compare(
+    console: &Console,
+    manifest: &Manifest,
+    tools: &[String],
+    path: &Path,
+) -> Result<usize, ()> {
+    let list = path.display().to_string();
+    let (mut missing, mut unused, mut ambiguous) = (0, 0, 0);
+    for tool in tools {
+        // What was meant is looked for among all names: only for those that are told.
+        if !manifest.has(tool) {
+            missing += 1;
+            if missing > TOLD {
+                continue;
+            }
+        }
+        let Err(error) = manifest.entry(tool) else { continue };
+        if error.kind() == ManifestErrorKind::Ambiguous {
+            ambiguous += 1;
+            if ambiguous <= TOLD {
+                tell(console, &error);
+            }
+        } else {
+            let message = error.problems().first().map_or("", |problem| problem.message());
+            console.warn(&list, message);
+        }
+    }
+    let exact: HashSet<&str> = tools.iter().map(String::as_str).collect();
+    for entry in manifest.entries() {
+        let used = exact.contains(entry.name())
+            || (entry.is_pattern() && tools.iter().any(|tool| entry.fits(tool)));
+        if !used {
+            unused += 1;
+            if unused <= TOLD {
+                let place = format!("{}:{}", entry.file(), entry.line());
+                console.warn(&place, format_args!("`{}` fits no tool of {list}", entry.name()));
+            }
+        }
+    }
+    if missing > TOLD {
+        console.warn(&list, format_args!("{} more tools have no filter", missing - TOLD));
+    }
+    if unused > TOLD {
+        console.warn(&list, format_args!("{} more filters fit no tool", unused - TOLD));
+    }
+    if ambiguous > 0 { Err(()) } else { Ok(missing + unused) }
+}
+
+/// A list of tools as JSON.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Listed {
+    Tools(Vec<Named>),
+    Answer { tools: Vec<Named> },
+    Response { result: Answer },
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    tools: Vec<Named>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Named {
+    Name(String),
+    Tool { name: String },
+}
+
+/// Reads the names of a list of tools.
+fn names(path: &Path) -> Result<Vec<String>, String> {
+    let cannot = |error: std::io::Error| format!("cannot be read: {error}");
+    let file = if path.as_os_str() == "-" { files::standard_input() } else { File::open(path) };
+    let mut bytes = Vec::new();
+    file.map_err(cannot)?.take(MOST + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > MOST {
+        return Err(format!("a list of tools has at most {MOST} bytes"));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|error| format!("not UTF-8 at byte {}", error.utf8_error().valid_up_to()))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    if !text.trim_start().starts_with(['[', '{']) {
+        let lines = text.lines().map(str::trim);
+        return Ok(lines.filter(|line| !line.is_empty()).map(str::to_owned).collect());
+    }
+    let mut json = JsonStreamReader::new(text.as_bytes());
+    let listed = json.deserialize_next::<Listed>().map_err(|error| error.to_string());
+    let listed = listed.and_then(|listed| match json.consume_trailing_whitespace() {
+        Ok(()) => Ok(listed),
+        Err(error) => Err(error.to_string()),
+    });
+    let tools = match listed {
+        Ok(Listed::Tools(tools) | Listed::Answer { tools }) => tools,
+        Ok(Listed::Response { result }) => result.tools,
+        Err(error) => {
+            return Err(format!(
+                "no list of tools ({error}); one is a name a line, a JSON array of names, or an MCP `tools/list` result"
+            ));
+        }
+    };
+    let name = |tool| match tool {
+        Named::Name(name) | Named::Tool { name } => name,
+    };
+    Ok(tools.into_iter().map(name).collect())
+}

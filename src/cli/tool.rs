@@ -1,0 +1,132 @@
+//! The filter of a tool: which manifests are meant, and what they have for it.
+//!
+//! Must not know other flags, nor what is done with the filter.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use tamis::{Error, Manifest, ManifestError, Program, Validation, Whitespace};
+
+use crate::args::Selection;
+use crate::diagnostics::Usage;
+use crate::files;
+
+/// Bytes of a manifest on standard input; one more than is allowed.
+const MOST: u64 = (16 << 20) + 1;
+
+/// A filter by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tool {
+    /// None: the built-in catalog.
+    pub(crate) manifests: Vec<PathBuf>,
+    /// May be left out where there is one filter.
+    pub(crate) name: Option<String>,
+    pub(crate) validation: Option<Validation>,
+    pub(crate) whitespace: Option<Whitespace>,
+}
+
+/// The tool that is meant, if the rules are not inline.
+///
+/// # Errors
+/// Rules from both.
+pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
+    if args.manifest.is_empty() && args.tool.is_none() {
+        return Ok(None);
+    }
+    let by = if args.tool.is_some() { "--tool" } else { "--manifest" };
+    let rules: [(&str, bool); 11] = [
+        ("--select", !args.select.is_empty()),
+        ("--exclude", !args.exclude.is_empty()),
+        ("--retain", !args.retain.is_empty()),
+        ("--root", args.root.is_some()),
+        ("--siblings", args.siblings.is_some()),
+        ("--max-items", args.max_items.is_some()),
+        ("--stop-early", args.stop_early),
+        ("--drop-nulls", args.drop_nulls),
+        ("--drop-empty", args.drop_empty),
+        ("--on-error", args.on_error.is_some()),
+        ("--duplicate-keys", args.duplicate_keys.is_some()),
+    ];
+    if let Some((flag, _)) = rules.iter().find(|(_, given)| *given) {
+        return Err(Usage::new(format!(
+            "{flag} and {by}: the rules of a tool are those of its manifest; leave {flag} out, or change the manifest"
+        )));
+    }
+    if args.manifest.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(Usage::new(
+            "--manifest - comes twice; standard input can be read once: give the others as files",
+        ));
+    }
+    Ok(Some(Tool {
+        manifests: args.manifest.clone(),
+        name: args.tool.clone(),
+        validation: args.validation,
+        whitespace: args.whitespace,
+    }))
+}
+
+impl Tool {
+    /// The compiled filter.
+    ///
+    /// # Errors
+    /// What is wrong with the manifests, or with the name.
+    pub(crate) fn program(&self) -> Result<Program, Error> {
+        let manifest = match (self.manifests.as_slice(), &self.name) {
+            ([], Some(name)) => Manifest::catalog_for(name)?,
+            ([], None) => Manifest::catalog()?,
+            (paths, _) => Manifest::merge(paths.iter().map(load).collect::<Result<Vec<_>, _>>()?)?,
+        };
+        let program = match &self.name {
+            Some(name) => manifest.program(name)?,
+            None => only(&manifest)?,
+        };
+        if self.validation.is_none() && self.whitespace.is_none() {
+            return Ok(program);
+        }
+        let mut spec = program.spec().clone();
+        if let Some(validation) = self.validation {
+            spec = spec.validation(validation);
+        }
+        if let Some(whitespace) = self.whitespace {
+            spec = spec.whitespace(whitespace);
+        }
+        Program::compile(&spec)
+    }
+}
+
+/// Reads a manifest; `-` is standard input.
+///
+/// # Errors
+/// As for [`Manifest::load`].
+pub(crate) fn load(path: impl AsRef<Path>) -> Result<Manifest, ManifestError> {
+    let path = path.as_ref();
+    if path.as_os_str() != "-" {
+        return Manifest::load(path);
+    }
+    let mut text = Vec::new();
+    let name = "standard input";
+    match files::standard_input().and_then(|file| file.take(MOST).read_to_end(&mut text)) {
+        Ok(_) => Manifest::parse_bytes(name, &text),
+        Err(error) => Err(ManifestError::read(name, &error)),
+    }
+}
+
+/// The one filter of a manifest.
+fn only(manifest: &Manifest) -> Result<Program, Error> {
+    let mut entries = manifest.entries();
+    match (entries.next(), entries.len()) {
+        (Some(entry), 0) => Ok(entry.program().clone()),
+        (None, _) => Err(Error::spec("the manifest has no filter")),
+        (Some(_), _) => {
+            let mut names: Vec<&str> = manifest.names().take(10).collect();
+            if manifest.names().len() > names.len() {
+                names.push("…");
+            }
+            let count = manifest.names().len();
+            Err(Error::spec(format!(
+                "there are {count} filters; name one with --tool: {}",
+                names.join(", ")
+            )))
+        }
+    }
+}

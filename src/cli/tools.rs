@@ -1,0 +1,67 @@
+//! `tamis tools`: the tools that there are filters for, with what each keeps.
+//!
+//! Must not know documents.
+
+use std::path::PathBuf;
+
+use tamis::{Manifest, ManifestError};
+
+use crate::diagnostics::{Console, Exit, Usage};
+use crate::print::print;
+use crate::tool::load;
+
+pub(crate) const HELP: &str = "\
+Examples:
+  tamis tools
+  tamis tools github.
+  tamis tools --manifest tools.yaml";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ToolsArgs {
+    /// Those whose names begin so
+    #[arg(value_name = "PREFIX", default_value = "", hide_default_value = true)]
+    prefix: String,
+
+    /// List the tools of a manifest instead of the built-in catalog's; may be repeated
+    #[arg(long, value_name = "M")]
+    manifest: Vec<PathBuf>,
+}
+
+/// Lists.
+pub(crate) fn run(args: &ToolsArgs) -> Exit {
+    let console = Console::default();
+    let manifest = match manifest(&args.manifest) {
+        Ok(manifest) => manifest,
+        Err(error) => {
+            console.usage(&Usage::new(error.to_string()));
+            return Exit::Usage;
+        }
+    };
+    let entries = manifest.entries().filter(|entry| entry.name().starts_with(&args.prefix));
+    let mut entries: Vec<_> = entries.collect();
+    entries.sort_by(|one, other| one.name().cmp(other.name()));
+    if entries.is_empty() && !args.prefix.is_empty() {
+        let message =
+            format!("no tool begins with `{}`; `tamis tools` lists all of them", args.prefix);
+        console.usage(&Usage::new(message));
+        return Exit::Usage;
+    }
+    let width = entries.iter().map(|entry| entry.name().chars().count()).max().unwrap_or(0).min(40);
+    let lines = entries.iter().map(|entry| {
+        let (name, summary) = (one_line(entry.name()), one_line(&entry.spec().summary()));
+        format!("{name:width$}  {summary}\n")
+    });
+    print(lines.collect::<String>().as_bytes())
+}
+
+fn manifest(paths: &[PathBuf]) -> Result<Manifest, ManifestError> {
+    if paths.is_empty() {
+        return Manifest::catalog();
+    }
+    Manifest::merge(paths.iter().map(load).collect::<Result<Vec<_>, _>>()?)
+}
+
+/// A path may have any character in it; a line is a line.
+fn one_line(text: &str) -> String {
+    text.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
+}

@@ -1,0 +1,39 @@
+//! Manifests from files.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::manifest::{MAX_BYTES, Manifest, ManifestError};
+
+impl Manifest {
+    /// Reads a manifest from a file, at most 16 MiB of it.
+    ///
+    /// # Errors
+    /// [`ManifestErrorKind::Read`](crate::ManifestErrorKind::Read) if the file cannot be read; else as for [`parse`](Self::parse).
+    ///
+    /// ```
+    /// use tamis::{Manifest, ManifestErrorKind};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("tools.yaml");
+    /// std::fs::write(&path, "version: 1\nfilters: {list: {select: [id]}}\n")?;
+    /// assert!(Manifest::load(&path)?.program("list").is_ok());
+    /// let error = Manifest::load(folder.path().join("none.yaml")).unwrap_err();
+    /// assert_eq!(error.kind(), ManifestErrorKind::Read);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ManifestError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let bytes = read(path).map_err(|error| ManifestError::read(&name, &error))?;
+        Self::parse_bytes(&name, &bytes)
+    }
+}
+
+/// One byte more than is allowed at most, so that it can be told that it is too much.
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

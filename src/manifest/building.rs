@@ -1,0 +1,145 @@
+//! The entries of a manifest while a format reads it: compiles each, places what is wrong with a rule, and warns.
+//!
+//! Knows no format; a format says of each tool its spec, and where its rules stand.
+
+use super::error::{Problem, Problems, Text};
+use super::node::{Flaw, Key, Node, Value, byte_inside};
+use super::{ManifestEntry, name, suggest};
+use crate::error::RulePlace;
+use crate::filter::Program;
+use crate::spec::{Root, Spec};
+
+/// A manifest while it is read.
+#[derive(Debug)]
+pub(super) struct Building<'a> {
+    pub(super) text: &'a Text<'a>,
+    format: &'static str,
+    entries: Vec<ManifestEntry>,
+    problems: Problems,
+}
+
+impl<'a> Building<'a> {
+    pub(super) fn new(text: &'a Text<'a>, format: &'static str) -> Self {
+        Self { text, format, entries: Vec::new(), problems: Problems::default() }
+    }
+
+    /// The entries, or what is wrong.
+    pub(super) fn finish(self) -> Result<Vec<ManifestEntry>, Problems> {
+        if self.problems.is_empty() { Ok(self.entries) } else { Err(self.problems) }
+    }
+
+    /// Something is wrong at a byte of the file.
+    pub(super) fn refuse(&mut self, at: usize, message: impl Into<String>) {
+        let text = self.text;
+        self.problems.push(|| text.problem(at, message));
+    }
+
+    /// Something is wrong with the filter of a tool.
+    pub(super) fn refuse_tool(&mut self, tool: &str, flaw: &Flaw) {
+        let message = format!("{}: {}", suggest::short(tool), flaw.message());
+        self.refuse(flaw.at.unwrap_or(0), message);
+    }
+
+    /// Adds the filter of a tool, whose name stands at `at`. `rules` gives the node of a rule, for errors in it.
+    pub(super) fn add<'n>(
+        &mut self,
+        name: String,
+        at: usize,
+        spec: &Spec,
+        rules: impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
+    ) {
+        if let Some(wrong) = name_flaw(&name) {
+            self.refuse(at, wrong);
+            return;
+        }
+        let program = match Program::compile(spec) {
+            Ok(program) => program,
+            Err(error) => {
+                let place = error.rule();
+                let at = place.and_then(|place| self.locate(place, &rules)).unwrap_or(at);
+                let message = place.map_or(error.message(), |place| &place.message);
+                self.refuse(at, format!("{}: {message}", suggest::short(&name)));
+                return;
+            }
+        };
+        let place = self.text.problem(at, String::new());
+        let warnings = self.warnings(&name, at, spec, &rules);
+        let format = self.format;
+        self.entries.push(ManifestEntry { name, program, format, place, warnings });
+    }
+
+    /// The byte of the file that an error in a rule is about.
+    fn locate<'n>(
+        &self,
+        place: &RulePlace,
+        rules: &impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
+    ) -> Option<usize> {
+        let (rule, node) = rules(place.rule)?;
+        let inside = |node: &Node| match &node.value {
+            Value::Text(text) => byte_inside(&node.at, self.text.text, text, place.at),
+            _ => node.at.start,
+        };
+        Some(match &node.value {
+            Value::Map(entries) => match entries.get(place.entry) {
+                Some((key, _)) if place.is_key => key.at.start,
+                Some((_, node)) => inside(node),
+                None => rule.at.start,
+            },
+            Value::List(list) => list.get(place.entry).map_or(rule.at.start, inside),
+            Value::Text(_) => inside(node),
+            _ => rule.at.start,
+        })
+    }
+
+    fn warnings<'n>(
+        &self,
+        name: &str,
+        at: usize,
+        spec: &Spec,
+        rules: &impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
+    ) -> Vec<Problem> {
+        let mut warnings = Vec::new();
+        if spec.root != Root::Auto {
+            return warnings;
+        }
+        let name = suggest::short(name);
+        let place = |rule| rules(rule).map_or(at, |(key, _)| key.at.start);
+        let remedy = if spec.envelope {
+            "write `type: object` if it is the document, or a tamis manifest with a path as `root`"
+        } else {
+            "name it: `root: object`, or a path"
+        };
+        if !spec.exclude.is_empty() {
+            let message = format!(
+                "warning: {name}: `exclude` with an automatic root: which part it applies to depends on the document; {remedy}"
+            );
+            warnings.push(self.text.problem(place("exclude"), message));
+        }
+        // With an automatic root only a select can miss; who wrote `closed` expects more of it.
+        let said = spec.on_error.is_some() && spec.has_item_rules();
+        if spec.is_closed() && (spec.select.is_some() || said) {
+            let rule = if spec.on_error.is_some() { "on_error" } else { "retain" };
+            let message = format!(
+                "warning: {name}: fails on a miss (`on_error: closed`) with an automatic root: which part is looked at depends on \
+                 the document; {remedy}"
+            );
+            warnings.push(self.text.problem(place(rule), message));
+        }
+        warnings
+    }
+}
+
+/// What is wrong with a name, if anything is.
+fn name_flaw(name: &str) -> Option<String> {
+    if name.is_empty() {
+        return Some("the name of a tool is empty".to_owned());
+    }
+    if name.len() > name::LONGEST {
+        let length = name.len();
+        return Some(format!("a name has {length} bytes, more than {}", name::LONGEST));
+    }
+    let odd = name.chars().find(|char| char.is_control() || matches!(char, '{' | '}' | '['))?;
+    Some(format!(
+        "the name `{name}` has {odd:?} in it; names are exact, or patterns in which `*` is any text and `?` any character"
+    ))
+}

@@ -1,0 +1,344 @@
+//! What is wrong with a manifest, or with asking it for a tool: each problem with its file, line, column, source line and
+//! caret.
+//!
+//! Knows no format. Text that comes from a file is shown with its control characters escaped and long lines clipped.
+
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
+
+/// Problems that one error tells; the rest is counted.
+const SHOWN: usize = 20;
+
+/// Why a manifest could not be read, or has no filter for a tool.
+///
+/// Holds at least one [`Problem`]. `Display` shows each on lines of its own: `FILE:LINE:COLUMN: message`, then the source
+/// line, then a caret.
+///
+/// ```
+/// use tamis::{Manifest, ManifestErrorKind};
+///
+/// let text = "version: 1\nfilters:\n  list:\n    slect: [id]\n";
+/// let error = Manifest::parse("tools.yaml", text).unwrap_err();
+/// assert_eq!(error.kind(), ManifestErrorKind::Invalid);
+/// assert_eq!((error.problems()[0].line(), error.problems()[0].column()), (4, 5));
+/// assert_eq!(
+///     error.to_string(),
+///     "tools.yaml:4:5: list: unknown key `slect`; did you mean `select`?\n      slect: [id]\n      ^"
+/// );
+/// ```
+#[derive(Clone, Debug)]
+pub struct ManifestError {
+    kind: ManifestErrorKind,
+    problems: Vec<Problem>,
+    /// Problems that were found and are not told.
+    more: usize,
+}
+
+/// The class of a [`ManifestError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ManifestErrorKind {
+    /// A file could not be read.
+    Read,
+    /// A manifest is wrong: its YAML, its keys, its rules, or a name that two manifests have.
+    Invalid,
+    /// No filter has the name of the tool.
+    UnknownTool,
+    /// Two patterns fit the name of the tool equally well.
+    Ambiguous,
+}
+
+/// One thing that is wrong, or worth a warning, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    file: Arc<str>,
+    line: usize,
+    column: usize,
+    message: String,
+    /// The source line as it is shown, and the column of the caret in it.
+    shown: Option<(String, usize)>,
+}
+
+impl ManifestError {
+    pub(crate) fn new(kind: ManifestErrorKind, problems: impl Into<Problems>) -> Self {
+        let Problems { told, more } = problems.into();
+        Self { kind, problems: told, more }
+    }
+
+    /// The error of a driver that cannot read the manifest `name`.
+    ///
+    /// ```
+    /// use std::io::{Error, ErrorKind};
+    /// use tamis::ManifestError;
+    ///
+    /// let error = ManifestError::read("tools.yaml", &Error::from(ErrorKind::NotFound));
+    /// assert_eq!(error.to_string(), "tools.yaml: cannot be read: entity not found");
+    /// ```
+    #[must_use]
+    pub fn read(name: &str, error: &std::io::Error) -> Self {
+        let problem = Problem::nowhere(name, format!("cannot be read: {error}"));
+        Self::new(ManifestErrorKind::Read, problem)
+    }
+
+    /// The class of this error.
+    #[must_use]
+    pub fn kind(&self) -> ManifestErrorKind {
+        self.kind
+    }
+
+    /// What is wrong; at least one, at most 20.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// How many problems there are beside [`problems`](Self::problems).
+    #[must_use]
+    pub fn more(&self) -> usize {
+        self.more
+    }
+}
+
+impl Problem {
+    /// A problem that has no place in the file.
+    pub(crate) fn nowhere(file: &str, message: impl Into<String>) -> Self {
+        Self { file: file.into(), line: 0, column: 0, message: message.into(), shown: None }
+    }
+
+    /// The name of the file; empty if the problem is about none.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The line, counted from 1; 0 if the problem has no place in the file.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The column in characters, counted from 1; 0 if the problem has no place in the file.
+    #[must_use]
+    pub fn column(&self) -> usize {
+        self.column
+    }
+
+    /// What is wrong and what would be right, without the place.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The same place, with something else to say.
+    pub(crate) fn with_message(mut self, message: String) -> Self {
+        self.message = message;
+        self
+    }
+
+    /// `FILE:LINE:COLUMN`, as far as it is known.
+    pub(crate) fn place(&self) -> String {
+        let file = Clean(&self.file);
+        if self.line == 0 {
+            file.to_string()
+        } else {
+            format!("{file}:{}:{}", self.line, self.column)
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.file.is_empty() {
+            write!(f, "{}: ", self.place())?;
+        }
+        write!(f, "{}", Clean(&self.message))?;
+        if let Some((line, column)) = &self.shown {
+            write!(f, "\n  {line}\n  {:column$}^", "")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for ManifestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, problem) in self.problems.iter().enumerate() {
+            if number > 0 {
+                f.write_char('\n')?;
+            }
+            write!(f, "{problem}")?;
+        }
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, "\n{more} more problems"),
+        }
+    }
+}
+
+impl std::error::Error for ManifestError {}
+
+impl From<ManifestError> for crate::Error {
+    /// For callers that have one type of error: a [`Spec`](crate::ErrorKind::Spec) error with the same text.
+    fn from(error: ManifestError) -> Self {
+        Self::new(crate::ErrorKind::Spec, error.to_string())
+    }
+}
+
+/// A text on one line: control characters, and those that turn the direction of writing, are escaped.
+struct Clean<'a>(&'a str);
+
+impl fmt::Display for Clean<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for char in self.0.chars() {
+            if is_unprintable(char) {
+                write!(f, "{}", char.escape_default())?;
+            } else {
+                f.write_char(char)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_unprintable(char: char) -> bool {
+    char.is_control()
+        || matches!(char, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// The text of a manifest, with the beginnings of its lines.
+#[derive(Debug)]
+pub(crate) struct Text<'a> {
+    name: Arc<str>,
+    pub(crate) text: &'a str,
+    lines: Vec<usize>,
+    /// Characters in front of every so many bytes: a place in a long line is found without counting from its beginning.
+    chars: Vec<usize>,
+}
+
+impl<'a> Text<'a> {
+    /// Characters that are shown on either side of the caret.
+    const AROUND: usize = 60;
+    /// Bytes between two counts of characters.
+    const STRIDE: usize = 1024;
+
+    pub(crate) fn new(name: &str, text: &'a str) -> Self {
+        let bytes = text.as_bytes();
+        let mut lines = vec![0];
+        for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
+            // `\r\n` is one break.
+            if bytes.get(at) == Some(&b'\r') && bytes.get(at + 1) == Some(&b'\n') {
+                continue;
+            }
+            lines.push(at + 1);
+        }
+        let mut chars = vec![0];
+        let mut count = 0;
+        for piece in bytes.chunks(Self::STRIDE) {
+            count += starts(piece);
+            chars.push(count);
+        }
+        Self { name: name.into(), text, lines, chars }
+    }
+
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// The byte at a line and a column, both counted from 1.
+    pub(crate) fn byte(&self, line: usize, column: usize) -> usize {
+        let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or(self.text.len());
+        let rest = self.text.get(start..).unwrap_or_default();
+        let inside =
+            rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |(at, _)| at);
+        start + inside
+    }
+
+    /// The line of a byte, counted from 1.
+    pub(crate) fn line(&self, at: usize) -> usize {
+        self.lines.partition_point(|start| *start <= at).max(1)
+    }
+
+    /// Characters in front of a byte.
+    fn chars_before(&self, at: usize) -> usize {
+        let piece = at / Self::STRIDE;
+        let counted = self.chars.get(piece).copied().unwrap_or(0);
+        let rest = self.text.as_bytes().get(piece * Self::STRIDE..at).unwrap_or_default();
+        counted + starts(rest)
+    }
+
+    /// A problem with what is at a byte.
+    pub(crate) fn problem(&self, at: usize, message: impl Into<String>) -> Problem {
+        let at = at.min(self.text.len());
+        let line = self.line(at);
+        let start = self.lines.get(line - 1).copied().unwrap_or(0);
+        let column = self.chars_before(at) - self.chars_before(start) + 1;
+        Problem {
+            file: self.name.clone(),
+            line,
+            column,
+            message: message.into(),
+            shown: self.shown(start, at, column - 1),
+        }
+    }
+
+    /// The line around a byte, `before` characters into it, and where in what is shown the byte is.
+    fn shown(&self, start: usize, at: usize, before: usize) -> Option<(String, usize)> {
+        let behind = self.text.get(at..)?.chars().take_while(|char| !matches!(char, '\n' | '\r'));
+        let in_front = self.text.get(start..at)?.chars().rev();
+        // The beginning of a line shows where in the file it is, so it is left out only of a long one.
+        let clips = before > Self::AROUND + 20;
+        let kept = if clips { Self::AROUND } else { before };
+        let mut shown: Vec<char> = in_front.take(kept).collect();
+        if clips {
+            shown.push('…');
+        }
+        shown.reverse();
+        let caret = shown.len();
+        let mut behind = behind.peekable();
+        shown.extend(behind.by_ref().take(Self::AROUND));
+        if behind.next().is_some() {
+            shown.push('…');
+        }
+        if shown.iter().all(|char| char.is_whitespace()) {
+            return None;
+        }
+        // One column each, so that the caret stands where it must.
+        let plain = |char| match char {
+            '\t' => ' ',
+            char if is_unprintable(char) => '\u{fffd}',
+            char => char,
+        };
+        Some((shown.into_iter().map(plain).collect(), caret))
+    }
+}
+
+/// Characters that begin in these bytes of a text.
+fn starts(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
+}
+
+/// Problems as they are found: the first are kept, the others are counted.
+#[derive(Debug, Default)]
+pub(crate) struct Problems {
+    told: Vec<Problem>,
+    more: usize,
+}
+
+impl Problems {
+    pub(crate) fn push(&mut self, problem: impl FnOnce() -> Problem) {
+        if self.told.len() < SHOWN {
+            self.told.push(problem());
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.told.is_empty()
+    }
+}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Self {
+        Self { told: vec![problem], more: 0 }
+    }
+}

@@ -1,0 +1,147 @@
+//! kimbap's service manifests: `actions.NAME.response` with `type`, `extract` and `filter` (seed: kimbap; SPEC §9.2).
+//!
+//! The tool of an action is `SERVICE.ACTION`; the service is the file's `name`. Other keys of the file, and of an action,
+//! are kimbap's own and are ignored; those of `response` and `filter` are not. What is understood by kimbap and not yet by
+//! tamis is refused: an output must not leave unfiltered because of a rule that was overlooked.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::Format;
+use super::building::Building;
+use super::node::{Flaw, Key, Node, Value};
+use crate::spec::{Root, Select, Spec};
+
+pub(super) const FORMAT: Format = Format {
+    name: "kimbap",
+    signs: "`actions:` with `response:`",
+    recognises: |root| root.has("actions") && !root.has("kind"),
+    read,
+};
+
+/// Keys that are kimbap's and not yet ours.
+const LATER: [&str; 2] = ["text_filter", "compact"];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename = "response")]
+struct Response {
+    #[serde(rename = "type")]
+    kind: Option<Kind>,
+    extract: Option<String>,
+    filter: Option<Filter>,
+    // Known, so that an unknown key is told from them; refused before this is read.
+    #[expect(dead_code, reason = "refused before it is read")]
+    text_filter: Option<()>,
+    #[expect(dead_code, reason = "refused before it is read")]
+    compact: Option<()>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Object,
+    Array,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename = "filter")]
+struct Filter {
+    select: Option<Select>,
+    exclude: Vec<String>,
+    max_items: u64,
+    drop_nulls: bool,
+}
+
+fn read(building: &mut Building<'_>, root: &Node) {
+    let Some((at, actions)) = root.entry("actions") else { return };
+    let Some(service) = service(building, root) else { return };
+    let Some(actions) = actions.entries() else {
+        let message =
+            format!("`actions` wants a map from names to actions, not {}", actions.what());
+        building.refuse(at.at.start, message);
+        return;
+    };
+    for (key, action) in actions {
+        let name = format!("{service}.{}", key.text);
+        if action.entries().is_none() {
+            let message = format!("an action wants a map, not {}", action.what());
+            building.refuse_tool(&name, &Flaw::new(key.at.start, message));
+            continue;
+        }
+        match rules(building, action) {
+            Ok(spec) => building.add(name, key.at.start, &spec, |rule| {
+                let response = action.get("response")?;
+                match rule {
+                    "extract" => response.entry("extract"),
+                    _ => response.get("filter")?.entry(rule),
+                }
+            }),
+            Err(flaw) => building.refuse_tool(&name, &flaw),
+        }
+    }
+}
+
+/// The service: the file's `name`, else the file's own name.
+fn service(building: &mut Building<'_>, root: &Node) -> Option<String> {
+    if let Some((key, node)) = root.entry("name") {
+        return match node.as_text() {
+            Some(name) if !name.is_empty() => Some(name.to_owned()),
+            _ => {
+                let message = format!("`name` wants the name of the service, not {}", node.what());
+                building.refuse(key.at.start, message);
+                None
+            }
+        };
+    }
+    let file = Path::new(&**building.text.name());
+    if file.extension().is_some()
+        && let Some(stem) = file.file_stem().and_then(|stem| stem.to_str())
+    {
+        return Some(stem.to_owned());
+    }
+    building.refuse(
+        root.at.start,
+        "the key `name` is missing, and the file has no name to take the service's from",
+    );
+    None
+}
+
+/// The spec of an action.
+fn rules(building: &Building<'_>, action: &Node) -> Result<Spec, Flaw> {
+    let Some((key, response)) = action.entry("response") else { return Ok(Spec::new()) };
+    let Some(entries) = response.entries() else {
+        let message = format!("`response` wants a map, not {}", response.what());
+        return Err(Flaw::new(key.at.start, message));
+    };
+    if let Some((key, _)) = entries.iter().find(|(key, _)| LATER.contains(&key.text.as_str())) {
+        return Err(not_yet(key));
+    }
+    if let Some((key, node)) = response.get("filter").and_then(|filter| filter.entry("select"))
+        && !matches!(node.value, Value::Map(_))
+    {
+        let message =
+            format!("`select` wants a map from output keys to paths, not {}", node.what());
+        return Err(Flaw::new(key.at.start, message));
+    }
+    let response: Response = response.read(building.text.text)?;
+    let filter = response.filter.unwrap_or_default();
+    let root = match response.kind {
+        Some(Kind::Object) => Root::Object,
+        Some(Kind::Array) | None => Root::Auto,
+    };
+    let mut spec = Spec::new().root(root).max_items(filter.max_items).drop_nulls(filter.drop_nulls);
+    spec.extract = response.extract;
+    spec.select = filter.select;
+    spec.exclude = filter.exclude;
+    spec.envelope = true;
+    Ok(spec)
+}
+
+fn not_yet(key: &Key) -> Flaw {
+    let message = format!(
+        "`{}` is not supported yet, and leaving it out silently would let its input pass; remove it from this copy",
+        key.text
+    );
+    Flaw::new(key.at.start, message)
+}

@@ -1,0 +1,393 @@
+//! Manifests: files that map the names of tools to specs, in the formats of several systems.
+//!
+//! Knows specs and programs, no document and no file system ([`Manifest::load`](crate::Manifest::load) is in `io`). The
+//! format is recognised by content; each is one file here, listed in [`FORMATS`]: what recognises it, and what makes
+//! entries of it. Everything is compiled while it is read, so that what is wrong is said then, with its place.
+
+mod building;
+mod error;
+mod kimbap;
+mod name;
+mod native;
+mod node;
+mod schema;
+mod suggest;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub use error::{ManifestError, ManifestErrorKind, Problem};
+
+use crate::filter::Program;
+use crate::spec::Spec;
+use building::Building;
+use error::{Problems, Text};
+use node::{Node, Value};
+
+pub(crate) use yaml::MAX_BYTES;
+
+/// A format: one file beside this one.
+struct Format {
+    /// How errors and `check` call it.
+    name: &'static str,
+    /// What a file of it has, for the error about one that is none.
+    signs: &'static str,
+    recognises: fn(&Node) -> bool,
+    /// Adds an entry for each tool, or says what is wrong.
+    read: fn(&mut Building<'_>, &Node),
+}
+
+/// All formats, in the order in which they are asked.
+const FORMATS: [&Format; 2] = [&native::FORMAT, &kimbap::FORMAT];
+
+/// Names that are patterns, in all manifests together.
+const MAX_PATTERNS: usize = 1000;
+
+/// What maps the names of tools to compiled filters.
+///
+/// Immutable, cheap to clone, to be shared by any number of threads. Names are exact, or patterns with `*` and `?`: an
+/// exact name wins, then the pattern with most literal characters.
+///
+/// ```
+/// use tamis::{Manifest, filter_slice};
+///
+/// let manifest = Manifest::parse("tools.yaml", "
+/// version: 1
+/// filters:
+///   crm.list-users:
+///     select: {id: id, login: owner.login}
+///     max_items: 25
+///   crm.*:
+///     exclude: [password]
+///     root: object
+/// ")?;
+/// let program = manifest.program("crm.list-users")?;
+/// let (output, _) = filter_slice(&program, br#"[{"id": 1, "owner": {"login": "mira"}, "x": 2}]"#)?;
+/// assert_eq!(output, br#"[{"id":1,"login":"mira"}]"#);
+/// assert!(manifest.program("crm.get-user").is_ok());
+/// assert_eq!(
+///     manifest.program("cmr.list-users").unwrap_err().to_string(),
+///     "tools.yaml: no filter for the tool `cmr.list-users`; did you mean `crm.list-users`?"
+/// );
+/// # Ok::<(), tamis::Error>(())
+/// ```
+///
+/// # Reloading
+///
+/// A manifest never changes. Whoever serves calls keeps the current one where it can be swapped, and takes a clone for each
+/// call; a new one that is wrong leaves the old one in force:
+///
+/// ```
+/// use std::sync::RwLock;
+/// use tamis::{Manifest, ManifestError, Program};
+///
+/// struct Gateway(RwLock<Manifest>);
+///
+/// impl Gateway {
+///     fn reload(&self, text: &str) -> Result<(), ManifestError> {
+///         let new = Manifest::parse("tools.yaml", text)?;
+///         *self.0.write().unwrap() = new;
+///         Ok(())
+///     }
+///
+///     fn program(&self, tool: &str) -> Result<Program, ManifestError> {
+///         self.0.read().unwrap().program(tool)
+///     }
+/// }
+///
+/// let text = "version: 1\nfilters: {list: {select: [id]}}\n";
+/// let gateway = Gateway(RwLock::new(Manifest::parse("tools.yaml", text)?));
+/// assert!(gateway.reload("version: 1\nfilters: {list: {slect: [id]}}\n").is_err());
+/// assert!(gateway.program("list").is_ok());
+/// # Ok::<(), ManifestError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Manifest(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// The files, for messages.
+    files: Vec<Arc<str>>,
+    entries: Vec<ManifestEntry>,
+    /// Exact names and patterns, by their text.
+    by_name: HashMap<String, usize>,
+    /// Patterns, most literal characters first.
+    patterns: Vec<(usize, usize)>,
+}
+
+/// One filter of a [`Manifest`].
+#[derive(Clone, Debug)]
+pub struct ManifestEntry {
+    name: String,
+    program: Program,
+    format: &'static str,
+    /// Where its name stands.
+    place: Problem,
+    warnings: Vec<Problem>,
+}
+
+impl ManifestEntry {
+    /// The name of the tool, or a pattern for names.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the name is a pattern.
+    #[must_use]
+    pub fn is_pattern(&self) -> bool {
+        name::is_pattern(&self.name)
+    }
+
+    /// Whether the filter is for the tool of this name.
+    #[must_use]
+    pub fn fits(&self, tool: &str) -> bool {
+        self.name == tool || (self.is_pattern() && name::fits(&self.name, tool))
+    }
+
+    /// What was declared.
+    #[must_use]
+    pub fn spec(&self) -> &Spec {
+        self.program.spec()
+    }
+
+    /// The compiled filter: a clone shares it.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The format of the file that it is from: `tamis`, `kimbap`.
+    #[must_use]
+    pub fn format(&self) -> &str {
+        self.format
+    }
+
+    /// The file that it is from.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        self.place.file()
+    }
+
+    /// The line in which its name stands, counted from 1.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        self.place.line()
+    }
+
+    /// What works, but is not what it may seem: rules that shall remove, or fail, under a root that depends on the
+    /// document.
+    #[must_use]
+    pub fn warnings(&self) -> &[Problem] {
+        &self.warnings
+    }
+}
+
+impl Manifest {
+    /// Reads a manifest; `name` is what errors call the text, usually a path.
+    ///
+    /// # Errors
+    /// Whatever is wrong with it, as far as it can be said at once, each with line, column, source line and caret. Texts of
+    /// more than 16 MiB, more than 24 containers inside one another, 500,000 keys and values, aliases that stand for
+    /// more than 100,000 of them, or 1,000 patterns are refused.
+    ///
+    /// # Complexity
+    /// Linear in the text.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ManifestError> {
+        let invalid = |problems: Problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
+        let text = Text::new(name, text.strip_prefix('\u{feff}').unwrap_or(text));
+        let root = yaml::parse(&text).map_err(invalid)?;
+        let format = FORMATS.iter().find(|format| (format.recognises)(&root));
+        let Some(format) = format else { return Err(invalid(unrecognised(&text, &root).into())) };
+        let mut building = Building::new(&text, format.name);
+        (format.read)(&mut building, &root);
+        Self::build(vec![text.name().clone()], building.finish().map_err(invalid)?)
+    }
+
+    /// Reads a manifest from bytes, which must be UTF-8.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse).
+    pub fn parse_bytes(name: &str, bytes: &[u8]) -> Result<Self, ManifestError> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self::parse(name, text),
+            Err(error) => {
+                let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
+                let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+                let message = format!(
+                    "the manifest is not UTF-8: byte {} in line {line}; save it as UTF-8",
+                    error.valid_up_to()
+                );
+                let problem = Problem::nowhere(name, message);
+                Err(ManifestError::new(ManifestErrorKind::Invalid, problem))
+            }
+        }
+    }
+
+    /// One manifest with the filters of all.
+    ///
+    /// # Errors
+    /// A name that two of them have; both places are told.
+    pub fn merge(manifests: impl IntoIterator<Item = Self>) -> Result<Self, ManifestError> {
+        let mut manifests = manifests.into_iter();
+        let Some(first) = manifests.next() else { return Self::build(Vec::new(), Vec::new()) };
+        let mut rest = manifests.peekable();
+        if rest.peek().is_none() {
+            return Ok(first);
+        }
+        let (mut files, mut entries) = (first.0.files.clone(), first.0.entries.clone());
+        for manifest in rest {
+            files.extend(manifest.0.files.iter().cloned());
+            entries.extend(manifest.0.entries.iter().cloned());
+        }
+        Self::build(files, entries)
+    }
+
+    fn build(files: Vec<Arc<str>>, entries: Vec<ManifestEntry>) -> Result<Self, ManifestError> {
+        let mut by_name: HashMap<String, usize> = HashMap::with_capacity(entries.len());
+        let mut patterns = Vec::new();
+        let mut problems = Problems::default();
+        for (number, entry) in entries.iter().enumerate() {
+            if let Some(first) = by_name.insert(entry.name.clone(), number)
+                && let Some(first) = entries.get(first)
+            {
+                problems.push(|| {
+                    let message = format!(
+                        "`{}` has a filter already, at {}; leave one of them out",
+                        suggest::short(&entry.name),
+                        first.place.place()
+                    );
+                    entry.place.clone().with_message(message)
+                });
+            }
+            if entry.is_pattern() {
+                patterns.push((name::literals(&entry.name), number));
+            }
+        }
+        if !problems.is_empty() {
+            return Err(ManifestError::new(ManifestErrorKind::Invalid, problems));
+        }
+        if patterns.len() > MAX_PATTERNS {
+            let message = format!(
+                "{} names are patterns, more than {MAX_PATTERNS}: a look-up tries each; write exact names",
+                patterns.len()
+            );
+            let problem = Problem::nowhere(files.first().map_or("", |file| file), message);
+            return Err(ManifestError::new(ManifestErrorKind::Invalid, problem));
+        }
+        patterns.sort_by_key(|(literals, _)| std::cmp::Reverse(*literals));
+        Ok(Self(Arc::new(Inner { files, entries, by_name, patterns })))
+    }
+
+    /// The compiled filter for a tool.
+    ///
+    /// # Errors
+    /// [`ManifestErrorKind::UnknownTool`] with what was probably meant; [`ManifestErrorKind::Ambiguous`] with both patterns.
+    pub fn program(&self, tool: &str) -> Result<Program, ManifestError> {
+        self.entry(tool).map(|entry| entry.program.clone())
+    }
+
+    /// What was declared for a tool.
+    ///
+    /// # Errors
+    /// As for [`program`](Self::program).
+    pub fn spec(&self, tool: &str) -> Result<&Spec, ManifestError> {
+        self.entry(tool).map(ManifestEntry::spec)
+    }
+
+    /// The filter for a tool, with where it is from.
+    ///
+    /// # Errors
+    /// As for [`program`](Self::program).
+    pub fn entry(&self, tool: &str) -> Result<&ManifestEntry, ManifestError> {
+        let Inner { entries, by_name, patterns, .. } = &*self.0;
+        if let Some(entry) = by_name.get(tool).and_then(|number| entries.get(*number)) {
+            return Ok(entry);
+        }
+        let fitting = patterns.iter().filter_map(|(literals, number)| {
+            let entry = entries.get(*number)?;
+            entry.fits(tool).then_some((*literals, entry))
+        });
+        let mut fitting = fitting.take(2);
+        match (fitting.next(), fitting.next()) {
+            (Some((best, entry)), Some((next, other))) if best == next => {
+                let message = format!(
+                    "the tool `{}` fits `{}` and `{}` ({}) equally well; make one of them longer, or add the exact name",
+                    suggest::short(tool),
+                    entry.name,
+                    other.name,
+                    other.place.place(),
+                );
+                let problem = entry.place.clone().with_message(message);
+                Err(ManifestError::new(ManifestErrorKind::Ambiguous, problem))
+            }
+            (Some((_, entry)), _) => Ok(entry),
+            (None, _) => Err(self.unknown(tool)),
+        }
+    }
+
+    fn unknown(&self, tool: &str) -> ManifestError {
+        let Inner { files, entries, .. } = &*self.0;
+        let meant = match suggest::closest(tool, self.names()) {
+            Some(close) => format!("did you mean `{close}`?"),
+            None if entries.is_empty() => "it has none".to_owned(),
+            None => {
+                let mut names: Vec<&str> = self.names().take(10).collect();
+                if entries.len() > names.len() {
+                    names.push("…");
+                }
+                format!("there are {}", names.join(", "))
+            }
+        };
+        let files: Vec<&str> = files.iter().take(5).map(|file| &**file).collect();
+        let message = format!("no filter for the tool `{}`; {meant}", suggest::short(tool));
+        let problem = Problem::nowhere(&files.join(", "), message);
+        ManifestError::new(ManifestErrorKind::UnknownTool, problem)
+    }
+
+    /// Whether a filter is for the tool of this name: quicker than a look-up that fails.
+    #[must_use]
+    pub fn has(&self, tool: &str) -> bool {
+        let Inner { entries, by_name, patterns, .. } = &*self.0;
+        let fits = |number: usize| entries.get(number).is_some_and(|entry| entry.fits(tool));
+        by_name.contains_key(tool) || patterns.iter().any(|(_, number)| fits(*number))
+    }
+
+    /// All filters, in the order of their files.
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = &ManifestEntry> {
+        self.0.entries.iter()
+    }
+
+    /// The names of all filters, in the order of their files.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.entries().map(ManifestEntry::name)
+    }
+
+    /// The JSON Schema of tamis' own format, for editors.
+    #[must_use]
+    pub fn schema() -> &'static str {
+        schema::NATIVE
+    }
+}
+
+/// What no format recognises, with what is understood.
+fn unrecognised(text: &Text<'_>, root: &Node) -> Problem {
+    let understood: Vec<String> =
+        FORMATS.iter().map(|format| format!("{} ({})", format.name, format.signs)).collect();
+    let what = match &root.value {
+        Value::Map(_) => "this format of manifest is not known".to_owned(),
+        _ => format!("a manifest is a map, not {}", root.what()),
+    };
+    text.problem(root.at.start, format!("{what}; understood are: {}", understood.join(", ")))
+}
+
+/// A manifest is shared by any number of threads.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Manifest>();
+    shared::<ManifestError>();
+};

@@ -1,0 +1,66 @@
+//! tamis' own format: `version: 1`, and under `filters` a spec for each name.
+//!
+//! The keys of a spec are those that [`Spec`] reads; nothing is repeated here.
+
+use super::building::Building;
+use super::node::{Flaw, Node};
+use super::{Format, suggest};
+use crate::spec::Spec;
+
+pub(super) const FORMAT: Format = Format {
+    name: "tamis",
+    signs: "`version: 1` and `filters:`",
+    recognises: |root| root.has("filters") || (root.has("version") && !root.has("actions")),
+    read,
+};
+
+const KEYS: [&str; 2] = ["version", "filters"];
+
+fn read(building: &mut Building<'_>, root: &Node) {
+    for (key, _) in root.entries().unwrap_or_default() {
+        if !KEYS.contains(&key.text.as_str()) {
+            building.refuse(key.at.start, suggest::unknown("key", &key.text, &KEYS));
+        }
+    }
+    match root.entry("version") {
+        None => building.refuse(root.at.start, "the key `version` is missing; write `version: 1`"),
+        Some((key, node)) => match node.read::<u64>(building.text.text) {
+            Ok(1) => {}
+            Ok(other) => building.refuse(
+                node.at.start,
+                format!("version {other} is not known; this tamis reads `version: 1`"),
+            ),
+            Err(_) => building.refuse(
+                if node.at.is_empty() { key.at.start } else { node.at.start },
+                format!("`version` wants the number 1, not {}", node.what()),
+            ),
+        },
+    }
+    let Some((key, filters)) = root.entry("filters") else {
+        building
+            .refuse(root.at.start, "the key `filters` is missing; it maps names of tools to rules");
+        return;
+    };
+    let Some(filters) = filters.entries() else {
+        let message =
+            format!("`filters` wants a map from names of tools to rules, not {}", filters.what());
+        building.refuse(key.at.start, message);
+        return;
+    };
+    for (name, node) in filters {
+        if node.entries().is_none() {
+            let message = format!(
+                "wants a map of rules, not {}; `{{}}` validates and minifies alone",
+                node.what()
+            );
+            building.refuse_tool(&name.text, &Flaw::new(name.at.start, message));
+            continue;
+        }
+        match node.read::<Spec>(building.text.text) {
+            Ok(spec) => {
+                building.add(name.text.clone(), name.at.start, &spec, |rule| node.entry(rule));
+            }
+            Err(flaw) => building.refuse_tool(&name.text, &flaw),
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! A manifest's text as a tree whose every value knows its place, and what reads values of it through serde.
+//!
+//! Knows no format and no YAML. The places are bytes of the text; what is wrong with a value is a [`Flaw`].
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{
+    self, DeserializeSeed, Deserializer, EnumAccess, Expected, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor,
+};
+
+use super::suggest;
+
+/// A value and where it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) at: Range<usize>,
+    pub(crate) value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Null,
+    Bool(bool),
+    Unsigned(u64),
+    Signed(i64),
+    /// Anything else that is a number.
+    Number,
+    Text(String),
+    List(Vec<Node>),
+    Map(Vec<(Key, Node)>),
+}
+
+/// A key of a map.
+#[derive(Clone, Debug)]
+pub(crate) struct Key {
+    pub(crate) at: Range<usize>,
+    pub(crate) text: String,
+}
+
+impl Node {
+    /// The entries of a map.
+    pub(crate) fn entries(&self) -> Option<&[(Key, Self)]> {
+        match &self.value {
+            Value::Map(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// The entry of a map with this key.
+    pub(crate) fn entry(&self, key: &str) -> Option<(&Key, &Self)> {
+        let found = self.entries()?.iter().find(|(found, _)| found.text == key);
+        found.map(|(key, node)| (key, node))
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+        self.entry(key).map(|(_, node)| node)
+    }
+
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What it is, in words.
+    pub(crate) fn what(&self) -> &'static str {
+        match &self.value {
+            Value::Null => "nothing",
+            Value::Bool(_) => "true or false",
+            Value::Unsigned(_) | Value::Signed(_) | Value::Number => "a number",
+            Value::Text(_) => "text",
+            Value::List(_) => "a list",
+            Value::Map(_) => "a map",
+        }
+    }
+
+    /// Reads the node as `T`; `text` is what its places are bytes of.
+    ///
+    /// # Errors
+    /// The first flaw, with its place.
+    pub(crate) fn read<'a, T: de::Deserialize<'a>>(&'a self, text: &'a str) -> Result<T, Flaw> {
+        T::deserialize(Reader { node: self, text }).map_err(|flaw| flaw.or_at(self.at.start))
+    }
+}
+
+/// The byte of the source at which byte `inside` of a scalar is: plain and quoted scalars show their text as it is, until
+/// the first escape.
+pub(crate) fn byte_inside(at: &Range<usize>, source: &str, text: &str, inside: usize) -> usize {
+    let raw = source.get(at.clone()).unwrap_or_default();
+    let before = text.get(..inside).unwrap_or(text);
+    let quote = usize::from(raw.starts_with(['"', '\'']));
+    let as_written = raw.get(quote..).is_some_and(|raw| raw.starts_with(before));
+    if as_written { at.start + quote + before.len() } else { at.start }
+}
+
+/// What is wrong with a value.
+#[derive(Clone, Debug)]
+pub(crate) struct Flaw {
+    pub(crate) at: Option<usize>,
+    message: String,
+    /// The message has no subject yet: `wants text, not a list`.
+    about: About,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum About {
+    Said,
+    Value,
+    Entry,
+}
+
+impl Flaw {
+    pub(crate) fn new(at: usize, message: impl Into<String>) -> Self {
+        Self { at: Some(at), message: message.into(), about: About::Said }
+    }
+
+    fn or_at(mut self, at: usize) -> Self {
+        self.at.get_or_insert(at);
+        self
+    }
+
+    /// Says of which key the value is.
+    fn of_key(mut self, key: &str) -> Self {
+        let subject = match self.about {
+            About::Said => return self,
+            About::Value => format!("`{key}`"),
+            About::Entry => format!("each entry of `{key}`"),
+        };
+        self.about = About::Said;
+        self.message = format!("{subject} {}", self.message);
+        self
+    }
+
+    fn of_entry(mut self) -> Self {
+        if self.about == About::Value {
+            self.about = About::Entry;
+        }
+        self
+    }
+
+    /// The message, whole.
+    pub(crate) fn message(&self) -> String {
+        match self.about {
+            About::Said => self.message.clone(),
+            About::Value => format!("this {}", self.message),
+            About::Entry => format!("each entry {}", self.message),
+        }
+    }
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message())
+    }
+}
+
+impl std::error::Error for Flaw {}
+
+/// What serde's `expecting` texts are called in a manifest.
+fn wanted(expected: &dyn Expected) -> String {
+    let text = expected.to_string();
+    match text.as_str() {
+        "u64" => "a whole number of at least 0, such as 25".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a string" => "text".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        _ if text.starts_with("struct ") => "a map of rules".to_owned(),
+        _ => text,
+    }
+}
+
+impl de::Error for Flaw {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self { at: None, message: message.to_string(), about: About::Said }
+    }
+
+    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let given = match unexpected {
+            Unexpected::Bool(yes) => yes.to_string(),
+            Unexpected::Unsigned(number) => number.to_string(),
+            Unexpected::Signed(number) => number.to_string(),
+            Unexpected::Str(text) if text.chars().count() <= 40 => format!("the text {text:?}"),
+            Unexpected::Str(_) => "text".to_owned(),
+            Unexpected::Seq => "a list".to_owned(),
+            Unexpected::Map => "a map".to_owned(),
+            Unexpected::Unit => "nothing".to_owned(),
+            other => other.to_string(),
+        };
+        let message = format!("wants {}, not {given}", wanted(expected));
+        Self { at: None, message, about: About::Value }
+    }
+
+    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::invalid_type(unexpected, expected)
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        Self::custom(suggest::unknown("key", field, expected))
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        let message = format!("wants {}, {}", or(expected), suggest::instead_of(variant, expected));
+        Self { at: None, message, about: About::Value }
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::custom(format_args!("the key `{field}` is missing"))
+    }
+}
+
+/// `a, b or c`.
+pub(crate) fn or(words: &[&str]) -> String {
+    match words.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, before)) => format!("{} or {last}", before.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// A node, for serde.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    node: &'a Node,
+    text: &'a str,
+}
+
+impl<'a> Deserializer<'a> for Reader<'a> {
+    type Error = Flaw;
+
+    fn deserialize_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Flaw> {
+        let Self { node, text } = self;
+        let read = match &node.value {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(yes) => visitor.visit_bool(*yes),
+            Value::Unsigned(number) => visitor.visit_u64(*number),
+            Value::Signed(number) => visitor.visit_i64(*number),
+            Value::Number => Err(de::Error::invalid_type(
+                Unexpected::Other(text.get(node.at.clone()).unwrap_or("this number")),
+                &visitor,
+            )),
+            Value::Text(text) => visitor.visit_borrowed_str(text),
+            Value::List(list) => visitor.visit_seq(List { list: list.iter(), text }),
+            Value::Map(entries) => {
+                visitor.visit_map(Entries { entries: entries.iter(), value: None, text })
+            }
+        };
+        read.map_err(|flaw| flaw.or_at(node.at.start))
+    }
+
+    /// A number where text is wanted is the text that stands there: the name of a member may be `404`.
+    fn deserialize_str<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Flaw> {
+        match &self.node.value {
+            Value::Unsigned(_) | Value::Signed(_) | Value::Number => {
+                visitor.visit_borrowed_str(self.text.get(self.node.at.clone()).unwrap_or_default())
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Flaw> {
+        self.deserialize_str(visitor)
+    }
+
+    /// A key that is written has a value: one without is a slip, and must not mean that the rule is left out.
+    fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Flaw> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Flaw> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Flaw> {
+        let at = self.node.at.start;
+        match &self.node.value {
+            Value::Text(text) => {
+                visitor.visit_enum(Variant(text)).map_err(|flaw: Flaw| flaw.or_at(at))
+            }
+            _ => {
+                let message = format!("wants {}, not {}", or(variants), self.node.what());
+                Err(Flaw { at: Some(at), message, about: About::Value })
+            }
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        <V: Visitor<'a>>
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier ignored_any
+    }
+}
+
+struct List<'a> {
+    list: std::slice::Iter<'a, Node>,
+    text: &'a str,
+}
+
+impl<'a> SeqAccess<'a> for List<'a> {
+    type Error = Flaw;
+
+    fn next_element_seed<T: DeserializeSeed<'a>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Flaw> {
+        let Some(node) = self.list.next() else { return Ok(None) };
+        let read = seed.deserialize(Reader { node, text: self.text });
+        read.map(Some).map_err(|flaw| flaw.or_at(node.at.start).of_entry())
+    }
+}
+
+struct Entries<'a> {
+    entries: std::slice::Iter<'a, (Key, Node)>,
+    value: Option<(&'a Key, &'a Node)>,
+    text: &'a str,
+}
+
+impl<'a> MapAccess<'a> for Entries<'a> {
+    type Error = Flaw;
+
+    fn next_key_seed<K: DeserializeSeed<'a>>(&mut self, seed: K) -> Result<Option<K::Value>, Flaw> {
+        let Some((key, node)) = self.entries.next() else { return Ok(None) };
+        self.value = Some((key, node));
+        let read = seed.deserialize(key.text.as_str().into_deserializer());
+        read.map(Some).map_err(|flaw: Flaw| flaw.or_at(key.at.start))
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'a>>(&mut self, seed: T) -> Result<T::Value, Flaw> {
+        let Some((key, node)) = self.value.take() else {
+            return Err(de::Error::custom("a value was asked for before its key"));
+        };
+        // A value that is missing is shown at its key.
+        let at = if let Value::Null = node.value { key.at.start } else { node.at.start };
+        let read = seed.deserialize(Reader { node, text: self.text });
+        read.map_err(|flaw| {
+            let flaw = match (&node.value, flaw.about) {
+                (Value::Null, About::Value) => Flaw { at: Some(at), ..flaw },
+                _ => flaw.or_at(at),
+            };
+            flaw.of_key(&key.text)
+        })
+    }
+}
+
+/// A word that names a variant.
+struct Variant<'a>(&'a str);
+
+impl<'a> EnumAccess<'a> for Variant<'a> {
+    type Error = Flaw;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'a>>(self, seed: V) -> Result<(V::Value, Self), Flaw> {
+        let value = seed.deserialize(self.0.into_deserializer())?;
+        Ok((value, self))
+    }
+}
+
+impl<'a> VariantAccess<'a> for Variant<'a> {
+    type Error = Flaw;
+
+    fn unit_variant(self) -> Result<(), Flaw> {
+        Ok(())
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'a>>(self, _: T) -> Result<T::Value, Flaw> {
+        Err(de::Error::custom("expected a word"))
+    }
+
+    fn tuple_variant<V: Visitor<'a>>(self, _: usize, _: V) -> Result<V::Value, Flaw> {
+        Err(de::Error::custom("expected a word"))
+    }
+
+    fn struct_variant<V: Visitor<'a>>(
+        self,
+        _: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Flaw> {
+        Err(de::Error::custom("expected a word"))
+    }
+}

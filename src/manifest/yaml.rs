@@ -1,0 +1,330 @@
+//! YAML into a tree with places, under limits: depth, nodes, aliases, size.
+//!
+//! Knows no format. Duplicate keys are flaws anywhere; booleans are `true` and `false` alone; tags are refused.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::budget::BudgetBreach;
+use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy};
+use serde_saphyr::{Location, Spanned};
+
+use super::error::{Problem, Problems, Text};
+use super::node::{Key, Node, Value};
+use super::suggest::short;
+
+/// Bytes of a manifest.
+pub(crate) const MAX_BYTES: usize = 16 << 20;
+/// Containers that may be open at once, those that an alias stands for included. The parser calls itself for each, with up
+/// to 40 KiB of stack where nothing is optimised; a thread has 2 MiB.
+const MAX_DEPTH: usize = 24;
+/// Values that aliases may stand for, all together.
+const MAX_REPLAYED: usize = 100_000;
+/// Keys and values.
+const MAX_NODES: usize = 500_000;
+
+/// Reads one YAML document.
+///
+/// # Errors
+/// What is wrong, with its place; all duplicate keys at once.
+pub(crate) fn parse(text: &Text<'_>) -> Result<Node, Problems> {
+    if text.text.len() > MAX_BYTES {
+        let message = format!(
+            "the manifest has {} bytes, more than {MAX_BYTES}; split it into several files",
+            text.text.len()
+        );
+        return Err(Problem::nowhere(text.name(), message).into());
+    }
+    if text.text.trim().is_empty() {
+        return Err(Problem::nowhere(text.name(), "the manifest is empty").into());
+    }
+    OPEN.set(0);
+    let tree = serde_saphyr::from_str_with_options::<Placed>(text.text, options());
+    let node = tree.map_err(|error| problem(text, &error))?.0;
+    let twice = duplicates(text, &node);
+    if twice.is_empty() { Ok(node) } else { Err(twice) }
+}
+
+fn options() -> serde_saphyr::Options {
+    let mut options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: MAX_DEPTH,
+            flow_nesting_limit: MAX_DEPTH,
+            max_documents: 1,
+            max_events: 2 * MAX_NODES,
+            max_nodes: MAX_NODES,
+            max_aliases: MAX_REPLAYED,
+            max_anchors: MAX_REPLAYED,
+            max_recorded_anchor_events: MAX_REPLAYED,
+            max_recorded_anchor_bytes: MAX_BYTES,
+            max_total_scalar_bytes: MAX_BYTES,
+        },
+        duplicate_keys: DuplicateKeyPolicy::PassThrough,
+        merge_keys: MergeKeyPolicy::Merge,
+        strict_booleans: true,
+        reject_unsupported_tags: true,
+        with_snippet: false,
+    };
+    options.alias_limits.max_total_replayed_events = MAX_REPLAYED;
+    options.alias_limits.max_replay_stack_depth = 8;
+    options
+}
+
+thread_local! {
+    /// Containers that are open while a tree is read: what an alias stands for counts as well, which the parser's own
+    /// limit does not see. Serde has no other way to hand this to values inside values.
+    static OPEN: Cell<usize> = const { Cell::new(0) };
+}
+
+const TOO_DEEP: &str = "values inside more than 24 others";
+
+/// A container is open as long as this lives.
+struct Opened;
+
+impl Opened {
+    fn new<E: de::Error>() -> Result<Self, E> {
+        let open = OPEN.get();
+        if open >= MAX_DEPTH {
+            return Err(E::custom(TOO_DEEP));
+        }
+        OPEN.set(open + 1);
+        Ok(Self)
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        OPEN.set(OPEN.get().saturating_sub(1));
+    }
+}
+
+/// A node as serde reads it.
+struct Placed(Node);
+
+impl<'de> Deserialize<'de> for Placed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Spanned { value: Untyped(value), defined, .. } = Spanned::deserialize(deserializer)?;
+        Ok(Self(Node { at: range(defined), value }))
+    }
+}
+
+fn range(location: Location) -> Range<usize> {
+    let span = location.span();
+    let number = |bytes: Option<u64>| bytes.and_then(|bytes| usize::try_from(bytes).ok());
+    let start = number(span.byte_offset()).unwrap_or(0);
+    start..start + number(span.byte_len()).unwrap_or(0)
+}
+
+struct Untyped(Value);
+
+impl<'de> Deserialize<'de> for Untyped {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue).map(Self)
+    }
+}
+
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, yes: bool) -> Result<Value, E> {
+        Ok(Value::Bool(yes))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(Value::Unsigned(number))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(u64::try_from(number).map_or(Value::Signed(number), Value::Unsigned))
+    }
+
+    fn visit_i128<E>(self, _: i128) -> Result<Value, E> {
+        Ok(Value::Number)
+    }
+
+    fn visit_u128<E>(self, _: u128) -> Result<Value, E> {
+        Ok(Value::Number)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Value, E> {
+        Ok(Value::Number)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::Text(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(Value::Text(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let _open = Opened::new::<A::Error>()?;
+        let mut nodes = Vec::new();
+        while let Some(Placed(node)) = list.next_element()? {
+            nodes.push(node);
+        }
+        Ok(Value::List(nodes))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let _open = Opened::new::<A::Error>()?;
+        let mut entries = Vec::new();
+        while let Some(key) = map.next_key::<Spanned<String>>()? {
+            let Placed(node) = map.next_value()?;
+            entries.push((Key { at: range(key.defined), text: key.value }, node));
+        }
+        Ok(Value::Map(entries))
+    }
+}
+
+/// All keys that come twice in a map.
+fn duplicates(text: &Text<'_>, node: &Node) -> Problems {
+    let mut found = Vec::new();
+    let mut left = vec![node];
+    while let Some(node) = left.pop() {
+        match &node.value {
+            Value::List(list) => left.extend(list),
+            Value::Map(entries) => {
+                let mut seen: HashMap<&str, &Key> = HashMap::with_capacity(entries.len());
+                for (key, node) in entries {
+                    left.push(node);
+                    if let Some(first) = seen.insert(&key.text, key) {
+                        found.push((key, text.line(first.at.start)));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    found.sort_by_key(|(key, _)| key.at.start);
+    // What stands once and is used by aliases is wrong once.
+    found.dedup_by_key(|(key, _)| key.at.start);
+    let mut problems = Problems::default();
+    for (key, line) in found {
+        problems.push(|| {
+            let message = format!(
+                "the key `{}` comes twice, first in line {line}; leave one of them out",
+                short(&key.text)
+            );
+            text.problem(key.at.start, message)
+        });
+    }
+    problems
+}
+
+/// What the parser refuses, in our words where a rule of ours is behind it.
+fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Problem {
+    use serde_saphyr::Error as Yaml;
+    let error = error.without_snippet();
+    let mut inner = error;
+    while let Yaml::AliasError { error, .. } = inner {
+        inner = error;
+    }
+    let message = match inner {
+        Yaml::Budget { breach, .. } => over(breach),
+        Yaml::AliasReplayLimitExceeded { .. } | Yaml::AliasExpansionLimitExceeded { .. } => {
+            format!("aliases stand for more than {MAX_REPLAYED} values; write out what they mean")
+        }
+        Yaml::AliasReplayStackDepthExceeded { .. } => {
+            "aliases inside aliases go too deep; write out what they mean".to_owned()
+        }
+        Yaml::MultipleDocuments { .. } => several(),
+        Yaml::UnsupportedTag { .. } | Yaml::TaggedScalarCannotDeserializeIntoString { .. } => {
+            "tags (`!name`) are not understood in a manifest; leave it out".to_owned()
+        }
+        Yaml::Message { msg, .. } if msg == TOO_DEEP => too_deep(),
+        _ => match plain(inner) {
+            message if message == "recursion limit exceeded" => too_deep(),
+            message => format!("not YAML: {message}{}", hint(&message)),
+        },
+    };
+    let place = error.location();
+    let bytes = place.and_then(|place| place.span().byte_offset());
+    match (bytes.and_then(|byte| usize::try_from(byte).ok()), place) {
+        (Some(at), _) => text.problem(at, message),
+        (None, Some(place)) => {
+            let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+            text.problem(text.byte(number(place.line()), number(place.column())), message)
+        }
+        (None, None) => Problem::nowhere(text.name(), message),
+    }
+}
+
+/// What is mostly behind a message of the parser: paths have characters that mean something in YAML.
+const HINTS: [(&str, &str); 5] = [
+    ("tabs", "indent with spaces"),
+    ("unknown anchor", "a text that begins with `*` is quoted: \"*.id\""),
+    (
+        "expected ',' or",
+        "a text with brackets, commas or colons in it is quoted: \"labels[].name\"",
+    ),
+    ("unknown escape", "in single quotes a backslash is itself: 'a\\.b'"),
+    ("unexpected character", "a text that begins so is quoted"),
+];
+
+fn hint(message: &str) -> String {
+    let hint = HINTS.iter().find(|(words, _)| message.contains(words));
+    hint.map_or_else(String::new, |(_, hint)| format!("; {hint}"))
+}
+
+fn several() -> String {
+    "a second document begins; a manifest is one document: make two files of it".to_owned()
+}
+
+fn too_deep() -> String {
+    format!("{TOO_DEEP}; no manifest needs that")
+}
+
+fn over(breach: &BudgetBreach) -> String {
+    match breach {
+        BudgetBreach::Depth { .. } => too_deep(),
+        BudgetBreach::Documents { .. } => several(),
+        BudgetBreach::Aliases { .. }
+        | BudgetBreach::Anchors { .. }
+        | BudgetBreach::AliasAnchorRatio { .. }
+        | BudgetBreach::MergeKeys { .. }
+        | BudgetBreach::RecordedAnchorEvents { .. }
+        | BudgetBreach::RecordedAnchorBytes { .. } => {
+            format!("aliases stand for more than {MAX_REPLAYED} values; write out what they mean")
+        }
+        BudgetBreach::Events { .. } | BudgetBreach::Nodes { .. } => {
+            format!("more than {MAX_NODES} keys and values; split it into several files")
+        }
+        _ => format!("larger than a manifest may be (limit {MAX_BYTES} bytes)"),
+    }
+}
+
+/// The parser's message without its place, on one line.
+fn plain(error: &serde_saphyr::Error) -> String {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or("it cannot be read");
+    let end = [" at line ", " (line "].iter().filter_map(|mark| first.find(mark)).min();
+    let message = end.and_then(|end| first.get(..end)).unwrap_or(first);
+    short_line(message)
+}
+
+fn short_line(message: &str) -> String {
+    let mut line: String = message.chars().take(200).collect();
+    if line.len() < message.len() {
+        line.push('…');
+    }
+    line
+}

@@ -1,0 +1,42 @@
+//! A spec in a line of words, for lists of tools.
+
+use super::{Root, Spec};
+
+impl Spec {
+    /// What is kept, on one line: the output keys, what is retained or excluded, and how many items.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    ///
+    /// let spec = Spec::new().select("id").select_as("login", "owner.login").max_items(25);
+    /// assert_eq!(spec.summary(), "id, login; at most 25 items");
+    /// assert_eq!(Spec::new().exclude("body").summary(), "all but body");
+    /// ```
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let mut parts = Vec::new();
+        if let Some(pointers) = &self.retain {
+            parts.push(format!("retains {}", pointers.join(", ")));
+        }
+        if let Some(select) = &self.select {
+            let keys = select.0.iter().map(|source| source.output_key().unwrap_or_default());
+            parts.push(keys.collect::<Vec<_>>().join(", "));
+        }
+        match (parts.is_empty(), self.exclude.is_empty()) {
+            (true, true) => parts.push("all".to_owned()),
+            (true, false) => parts.push(format!("all but {}", self.exclude.join(", "))),
+            (false, true) => {}
+            (false, false) => parts.push(format!("without {}", self.exclude.join(", "))),
+        }
+        if let Some(path) = &self.extract {
+            parts.push(format!("of {path}"));
+        }
+        if let Root::At(path) = &self.root {
+            parts.push(format!("items at {path}"));
+        }
+        if self.max_items > 0 {
+            parts.push(format!("at most {} items", self.max_items));
+        }
+        parts.join("; ")
+    }
+}

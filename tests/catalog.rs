@@ -1,0 +1,189 @@
+//! The built-in catalog on the answers of `corpus/`: which members stay, how much goes, and that errors stay readable.
+//!
+//! The table is `catalog.toml`. Every tool of the catalog is in it, and every filter must name its root and hold nothing
+//! but the values that two of its sources share.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test states what must hold, also in its helpers"
+)]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use tamis::{Filter, Manifest, Program, filter_slice};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    answer: Vec<Answer>,
+    error: Vec<Failure>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answer {
+    tool: String,
+    file: String,
+    items: String,
+    count: usize,
+    first: Vec<String>,
+    #[serde(default)]
+    beside: Vec<String>,
+    least: f64,
+    says: Vec<String>,
+    never: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Failure {
+    tools: String,
+    document: String,
+}
+
+fn table() -> Table {
+    toml::from_str(include_str!("catalog.toml")).expect("the table")
+}
+
+fn corpus(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(file)
+}
+
+fn program(tool: &str) -> Program {
+    let catalog = Manifest::catalog().expect("the catalog");
+    catalog.program(tool).expect("a tool of the catalog")
+}
+
+/// The names of an object's members, in order; serde_json's map would sort them.
+fn names(object: &str) -> Vec<String> {
+    struct Names(Vec<String>);
+    impl<'de> Deserialize<'de> for Names {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Visitor;
+            impl<'de> serde::de::Visitor<'de> for Visitor {
+                type Value = Names;
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("an object")
+                }
+                fn visit_map<A: serde::de::MapAccess<'de>>(
+                    self,
+                    mut map: A,
+                ) -> Result<Names, A::Error> {
+                    let mut names = Vec::new();
+                    while let Some((name, _)) = map.next_entry::<_, serde::de::IgnoredAny>()? {
+                        names.push(name);
+                    }
+                    Ok(Names(names))
+                }
+            }
+            deserializer.deserialize_map(Visitor)
+        }
+    }
+    serde_json::from_str::<Names>(object).expect("an object").0
+}
+
+/// The text of the value at a pointer without escapes, as it is in the document.
+fn at<'a>(mut text: &'a str, pointer: &str) -> &'a str {
+    use serde_json::value::RawValue;
+    for name in pointer.split('/').skip(1) {
+        let object: std::collections::HashMap<String, &'a RawValue> =
+            serde_json::from_str(text).expect("an object on the way");
+        text = object[name].get();
+    }
+    text
+}
+
+#[test]
+fn every_tool_is_in_the_table() {
+    let catalog = Manifest::catalog().expect("the catalog");
+    let tools: BTreeSet<_> = catalog.names().collect();
+    let table = table();
+    assert_eq!(tools, table.answer.iter().map(|answer| answer.tool.as_str()).collect());
+    for tool in tools {
+        let service = tool.split('.').next().unwrap_or_default();
+        let prefix = format!("{service}.*");
+        assert!(table.error.iter().any(|failure| failure.tools == prefix), "{tool}: no error");
+    }
+}
+
+#[test]
+fn answers() {
+    for answer in table().answer {
+        let document = std::fs::read(corpus(&answer.file)).expect("the answer");
+        let program = program(&answer.tool);
+        let (output, report) = filter_slice(&program, &document).expect(&answer.tool);
+        let (tool, text) = (&answer.tool, std::str::from_utf8(&output).expect("UTF-8"));
+
+        assert!(report.filter_applied, "{tool}");
+        let items = at(text, &answer.items);
+        let first = match serde_json::from_str::<Vec<&serde_json::value::RawValue>>(items) {
+            Ok(items) => {
+                assert_eq!(items.len(), answer.count, "{tool}");
+                items[0].get()
+            }
+            Err(_) => items,
+        };
+        assert_eq!(names(first), answer.first, "{tool}");
+        if let Some((around, member)) = answer.items.rsplit_once('/') {
+            let mut beside = names(at(text, around));
+            beside.retain(|name| name != member);
+            assert_eq!(beside, answer.beside, "{tool}");
+        }
+
+        let less = 100.0 * (1.0 - output.len() as f64 / document.len() as f64);
+        assert!(less >= answer.least, "{tool}: {less:.2} % less, not {}", answer.least);
+        for says in &answer.says {
+            assert!(text.contains(says), "{tool}: {says} is gone");
+        }
+        for never in &answer.never {
+            assert!(!text.contains(never), "{tool}: {never} is there");
+        }
+
+        let pretty = corpus(&answer.file.replace(".json", ".pretty.json"));
+        if let Ok(pretty) = std::fs::read(pretty) {
+            assert!(filter_slice(&program, &pretty).expect(tool).0 == output, "{tool}, indented");
+        }
+    }
+}
+
+/// No filter may wait for its root, nor for more than an item: a list can be long, and its first item is wanted now.
+#[test]
+fn output_leaves_with_the_first_item() {
+    for answer in table().answer {
+        let document = std::fs::read(corpus(&answer.file)).expect("the answer");
+        let mut filter = Filter::new(&program(&answer.tool), Vec::new());
+        for chunk in document.chunks(64) {
+            filter.write(chunk).expect(&answer.tool);
+        }
+        let report = filter.end().expect(&answer.tool);
+        assert!(report.held_peak_bytes <= 4096, "{}: {}", answer.tool, report.held_peak_bytes);
+    }
+}
+
+#[test]
+fn errors_come_out_as_they_went_in() {
+    let catalog = Manifest::catalog().expect("the catalog");
+    for failure in table().error {
+        let prefix = failure.tools.strip_suffix('*').expect("a prefix and a star");
+        let tools: Vec<_> = catalog.names().filter(|name| name.starts_with(prefix)).collect();
+        assert!(!tools.is_empty(), "{prefix}");
+        for tool in tools {
+            let (output, report) =
+                filter_slice(&program(tool), failure.document.as_bytes()).expect(tool);
+            assert_eq!(std::str::from_utf8(&output), Ok(failure.document.as_str()), "{tool}");
+            assert!(!report.filter_applied && report.filter_error.is_some(), "{tool}");
+        }
+    }
+}
+
+#[test]
+fn nothing_to_warn_about() {
+    let catalog = Manifest::catalog().expect("the catalog");
+    for entry in catalog.entries() {
+        assert!(entry.warnings().is_empty(), "{}: {:?}", entry.name(), entry.warnings());
+    }
+}
