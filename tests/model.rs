@@ -35,6 +35,8 @@ use prng::Prng;
 const PAIRS: u64 = 60_000;
 /// Pairs with a long document.
 const LONG: u64 = 300;
+/// Pairs with a document in which hardly anything is unusual.
+const COMPACT: u64 = 3_000;
 /// Pairs under tight limits.
 const LIMITED: u64 = 6_000;
 /// Differences that are looked for before a block gives up.
@@ -48,6 +50,12 @@ fn block(number: u64) {
 #[test]
 fn long_documents() {
     compare(4, LONG, generate::long_document);
+}
+
+/// Documents that are passed and taken in one loop, nearly all of them.
+#[test]
+fn compact_documents() {
+    compare(5, COMPACT, generate::compact_document);
 }
 
 fn compare(number: u64, pairs: u64, document: fn(&mut Prng) -> String) {

@@ -204,6 +204,7 @@ impl ItemRules {
             duplicates: spec.duplicate_keys,
         }))
     }
+
     /// Whether something may have to wait for the first hit, and whether from the document's first byte on.
     pub(super) fn waits(&self) -> Option<WaitFrom> {
         if self.closed

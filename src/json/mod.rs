@@ -44,7 +44,8 @@ pub(crate) enum Slot<'a> {
     Element(u64),
 }
 
-/// A member with a good scalar, both at hand. No white space is around its parts but in front of colon and value.
+/// A member with a good scalar, both at hand. Its colon is right behind its key; white space is nowhere in it but between
+/// colon and value.
 #[derive(Clone, Copy)]
 pub(crate) struct Whole<'a> {
     pub(crate) text: &'a [u8],

@@ -36,7 +36,8 @@ impl Sieve {
     const TRIES: u64 = 1024;
 
     fn new(names: &[(Box<str>, NodeId)]) -> Option<Self> {
-        if names.len() > Self::MOST {
+        // Where no name is, nothing is looked up: no table for each of a selection's leaves.
+        if names.is_empty() || names.len() > Self::MOST {
             return None;
         }
         (0..Self::TRIES).find_map(|number| {
@@ -277,6 +278,14 @@ mod tests {
         assert!(table.may_have(u64::MAX, 7), "too many names to tell");
         assert_eq!(Names::new(vec![("".into(), 7)]).get(b""), Some(7));
         assert_eq!(Names::new(vec![("a\0".into(), 7)]).get(b"a"), None);
+    }
+
+    #[test]
+    fn a_table_without_names_has_no_sieve() {
+        let mut table = Names::new(Vec::new());
+        table.sharpen();
+        assert!(table.sieve.is_none(), "two kilobytes for every leaf");
+        assert_eq!(table.get(b""), None);
     }
 
     /// No name is sifted out, whatever stands behind it; nearly all else is.

@@ -433,7 +433,6 @@ fn classify<K: Kernel>(
     let masks = masks.zip(separator.as_chunks_mut().0).zip(white.as_chunks_mut().0);
     for (row, (((((quote, backslash), open), close), separator), white)) in rows.iter().zip(masks) {
         for block in row {
-            // The hardware's own prefetcher stops at the end of a page, and the walk comes between two windows.
             range = kernel.widen(range, block);
         }
         let mut rows = Rows { quote, backslash, open, close, separator, white };

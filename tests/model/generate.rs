@@ -55,6 +55,32 @@ const SCALARS: [&str; 22] = [
     "\"}]\"",
     "\"a somewhat longer text, with no escape at all\"",
 ];
+const PLAIN: [&str; 24] = [
+    "null",
+    "null",
+    "true",
+    "false",
+    "0",
+    "7",
+    "-0",
+    "10",
+    "12345678",
+    "123456789",
+    "1.10",
+    "1E400",
+    "-12",
+    "12345678901234567890123",
+    "\"\"",
+    "\"\"",
+    "\"x\"",
+    "\"null\"",
+    "\"a:b\"",
+    "\",\"",
+    "\"}]\"",
+    "\"[{,\"",
+    "\"é😀\"",
+    "\"a somewhat longer text, with no escape at all\"",
+];
 const NAMES: [&str; 17] = [
     "a", "a", "a", "a", "b", "b", "b", "c", "c", "items", "data", "raw", "/", "a.b", "~", "0", "é",
 ];
@@ -96,6 +122,60 @@ pub(crate) fn long_document(prng: &mut Prng) -> String {
     }
     out.out.push_str(if wrapped { r#"],"c":[1]}"# } else { "]" });
     out.out
+}
+
+/// A document of objects with many scalars, of which hardly any is unusual: what is passed and taken in one loop. Names
+/// begin alike, lengths go past a byte, and windows end anywhere.
+pub(crate) fn compact_document(prng: &mut Prng) -> String {
+    let mut all = alike();
+    let names: Vec<String> =
+        (0..1 + prng.below(40)).map(|_| all.swap_remove(prng.below(all.len()))).collect();
+    let odd = prng.pick(&[0, 0, 0, 20, 400]);
+    let wrapped = prng.one_in(2);
+    let mut out = String::new();
+    if wrapped {
+        out.push_str(&format!("{{\"pad\":\"{}\",\"items\":", "x".repeat(prng.below(4200))));
+    }
+    out.push('[');
+    for number in 0..1 + prng.below(24) {
+        out.push_str(if number > 0 { ",{" } else { "{" });
+        let first = prng.below(names.len());
+        for member in 0..prng.below(names.len() + 2) {
+            // Few come twice, for the model is silent about what some rules make of that.
+            let name = if prng.one_in(200) { first } else { first + member };
+            out.push_str(if member > 0 { "," } else { "" });
+            out.push_str(&format!("\"{}\":", names[name % names.len()]));
+            let unusual = odd > 0 && prng.one_in(odd);
+            match prng.below(60) {
+                _ if unusual => out.push_str(prng.pick(&[" 1", "2 ", r#""\\""#, r#""\u0061""#])),
+                0 => out.push_str(r#"{"a":1,"ab":"x","abc":null,"customer_id":[]}"#),
+                1 => out.push_str(r#"[1,{"a":2,"b":3,"c":4}]"#),
+                2 => out.push_str(&format!("\"{}\"", "é".repeat(prng.below(2100)))),
+                3..=5 => out.push_str(&(prng.next() >> prng.below(64)).to_string()),
+                _ => out.push_str(prng.pick(&PLAIN)),
+            }
+        }
+        out.push('}');
+    }
+    out.push_str(if wrapped { "]}" } else { "]" });
+    out
+}
+
+/// Names of 0 to 20 bytes with the same beginning, with seven to sixteen bytes in common, of more bytes than a byte
+/// counts, and not ASCII.
+fn alike() -> Vec<String> {
+    const LETTERS: &str = "abcdefghijklmnopqrst";
+    let mut names: Vec<String> = (0..=LETTERS.len()).map(|len| LETTERS[..len].into()).collect();
+    for from in [6, 7, 8, 14, 15, 16, 17] {
+        names.push(format!("{}_{}", &LETTERS[..from], &LETTERS[from + 1..]));
+        names.push(format!("{}_", &LETTERS[..from]));
+    }
+    names.extend((0..4).map(|number| format!("customfield_1000{number}")));
+    names.extend(["k".repeat(255), "k".repeat(256), "k".repeat(257), "k".repeat(511)]);
+    let others =
+        ["b", "c", "0", "1", "é", "éa", "naïve", "日本語の名前", "日本語の名後", "😀😀", "😀😁"];
+    names.extend(others.map(String::from));
+    names
 }
 
 struct Text {
@@ -380,8 +460,8 @@ fn dot_text(prng: &mut Prng, tokens: &[Token]) -> String {
             Token::Name(name) if token.index().is_some() && prng.one_in(2) => {
                 text.push_str(&format!("[{name}]"));
             }
-            // A text that starts with a slash would be a pointer.
-            Token::Name(name) if prng.one_in(6) || name.starts_with('/') => {
+            // A text that starts with a slash would be a pointer; no name at all would be none.
+            Token::Name(name) if prng.one_in(6) || name.is_empty() || name.starts_with('/') => {
                 text.push_str(&format!("[\"{name}\"]"));
             }
             Token::Name(name) => text.push_str(&format!("{dot}{}", name.replace('.', r"\."))),

@@ -147,7 +147,8 @@ impl Passing<'_> {
         key.len() > self.longest || memchr(b'\\', key).is_some()
     }
 
-    /// Passes members up to one that is wanted or unusual. `CHECK`: scalars nobody wants are checked. A function of its own, for the sake of the registers.
+    /// Passes members up to one that is wanted or unusual. `CHECK`: scalars nobody wants are checked. A function of its
+    /// own, for the sake of the registers.
     #[inline(never)]
     fn pass<const CHECK: bool>(
         &self,
