@@ -2,7 +2,8 @@
 
 use super::*;
 
-const COLOURS: [&str; 4] = ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "TERM"];
+/// `CI` too: logs of continuous integration show colours, whatever `TERM` says.
+const COLOURS: [&str; 5] = ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "TERM", "CI"];
 
 /// Runs with these variables, and with none of the others that say something about colours.
 fn run(command: &mut Command, variables: &[(&str, &str)]) -> Ran {
