@@ -3,12 +3,17 @@
 //! Only masks are built here; what they mean is in `scan/mod.rs`. Unsafe are the intrinsics, which need a CPU feature,
 //! and the loads of 32 bytes from an array that has them.
 #![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
+#![allow(
+    clippy::indexing_slicing,
+    reason = "tables made at compile time, where a panic is an error of the compiler"
+)]
 
 use std::arch::asm;
 use std::arch::x86_64::{
-    __m128i, __m256i, _MM_HINT_T0, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_prefetch,
-    _mm_set_epi64x, _mm_set1_epi8, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8,
-    _mm256_or_si256, _mm256_set1_epi8, _mm256_setr_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
+    __m128i, __m256i, _MM_HINT_T0, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_loadu_si128,
+    _mm_prefetch, _mm_set_epi64x, _mm_set1_epi8, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,
+    _mm256_loadu_si256, _mm256_min_epu8, _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256,
+    _mm256_shuffle_epi8,
 };
 
 use super::{BLOCK, Carry, Classes, Kernel, Window, scan_with};
@@ -83,7 +88,29 @@ impl Kernel for Avx2 {
         // SAFETY: as in `scan`.
         unsafe { prefix_xor(bits) }
     }
+
+    #[inline(always)]
+    fn flatten(self, mask: u64, base: u16, positions: &mut [u16; BLOCK]) {
+        // SAFETY: as in `scan`.
+        unsafe { flatten(mask, base, positions) }
+    }
 }
+
+/// The bytes of a class by their low four bits. 0x80 stands for none: no byte with a high bit finds anything.
+const fn by_low_half<const N: usize>(bytes: [u8; N]) -> [u8; 16] {
+    let mut table = [0x80; 16];
+    let mut at = 0;
+    while at < N {
+        table[bytes[at] as usize % 16] = bytes[at];
+        at += 1;
+    }
+    table
+}
+
+const WHITE: [u8; 16] = by_low_half(*b" \t\n\r");
+/// Folded: see `classify`.
+const BRACKET: [u8; 16] = by_low_half(*b"{}");
+const SEPARATOR: [u8; 16] = by_low_half(*b",:");
 
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -100,26 +127,20 @@ fn classify(block: &[u8; BLOCK]) -> Classes {
                 let $half = high;
                 movemask($compare)
             };
-            u64::from(first) | u64::from(second) << 32
+            first | second << 32
         }};
     }
     // `[` and `{` differ in 0x20 alone, and so do `]` and `}`; no other byte becomes one of them.
     let fold = _mm256_set1_epi8(0x20);
-    // The white space whose low four bits are the index; 0x80 stands for none (it has a low half that no index picks).
-    let white = _mm256_setr_epi8(
-        0x20, -128, -128, -128, -128, -128, -128, -128, -128, 0x09, 0x0a, -128, -128, 0x0d, -128,
-        -128, 0x20, -128, -128, -128, -128, -128, -128, -128, -128, 0x09, 0x0a, -128, -128, 0x0d,
-        -128, -128,
-    );
+    let (white, bracket, separator) = (table(&WHITE), table(&BRACKET), table(&SEPARATOR));
     Classes {
         quote: mask!(v => _mm256_cmpeq_epi8(v, _mm256_set1_epi8(b'"' as i8))),
         backslash: mask!(v => _mm256_cmpeq_epi8(v, _mm256_set1_epi8(b'\\' as i8))),
-        open: mask!(v => _mm256_cmpeq_epi8(_mm256_or_si256(v, fold), _mm256_set1_epi8(b'{' as i8))),
-        close: mask!(v => _mm256_cmpeq_epi8(_mm256_or_si256(v, fold), _mm256_set1_epi8(b'}' as i8))),
-        separator: mask!(v => _mm256_or_si256(
-            _mm256_cmpeq_epi8(v, _mm256_set1_epi8(b',' as i8)),
-            _mm256_cmpeq_epi8(v, _mm256_set1_epi8(b':' as i8)),
+        bracket: mask!(v => _mm256_cmpeq_epi8(
+            _mm256_or_si256(v, fold),
+            _mm256_shuffle_epi8(bracket, v),
         )),
+        separator: mask!(v => _mm256_cmpeq_epi8(v, _mm256_shuffle_epi8(separator, v))),
         white: mask!(v => _mm256_cmpeq_epi8(v, _mm256_shuffle_epi8(white, v))),
         control: mask!(v => _mm256_cmpeq_epi8(v, _mm256_min_epu8(v, _mm256_set1_epi8(0x1f)))),
         high: mask!(v => v),
@@ -160,8 +181,9 @@ fn has_high(all: __m256i) -> bool {
 /// `scan/mod.rs` into vectors of single bits, which takes ten times as long.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn movemask(bytes: __m256i) -> u32 {
-    let mask: u32;
+fn movemask(bytes: __m256i) -> u64 {
+    // A write to half of a register clears the other half.
+    let mask: u64;
     // SAFETY: reads and writes registers alone, and the CPU has AVX2.
     unsafe {
         asm!(
@@ -185,6 +207,39 @@ fn load(block: &[u8; BLOCK]) -> [__m256i; 2] {
     // SAFETY: as for the first half.
     let high = unsafe { _mm256_loadu_si256(second) };
     [low, high]
+}
+
+/// A table in both lanes.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn table(bytes: &[u8; 16]) -> __m256i {
+    // SAFETY: the table has 16 bytes, and the load needs no alignment.
+    let half = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
+    _mm256_broadcastsi128_si256(half)
+}
+
+/// Eight at a time, wanted or not, in two words of four: one by one, the compiler gathers them in a vector register, which
+/// takes twice as long.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn flatten(mut mask: u64, base: u16, positions: &mut [u16; BLOCK]) {
+    const EACH: u64 = 0x0001_0001_0001_0001;
+    let base = u64::from(base) * EACH;
+    for eight in positions.as_chunks_mut::<8>().0 {
+        for four in eight.as_chunks_mut::<4>().0 {
+            let mut next = || {
+                let at = u64::from(mask.trailing_zeros());
+                mask &= mask.wrapping_sub(1);
+                at
+            };
+            let word = next() | next() << 16 | next() << 32 | next() << 48;
+            // SAFETY: four numbers of two bytes have eight, and the write needs no alignment.
+            unsafe { four.as_mut_ptr().cast::<u64>().write_unaligned(word + base) }
+        }
+        if mask == 0 {
+            break;
+        }
+    }
 }
 
 /// Carry-less multiplication by all ones adds up, without carries, all lower bits into each bit.

@@ -43,8 +43,7 @@ const ROW: usize = 8;
 struct Classes {
     quote: u64,
     backslash: u64,
-    open: u64,
-    close: u64,
+    bracket: u64,
     /// Commas and colons.
     separator: u64,
     white: u64,
@@ -58,8 +57,7 @@ struct Classes {
 struct Rows<'a> {
     quote: &'a mut [u64; ROW],
     backslash: &'a mut [u64; ROW],
-    open: &'a mut [u64; ROW],
-    close: &'a mut [u64; ROW],
+    bracket: &'a mut [u64; ROW],
     separator: &'a mut [u64; ROW],
     white: &'a mut [u64; ROW],
 }
@@ -69,17 +67,15 @@ trait Kernel: Copy {
     fn classify(self, block: &[u8; BLOCK]) -> Classes;
     #[inline(always)]
     fn classify_row(self, blocks: &[[u8; BLOCK]; ROW], rows: &mut Rows<'_>) {
-        let Rows { quote, backslash, open, close, separator, white } = rows;
-        let masks = quote.iter_mut().zip(&mut **backslash).zip(&mut **open).zip(&mut **close);
+        let Rows { quote, backslash, bracket, separator, white } = rows;
+        let masks = quote.iter_mut().zip(&mut **backslash).zip(&mut **bracket);
         let masks = masks.zip(&mut **separator).zip(&mut **white);
-        for (block, (((((quote, backslash), open), close), separator), white)) in
-            blocks.iter().zip(masks)
+        for (block, ((((quote, backslash), bracket), separator), white)) in blocks.iter().zip(masks)
         {
             let classes = self.classify(block);
             *quote = classes.quote;
             *backslash = classes.backslash;
-            *open = classes.open;
-            *close = classes.close;
+            *bracket = classes.bracket;
             *separator = classes.separator;
             *white = classes.white;
         }
@@ -140,8 +136,7 @@ pub(crate) struct Window {
     token: Masks,
     /// Outside strings, like the brackets.
     white: Masks,
-    open: Masks,
-    close: Masks,
+    bracket: Masks,
     separator: Masks,
     quote: Masks,
     in_string: Masks,
@@ -172,8 +167,7 @@ impl Window {
         Box::new(Self {
             token: [0; BLOCKS],
             white: [0; BLOCKS],
-            open: [0; BLOCKS],
-            close: [0; BLOCKS],
+            bracket: [0; BLOCKS],
             separator: [0; BLOCKS],
             quote: [0; BLOCKS],
             in_string: [0; BLOCKS],
@@ -254,12 +248,10 @@ impl Window {
         }
     }
 
-    /// The next bracket outside strings at `from` or after it, before `to`: its position and whether it opens.
+    /// The next bracket outside strings at `from` or after it, before `to`.
     #[inline]
-    pub(crate) fn bracket(&self, from: usize, to: usize) -> Option<(usize, bool)> {
-        let brackets = |block| Some(*self.open.get(block)? | *self.close.get(block)?);
-        let at = Self::find(from, to, brackets)?;
-        Some((at, is_set(&self.open, at)))
+    pub(crate) fn bracket(&self, from: usize, to: usize) -> Option<usize> {
+        Self::find(from, to, |block| Some(*self.bracket.get(block)?))
     }
 
     /// The first bit at `from` or after it, before `to`.
@@ -427,29 +419,27 @@ fn classify<K: Kernel>(
     let mut range = kernel.no_range();
     let (blocks, _) = bytes.as_chunks::<BLOCK>();
     let (rows, rest) = blocks.as_chunks::<ROW>();
-    let Window { quote, backslash, open, close, separator, white, .. } = window;
+    let Window { quote, backslash, bracket, separator, white, .. } = window;
     let masks = quote.as_chunks_mut().0.iter_mut().zip(backslash.as_chunks_mut().0);
-    let masks = masks.zip(open.as_chunks_mut().0).zip(close.as_chunks_mut().0);
+    let masks = masks.zip(bracket.as_chunks_mut().0);
     let masks = masks.zip(separator.as_chunks_mut().0).zip(white.as_chunks_mut().0);
-    for (row, (((((quote, backslash), open), close), separator), white)) in rows.iter().zip(masks) {
+    for (row, ((((quote, backslash), bracket), separator), white)) in rows.iter().zip(masks) {
         for block in row {
             range = kernel.widen(range, block);
         }
-        let mut rows = Rows { quote, backslash, open, close, separator, white };
+        let mut rows = Rows { quote, backslash, bracket, separator, white };
         kernel.classify_row(row, &mut rows);
     }
 
     let done = rows.len() * ROW;
-    let masks = quote.iter_mut().zip(backslash).zip(open).zip(close).zip(separator).zip(white);
+    let masks = quote.iter_mut().zip(backslash).zip(bracket).zip(separator).zip(white);
     let blocks = rest.iter().chain(last);
-    for (block, (((((quote, backslash), open), close), separator), white)) in
-        blocks.zip(masks.skip(done))
+    for (block, ((((quote, backslash), bracket), separator), white)) in blocks.zip(masks.skip(done))
     {
         let classes = kernel.classify(block);
         *quote = classes.quote;
         *backslash = classes.backslash;
-        *open = classes.open;
-        *close = classes.close;
+        *bracket = classes.bracket;
         *separator = classes.separator;
         *white = classes.white;
         range = kernel.widen(range, block);
@@ -514,21 +504,19 @@ fn strings_with_escapes<'a, K: Kernel>(
 /// Third pass: what is outside strings, and where tokens begin.
 #[inline(always)]
 fn tokens(len: usize, carry: &mut Carry, window: &mut Window) {
-    let Window { quote, in_string, open, close, separator, white, token, .. } = window;
+    let Window { quote, in_string, bracket, separator, white, token, .. } = window;
     // 1 in the top bit if the last byte belonged to a scalar.
     let mut before = carry.scalar << 63;
     let mut any_white = 0;
-    let masks =
-        quote.iter().zip(in_string).zip(open).zip(close).zip(separator).zip(white).zip(token);
+    let masks = quote.iter().zip(in_string).zip(bracket).zip(separator).zip(white).zip(token);
     let masks = masks.take(len.div_ceil(BLOCK));
-    for ((((((quote, string), open), close), separator), white), token) in masks {
+    for (((((quote, string), bracket), separator), white), token) in masks {
         let outside = !*string;
-        let op = (*open | *close | *separator) & outside;
+        let op = (*bracket | *separator) & outside;
         let scalar = !(op | *white | quote) & outside;
         *token = op | (quote & *string) | (scalar & !(scalar << 1 | before >> 63));
         before = scalar;
-        *open &= outside;
-        *close &= outside;
+        *bracket &= outside;
         *white &= outside;
         any_white |= *white;
     }

@@ -11,8 +11,7 @@ impl Kernel for Scalar {
         let mut classes = Classes {
             quote: 0,
             backslash: 0,
-            open: 0,
-            close: 0,
+            bracket: 0,
             separator: 0,
             white: 0,
             control: 0,
@@ -23,8 +22,7 @@ impl Kernel for Scalar {
             match byte {
                 b'"' => classes.quote |= bit,
                 b'\\' => classes.backslash |= bit,
-                b'{' | b'[' => classes.open |= bit,
-                b'}' | b']' => classes.close |= bit,
+                b'{' | b'[' | b'}' | b']' => classes.bracket |= bit,
                 b',' | b':' => classes.separator |= bit,
                 b' ' => classes.white |= bit,
                 b'\t' | b'\n' | b'\r' => {

@@ -76,15 +76,14 @@ macro_rules! kernel_tests {
                 for _ in 0..500 {
                     let blocks: [[u8; BLOCK]; ROW] =
                         std::array::from_fn(|_| random.bytes(&all, BLOCK).try_into().unwrap());
-                    let mut masks = [[0; ROW]; 6];
-                    let [quote, backslash, open, close, separator, white] = &mut masks;
-                    let mut rows = Rows { quote, backslash, open, close, separator, white };
+                    let mut masks = [[0; ROW]; 5];
+                    let [quote, backslash, bracket, separator, white] = &mut masks;
+                    let mut rows = Rows { quote, backslash, bracket, separator, white };
                     kernel.classify_row(&blocks, &mut rows);
                     for (at, block) in blocks.iter().enumerate() {
                         let expected = scalar::Scalar.classify(block);
-                        let Classes { quote, backslash, open, close, separator, white, .. } =
-                            expected;
-                        let expected = [quote, backslash, open, close, separator, white];
+                        let Classes { quote, backslash, bracket, separator, white, .. } = expected;
+                        let expected = [quote, backslash, bracket, separator, white];
                         assert_eq!(masks.map(|row| row[at]), expected, "block {at}");
                         let has = |byte: fn(&u8) -> bool| block.iter().any(byte);
                         let range = kernel.widen(kernel.no_range(), block);
@@ -138,7 +137,7 @@ kernel_tests!(avx512_kernel, "avx512", super::super::avx512::Avx512::new());
 struct Said {
     tokens: Vec<usize>,
     solid: Vec<usize>,
-    brackets: Vec<(usize, bool)>,
+    brackets: Vec<usize>,
     bad_escapes: Vec<usize>,
     fatal: Option<(usize, Flaw, bool)>,
     in_string: bool,
@@ -187,7 +186,7 @@ fn define(text: &[u8]) -> Said {
             }
             b'{' | b'[' | b'}' | b']' => {
                 said.tokens.push(at);
-                said.brackets.push((at, b"{[".contains(byte)));
+                said.brackets.push(at);
             }
             b',' | b':' => said.tokens.push(at),
             b' ' | b'\n' | b'\r' | b'\t' => continue,
@@ -217,8 +216,8 @@ fn scan(scanner: Scanner, text: &[u8], lengths: &[usize]) -> Said {
         said.tokens.extend(window.tokens().iter().map(|at| base + usize::from(*at)));
         window.solid_runs(0, len, |from, to| said.solid.extend(base + from..base + to));
         let mut from = 0;
-        while let Some((at, opens)) = window.bracket(from, len) {
-            said.brackets.push((base + at, opens));
+        while let Some(at) = window.bracket(from, len) {
+            said.brackets.push(base + at);
             from = at + 1;
         }
         from = 0;
@@ -241,7 +240,7 @@ fn until_fatal(mut said: Said) -> Said {
     if let Some((end, _, _)) = said.fatal {
         said.tokens.retain(|at| *at < end);
         said.solid.retain(|at| *at < end);
-        said.brackets.retain(|(at, _)| *at < end);
+        said.brackets.retain(|at| *at < end);
         said.bad_escapes.retain(|at| *at < end);
         said.in_string = false;
     }
@@ -314,9 +313,9 @@ fn define_ascii(text: &[u8]) -> Vec<usize> {
 #[test]
 fn classes_have_no_byte_twice() {
     for byte in 0..=255u8 {
-        let Classes { quote, backslash, open, close, separator, white, control, high } =
+        let Classes { quote, backslash, bracket, separator, white, control, high } =
             scalar::Scalar.classify(&[byte; BLOCK]);
-        let kinds = [quote, backslash, open, close, separator, white | control, high];
+        let kinds = [quote, backslash, bracket, separator, white | control, high];
         assert!(kinds.iter().filter(|mask| **mask != 0).count() <= 1, "{byte:#x}");
     }
 }

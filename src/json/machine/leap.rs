@@ -16,11 +16,11 @@ impl Machine {
         through: bool,
     ) -> Result<Option<usize>, Fail> {
         let mut at = from - cx.base;
-        while let Some((position, opens)) = cx.window.bracket(at, to - cx.base) {
+        while let Some(position) = cx.window.bracket(at, to - cx.base) {
             at = position + 1;
             self.steps += 1;
             let byte = cx.byte(cx.base + position);
-            if opens {
+            if matches!(byte, b'{' | b'[') {
                 self.deeper(cx.base + position, byte == b'{')?;
                 continue;
             }
