@@ -166,10 +166,9 @@ impl Program {
         let skipped = options.skips(compiled);
         let items = compiled.items.as_ref().filter(|_| skipped.is_none());
         let mut stages = Vec::new();
-        // Nothing skips it: what it finds is the document.
-        stages.extend(
-            spec.extract.clone().map(|path| Stage::new(Does::Extract { path }, Vec::new())),
-        );
+        // Of an answer that is no error, what it finds is the document also where it is wanted raw.
+        let extract = spec.extract.clone().filter(|_| !options.is_error_of(compiled));
+        stages.extend(extract.map(|path| Stage::new(Does::Extract { path }, Vec::new())));
         if skipped.is_none() {
             stages.extend(compiled.retain.as_ref().map(|trie| {
                 let paths = Paths::plain(trie, spec.retain.as_deref().unwrap_or_default(), true);

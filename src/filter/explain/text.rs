@@ -23,7 +23,12 @@ impl fmt::Display for Explanation {
             Some("error_response") => {
                 writeln!(f, "skipped: the call failed, so its answer passes; no rule applies")?;
             }
-            Some(_) => writeln!(f, "skipped: raw output was asked for; no rule applies")?,
+            Some(_) => {
+                let extracts =
+                    self.stages.iter().any(|stage| matches!(stage.does, Does::Extract { .. }));
+                let which = if extracts { "no rule but extract" } else { "no rule" };
+                writeln!(f, "skipped: raw output was asked for; {which} applies")?;
+            }
         }
         let validation = match self.validation {
             Validation::Full => "full: RFC 8259, the whole document, dropped values too",
