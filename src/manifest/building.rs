@@ -34,10 +34,17 @@ impl<'a> Building<'a> {
         self.problems.push(|| text.problem(at, message));
     }
 
+    /// A key at a byte of the file is none of those that are known.
+    pub(super) fn refuse_key(&mut self, at: usize, key: &str, known: &[&str]) {
+        let text = self.text;
+        self.problems.push(|| text.problem(at, suggest::unknown("key", key, known)));
+    }
+
     /// Something is wrong with the filter of a tool.
     pub(super) fn refuse_tool(&mut self, tool: &str, flaw: &Flaw) {
-        let message = format!("{}: {}", suggest::short(tool), flaw.message());
-        self.refuse(flaw.at.unwrap_or(0), message);
+        let text = self.text;
+        let message = || format!("{}: {}", suggest::short(tool), flaw.message());
+        self.problems.push(|| text.problem(flaw.at.unwrap_or(0), message()));
     }
 
     /// Adds the filter of a tool, whose name stands at `at`. `rules` gives the node of a rule, for errors in it.

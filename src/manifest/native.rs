@@ -2,9 +2,9 @@
 //!
 //! The keys of a spec are those that [`Spec`] reads; nothing is repeated here.
 
+use super::Format;
 use super::building::Building;
-use super::node::{Flaw, Node};
-use super::{Format, suggest};
+use super::node::{Flaw, Node, Value};
 use crate::spec::Spec;
 
 pub(super) const FORMAT: Format = Format {
@@ -19,7 +19,7 @@ const KEYS: [&str; 2] = ["version", "filters"];
 fn read(building: &mut Building<'_>, root: &Node) {
     for (key, _) in root.entries().unwrap_or_default() {
         if !KEYS.contains(&key.text.as_str()) {
-            building.refuse(key.at.start, suggest::unknown("key", &key.text, &KEYS));
+            building.refuse_key(key.at.start, &key.text, &KEYS);
         }
     }
     match root.entry("version") {
@@ -32,7 +32,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
             ),
             Err(_) => building.refuse(
                 if node.at.is_empty() { key.at.start } else { node.at.start },
-                format!("`version` wants the number 1, not {}", node.what()),
+                format!("`version` wants the number 1, not {}", written(building, node)),
             ),
         },
     }
@@ -63,4 +63,11 @@ fn read(building: &mut Building<'_>, root: &Node) {
             Err(flaw) => building.refuse_tool(&name.text, &flaw),
         }
     }
+}
+
+/// A number as it is written, if that is short; else what the value is.
+fn written<'a>(building: &Building<'a>, node: &Node) -> &'a str {
+    let number = matches!(node.value, Value::Number | Value::Signed(_));
+    let text = building.text.text.get(node.at.clone()).filter(|text| number && text.len() < 20);
+    text.unwrap_or(node.what())
 }

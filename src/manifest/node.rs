@@ -104,21 +104,42 @@ pub(crate) fn byte_inside(at: &Range<usize>, source: &str, text: &str, inside: u
 #[derive(Clone, Debug)]
 pub(crate) struct Flaw {
     pub(crate) at: Option<usize>,
-    message: String,
-    /// The message has no subject yet: `wants text, not a list`.
+    said: Said,
     about: About,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The message, but for its subject. What was meant by a word is looked for when the message is made, which is done of the
+/// first flaws alone: a manifest may have many.
+#[derive(Clone, Debug)]
+enum Said {
+    Text(String),
+    UnknownKey(String, &'static [&'static str]),
+    OtherWord(String, &'static [&'static str]),
+}
+
+/// The subject of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum About {
+    /// It has one, or needs none.
     Said,
+    /// It has none yet: `wants text, not a list`.
     Value,
     Entry,
+    /// This one.
+    Named(String),
 }
 
 impl Flaw {
     pub(crate) fn new(at: usize, message: impl Into<String>) -> Self {
-        Self { at: Some(at), message: message.into(), about: About::Said }
+        Self { at: Some(at), ..Self::said(Said::Text(message.into())) }
+    }
+
+    fn said(said: Said) -> Self {
+        Self { at: None, said, about: About::Said }
+    }
+
+    fn of_value(said: Said) -> Self {
+        Self { at: None, said, about: About::Value }
     }
 
     fn or_at(mut self, at: usize) -> Self {
@@ -128,13 +149,11 @@ impl Flaw {
 
     /// Says of which key the value is.
     fn of_key(mut self, key: &str) -> Self {
-        let subject = match self.about {
-            About::Said => return self,
-            About::Value => format!("`{key}`"),
-            About::Entry => format!("each entry of `{key}`"),
+        self.about = match self.about {
+            About::Said | About::Named(_) => return self,
+            About::Value => About::Named(format!("`{key}`")),
+            About::Entry => About::Named(format!("each entry of `{key}`")),
         };
-        self.about = About::Said;
-        self.message = format!("{subject} {}", self.message);
         self
     }
 
@@ -147,10 +166,18 @@ impl Flaw {
 
     /// The message, whole.
     pub(crate) fn message(&self) -> String {
-        match self.about {
-            About::Said => self.message.clone(),
-            About::Value => format!("this {}", self.message),
-            About::Entry => format!("each entry {}", self.message),
+        let said = match &self.said {
+            Said::Text(text) => text.clone(),
+            Said::UnknownKey(word, known) => suggest::unknown("key", word, known),
+            Said::OtherWord(word, known) => {
+                format!("wants {}, {}", or(known), suggest::instead_of(word, known))
+            }
+        };
+        match &self.about {
+            About::Said => said,
+            About::Value => format!("this {said}"),
+            About::Entry => format!("each entry {said}"),
+            About::Named(subject) => format!("{subject} {said}"),
         }
     }
 }
@@ -178,7 +205,7 @@ fn wanted(expected: &dyn Expected) -> String {
 
 impl de::Error for Flaw {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self { at: None, message: message.to_string(), about: About::Said }
+        Self::said(Said::Text(message.to_string()))
     }
 
     fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -193,8 +220,7 @@ impl de::Error for Flaw {
             Unexpected::Unit => "nothing".to_owned(),
             other => other.to_string(),
         };
-        let message = format!("wants {}, not {given}", wanted(expected));
-        Self { at: None, message, about: About::Value }
+        Self::of_value(Said::Text(format!("wants {}, not {given}", wanted(expected))))
     }
 
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -202,12 +228,11 @@ impl de::Error for Flaw {
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        Self::custom(suggest::unknown("key", field, expected))
+        Self::said(Said::UnknownKey(field.to_owned(), expected))
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        let message = format!("wants {}, {}", or(expected), suggest::instead_of(variant, expected));
-        Self { at: None, message, about: About::Value }
+        Self::of_value(Said::OtherWord(variant.to_owned(), expected))
     }
 
     fn missing_field(field: &'static str) -> Self {
@@ -293,8 +318,8 @@ impl<'a> Deserializer<'a> for Reader<'a> {
                 visitor.visit_enum(Variant(text)).map_err(|flaw: Flaw| flaw.or_at(at))
             }
             _ => {
-                let message = format!("wants {}, not {}", or(variants), self.node.what());
-                Err(Flaw { at: Some(at), message, about: About::Value })
+                let said = format!("wants {}, not {}", or(variants), self.node.what());
+                Err(Flaw::of_value(Said::Text(said)).or_at(at))
             }
         }
     }
@@ -348,7 +373,7 @@ impl<'a> MapAccess<'a> for Entries<'a> {
         let at = if let Value::Null = node.value { key.at.start } else { node.at.start };
         let read = seed.deserialize(Reader { node, text: self.text });
         read.map_err(|flaw| {
-            let flaw = match (&node.value, flaw.about) {
+            let flaw = match (&node.value, &flaw.about) {
                 (Value::Null, About::Value) => Flaw { at: Some(at), ..flaw },
                 _ => flaw.or_at(at),
             };

@@ -2,8 +2,8 @@
 
 use strsim::damerau_levenshtein;
 
-/// Words that are compared: more would take time for a name nobody can have meant.
-const COMPARED: usize = 10_000;
+/// Work for one word: pairs of characters that are compared. Known words behind that are not looked at.
+const PAIRS: usize = 2_000_000;
 /// A longer word is not compared.
 const LONGEST: usize = 100;
 
@@ -12,10 +12,24 @@ pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     if word.len() > LONGEST {
         return None;
     }
-    let allowed = (word.chars().count() / 3).max(1);
-    let known = known.into_iter().filter(|known| known.len() <= LONGEST).take(COMPARED);
-    let close = known.map(|known| (damerau_levenshtein(word, known), known));
-    let best = close.filter(|(distance, _)| *distance <= allowed).min_by_key(|(far, _)| *far);
+    let length = word.chars().count();
+    let allowed = (length / 3).max(1);
+    let mut left = PAIRS;
+    let mut best: Option<(usize, &str)> = None;
+    for known in known {
+        // One of another length is as far at least as it is longer or shorter.
+        let near = known.len() <= LONGEST && known.chars().count().abs_diff(length) <= allowed;
+        left = left.saturating_sub(if near { length * known.len() } else { 1 });
+        if left == 0 {
+            break;
+        }
+        if near {
+            let far = damerau_levenshtein(word, known);
+            if far <= allowed && best.is_none_or(|(best, _)| far < best) {
+                best = Some((far, known));
+            }
+        }
+    }
     best.map(|(_, known)| known)
 }
 
@@ -67,5 +81,20 @@ mod tests {
         }
         assert_eq!(closest(&"x".repeat(1_000_000), known), None);
         assert_eq!(short(&"é".repeat(100)).chars().count(), 61);
+    }
+
+    #[test]
+    fn the_work_for_a_word_is_bounded() {
+        let looked_at = |word: &str, known: &str| {
+            let mut count = 0_usize;
+            let known = std::iter::repeat_n(known, 1_000_000).inspect(|_| count += 1);
+            assert_eq!(closest(word, known), None);
+            count
+        };
+        let (long, other) = ("a".repeat(100), "b".repeat(100));
+        assert!(looked_at(&long, &other) <= 201);
+        // What cannot be meant costs next to nothing.
+        assert_eq!(looked_at(&long, "b"), 1_000_000);
+        assert!(looked_at("github.list-repos", "something.else-all") > 5_000);
     }
 }
