@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::budget::BudgetBreach;
-use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy};
+use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 use serde_saphyr::{Location, Spanned};
 
 use super::error::{Problem, Problems, Text};
@@ -65,6 +65,8 @@ fn options() -> serde_saphyr::Options {
         duplicate_keys: DuplicateKeyPolicy::PassThrough,
         merge_keys: MergeKeyPolicy::Merge,
         strict_booleans: true,
+        // `.inf` is a path as well; whether a number is meant says who reads the value.
+        non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
         reject_unsupported_tags: true,
         with_snippet: false,
     };
@@ -249,6 +251,16 @@ fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Problem {
         Yaml::MultipleDocuments { .. } => several(),
         Yaml::UnsupportedTag { .. } | Yaml::TaggedScalarCannotDeserializeIntoString { .. } => {
             "tags (`!name`) are not understood in a manifest; leave it out".to_owned()
+        }
+        // All that is read as text at once is keys.
+        Yaml::NullIntoString { .. } | Yaml::Unexpected { expected: "string scalar", .. } => {
+            "a key is text; quote it if it is `null`, or `~`, or begins with a bracket".to_owned()
+        }
+        Yaml::RecursiveReferencesRequireWeakTypes { .. } => {
+            "an alias stands for a value that it is itself in; write out what it means".to_owned()
+        }
+        Yaml::MergeValueNotMapOrSeqOfMaps { .. } => {
+            "`<<` takes the entries of a map, or of a list of maps; write `<<: *name`".to_owned()
         }
         Yaml::Message { msg, .. } if msg == TOO_DEEP => too_deep(),
         _ => match plain(inner) {
