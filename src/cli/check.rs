@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use struson::reader::{JsonReader, JsonStreamReader};
-use tamis::{Manifest, ManifestError, ManifestErrorKind};
+use tamis::{Manifest, ManifestError, ManifestErrorKind, Program, Spec, filter_reader};
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files;
 use crate::print::print;
-use crate::tool::load;
+use crate::tool::{called, load};
 
 /// Bytes of a list of tools.
 const MOST: u64 = 16 << 20;
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
         let format = manifest.entries().next().map_or("tamis", |entry| entry.format());
         let count = manifest.names().len();
         let plural = if count == 1 { "filter" } else { "filters" };
-        fine.push_str(&format!("{}: {count} {plural} ({format})\n", path.display()));
+        fine.push_str(&format!("{}: {count} {plural} ({format})\n", called(path)));
         good.push(manifest);
     }
     let merged = Manifest::merge(good);
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
         // Tools whose manifest could not be read have no filter for that reason alone.
         (Ok(manifest), Some(path)) if exit == Exit::Done => match names(path) {
             Err(error) => {
-                console.say(&path.display().to_string(), error);
+                console.say(&called(path), error);
                 return Exit::Failed;
             }
             Ok(tools) => match compare(&console, manifest, &tools, path) {
@@ -133,7 +133,7 @@ fn compare(
     tools: &[String],
     path: &Path,
 ) -> Result<usize, ()> {
-    let list = path.display().to_string();
+    let list = called(path);
     let (mut missing, mut unused, mut ambiguous) = (0, 0, 0);
     for tool in tools {
         // What was meant is looked for among all names: only for those that are told.
@@ -212,20 +212,19 @@ fn names(path: &Path) -> Result<Vec<String>, String> {
         let lines = text.lines().map(str::trim);
         return Ok(lines.filter(|line| !line.is_empty()).map(str::to_owned).collect());
     }
-    let mut json = JsonStreamReader::new(text.as_bytes());
-    let listed = json.deserialize_next::<Listed>().map_err(|error| error.to_string());
-    let listed = listed.and_then(|listed| match json.consume_trailing_whitespace() {
-        Ok(()) => Ok(listed),
-        Err(error) => Err(error.to_string()),
-    });
-    let tools = match listed {
-        Ok(Listed::Tools(tools) | Listed::Answer { tools }) => tools,
-        Ok(Listed::Response { result }) => result.tools,
-        Err(error) => {
-            return Err(format!(
-                "no list of tools ({error}); one is a name a line, a JSON array of names, or an MCP `tools/list` result"
-            ));
-        }
+    let none = |why: &str| {
+        format!(
+            "no list of tools{why}; one is a name a line, a JSON array of names, or an MCP `tools/list` result"
+        )
+    };
+    // What is wrong with the JSON, our engine says with its place.
+    Program::compile(&Spec::new())
+        .and_then(|all| filter_reader(&all, text.as_bytes(), std::io::sink()))
+        .map_err(|error| none(&format!(" ({error})")))?;
+    let listed = JsonStreamReader::new(text.as_bytes()).deserialize_next::<Listed>();
+    let tools = match listed.map_err(|_no_member_of_ours| none(""))? {
+        Listed::Tools(tools) | Listed::Answer { tools } => tools,
+        Listed::Response { result } => result.tools,
     };
     let name = |tool| match tool {
         Named::Name(name) | Named::Tool { name } => name,

@@ -5,11 +5,12 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use tamis::{Error, Manifest, ManifestError, Program, Validation, Whitespace};
+use tamis::{Error, Manifest, ManifestError, ManifestErrorKind, Program, Validation, Whitespace};
 
 use crate::args::Selection;
 use crate::diagnostics::Usage;
 use crate::files;
+use crate::resolve::Place;
 
 /// Bytes of a manifest on standard input; one more than is allowed.
 const MOST: u64 = (16 << 20) + 1;
@@ -77,8 +78,8 @@ impl Tool {
             (paths, _) => Manifest::merge(paths.iter().map(load).collect::<Result<Vec<_>, _>>()?)?,
         };
         let program = match &self.name {
-            Some(name) => manifest.program(name)?,
-            None => only(&manifest)?,
+            Some(name) => manifest.program(name).map_err(|error| self.remedied(error))?,
+            None => self.only(&manifest)?,
         };
         if self.validation.is_none() && self.whitespace.is_none() {
             return Ok(program);
@@ -92,6 +93,48 @@ impl Tool {
         }
         Program::compile(&spec)
     }
+
+    /// Where filters are, if the catalog has none for the tool.
+    fn remedied(&self, error: ManifestError) -> Error {
+        if self.manifests.is_empty() && error.kind() == ManifestErrorKind::UnknownTool {
+            return Error::spec(format!(
+                "{error} (`tamis tools` lists all; --manifest FILE takes yours)"
+            ));
+        }
+        error.into()
+    }
+
+    /// The one filter of the manifests.
+    fn only(&self, manifest: &Manifest) -> Result<Program, Error> {
+        let mut files: Vec<String> = self.manifests.iter().take(5).map(called).collect();
+        if self.manifests.len() > files.len() {
+            files.push("…".to_owned());
+        }
+        let files = files.join(", ");
+        let mut entries = manifest.entries();
+        match (entries.next(), entries.len()) {
+            (Some(entry), 0) => Ok(entry.program().clone()),
+            (None, _) => Err(Error::spec(format!(
+                "{files}: there is no filter; add one under `filters:` (see tamis help manifests)"
+            ))),
+            (Some(_), more) => {
+                let mut names: Vec<&str> = manifest.names().take(10).collect();
+                if manifest.names().len() > names.len() {
+                    names.push("…");
+                }
+                Err(Error::spec(format!(
+                    "{files}: there are {} filters; name one with --tool: {}",
+                    more + 1,
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+}
+
+/// How diagnostics call a manifest, or another file of a command.
+pub(crate) fn called(path: impl AsRef<Path>) -> String {
+    Place::from(path.as_ref().to_path_buf()).name("standard input")
 }
 
 /// Reads a manifest; `-` is standard input.
@@ -104,29 +147,9 @@ pub(crate) fn load(path: impl AsRef<Path>) -> Result<Manifest, ManifestError> {
         return Manifest::load(path);
     }
     let mut text = Vec::new();
-    let name = "standard input";
+    let name = &called(path);
     match files::standard_input().and_then(|file| file.take(MOST).read_to_end(&mut text)) {
         Ok(_) => Manifest::parse_bytes(name, &text),
         Err(error) => Err(ManifestError::read(name, &error)),
-    }
-}
-
-/// The one filter of a manifest.
-fn only(manifest: &Manifest) -> Result<Program, Error> {
-    let mut entries = manifest.entries();
-    match (entries.next(), entries.len()) {
-        (Some(entry), 0) => Ok(entry.program().clone()),
-        (None, _) => Err(Error::spec("the manifest has no filter")),
-        (Some(_), _) => {
-            let mut names: Vec<&str> = manifest.names().take(10).collect();
-            if manifest.names().len() > names.len() {
-                names.push("…");
-            }
-            let count = manifest.names().len();
-            Err(Error::spec(format!(
-                "there are {count} filters; name one with --tool: {}",
-                names.join(", ")
-            )))
-        }
     }
 }

@@ -247,6 +247,12 @@ impl Manifest {
         Self::build(files, entries)
     }
 
+    /// As [`merge`](Self::merge), of manifests that are called by one name.
+    pub(crate) fn merge_as(name: &str, manifests: &[Self]) -> Result<Self, ManifestError> {
+        let entries = manifests.iter().flat_map(|manifest| &manifest.0.entries);
+        Self::build(vec![name.into()], entries.cloned().collect())
+    }
+
     fn build(files: Vec<Arc<str>>, entries: Vec<ManifestEntry>) -> Result<Self, ManifestError> {
         let mut by_name: HashMap<String, usize> = HashMap::with_capacity(entries.len());
         let mut patterns = Vec::new();
@@ -343,9 +349,12 @@ impl Manifest {
                 format!("there are {}", names.join(", "))
             }
         };
-        let files: Vec<&str> = files.iter().take(5).map(|file| &**file).collect();
+        let mut names: Vec<&str> = files.iter().take(5).map(|file| &**file).collect();
+        if files.len() > names.len() {
+            names.push("…");
+        }
         let message = format!("no filter for the tool `{}`; {meant}", suggest::short(tool));
-        let problem = Problem::nowhere(&files.join(", "), message);
+        let problem = Problem::nowhere(&names.join(", "), message);
         ManifestError::new(ManifestErrorKind::UnknownTool, problem)
     }
 

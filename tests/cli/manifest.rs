@@ -98,7 +98,8 @@ fn the_built_in_catalog() {
     let ran = folder.run(["--tool", "github.list-repo"]);
     ran.refused(
         2,
-        &["no filter for the tool `github.list-repo`; did you mean `github.list-repos`?"],
+        &["tamis: the built-in catalog: no filter for the tool `github.list-repo`; did you mean `github.list-repos`? \
+           (`tamis tools` lists all; --manifest FILE takes yours)\n"],
     );
     ran.one_line();
 
@@ -141,7 +142,13 @@ fn what_is_wrong_with_a_name_or_a_manifest() {
     let ran = by(&["--tool", "crm.list-user"]);
     ran.refused(2, &["tamis: tools.yaml: no filter for the tool `crm.list-user`; did you mean `crm.list-users`?"]);
     ran.one_line();
-    by(&[]).refused(2, &["there are 2 filters; name one with --tool: crm.list-users, mail.*"]);
+    by(&[]).refused(
+        2,
+        &["tamis: tools.yaml: there are 2 filters; name one with --tool: crm.list-users, mail.*\n"],
+    );
+    let ran = folder.pipe(["--manifest", "-", "users.json"], b"version: 1\nfilters: {}\n");
+    ran.refused(2, &["tamis: standard input: there is no filter; add one under `filters:`"]);
+    ran.one_line();
     for flag in [
         &["--select", "id"][..],
         &["--exclude", "id"],
@@ -198,7 +205,7 @@ fn check() {
     folder.write("crm.yaml", "actions: {get-user: {}}");
     check(&["tools.yaml", "crm.yaml"])
         .done("tools.yaml: 2 filters (tamis)\ncrm.yaml: 1 filter (kimbap)\n");
-    folder.tamis(&["check", "-"], TOOLS.as_bytes()).done("-: 2 filters (tamis)\n");
+    folder.tamis(&["check", "-"], TOOLS.as_bytes()).done("standard input: 2 filters (tamis)\n");
 
     folder
         .write("bad.yaml", "version: 1\nfilters:\n  a:\n    slect: [id]\n  b: {max_items: many}\n");
@@ -262,10 +269,10 @@ fn check_compares_with_a_list_of_tools() {
     let ran = folder.tamis(&["check", "tools.yaml", "--tools", "-"], b"crm.list-user\nother\n");
     assert_eq!((ran.code, ran.out.as_str()), (0, "tools.yaml: 2 filters (tamis)\n"));
     for words in [
-        "tamis: -: warning: no filter for the tool `crm.list-user`; did you mean `crm.list-users`?\n",
-        "tamis: -: warning: no filter for the tool `other`; there are crm.list-users, mail.*\n",
-        "tamis: tools.yaml:3: warning: `crm.list-users` fits no tool of -\n",
-        "tamis: tools.yaml:6: warning: `mail.*` fits no tool of -\n",
+        "tamis: standard input: warning: no filter for the tool `crm.list-user`; did you mean `crm.list-users`?\n",
+        "tamis: standard input: warning: no filter for the tool `other`; there are crm.list-users, mail.*\n",
+        "tamis: tools.yaml:3: warning: `crm.list-users` fits no tool of standard input\n",
+        "tamis: tools.yaml:6: warning: `mail.*` fits no tool of standard input\n",
     ] {
         assert!(ran.err.contains(words), "{words} is not in {}", ran.err);
     }
@@ -275,10 +282,15 @@ fn check_compares_with_a_list_of_tools() {
     folder
         .tamis(&["check", "tie.yaml", "--tools", "-"], b"crm.get\n")
         .refused(2, &["equally well"]);
-    for wrong in ["{\"tools\": 3}", "[1]", "[\"a\"", "[\"a\"] x"] {
-        folder
-            .tamis(&["check", "tools.yaml", "--tools", "-"], wrong.as_bytes())
-            .refused(1, &["no list of tools", "tools/list"]);
+    for (wrong, why) in [
+        ("{\"tools\": 3}", "no list of tools; one is a name a line"),
+        ("[1]", "no list of tools; one is a name a line"),
+        ("[\"a\"", "no list of tools (byte 4: the document ends too early); one is"),
+        ("[\"a\"] x", "no list of tools (byte 6: text behind the document"),
+    ] {
+        let ran = folder.tamis(&["check", "tools.yaml", "--tools", "-"], wrong.as_bytes());
+        ran.refused(1, &["tamis: standard input: ", why, "tools/list"]);
+        ran.one_line();
     }
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     folder
