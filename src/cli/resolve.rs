@@ -126,13 +126,13 @@ pub(crate) fn resolve(args: FilterArgs) -> Result<Job, Usage> {
 /// # Errors
 /// What does not go together.
 pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
-    if args.stop_early && args.max_items.is_none_or(|count| count == 0) {
-        return Err(Usage::new(
-            "--stop-early needs --max-items N with N of at least 1: there is no item to stop at",
-        ));
-    }
     let rules = match tool::resolve(args)? {
         Some(tool) => Rules::Tool(tool),
+        None if args.stop_early && args.max_items.is_none_or(|count| count == 0) => {
+            return Err(Usage::new(
+                "--stop-early needs --max-items N with N of at least 1: there is no item to stop at",
+            ));
+        }
         None => Rules::Inline(Box::new(spec(args))),
     };
     let mut limits = Limits::new();

@@ -156,6 +156,7 @@ fn what_is_wrong_with_a_name_or_a_manifest() {
         &["--root", "first"],
         &["--siblings", "drop"],
         &["--max-items", "3"],
+        &["--stop-early"],
         &["--drop-nulls"],
         &["--drop-empty"],
         &["--on-error", "raw"],
