@@ -2,9 +2,11 @@
 //!
 //! Pages are files in `topics`; every example in them is run by the tests. Must not know what a command does.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 
 use clap::CommandFactory;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 use crate::args::Args;
 use crate::colour;
@@ -29,6 +31,9 @@ const TOPICS: [(&str, &str, &str); 7] = [
     ("reports", "--report and --stats: what a run says it did", include_str!("topics/reports.md")),
     ("exit-codes", "how a run ends, and what it says then", include_str!("topics/exit-codes.md")),
 ];
+
+/// Commands that completions offer.
+const COMMANDS: [&str; 6] = ["filter", "explain", "check", "tools", "help", "completions"];
 
 pub(crate) const OVERVIEW: &str = "\
 Topics (tamis help TOPIC):
@@ -76,8 +81,30 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct HelpArgs {
     /// A command, or a topic: paths, roots, rules, manifests, limits, reports, exit-codes
-    #[arg(value_name = "COMMAND|TOPIC")]
+    #[arg(value_name = "COMMAND|TOPIC", value_parser = Page, hide_possible_values = true)]
     about: Option<String>,
+}
+
+/// Any text, so that what is no page is answered with all that there are; completions offer those.
+#[derive(Clone)]
+struct Page;
+
+impl TypedValueParser for Page {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let topics = TOPICS.iter().map(|(name, title, _)| PossibleValue::new(*name).help(*title));
+        Some(Box::new(COMMANDS.iter().map(PossibleValue::new).chain(topics)))
+    }
 }
 
 /// Shows the help of a command or a page on a topic.
@@ -129,7 +156,17 @@ fn render(page: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{OVERVIEW, TOPICS};
+    use clap::CommandFactory;
+
+    use super::{COMMANDS, OVERVIEW, TOPICS};
+    use crate::args::Args;
+
+    #[test]
+    fn every_command_is_offered() {
+        let tamis = Args::command();
+        let shown = tamis.get_subcommands().filter(|command| !command.is_hide_set());
+        assert!(shown.map(clap::Command::get_name).eq(COMMANDS));
+    }
 
     #[test]
     fn every_topic_is_in_the_overview() {

@@ -282,6 +282,35 @@ fn manual_pages_and_completions() {
     folder.tamis(&["completions", "csh"], b"").refused(2, &["csh", "bash, elvish, fish"]);
 }
 
+/// The script in the shell that it is for.
+#[cfg(target_os = "linux")]
+#[test]
+fn bash_completes() {
+    let script = Folder::new().tamis(&["completions", "bash"], b"").out;
+    let complete = |words: &[&str]| {
+        let (last, before) = words.split_last().unwrap();
+        let typed = format!(
+            "{script}\nCOMP_WORDS=({} '{last}'); COMP_CWORD={}; _tamis tamis '{last}' '{}'; echo ${{COMPREPLY[@]}}",
+            before.join(" "),
+            before.len(),
+            before.last().unwrap(),
+        );
+        let ran = Command::new("bash").args(["--norc", "-c", &typed]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&ran.stderr), "", "{words:?}");
+        String::from_utf8(ran.stdout).unwrap().trim_end().to_owned()
+    };
+    for (words, offered) in [
+        (&["tamis", "fi"][..], "filter"),
+        (&["tamis", "filter", "--max"], "--max-items --max-depth"),
+        (&["tamis", "filter", "--on-error", ""], "raw closed"),
+        (&["tamis", "help", "r"], "roots rules reports"),
+        (&["tamis", "help", "ex"], "explain exit-codes"),
+        (&["tamis", "completions", "z"], "zsh"),
+    ] {
+        assert_eq!(complete(words), offered, "{words:?}");
+    }
+}
+
 #[test]
 fn help_is_there_in_every_way_that_people_ask() {
     let folder = Folder::new();
