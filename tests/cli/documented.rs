@@ -90,7 +90,7 @@ fn with_files() -> Folder {
     for name in ["log.ndjson", "events.log"] {
         folder.write(name, "{\"level\":1,\"msg\":\"a\",\"x\":0}\n{\"level\":2,\"msg\":\"b\"}\n");
     }
-    folder.write("users.json", r#"[{"id":1,"owner":{"login":"a"},"x":2}]"#);
+    folder.write("users.json", r#"[{"id":1,"owner":{"login":"a"},"teams":[{"name":"b"}],"x":2}]"#);
     folder.write("names.txt", "crm.list-users\n");
     // The manifest is the one that the README shows.
     let readme = source("README.md");
@@ -168,6 +168,9 @@ fn commands_of_the_readme_run() {
         assert_eq!(ran.code, 0, "{command}: {}", ran.err);
     }
     check("README.md", &readme);
+    folder
+        .run(["--manifest", "tools.yaml", "users.json"])
+        .done("[{\"id\":1,\"login\":\"a\",\"teams\":[\"b\"]}]\n");
     let main = readme.split("```sh\n").nth(1).unwrap().lines().next().unwrap().to_owned();
     let shown = readme.split("```json\n").nth(1).unwrap().split_once("```").unwrap().0;
     assert_eq!(happened(&folder, &main).out, shown);
