@@ -257,9 +257,17 @@ fn the_plan_of_a_report_agrees() {
 #[test]
 fn every_stage_and_every_reason_has_a_case() {
     let text: String = cases().into_iter().map(|case| case.text).collect();
-    for stage in
-        ["validate", "retain", "root", "max_items", "select", "exclude", "drop_nulls", "drop_empty"]
-    {
+    for stage in [
+        "validate",
+        "extract",
+        "retain",
+        "root",
+        "max_items",
+        "select",
+        "exclude",
+        "drop_nulls",
+        "drop_empty",
+    ] {
         assert!(text.contains(&format!(". {stage}: ")), "{stage}");
     }
     for words in [
@@ -276,7 +284,8 @@ fn every_stage_and_every_reason_has_a_case() {
         "miss: raw\n",
         "miss: closed (",
         "miss: closed\n",
-        "skipped: raw output",
+        "skipped: raw output was asked for; no rule applies",
+        "skipped: raw output was asked for; no rule but extract applies",
         "skipped: the call failed",
     ] {
         assert!(text.contains(words), "{words}");
