@@ -14,7 +14,7 @@ use tamis::{Manifest, ManifestError, ManifestErrorKind, Program, Spec, filter_re
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files;
 use crate::print::print;
-use crate::tool::{called, load};
+use crate::tool::{called, load, read_once};
 
 /// Bytes of a list of tools.
 const MOST: u64 = 16 << 20;
@@ -57,9 +57,8 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
     if args.schema {
         return print(Manifest::schema().as_bytes());
     }
-    let inputs = args.manifests.iter().chain(&args.tools);
-    if inputs.filter(|path| path.as_os_str() == "-").count() > 1 {
-        console.usage(&Usage::new("standard input can be read once; give the others as files"));
+    if let Err(usage) = read_once(args.manifests.iter().chain(&args.tools)) {
+        console.usage(&usage);
         return Exit::Usage;
     }
     let mut good = Vec::new();

@@ -53,11 +53,7 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
             "{flag} and {by}: the rules of a tool are those of its manifest; leave {flag} out, or change the manifest"
         )));
     }
-    if args.manifest.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
-        return Err(Usage::new(
-            "--manifest - comes twice; standard input can be read once: give the others as files",
-        ));
-    }
+    read_once(&args.manifest)?;
     Ok(Some(Tool {
         manifests: args.manifest.clone(),
         name: args.tool.clone(),
@@ -75,7 +71,7 @@ impl Tool {
         let manifest = match (self.manifests.as_slice(), &self.name) {
             ([], Some(name)) => Manifest::catalog_for(name)?,
             ([], None) => Manifest::catalog()?,
-            (paths, _) => Manifest::merge(paths.iter().map(load).collect::<Result<Vec<_>, _>>()?)?,
+            (paths, _) => load_all(paths)?,
         };
         let program = match &self.name {
             Some(name) => manifest.program(name).map_err(|error| self.remedied(error))?,
@@ -135,6 +131,27 @@ impl Tool {
 /// How diagnostics call a manifest, or another file of a command.
 pub(crate) fn called(path: impl AsRef<Path>) -> String {
     Place::from(path.as_ref().to_path_buf()).name("standard input")
+}
+
+/// Refuses to read standard input twice.
+///
+/// # Errors
+/// `-` comes twice.
+pub(crate) fn read_once<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Usage> {
+    if paths.into_iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(Usage::new(
+            "`-` comes twice: standard input can be read once; give the others as files",
+        ));
+    }
+    Ok(())
+}
+
+/// Reads manifests, as one.
+///
+/// # Errors
+/// As for [`load`], and names that two of them have.
+pub(crate) fn load_all(paths: &[PathBuf]) -> Result<Manifest, ManifestError> {
+    Manifest::merge(paths.iter().map(load).collect::<Result<Vec<_>, _>>()?)
 }
 
 /// Reads a manifest; `-` is standard input.

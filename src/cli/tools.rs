@@ -4,11 +4,11 @@
 
 use std::path::PathBuf;
 
-use tamis::{Manifest, ManifestError};
+use tamis::Manifest;
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::print::print;
-use crate::tool::load;
+use crate::tool::{load_all, read_once};
 
 pub(crate) const HELP: &str = "\
 Examples:
@@ -32,8 +32,8 @@ pub(crate) fn run(args: &ToolsArgs) -> Exit {
     let console = Console::default();
     let manifest = match manifest(&args.manifest) {
         Ok(manifest) => manifest,
-        Err(error) => {
-            console.usage(&Usage::new(error.to_string()));
+        Err(usage) => {
+            console.usage(&usage);
             return Exit::Usage;
         }
     };
@@ -54,11 +54,10 @@ pub(crate) fn run(args: &ToolsArgs) -> Exit {
     print(lines.collect::<String>().as_bytes())
 }
 
-fn manifest(paths: &[PathBuf]) -> Result<Manifest, ManifestError> {
-    if paths.is_empty() {
-        return Manifest::catalog();
-    }
-    Manifest::merge(paths.iter().map(load).collect::<Result<Vec<_>, _>>()?)
+fn manifest(paths: &[PathBuf]) -> Result<Manifest, Usage> {
+    read_once(paths)?;
+    let read = if paths.is_empty() { Manifest::catalog() } else { load_all(paths) };
+    read.map_err(|error| Usage::new(error.to_string()))
 }
 
 /// A path may have any character in it; a line is a line.

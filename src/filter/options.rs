@@ -31,7 +31,7 @@ impl CallOptions {
         Self::default()
     }
 
-    /// The caller wants the document unfiltered (the seed's `_output_mode: raw`): it is validated and minified, and what
+    /// The caller wants the document unfiltered (kimbap's `_output_mode: raw`): it is validated and minified, and what
     /// the spec extracts is the document. Ignored where the spec says `allow_raw: false`, which specs with `retain` do
     /// unless told otherwise.
     #[must_use]

@@ -135,6 +135,22 @@ fn tools_of_a_manifest() {
 }
 
 #[test]
+fn standard_input_is_read_once() {
+    let folder = folder();
+    for args in [
+        &["filter", "--manifest", "-", "--manifest", "-", "--tool", "a", "users.json"][..],
+        &["explain", "--manifest", "-", "--manifest", "-", "--tool", "a"],
+        &["tools", "--manifest", "-", "--manifest", "-"],
+        &["check", "-", "-"],
+        &["check", "-", "--tools", "-"],
+    ] {
+        let ran = folder.tamis(args, TOOLS.as_bytes());
+        ran.refused(2, &["standard input can be read once; give the others as files"]);
+        ran.one_line();
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_name_or_a_manifest() {
     let folder = folder();
     let by =
