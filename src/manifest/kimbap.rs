@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::Format;
 use super::building::Building;
+use super::name::is_pattern;
 use super::node::{Flaw, Key, Node, Value};
 use crate::spec::{Root, Select, Spec};
 
@@ -64,6 +65,11 @@ fn read(building: &mut Building<'_>, root: &Node) {
     };
     for (key, action) in actions {
         let name = format!("{service}.{}", key.text);
+        if is_pattern(&name) {
+            let message = "names of services and actions are exact here; `*` and `?` are patterns in tamis' own format alone";
+            building.refuse_tool(&name, &Flaw::new(key.at.start, message));
+            continue;
+        }
         if action.entries().is_none() {
             let message = format!("an action wants a map, not {}", action.what());
             building.refuse_tool(&name, &Flaw::new(key.at.start, message));
