@@ -342,3 +342,21 @@ impl From<Problem> for Problems {
         Self { told: vec![problem], more: 0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Problem, Problems, SHOWN};
+
+    /// What was meant by a word is looked for in the errors that are told, not in all.
+    #[test]
+    fn problems_that_are_not_told_are_not_made() {
+        let (mut problems, mut made) = (Problems::default(), 0);
+        for _ in 0..1000 {
+            problems.push(|| {
+                made += 1;
+                Problem::nowhere("x.yaml", "wrong")
+            });
+        }
+        assert_eq!((made, problems.told.len(), problems.more), (SHOWN, SHOWN, 1000 - SHOWN));
+    }
+}
