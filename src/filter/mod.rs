@@ -144,6 +144,13 @@ impl<S: Sink> Filter<S> {
         Ok(core.report())
     }
 
+    /// The same, with a report that has no plan: that is the program's, and the same for every document.
+    pub(crate) fn end_unplanned(&mut self) -> Result<Report, Error> {
+        let Self { core, sink } = self;
+        core.guard(Core::end, sink)?;
+        Ok(core.tally())
+    }
+
     /// Begins a new document with the same program, options and sink; what was allocated is used again.
     ///
     /// ```
@@ -385,6 +392,21 @@ impl Core {
     }
 
     fn report(&self) -> Report {
+        let mut report = self.tally();
+        match self.skipped {
+            None => report.plan = self.program.plan(),
+            Some(skipped) => {
+                if skipped == "raw_mode" && self.program.compiled().extract.is_some() {
+                    report.plan.push("extract: stream".to_owned());
+                }
+                report.plan.push("validate and minify: stream".to_owned());
+            }
+        }
+        report
+    }
+
+    /// The report without the plan.
+    fn tally(&self) -> Report {
         let newline = u64::from(self.last == b'\n' && !self.stopped);
         let consumed = match self.failure.as_ref().and_then(|failure| failure.offset) {
             Some(offset) => offset,
@@ -399,15 +421,7 @@ impl Core {
             error: self.failure.clone(),
             ..Report::default()
         };
-        if self.skipped.is_some() {
-            if self.skipped == Some("raw_mode") && self.program.compiled().extract.is_some() {
-                report.plan.push("extract: stream".to_owned());
-            }
-            report.plan.push("validate and minify: stream".to_owned());
-            return report;
-        }
-        report.plan = self.program.plan();
-        if let Some(items) = &self.items {
+        if let (None, Some(items)) = (self.skipped, &self.items) {
             items.report(&mut report);
         }
         report

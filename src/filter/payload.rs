@@ -27,6 +27,8 @@ pub(super) struct PayloadStage {
     limits: Limits,
     engine: Engine,
     phase: Phase,
+    /// That of an earlier document, to be used again.
+    spare: Option<Box<Running>>,
     hold: Hold,
     /// Bytes that may be held; `None`: the input comes in one chunk and is not held at all.
     capacity: Option<u64>,
@@ -63,6 +65,7 @@ impl PayloadStage {
             limits: limits.clone(),
             engine: Engine::new(config, scanner),
             phase: Phase::Looking(Probe::default()),
+            spare: None,
             hold: Hold::default(),
             capacity: Some(Hold::capacity(limits)),
             prefix: 0,
@@ -88,6 +91,10 @@ impl PayloadStage {
         self.engine.restart(config(&compiled.spec, &self.limits, false));
         self.hold = Hold::default();
         (self.prefix, self.offset) = (0, 0);
+        let phase = std::mem::replace(&mut self.phase, Phase::Looking(Probe::default()));
+        if let Phase::Running(running) = phase {
+            self.spare = Some(running);
+        }
         self.begin(None);
     }
 
@@ -145,9 +152,20 @@ impl PayloadStage {
         let drops = compiled.items.as_ref().is_some_and(|rules| rules.drop_empty);
         self.engine.restart(config(&compiled.spec, &self.limits, drops));
         self.engine.machine.skip_prefix(self.prefix);
-        let items =
-            Items::new(compiled, payload, self.patience(), &self.limits, self.engine.scanner());
-        self.phase = Phase::Running(Box::new(Running { items, mark: None, stopped: false }));
+        let patience = self.patience();
+        let running = match self.spare.take() {
+            Some(mut running) => {
+                running.items.restart(payload, patience);
+                (running.mark, running.stopped) = (None, false);
+                running
+            }
+            None => {
+                let scanner = self.engine.scanner();
+                let items = Items::new(compiled, payload, patience, &self.limits, scanner);
+                Box::new(Running { items, mark: None, stopped: false })
+            }
+        };
+        self.phase = Phase::Running(running);
     }
 
     pub(super) fn write(

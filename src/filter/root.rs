@@ -71,6 +71,8 @@ impl Probe {
         }
         let string = matches!(kind, Kind::String | Kind::EmptyString);
         match name {
+            // That is settled.
+            _ if self.not_raw => {}
             Some(b"raw") if string && !self.raw => self.raw = true,
             Some(name) if BESIDE_RAW.contains(&name) => {}
             _ => self.not_raw = true,

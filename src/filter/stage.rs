@@ -51,7 +51,7 @@ impl Engine {
         {
             self.earlier += self.machine.steps();
         }
-        self.machine = Machine::new(config);
+        self.machine.restart(config);
     }
 
     /// Goes on as `earlier`.

@@ -157,7 +157,7 @@ impl<W: Write, F: FnMut(u64, &Error)> Lines<W, F> {
     fn end_line(&mut self) -> Result<(), Error> {
         let blank = std::mem::replace(&mut self.blank, true);
         if self.state == Line::Open && !blank {
-            let ended = self.filter.end();
+            let ended = self.filter.end_unplanned();
             if let Some(mut report) = self.judge(ended) {
                 let sink = self.filter.sink_mut();
                 report.held_peak_bytes = report.held_peak_bytes.max(sink.meter.peak());

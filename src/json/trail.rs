@@ -40,6 +40,14 @@ enum At {
 }
 
 impl Trail {
+    /// Nothing is open.
+    pub(super) fn clear(&mut self) {
+        self.top = Frame::default();
+        self.outer.clear();
+        self.keys.clear();
+        self.settled = 0;
+    }
+
     #[inline]
     pub(super) fn push(&mut self) {
         self.outer.push(self.top);

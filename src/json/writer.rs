@@ -45,6 +45,17 @@ struct Mark {
 }
 
 impl Writer {
+    /// Begins a new text.
+    pub(crate) fn reset(&mut self) {
+        self.out.clear();
+        self.deferred.clear();
+        self.marks.clear();
+        self.comma = false;
+        self.after_key = false;
+        self.lead.clear();
+        self.gap.clear();
+    }
+
     /// White space in front of the next key, element or closing bracket.
     pub(crate) fn lead(&mut self, bytes: &[u8]) {
         self.lead.clear();

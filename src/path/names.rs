@@ -204,9 +204,11 @@ impl Names {
 /// Whether two names are the same, given that their marks are: their lengths and first eight bytes.
 #[inline(always)]
 fn is_same(name: &[u8], key: &[u8]) -> bool {
-    // Up to sixteen bytes the last eight decide: no loop, no call.
+    // Up to sixteen bytes the last eight decide, if there are eight: no loop, no call.
     match (name.last_chunk::<8>(), key.last_chunk::<8>()) {
-        (Some(last), Some(end)) if key.len() <= 16 && name.len() == key.len() => last == end,
+        _ if name.len() != key.len() => false,
+        (Some(last), Some(end)) if key.len() <= 16 => last == end,
+        (None, None) => true,
         _ => name == key,
     }
 }

@@ -103,6 +103,24 @@ impl Subject<'_> {
         Run::new(Some(filter.into_sink()), result, Some(report))
     }
 
+    /// With a filter that read something else before: the document's beginning, a broken one, itself.
+    fn again(&self, cut: usize) -> Run {
+        let mut filter = Filter::with_options(self.program, self.options, Vec::new());
+        let (head, tail) = self.document.split_at(cut);
+        for earlier in [&[head][..], &[tail], &[head, b"}]\xff"], &[head, tail]] {
+            let written = earlier.iter().try_for_each(|chunk| filter.write(chunk));
+            if earlier.len() > 1 && written.is_ok() {
+                _ = filter.end();
+            }
+            filter.restart();
+        }
+        filter.sink_mut().clear();
+        let result = filter.write(head).and_then(|()| filter.write(tail));
+        let result = result.and_then(|()| filter.end());
+        let report = filter.report();
+        Run::new(Some(filter.into_sink()), result, Some(report))
+    }
+
     pub(crate) fn bytes(&self) -> Run {
         self.push(1..self.document.len())
     }
@@ -181,6 +199,8 @@ pub(crate) fn agree(subject: Subject<'_>, seed: u64, effort: Effort) -> Result<R
     }
     same("one-byte chunks", &whole, &subject.bytes(), true)?;
     let mut prng = Prng::new(seed);
+    let cut = prng.below(length + 1);
+    same(&format!("a used filter, cut at {cut}"), &whole, &subject.again(cut), true)?;
     match effort {
         Effort::Full if length <= EVERY_SPLIT => {
             for cut in 0..=length {

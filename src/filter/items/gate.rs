@@ -2,7 +2,7 @@
 //!
 //! Invariant: while the gate is shut, nothing of what was written since the checkpoint is with the sink.
 
-use super::{Cx, State, Target, Verdict};
+use super::{Cx, Snapshot, State, Target, Verdict};
 use crate::error::{ErrorKind, Raise};
 use crate::filter::program::WaitFrom;
 use crate::json::{Halt, Interest};
@@ -43,7 +43,12 @@ impl State {
     #[cold]
     pub(super) fn mark(&mut self, cx: &mut Cx<'_>) -> Result<Interest, Halt> {
         self.writer.flush(cx.sink);
-        self.snapshot = Some(Box::new(self.clone()));
+        // Before the first container opens, nothing has happened yet.
+        self.snapshot = Some(if self.roles.is_empty() {
+            Snapshot::Beginning
+        } else {
+            Snapshot::State(Box::new(self.clone()))
+        });
         self.gate = Gate { shut: true, ..Gate::default() };
         self.waiting = Some(cx.offset);
         Ok(Interest::Mark)

@@ -99,8 +99,7 @@ struct State {
     /// How many bytes behind it may be.
     patience: u64,
     verdict: Option<Verdict>,
-    /// The state at the checkpoint.
-    snapshot: Option<Box<State>>,
+    snapshot: Option<Snapshot>,
     /// By source: found in some item.
     found: Vec<bool>,
     /// An object was among the items.
@@ -123,6 +122,14 @@ struct State {
     limits: Limits,
     scanner: Scanner,
     replays: Replays,
+}
+
+/// The state at the checkpoint.
+#[derive(Clone, Debug)]
+enum Snapshot {
+    /// That of a run that begins.
+    Beginning,
+    State(Box<State>),
 }
 
 /// What the report wants to know.
@@ -173,13 +180,7 @@ impl Items {
         scanner: Scanner,
     ) -> Self {
         let rules = program.items.as_ref();
-        let target = match (payload, rules.map(|rules| &rules.root)) {
-            (Some(Payload::Member(number)), _) => Target::Member(number),
-            (Some(Payload::RawText), _) => Target::RawText,
-            (None, Some(RootRule::First)) => Target::First,
-            (None, Some(RootRule::At(path))) => Target::At(path.clone()),
-            _ => Target::Document,
-        };
+        let target = target(rules, payload);
         let select = rules.and_then(|rules| rules.select.as_ref());
         let (sources, nodes) =
             select.map_or((0, 0), |select| (select.sources.len(), select.nodes.len()));
@@ -211,6 +212,14 @@ impl Items {
         Self { program: program.clone(), state }
     }
 
+    /// Begins a new document; what was allocated is used again.
+    pub(super) fn restart(&mut self, payload: Option<Payload>, patience: u64) {
+        self.state.target = target(self.program.items.as_ref(), payload);
+        self.state.patience = patience;
+        self.state.verdict = None;
+        self.state.reset();
+    }
+
     /// Input must be held from this offset on.
     pub(super) fn waiting(&self) -> Option<u64> {
         self.state.waiting
@@ -221,8 +230,10 @@ impl Items {
         let verdict = self.state.verdict;
         let error = self.state.counts.error.take();
         let replays = std::mem::take(&mut self.state.replays);
-        if let Some(snapshot) = self.state.snapshot.take() {
-            self.state = *snapshot;
+        match self.state.snapshot.take() {
+            None => {}
+            Some(Snapshot::Beginning) => self.state.reset(),
+            Some(Snapshot::State(state)) => self.state = *state,
         }
         self.state.verdict = verdict;
         self.state.counts.error = error;
@@ -399,7 +410,38 @@ impl Capture {
     }
 }
 
+/// Where the payload is, as far as it is known before the document begins.
+fn target(rules: Option<&ItemRules>, payload: Option<Payload>) -> Target {
+    match (payload, rules.map(|rules| &rules.root)) {
+        (Some(Payload::Member(number)), _) => Target::Member(number),
+        (Some(Payload::RawText), _) => Target::RawText,
+        (None, Some(RootRule::First)) => Target::First,
+        (None, Some(RootRule::At(path))) => Target::At(path.clone()),
+        _ => Target::Document,
+    }
+}
+
 impl State {
+    /// As it was before the document began. What is known of the document from elsewhere stays.
+    fn reset(&mut self) {
+        self.roles.clear();
+        self.writer.reset();
+        self.gate = Gate::default();
+        self.waiting = None;
+        self.snapshot = None;
+        self.found.fill(false);
+        self.objects = false;
+        self.payload_met = false;
+        self.met.fill(0);
+        self.serial = 0;
+        self.capture = None;
+        self.captured = 0;
+        self.replaying = None;
+        self.gathered = 0;
+        self.payload_name = None;
+        self.counts = Counts::default();
+    }
+
     /// Where output goes now.
     #[inline]
     fn out<'a>(&'a mut self, sink: &'a mut dyn Sink) -> (&'a mut Writer, &'a mut dyn Sink) {

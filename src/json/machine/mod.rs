@@ -206,6 +206,18 @@ impl Machine {
         }
     }
 
+    /// Begins a new document; what was allocated is used again.
+    pub(crate) fn restart(&mut self, config: Config) {
+        let mut new = Self::new(config);
+        std::mem::swap(&mut new.trail, &mut self.trail);
+        std::mem::swap(&mut new.lead, &mut self.lead);
+        std::mem::swap(&mut new.member.held, &mut self.member.held);
+        new.trail.clear();
+        new.lead.clear();
+        new.member.held.clear();
+        *self = new;
+    }
+
     /// Absolute offset of the first byte that was not fed.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
