@@ -22,13 +22,19 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod escapes;
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+mod neon;
 mod scalar;
+mod scanner;
 mod utf8;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
 use escapes::{Escape, bad_escapes, resolve_escapes};
+#[cfg(test)]
+pub(crate) use scanner::Isa;
+pub(crate) use scanner::Scanner;
 use utf8::Utf8;
 
 /// Bytes that are scanned before the machine runs over them: their masks stay in the first-level cache.
@@ -275,82 +281,6 @@ impl Window {
 #[inline]
 fn is_set(masks: &Masks, at: usize) -> bool {
     masks.get(at / BLOCK).is_some_and(|mask| mask >> (at % BLOCK) & 1 != 0)
-}
-
-/// The instruction sets a kernel is written for.
-#[cfg(test)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Isa {
-    Scalar,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
-
-#[cfg(test)]
-impl Isa {
-    pub(crate) const ALL: &[Self] = &[
-        Self::Scalar,
-        #[cfg(target_arch = "x86_64")]
-        Self::Avx2,
-        #[cfg(target_arch = "x86_64")]
-        Self::Avx512,
-    ];
-}
-
-/// A kernel, chosen once.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Scanner(Choice);
-
-#[derive(Clone, Copy, Debug)]
-enum Choice {
-    Scalar(scalar::Scalar),
-    #[cfg(target_arch = "x86_64")]
-    Avx2(avx2::Avx2),
-    #[cfg(target_arch = "x86_64")]
-    Avx512(avx512::Avx512),
-}
-
-impl Scanner {
-    /// The fastest kernel that this CPU runs.
-    pub(crate) fn new() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if let Some(kernel) = avx512::Avx512::new() {
-                return Self(Choice::Avx512(kernel));
-            }
-            if let Some(kernel) = avx2::Avx2::new() {
-                return Self(Choice::Avx2(kernel));
-            }
-        }
-        Self(Choice::Scalar(scalar::Scalar))
-    }
-
-    /// The kernel for `isa`, if this CPU runs it.
-    #[cfg(test)]
-    pub(crate) fn with(isa: Isa) -> Option<Self> {
-        match isa {
-            Isa::Scalar => Some(Self(Choice::Scalar(scalar::Scalar))),
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => avx2::Avx2::new().map(|kernel| Self(Choice::Avx2(kernel))),
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => avx512::Avx512::new().map(|kernel| Self(Choice::Avx512(kernel))),
-        }
-    }
-
-    /// Scans `bytes`, at most [`WINDOW`] of them, into `window`.
-    #[inline]
-    pub(crate) fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
-        debug_assert!(bytes.len() <= WINDOW);
-        match self.0 {
-            Choice::Scalar(kernel) => scan_with(kernel, bytes, carry, window),
-            #[cfg(target_arch = "x86_64")]
-            Choice::Avx2(kernel) => kernel.scan(bytes, carry, window),
-            #[cfg(target_arch = "x86_64")]
-            Choice::Avx512(kernel) => kernel.scan(bytes, carry, window),
-        }
-    }
 }
 
 /// The algorithm. Inlined into a function per instruction set, so that the kernel's own functions inline too.

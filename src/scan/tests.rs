@@ -94,6 +94,25 @@ macro_rules! kernel_tests {
             }
 
             #[test]
+            fn ranges_remember_every_byte() {
+                let Some(kernel) = present($name, $kernel) else { return };
+                let has = |blocks: &[[u8; BLOCK]], byte: fn(&u8) -> bool| {
+                    blocks.as_flattened().iter().any(byte)
+                };
+                for byte in [0, 0x1f, 0x20, 0x7f, 0x80, 0xff] {
+                    for (lane, fill) in (0..3 * BLOCK).flat_map(|lane| [(lane, b'a'), (lane, 0)]) {
+                        let mut blocks = [[fill; BLOCK]; 3];
+                        blocks[lane / BLOCK][lane % BLOCK] = byte;
+                        let none = kernel.no_range();
+                        let range = blocks.iter().fold(none, |range, b| kernel.widen(range, b));
+                        let found = (kernel.has_control(range), kernel.has_high(range));
+                        let expected = (has(&blocks, |b| *b < 0x20), has(&blocks, |b| *b >= 0x80));
+                        assert_eq!(found, expected, "{byte:#x} in {fill:#x} at {lane}");
+                    }
+                }
+            }
+
+            #[test]
             fn sums_parities_as_scalar_does() {
                 let Some(kernel) = present($name, $kernel) else { return };
                 let mut random = Random(2);
@@ -131,6 +150,10 @@ kernel_tests!(scalar_kernel, "scalar", Some(scalar::Scalar));
 kernel_tests!(avx2_kernel, "avx2", super::super::avx2::Avx2::new());
 #[cfg(target_arch = "x86_64")]
 kernel_tests!(avx512_kernel, "avx512", super::super::avx512::Avx512::new());
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+kernel_tests!(neon_kernel, "neon", super::super::neon::Neon::<false>::new());
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+kernel_tests!(neon_pmull_kernel, "neonpmull", super::super::neon::Neon::<true>::new());
 
 /// What a scan says of a text, with positions from the text's beginning.
 #[derive(Debug, Default, PartialEq)]

@@ -1,0 +1,236 @@
+//! The NEON kernel, for AArch64.
+//!
+//! Only masks are built here; what they mean is in `scan/mod.rs`. Unsafe are the intrinsics, which need a CPU feature,
+//! and the loads of 64 and 16 bytes from arrays that have them.
+//!
+//! There is no instruction that moves one bit a byte out of a vector. What is usual, and commonly known from simdjson's
+//! kernel for ARM: keep in each byte the bit of its place, then add neighbours up until eight bytes are one.
+#![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
+#![allow(
+    clippy::indexing_slicing,
+    reason = "tables made at compile time, where a panic is an error of the compiler"
+)]
+
+use std::arch::aarch64::{
+    uint8x16_t, uint8x16x4_t, vandq_u8, vceqq_u8, vcgeq_u8, vcltq_u8, vdupq_n_u8, vdupq_n_u64,
+    vgetq_lane_u64, vld1q_u8, vld1q_u8_x4, vmaxvq_u8, vminq_u8, vminvq_u8, vmull_p64, vorrq_u8,
+    vqtbl1q_u8, vreinterpretq_u8_u64, vreinterpretq_u64_u8,
+};
+use std::arch::asm;
+use std::arch::is_aarch64_feature_detected;
+
+use super::scalar::Scalar;
+use super::{BLOCK, Carry, Classes, Kernel, Window, scan_with};
+
+/// Proof that the CPU has NEON, and with `PMULL` carry-less multiplication too, which comes with AES: small cores, such
+/// as those of the Raspberry Pi 4, have none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Neon<const PMULL: bool>(());
+
+impl<const PMULL: bool> Neon<PMULL> {
+    pub(super) fn new() -> Option<Self> {
+        let has =
+            is_aarch64_feature_detected!("neon") && (!PMULL || is_aarch64_feature_detected!("aes"));
+        has.then_some(Self(()))
+    }
+
+    pub(super) fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
+        #[target_feature(enable = "neon,aes")]
+        fn with_pmull(kernel: impl Kernel, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
+            scan_with(kernel, bytes, carry, window);
+        }
+        #[target_feature(enable = "neon")]
+        fn without(kernel: impl Kernel, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
+            scan_with(kernel, bytes, carry, window);
+        }
+        if PMULL {
+            // SAFETY: a value of this type exists only where `new` found the features.
+            unsafe { with_pmull(self, bytes, carry, window) }
+        } else {
+            // SAFETY: as above.
+            unsafe { without(self, bytes, carry, window) }
+        }
+    }
+}
+
+impl<const PMULL: bool> Kernel for Neon<PMULL> {
+    #[inline(always)]
+    fn classify(self, block: &[u8; BLOCK]) -> Classes {
+        // SAFETY: as in `scan`.
+        unsafe { classify(block) }
+    }
+
+    /// The lowest byte of each lane, and all of them together.
+    type Range = [uint8x16_t; 2];
+
+    #[inline(always)]
+    fn no_range(self) -> Self::Range {
+        // SAFETY: as in `scan`.
+        unsafe { no_range() }
+    }
+
+    #[inline(always)]
+    fn widen(self, range: Self::Range, block: &[u8; BLOCK]) -> Self::Range {
+        // SAFETY: as in `scan`.
+        unsafe { widen(range, block) }
+    }
+
+    #[inline(always)]
+    fn has_control(self, [lowest, _]: Self::Range) -> bool {
+        // SAFETY: as in `scan`.
+        unsafe { has_control(lowest) }
+    }
+
+    #[inline(always)]
+    fn has_high(self, [_, all]: Self::Range) -> bool {
+        // SAFETY: as in `scan`.
+        unsafe { has_high(all) }
+    }
+
+    #[inline(always)]
+    fn prefix_xor(self, bits: u64) -> u64 {
+        if PMULL {
+            // SAFETY: as in `scan`; with `PMULL`, `new` found that too.
+            unsafe { prefix_xor(bits) }
+        } else {
+            Scalar.prefix_xor(bits)
+        }
+    }
+}
+
+/// The bytes of a class by their low four bits. Elsewhere stands a byte that is found at another place, thus never.
+const fn by_low_half<const N: usize>(bytes: [u8; N]) -> [u8; 16] {
+    let mut table = [0; 16];
+    let mut at = 0;
+    while at < table.len() {
+        table[at] = !(at as u8);
+        at += 1;
+    }
+    at = 0;
+    while at < N {
+        table[bytes[at] as usize % 16] = bytes[at];
+        at += 1;
+    }
+    table
+}
+
+const WHITE: [u8; 16] = by_low_half(*b" \t\n\r");
+/// Folded: see `classify`.
+const BRACKET: [u8; 16] = by_low_half(*b"{}");
+const SEPARATOR: [u8; 16] = by_low_half(*b",:");
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn classify(block: &[u8; BLOCK]) -> Classes {
+    let uint8x16x4_t(a, b, c, d) = load(block);
+    // A mask from a comparison of each quarter.
+    macro_rules! mask {
+        ($quarter:ident => $compare:expr) => {{
+            let compare = |$quarter| $compare;
+            movemask([compare(a), compare(b), compare(c), compare(d)])
+        }};
+    }
+    // `[` and `{` differ in 0x20 alone, and so do `]` and `}`; no other byte becomes one of them.
+    let fold = vdupq_n_u8(0x20);
+    let (white, bracket, separator) = (table(&WHITE), table(&BRACKET), table(&SEPARATOR));
+    let low_half = vdupq_n_u8(0x0f);
+    Classes {
+        quote: mask!(v => vceqq_u8(v, vdupq_n_u8(b'"'))),
+        backslash: mask!(v => vceqq_u8(v, vdupq_n_u8(b'\\'))),
+        bracket: mask!(v => vceqq_u8(
+            vorrq_u8(v, fold),
+            vqtbl1q_u8(bracket, vandq_u8(v, low_half)),
+        )),
+        separator: mask!(v => vceqq_u8(v, vqtbl1q_u8(separator, vandq_u8(v, low_half)))),
+        white: mask!(v => vceqq_u8(v, vqtbl1q_u8(white, vandq_u8(v, low_half)))),
+        control: mask!(v => vcltq_u8(v, vdupq_n_u8(0x20))),
+        high: mask!(v => vcgeq_u8(v, vdupq_n_u8(0x80))),
+    }
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn no_range() -> [uint8x16_t; 2] {
+    [vdupq_n_u8(u8::MAX), vdupq_n_u8(0)]
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn widen([lowest, all]: [uint8x16_t; 2], block: &[u8; BLOCK]) -> [uint8x16_t; 2] {
+    let uint8x16x4_t(a, b, c, d) = load(block);
+    let low = vminq_u8(vminq_u8(a, b), vminq_u8(c, d));
+    let any = vorrq_u8(vorrq_u8(a, b), vorrq_u8(c, d));
+    [vminq_u8(lowest, low), vorrq_u8(all, any)]
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn has_control(lowest: uint8x16_t) -> bool {
+    vminvq_u8(lowest) < 0x20
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn has_high(all: uint8x16_t) -> bool {
+    vmaxvq_u8(all) >= 0x80
+}
+
+/// One bit of each byte, all of whose bits are alike:
+///
+/// ```text
+/// bytes    ff 00 00 ff ff 00 00 00 ...
+/// places   01 02 04 08 10 20 40 80 ...
+/// and      01 00 00 08 10 00 00 00 ...
+/// add      01    08    10    00    ...   twice more: 19 ...
+/// ```
+#[target_feature(enable = "neon")]
+#[inline]
+fn movemask([a, b, c, d]: [uint8x16_t; 4]) -> u64 {
+    let places = vreinterpretq_u8_u64(vdupq_n_u64(0x8040_2010_0804_0201));
+    let ab = add_pairs(vandq_u8(a, places), vandq_u8(b, places));
+    let cd = add_pairs(vandq_u8(c, places), vandq_u8(d, places));
+    let abcd = add_pairs(ab, cd);
+    vgetq_lane_u64::<0>(vreinterpretq_u64_u8(add_pairs(abcd, abcd)))
+}
+
+/// The sums of neighbours, those of `low` first.
+///
+/// Not `vpaddq_u8`: the compiler sees through that that the bits are apart, and makes of one addition two shuffles and
+/// an or.
+#[target_feature(enable = "neon")]
+#[inline]
+fn add_pairs(low: uint8x16_t, high: uint8x16_t) -> uint8x16_t {
+    let sums: uint8x16_t;
+    // SAFETY: reads and writes registers alone, and the CPU has NEON.
+    unsafe {
+        asm!(
+            "addp {sums:v}.16b, {low:v}.16b, {high:v}.16b",
+            low = in(vreg) low,
+            high = in(vreg) high,
+            sums = lateout(vreg) sums,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    sums
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn load(block: &[u8; BLOCK]) -> uint8x16x4_t {
+    // SAFETY: the block has 64 bytes, and the load needs no alignment.
+    unsafe { vld1q_u8_x4(block.as_ptr()) }
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn table(bytes: &[u8; 16]) -> uint8x16_t {
+    // SAFETY: the table has 16 bytes, and the load needs no alignment.
+    unsafe { vld1q_u8(bytes.as_ptr()) }
+}
+
+/// Carry-less multiplication by all ones adds up, without carries, all lower bits into each bit.
+#[target_feature(enable = "neon,aes")]
+#[inline]
+fn prefix_xor(bits: u64) -> u64 {
+    vmull_p64(bits, u64::MAX) as u64
+}

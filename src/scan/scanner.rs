@@ -1,0 +1,115 @@
+//! Which kernel runs: the fastest that this CPU has, chosen once.
+//!
+//! A kernel's value is the proof that the CPU has its instructions, so a choice cannot be wrong; it could only be slow.
+
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+use super::neon::Neon;
+use super::scalar::Scalar;
+use super::{Carry, WINDOW, Window, scan_with};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2::Avx2, avx512::Avx512};
+
+/// A kernel, chosen once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scanner(Choice);
+
+#[derive(Clone, Copy, Debug)]
+enum Choice {
+    Scalar(Scalar),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    Neon(Neon<false>),
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    NeonPmull(Neon<true>),
+}
+
+impl Scanner {
+    /// The fastest kernel that this CPU runs.
+    pub(crate) fn new() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(kernel) = Avx512::new() {
+                return Self(Choice::Avx512(kernel));
+            }
+            if let Some(kernel) = Avx2::new() {
+                return Self(Choice::Avx2(kernel));
+            }
+        }
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+        {
+            if let Some(kernel) = Neon::<true>::new() {
+                return Self(Choice::NeonPmull(kernel));
+            }
+            if let Some(kernel) = Neon::<false>::new() {
+                return Self(Choice::Neon(kernel));
+            }
+        }
+        Self(Choice::Scalar(Scalar))
+    }
+
+    /// The kernel for `isa`, if this CPU runs it.
+    #[cfg(test)]
+    pub(crate) fn with(isa: Isa) -> Option<Self> {
+        match isa {
+            Isa::Scalar => Some(Self(Choice::Scalar(Scalar))),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => Avx2::new().map(|kernel| Self(Choice::Avx2(kernel))),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => Avx512::new().map(|kernel| Self(Choice::Avx512(kernel))),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Isa::Neon => Neon::<false>::new().map(|kernel| Self(Choice::Neon(kernel))),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Isa::NeonPmull => Neon::<true>::new().map(|kernel| Self(Choice::NeonPmull(kernel))),
+        }
+    }
+
+    /// Scans `bytes`, at most [`WINDOW`] of them, into `window`.
+    #[inline]
+    pub(crate) fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
+        debug_assert!(bytes.len() <= WINDOW);
+        match self.0 {
+            Choice::Scalar(kernel) => scan_with(kernel, bytes, carry, window),
+            #[cfg(target_arch = "x86_64")]
+            Choice::Avx2(kernel) => kernel.scan(bytes, carry, window),
+            #[cfg(target_arch = "x86_64")]
+            Choice::Avx512(kernel) => kernel.scan(bytes, carry, window),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Choice::Neon(kernel) => kernel.scan(bytes, carry, window),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Choice::NeonPmull(kernel) => kernel.scan(bytes, carry, window),
+        }
+    }
+}
+
+/// The instruction sets a kernel is written for.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Isa {
+    Scalar,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    Neon,
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    NeonPmull,
+}
+
+#[cfg(test)]
+impl Isa {
+    pub(crate) const ALL: &[Self] = &[
+        Self::Scalar,
+        #[cfg(target_arch = "x86_64")]
+        Self::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        Self::Avx512,
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+        Self::Neon,
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+        Self::NeonPmull,
+    ];
+}
