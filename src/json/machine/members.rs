@@ -91,7 +91,7 @@ fn take_usual<const CHECK: bool>(
         if wanted.may_have(head, colon.wrapping_sub(key + 1))
             && let Some(child) = wanted.get_in(text, key + 1, colon.wrapping_sub(key + 2))
         {
-            if first != b'"' && !scalar::is_short(text, value, end) {
+            if !is_good(text, quad, first) {
                 break;
             }
             match taker.take(child, Whole { text, key, key_end: colon, value, end }) {
@@ -99,7 +99,7 @@ fn take_usual<const CHECK: bool>(
                 Taken::More => {}
                 Taken::Last => return next + 4,
             }
-        } else if CHECK && first != b'"' && !scalar::is_short(text, value, end) {
+        } else if CHECK && !is_good(text, quad, first) {
             break;
         }
         next += 4;
@@ -112,12 +112,22 @@ fn take_usual<const CHECK: bool>(
 fn pass_usual(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
     while let Some(quad) = Quad::at(tokens, next) {
         let Some((_, first)) = usual(text, quad) else { break };
-        if first != b'"' && !scalar::is_short(text, quad.value, quad.end) {
+        if !is_good(text, quad, first) {
             break;
         }
         next += 4;
     }
     next
+}
+
+/// Whether a value is a string or a good scalar.
+#[inline(always)]
+fn is_good(text: &[u8], Quad { value, end, .. }: Quad, first: u8) -> bool {
+    #[inline(never)]
+    fn is_good_scalar(text: &[u8], at: usize, first: u8) -> bool {
+        matches!(scalar::scan(text, at, first), Step::Ended(_))
+    }
+    first == b'"' || scalar::is_short(text, value, end) || is_good_scalar(text, value, first)
 }
 
 /// The first bytes of a member's key and value, if a comma is behind them and all is well-formed but what the scalar
