@@ -96,12 +96,16 @@ fn ends_scalar(byte: u8) -> bool {
 /// Checks a scalar that begins at `at`, whose first byte is `byte`. The usual forms take no state machine.
 #[inline]
 pub(super) fn scan(bytes: &[u8], at: usize, byte: u8) -> Step {
+    if (byte.is_ascii_digit() || byte == b'-')
+        && let Some(end) = number(bytes, at)
+    {
+        return Step::Ended(end);
+    }
     let rest = bytes.get(at..).unwrap_or_default();
     let word = match byte {
         b't' => rest.first_chunk() == Some(b"true"),
         b'n' => rest.first_chunk() == Some(b"null"),
         b'f' => rest.first_chunk() == Some(b"false"),
-        b'1'..=b'9' => return integer(bytes, at),
         _ => false,
     };
     let len = if byte == b'f' { 5 } else { 4 };
@@ -135,20 +139,41 @@ pub(super) fn is_short(bytes: &[u8], at: usize, end: usize) -> bool {
     integer | four | ((len == 5) & (found == word(b"false")))
 }
 
-/// Digits, then whatever ends them.
+/// The end of a number, its runs of digits eight at a time. `None`: it is no number, or more of it may come.
 #[inline]
-fn integer(bytes: &[u8], at: usize) -> Step {
-    let mut end = at + 1;
-    while let Some(byte) = bytes.get(end) {
-        if !byte.is_ascii_digit() {
-            if ends_scalar(*byte) {
-                return Step::Ended(end);
-            }
-            break;
+fn number(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut end = at + usize::from(bytes.get(at) == Some(&b'-'));
+    end = if bytes.get(end) == Some(&b'0') { end + 1 } else { digits(bytes, end)? };
+    if bytes.get(end) == Some(&b'.') {
+        end = digits(bytes, end + 1)?;
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = matches!(bytes.get(end + 1), Some(b'+' | b'-'));
+        end = digits(bytes, end + 1 + usize::from(sign))?;
+    }
+    bytes.get(end).is_some_and(|byte| ends_scalar(*byte)).then_some(end)
+}
+
+/// The end of a run of digits, of which there must be one.
+#[inline]
+fn digits(bytes: &[u8], at: usize) -> Option<usize> {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let mut end = at;
+    while let Some(eight) = bytes.get(end..).and_then(<[u8]>::first_chunk) {
+        let eight = u64::from_le_bytes(*eight);
+        // A digit's high half is 3, and still is when 6 is added. A carry goes up, away from the first other byte.
+        let more = eight.wrapping_add(EACH * 6);
+        let other =
+            (eight & (EACH * 0xF0) ^ (EACH * 0x30)) | (more & (EACH * 0xF0) ^ (EACH * 0x30));
+        end += other.trailing_zeros() as usize / 8;
+        if other != 0 {
+            return (end > at).then_some(end);
         }
+    }
+    while bytes.get(end).is_some_and(u8::is_ascii_digit) {
         end += 1;
     }
-    Scalar::Integer.run(bytes, end)
+    (end > at).then_some(end)
 }
 
 #[cfg(test)]
@@ -219,5 +244,27 @@ mod tests {
             assert!(!is_short(format!("{text},        ").as_bytes(), 0, text.len()), "{text}");
         }
         assert!(!is_short(b"1,", 0, 1));
+    }
+
+    /// Numbers of any length, with any byte in any place: what is read eight at a time is what is read one by one.
+    #[test]
+    fn long_numbers_are_read_as_short_ones() {
+        let number = b"-12345678901234567.0123456789012345678E+10203040506070809,\"a\":1";
+        for length in 1..=number.len() {
+            let text = &number[number.len() - length..];
+            for at in 0..text.len().min(40) {
+                for byte in 0..=255 {
+                    let mut text = text.to_vec();
+                    text[at] = byte;
+                    let Some(first) = Scalar::begin(text[0]) else { continue };
+                    let (fast, slow) = (scan(&text, 0, text[0]), first.run(&text, 1));
+                    assert_eq!(fast, slow, "{}", text.escape_ascii());
+                    let cut = &text[..at];
+                    if !cut.is_empty() {
+                        assert_eq!(scan(cut, 0, cut[0]), first.run(cut, 1));
+                    }
+                }
+            }
+        }
     }
 }
