@@ -173,7 +173,8 @@ impl ItemRules {
         for (entry, text) in spec.exclude.iter().enumerate() {
             excluded.push(steps(Path::parse(text), "exclude", entry, text)?);
         }
-        let exclude = Trie::new(&excluded);
+        let mut exclude = Trie::new(&excluded);
+        exclude.sharpen();
         let select = match &spec.select {
             None => None,
             Some(select) => {

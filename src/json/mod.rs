@@ -57,6 +57,17 @@ pub(crate) struct Whole<'a> {
     pub(crate) end: usize,
 }
 
+/// Which members with scalars are not simply kept.
+#[derive(Clone, Copy)]
+pub(crate) struct Excluded<'a> {
+    /// Those of these names; `None`: no name matters.
+    pub(crate) names: Option<&'a Names>,
+    /// Those that are null.
+    pub(crate) nulls: bool,
+    /// Those that are empty strings.
+    pub(crate) empty: bool,
+}
+
 /// Takes members without further questions, where all that is wanted of them is their bytes.
 pub(crate) trait Take {
     /// Takes a member of the object that was entered last, given what the table has for its name.
@@ -157,6 +168,19 @@ pub(crate) trait Handler {
     #[inline]
     fn taking(&mut self) -> Option<(&Names, impl Take)> {
         None::<(&Names, Nothing)>
+    }
+
+    /// What of the object that was entered last must be asked about, if all other members with scalars are kept as they
+    /// are. `None`: the machine must ask about each.
+    #[inline]
+    fn excluded(&self) -> Option<Excluded<'_>> {
+        None
+    }
+
+    /// Members that are kept as they are, commas between them and all, without white space.
+    #[inline]
+    fn keep(&mut self, members: &[u8]) {
+        _ = members;
     }
 
     /// The container that was entered last ends; its closing bracket is at this offset.

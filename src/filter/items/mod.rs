@@ -30,7 +30,7 @@ use super::stage::{Engine, Stage, With};
 use crate::error::{ErrorKind, Raise};
 use crate::json::key::{Key, is_too_long_for};
 use crate::json::writer::Writer;
-use crate::json::{Halt, Handler, Interest, Kind, Slot, Take};
+use crate::json::{Excluded, Halt, Handler, Interest, Kind, Slot, Take};
 use crate::limits::Limits;
 use crate::path::trie::{Cursor, Names, NodeId};
 use crate::path::{Path, Token};
@@ -344,6 +344,23 @@ impl Handler for With<'_, Items> {
         let Items { program, state } = &mut *self.stage;
         let rules = program.items.as_ref()?;
         Taker::new(rules, state, self.sink)
+    }
+
+    #[inline]
+    fn excluded(&self) -> Option<Excluded<'_>> {
+        let rules = self.stage.program.items.as_ref()?;
+        let Some(Role::Emit { cursor, object: true }) = self.stage.state.roles.last() else {
+            return None;
+        };
+        let names = if cursor.is_dead() { None } else { Some(cursor.names(&rules.exclude)?) };
+        Some(Excluded { names, nulls: rules.drop_nulls, empty: rules.drop_empty })
+    }
+
+    #[inline]
+    fn keep(&mut self, members: &[u8]) {
+        let (writer, sink) = self.stage.state.out(self.sink);
+        writer.begin(sink);
+        writer.raw(sink, members);
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {

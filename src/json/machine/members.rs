@@ -9,7 +9,7 @@ use memchr::memchr;
 use super::{Cx, Expect, Fail, Gait, Machine, Walk};
 use crate::json::key::Key;
 use crate::json::scalar::{self, Step};
-use crate::json::{Handler, Interest, Kind, Slot, Take, Taken, Whole};
+use crate::json::{Excluded, Handler, Interest, Kind, Slot, Take, Taken, Whole};
 use crate::path::trie::{Names, NodeId};
 use crate::scan::WINDOW;
 
@@ -113,6 +113,28 @@ fn pass_usual(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
     while let Some(quad) = Quad::at(tokens, next) {
         let Some((_, first)) = usual(text, quad) else { break };
         if !is_good(text, quad, first) {
+            break;
+        }
+        next += 4;
+    }
+    next
+}
+
+/// Passes members that are kept as they are, up to one that is not, or unusual; where no white space is.
+#[inline(never)]
+fn keep_usual(text: &[u8], tokens: &[u16], mut next: usize, excluded: Excluded<'_>) -> usize {
+    while let Some(quad) = Quad::at(tokens, next) {
+        let Some((head, first)) = usual(text, quad) else { break };
+        let Quad { key, colon, value, end } = quad;
+        let len = colon.wrapping_sub(key + 1);
+        if excluded.names.is_some_and(|names| {
+            names.may_have(head, len) && names.get_in(text, key + 1, len.wrapping_sub(1)).is_some()
+        }) {
+            break;
+        }
+        let dropped = (excluded.nulls && first == b'n')
+            || (excluded.empty && text.get(value..end) == Some(b"\"\""));
+        if dropped || !is_good(text, quad, first) {
             break;
         }
         next += 4;
@@ -309,6 +331,21 @@ impl Machine {
                 if usual > next {
                     self.expect = Expect::Key;
                     next = usual;
+                }
+            }
+            if passing.plain
+                && let Some(excluded) = h.excluded()
+            {
+                let kept = keep_usual(passing.text, tokens, next, excluded);
+                // From the first key to the last comma.
+                if let (Some(first), Some(comma)) =
+                    (tokens.get(next), tokens.get(kept.wrapping_sub(1)))
+                    && kept > next
+                {
+                    let run = usize::from(*first)..usize::from(*comma);
+                    h.keep(passing.text.get(run).unwrap_or_default());
+                    self.expect = Expect::Key;
+                    next = kept;
                 }
             }
             let Some(wanted) = h.wanted() else {
