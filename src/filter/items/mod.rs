@@ -14,6 +14,7 @@
 
 mod emit;
 mod gate;
+mod handler;
 mod select;
 mod way;
 
@@ -22,18 +23,17 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use gate::Gate;
-use select::Taker;
 
 use super::program::{Compiled, ItemRules, RootRule, Selection};
 use super::root::Payload;
-use super::stage::{Engine, Stage, With};
+use super::stage::{Engine, Stage};
 use crate::error::{ErrorKind, Raise};
-use crate::json::key::{Key, is_too_long_for};
+use crate::json::key::Key;
 use crate::json::writer::Writer;
-use crate::json::{Excluded, Halt, Handler, Interest, Kind, Slot, Take};
+use crate::json::{Halt, Interest, Kind, Slot};
 use crate::limits::Limits;
-use crate::path::trie::{Cursor, Names, NodeId};
-use crate::path::{Path, Token};
+use crate::path::Path;
+use crate::path::trie::{Cursor, NodeId};
 use crate::scan::Scanner;
 use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
@@ -296,123 +296,6 @@ impl Stage for Items {
     fn flush(&mut self, sink: &mut dyn Sink) {
         let (writer, sink) = self.state.out(sink);
         writer.flush(sink);
-    }
-}
-
-impl Handler for With<'_, Items> {
-    #[inline]
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
-        let Items { program, state } = &mut *self.stage;
-        let Some(rules) = &program.items else { return Ok(Interest::Skip) };
-        let offset = state.replaying.unwrap_or(offset);
-        state.value(&mut Cx { rules, sink: self.sink, offset }, slot, kind)
-    }
-
-    #[inline]
-    fn wanted(&self) -> Option<&Names> {
-        // With nothing left to find, the machine must ask: the answer is to skip the rest.
-        let Some(Role::Select { node, left: 1.., .. }) = self.stage.state.roles.last() else {
-            return None;
-        };
-        self.stage.program.items.as_ref()?.select.as_ref()?.trie.names(*node)
-    }
-
-    #[inline]
-    fn is_done(&self) -> bool {
-        let Some(rules) = &self.stage.program.items else { return false };
-        let last = self.stage.state.roles.last();
-        matches!(last, Some(Role::Select { left: 0, .. }))
-            && rules.duplicates == DuplicateKeys::First
-    }
-
-    #[inline]
-    fn found(
-        &mut self,
-        child: NodeId,
-        slot: Slot<'_>,
-        kind: Kind,
-        offset: u64,
-    ) -> Result<Interest, Halt> {
-        let Items { program, state } = &mut *self.stage;
-        let Some(rules) = &program.items else { return Ok(Interest::Skip) };
-        let offset = state.replaying.unwrap_or(offset);
-        state.select_child(&mut Cx { rules, sink: self.sink, offset }, child, slot, kind)
-    }
-
-    #[inline]
-    fn taking(&mut self) -> Option<(&Names, impl Take)> {
-        let Items { program, state } = &mut *self.stage;
-        let rules = program.items.as_ref()?;
-        Taker::new(rules, state, self.sink)
-    }
-
-    #[inline]
-    fn excluded(&self) -> Option<Excluded<'_>> {
-        let rules = self.stage.program.items.as_ref()?;
-        let Some(Role::Emit { cursor, object: true }) = self.stage.state.roles.last() else {
-            return None;
-        };
-        let names = if cursor.is_dead() { None } else { Some(cursor.names(&rules.exclude)?) };
-        Some(Excluded { names, nulls: rules.drop_nulls, empty: rules.drop_empty })
-    }
-
-    #[inline]
-    fn keep(&mut self, members: &[u8]) {
-        let (writer, sink) = self.stage.state.out(self.sink);
-        writer.begin(sink);
-        writer.raw(sink, members);
-    }
-
-    fn close(&mut self, offset: u64) -> Result<(), Halt> {
-        let Items { program, state } = &mut *self.stage;
-        let Some(rules) = &program.items else { return Ok(()) };
-        let offset = state.replaying.unwrap_or(offset);
-        state.close(&mut Cx { rules, sink: self.sink, offset })
-    }
-
-    #[inline]
-    fn raw(&mut self, bytes: &[u8]) {
-        let state = &mut self.stage.state;
-        if let Some(capture) = &mut state.capture {
-            capture.push(bytes, state.limits.item().saturating_sub(state.captured));
-            return;
-        }
-        let (writer, sink) = state.out(self.sink);
-        writer.raw(sink, bytes);
-    }
-
-    #[inline]
-    fn copied(&mut self, offset: u64) -> Result<(), Halt> {
-        if self.stage.state.capture.is_none() {
-            return Ok(());
-        }
-        self.replay(offset)
-    }
-
-    fn lead(&mut self, bytes: &[u8]) {
-        self.stage.state.writer.lead(bytes);
-    }
-
-    fn gap(&mut self, bytes: &[u8]) {
-        self.stage.state.writer.gap(bytes);
-    }
-
-    fn takes_long_keys(&self, limit: usize) -> bool {
-        let Items { program, state } = &*self.stage;
-        let Some(rules) = &program.items else { return true };
-        let longest = match state.roles.last() {
-            // What is kept is kept with its key.
-            Some(Role::Emit { .. }) => return false,
-            Some(Role::Way { .. }) => match &state.target {
-                Target::At(path) if !rules.keep_siblings => {
-                    path.0.iter().map(Token::len).max().unwrap_or(0)
-                }
-                // Siblings are kept with their keys, and the payload is found by its place or kind.
-                _ => return false,
-            },
-            _ => rules.select.as_ref().map_or(0, |select| select.trie.longest_name()),
-        };
-        is_too_long_for(limit, longest)
     }
 }
 
