@@ -48,6 +48,8 @@ pub(crate) enum Same {
     Bytes,
     /// The same values; members may have another order.
     Value,
+    /// There is none: the job is the first half of the others'.
+    ParsedOnly,
 }
 
 impl Same {
@@ -56,6 +58,7 @@ impl Same {
         match self {
             Self::Bytes => output == first,
             Self::Value => value(output).is_some() && value(output) == value(first),
+            Self::ParsedOnly => output.is_empty(),
         }
     }
 }
@@ -65,8 +68,33 @@ pub(crate) struct Job {
     pub(crate) name: String,
     pub(crate) run: Run,
     pub(crate) same: Same,
-    /// How many times as fast as this job the row `.0` has to be.
-    pub(crate) floor: Option<(usize, f64)>,
+    pub(crate) floor: Option<Floor>,
+}
+
+/// What has to be reached. The table says whether it is.
+#[derive(Clone, Copy)]
+pub(crate) enum Floor {
+    /// This row is so many times as fast as this job.
+    Beaten(usize, f64),
+    /// This job has so much of the speed of this row.
+    Share(usize, f64),
+    /// This job reaches so many GB/s.
+    Rate(f64),
+    /// This job takes so many seconds.
+    Time(f64),
+}
+
+impl Floor {
+    /// What it says of a job that takes `time`, and `ratio` times as long as a row.
+    fn judged(self, time: f64, bytes: usize, ratio: impl Fn(usize) -> f64) -> String {
+        let (reached, text) = match self {
+            Self::Beaten(row, factor) => (ratio(row) >= factor, format!("{factor} ×")),
+            Self::Share(row, share) => (1.0 / ratio(row) >= share, format!("{share} of it")),
+            Self::Rate(rate) => (bytes as f64 / time / 1e9 >= rate, format!("{rate} GB/s")),
+            Self::Time(limit) => (time <= limit, duration(limit)),
+        };
+        if reached { format!(" {text}") } else { format!(" {text}: **missed**") }
+    }
 }
 
 impl Job {
@@ -78,14 +106,25 @@ impl Job {
     }
 
     /// Row `row` has to be `factor` times as fast as this job.
-    pub(crate) fn floor(mut self, row: usize, factor: f64) -> Self {
-        self.floor = Some((row, factor));
+    pub(crate) fn floor(self, row: usize, factor: f64) -> Self {
+        self.has_to(Floor::Beaten(row, factor))
+    }
+
+    pub(crate) fn has_to(mut self, floor: Floor) -> Self {
+        self.floor = Some(floor);
         self
     }
 
     /// Its output has the same values, in any order.
     pub(crate) fn same_value(mut self) -> Self {
         self.same = Same::Value;
+        self
+    }
+
+    /// It parses and has no output.
+    #[cfg_attr(not(feature = "bench-simdjson"), allow(dead_code, reason = "for simdjson"))]
+    pub(crate) fn parsed_only(mut self) -> Self {
+        self.same = Same::ParsedOnly;
         self
     }
 }
@@ -166,10 +205,15 @@ impl Table {
                 median(rounds.map(|(own, other)| own / other).collect())
             };
             let ratios = (0..references).map(|reference| format!(" {:.2} × |", ratio(reference)));
-            let floor = job.floor.map_or(String::new(), |(reference, factor)| {
-                let reached = if ratio(reference) < factor { "**missed**" } else { "reached" };
-                format!(" {}: {factor} × {reached}", self.jobs[reference].name)
+            let floor = job.floor.map(|floor| {
+                let row = match floor {
+                    Floor::Beaten(row, _) | Floor::Share(row, _) => &self.jobs[row].name,
+                    _ => "",
+                };
+                let judged = floor.judged(time, document.len(), ratio);
+                if row.is_empty() { judged } else { format!(" {row}:{judged}") }
             });
+            let floor = floor.unwrap_or_default();
             println!(
                 "| {} | {} | {:.2} |{}{floor} |",
                 job.name,

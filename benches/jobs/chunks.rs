@@ -3,18 +3,18 @@
 use tamis::Validation;
 
 use crate::data::Shape;
-use crate::harness::{Job, Table};
+use crate::harness::{Floor, Job, Table};
 
 use super::select::REPOSITORIES;
 use super::{FULL, tamis_job};
 
-const CHUNKS: [(&str, usize); 6] = [
-    ("1 B", 1),
-    ("64 B", 64),
-    ("256 B", 256),
-    ("4 KiB", 4 << 10),
-    ("64 KiB", 64 << 10),
-    ("1 MiB", 1 << 20),
+const CHUNKS: [(&str, usize, Option<Floor>); 6] = [
+    ("1 B", 1, Some(Floor::Rate(0.2))),
+    ("64 B", 64, None),
+    ("256 B", 256, Some(Floor::Rate(0.5))),
+    ("4 KiB", 4 << 10, Some(Floor::Share(FULL, 0.75))),
+    ("64 KiB", 64 << 10, Some(Floor::Share(FULL, 0.9))),
+    ("1 MiB", 1 << 20, None),
 ];
 
 pub(super) fn tables() -> Vec<Table> {
@@ -31,8 +31,9 @@ fn table(shape: Shape, expected: (usize, u64)) -> Table {
         tamis_job("tamis full, slice", &spec, usize::MAX),
         tamis_job("tamis structure, slice", &structure, usize::MAX),
     ];
-    for (name, chunk) in CHUNKS {
-        jobs.push(tamis_job(&format!("tamis full, {name}"), &spec, chunk));
+    for (name, chunk, floor) in CHUNKS {
+        let job = tamis_job(&format!("tamis full, {name}"), &spec, chunk);
+        jobs.push(Job { floor, ..job });
         jobs.push(tamis_job(&format!("tamis structure, {name}"), &structure, chunk));
     }
     jobs.push(

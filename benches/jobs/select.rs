@@ -4,7 +4,7 @@ use crate::data::Shape;
 use crate::harness::{Job, Table};
 
 use super::typed::{self, typed};
-use super::{FULL, Field, Selection, lazy, tamis_jobs};
+use super::{FULL, Field, Selection, is_api, lazy, tamis_jobs};
 
 macro_rules! fields {
     ($($key:literal: $($path:literal).+,)*) => { &[$(Field { key: $key, path: &[$($path),+] },)*] };
@@ -74,13 +74,20 @@ pub(super) fn tables() -> Vec<Table> {
     };
     let table = |shape, what, selection: Selection, typed: [Job; 3], expected| {
         let mut jobs = tamis_jobs(&selection.spec());
-        jobs.extend(typed.into_iter().map(floor));
+        jobs.extend(typed.into_iter().map(|job| floor(job, shape)));
         jobs.extend(lazy::select(selection));
         if shape == Repositories {
             jobs.push(value(selection));
         }
         #[cfg(feature = "bench-simdjson")]
-        jobs.extend(super::simdjson::select(selection));
+        {
+            jobs.extend(super::simdjson::select(selection, is_api(shape)));
+            let dom = super::simdjson::dom();
+            jobs.extend(dom.map(|job| match is_api(shape) {
+                true => job.parsed_only().floor(FULL, 1.05),
+                false => job.parsed_only(),
+            }));
+        }
         Table { theme: "select", what, shape, references: 2, jobs, expected }
     };
     vec![
@@ -143,11 +150,12 @@ pub(super) fn tables() -> Vec<Table> {
     ]
 }
 
-/// What tamis has to be: never slower than serde_json, and the floors on API answers.
-fn floor(job: Job) -> Job {
-    match job.name.as_str() {
-        "serde_json typed" => job.floor(FULL, 3.5),
-        "sonic-rs typed" => job.floor(FULL, 1.8),
+/// Never slower than serde_json; more on answers of APIs.
+fn floor(job: Job, shape: Shape) -> Job {
+    match (job.name.as_str(), is_api(shape)) {
+        ("serde_json typed", true) => job.floor(FULL, 3.5),
+        ("serde_json typed", false) => job.floor(FULL, 1.0),
+        ("sonic-rs typed", true) => job.floor(FULL, 1.8),
         _ => job,
     }
 }

@@ -9,13 +9,13 @@ use super::{STRUCTURE, Selection};
 
 const _: () = assert!(peer::PADDING == PADDING);
 
-pub(super) fn select(selection: Selection) -> Option<Job> {
+pub(super) fn select(selection: Selection, is_api: bool) -> Option<Job> {
     let fields: Vec<_> = selection.fields.iter().map(|field| (field.key, field.path)).collect();
     let job =
         on_demand(move |padded, output| peer::select(padded, selection.root, &fields, output));
     // The kernel of On-Demand is that of the floor.
     let factor = if peer::kernel() == "icelake" { 1.5 } else { 1.3 };
-    job.map(|job| job.floor(STRUCTURE, factor))
+    job.map(|job| if is_api { job.floor(STRUCTURE, factor) } else { job })
 }
 
 pub(super) fn exclude(names: &'static [&'static str]) -> Option<Job> {
@@ -28,8 +28,9 @@ pub(super) fn path() -> Option<Job> {
 }
 
 pub(super) fn dom() -> Option<Job> {
-    peer::FOUND
-        .then(|| Job::new("simdjson DOM", |document, _| peer::dom(document.padded()).unwrap()))
+    peer::FOUND.then(|| {
+        Job::new("simdjson DOM, parse alone", |document, _| peer::dom(document.padded()).unwrap())
+    })
 }
 
 fn on_demand(run: impl Fn(&[u8], &mut Vec<u8>) -> Option<()> + 'static) -> Option<Job> {

@@ -11,6 +11,8 @@ use tamis::Spec;
 use crate::data::Shape;
 use crate::harness::{Job, Table};
 
+#[cfg(feature = "bench-simdjson")]
+use super::is_api;
 use super::{FULL, tamis_job};
 
 /// Length and hash of no output.
@@ -56,7 +58,9 @@ fn table(shape: Shape) -> Table {
         }),
     ];
     #[cfg(feature = "bench-simdjson")]
-    jobs.extend(super::simdjson::dom().map(|job| job.floor(FULL, 1.5)));
+    jobs.extend(
+        super::simdjson::dom().map(|job| if is_api(shape) { job.floor(FULL, 1.5) } else { job }),
+    );
     let what = "everything, nothing is kept";
     Table { theme: "validate", what, shape, references: 1, jobs, expected: NOTHING }
 }

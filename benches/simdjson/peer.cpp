@@ -186,9 +186,11 @@ bool tamis_simdjson_dom(const char *json, size_t length) {
     return parser.parse(json, length, false).error() == SUCCESS;
 }
 
-// Name of the kernel that On-Demand was compiled for.
+// Name of the kernel that On-Demand was compiled for. (builtin_implementation() is that of the library.)
+#define TAMIS_TEXT(name) TAMIS_QUOTED(name)
+#define TAMIS_QUOTED(name) #name
 const char *tamis_simdjson_kernel(size_t *length) {
-    static const std::string name = builtin_implementation()->name();
+    constexpr std::string_view name = TAMIS_TEXT(SIMDJSON_BUILTIN_IMPLEMENTATION);
     *length = name.size();
     return name.data();
 }
