@@ -36,8 +36,19 @@ fn compile() {
 fn flags() -> &'static [&'static str] {
     let avx2 = ["-mavx2", "-mbmi", "-mbmi2", "-mpclmul", "-mlzcnt", "-mpopcnt"].as_slice();
     let avx512 = [
-        "-mavx2", "-mbmi", "-mbmi2", "-mpclmul", "-mlzcnt", "-mpopcnt", "-mavx512f", "-mavx512dq",
-        "-mavx512cd", "-mavx512bw", "-mavx512vl", "-mavx512vbmi", "-mavx512vbmi2",
+        "-mavx2",
+        "-mbmi",
+        "-mbmi2",
+        "-mpclmul",
+        "-mlzcnt",
+        "-mpopcnt",
+        "-mavx512f",
+        "-mavx512dq",
+        "-mavx512cd",
+        "-mavx512bw",
+        "-mavx512vl",
+        "-mavx512vbmi",
+        "-mavx512vbmi2",
         "-mavx512vpopcntdq",
     ]
     .as_slice();

@@ -170,12 +170,7 @@ mod peer {
 #[cfg(not(found))]
 mod absent {
     /// simdjson is not there.
-    pub fn select(
-        _: &[u8],
-        _: &[&str],
-        _: &[(&str, &[&str])],
-        _: &mut Vec<u8>,
-    ) -> Option<()> {
+    pub fn select(_: &[u8], _: &[&str], _: &[(&str, &[&str])], _: &mut Vec<u8>) -> Option<()> {
         None
     }
 
