@@ -63,6 +63,7 @@
 //! - `cli` (default): the `tamis` command.
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
 //! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr.
+//! - `bench-simdjson`: another peer for the benches; nothing in the library.
 //!
 //! `default-features = false` leaves the library with a handful of small dependencies.
 

@@ -1,39 +1,125 @@
-//! Deterministic documents in the shape of real API answers, and the jobs that every peer does on them.
+//! Deterministic documents in the shapes of real API answers. The same shape and size is the same bytes, everywhere and
+//! always: [`Shape::known`] says their lengths and hashes.
+//!
+//! Strings are escaped as serde_json escapes them, floats are the shortest text of their value, and nothing is written in
+//! two ways, so that a peer that reads values and writes them again says the same bytes as one that copies them.
 
 #![allow(clippy::indexing_slicing, clippy::expect_used, reason = "a bench may panic")]
 
-use std::fmt::Write as _;
+mod graphql;
+mod issues;
+mod numbers;
+mod pretty;
+mod repositories;
+mod unicode;
 
-/// A list of repositories as the GitHub REST API sends it, compact, at least `bytes` long: about 6 KB and 100 members a
-/// repository, most of them URLs.
-pub(crate) fn repositories(bytes: usize) -> Vec<u8> {
-    let mut text = String::with_capacity(bytes + 8192);
+/// What a document looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// An array of repositories, compact: about 6 KB each, 100 members, most of them URLs.
+    Repositories,
+    /// The same, indented by two spaces.
+    Pretty,
+    /// An array of issues, whose bodies are quoted code and logs: a backslash every few bytes.
+    Issues,
+    /// `data.organization.repositories.nodes` with pages in pages of pages, to depth 17; at the end
+    /// `data.rateLimit.remaining`.
+    Graphql,
+    /// An array of measurements: arrays of 256 floats and of 128 integers.
+    Numbers,
+    /// An array of messages in five scripts, almost no ASCII in them.
+    Unicode,
+}
+
+impl Shape {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Repositories,
+        Self::Pretty,
+        Self::Issues,
+        Self::Graphql,
+        Self::Numbers,
+        Self::Unicode,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Repositories => "repositories",
+            Self::Pretty => "pretty",
+            Self::Issues => "issues",
+            Self::Graphql => "graphql",
+            Self::Numbers => "numbers",
+            Self::Unicode => "unicode",
+        }
+    }
+
+    /// A document of this shape: the shortest with whole items that has at least so many bytes; pretty has about
+    /// so many.
+    pub(crate) fn document(self, bytes: usize) -> Vec<u8> {
+        let text = match self {
+            Self::Repositories => list(bytes, repositories::repository),
+            Self::Pretty => pretty::indented(&list(bytes * 6 / 7, repositories::repository)),
+            Self::Issues => list(bytes, issues::issue),
+            Self::Graphql => graphql::answer(bytes),
+            Self::Numbers => list(bytes, numbers::measurement),
+            Self::Unicode => list(bytes, unicode::message),
+        };
+        if let Some(known) = self.known(bytes) {
+            let made = (text.len(), hash(text.as_bytes()));
+            let name = self.name();
+            assert!(made == known, "{name} {bytes}: made ({}, 0x{:016X})", made.0, made.1);
+        }
+        text.into_bytes()
+    }
+
+    /// Length and hash of the documents of the three sizes.
+    #[rustfmt::skip]
+    fn known(self, bytes: usize) -> Option<(usize, u64)> {
+        let [small, medium, large] = match self {
+            Self::Repositories => [(124_448, 0x3B8E_8AA7_A145_44B4), (10_000_723, 0x316D_CFB6_8E50_9ADC), (200_004_121, 0x915A_0A88_50B3_7986)],
+            Self::Pretty => [(121_356, 0xDD3F_4EA7_321D_B1E4), (9_683_602, 0x2E23_B12F_66E1_AECD), (193_585_474, 0x452F_2A7D_C79A_1DBD)],
+            Self::Issues => [(124_152, 0x9A9C_2D65_2765_56A6), (10_000_406, 0xE080_7A47_45DD_2FC2), (200_002_508, 0x34DE_13AF_FEA8_D9B2)],
+            Self::Graphql => [(126_552, 0xC858_0A7D_971A_AF6B), (10_019_801, 0x0263_948A_DA49_EFBD), (200_010_089, 0x3B0D_B81D_E36C_8747)],
+            Self::Numbers => [(126_523, 0x3F40_4F95_EA49_591D), (10_003_359, 0x523F_93EA_4C8F_DC45), (200_002_961, 0x8800_D69F_6713_CCFD)],
+            Self::Unicode => [(124_857, 0xB84A_06FE_23FF_CD03), (10_000_573, 0x3D10_51A4_C38F_991E), (200_000_127, 0xC3CF_BD72_8F10_20AB)],
+        };
+        match bytes {
+            SMALL => Some(small),
+            MEDIUM => Some(medium),
+            LARGE => Some(large),
+            _ => None,
+        }
+    }
+}
+
+/// What fits into a cache, what does not, and what no buffer should hold.
+pub(crate) const SMALL: usize = 124_000;
+pub(crate) const MEDIUM: usize = 10_000_000;
+pub(crate) const LARGE: usize = 200_000_000;
+
+/// FNV-1a over eight bytes at a time, which is quick enough for 200 MB.
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mix =
+        |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(29);
+    let hash =
+        words.iter().fold(0xCBF2_9CE4_8422_2325, |hash, word| mix(hash, u64::from_le_bytes(*word)));
+    rest.iter().fold(hash, |hash, byte| mix(hash, u64::from(*byte)))
+}
+
+/// An array of items until there are enough bytes.
+fn list(bytes: usize, item: fn(&mut String, &mut Random)) -> String {
+    let mut text = String::with_capacity(bytes + bytes / 8 + 8192);
     let mut random = Random(0x5EED);
     text.push('[');
     while text.len() < bytes {
         if text.len() > 1 {
             text.push(',');
         }
-        repository(&mut text, &mut random);
+        item(&mut text, &mut random);
     }
     text.push(']');
-    text.into_bytes()
+    text
 }
-
-/// The selected members, in document order: output key and path.
-pub(crate) const SELECT: [(&str, &str); 11] = [
-    ("name", "name"),
-    ("full_name", "full_name"),
-    ("private", "private"),
-    ("owner_login", "owner.login"),
-    ("html_url", "html_url"),
-    ("description", "description"),
-    ("updated_at", "updated_at"),
-    ("stargazers_count", "stargazers_count"),
-    ("language", "language"),
-    ("open_issues_count", "open_issues_count"),
-    ("default_branch", "default_branch"),
-];
 
 /// Splitmix64 (Steele, Lea, Flood 2014).
 struct Random(u64);
@@ -54,136 +140,22 @@ impl Random {
     fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
         from[self.below(from.len() as u64) as usize]
     }
+
+    /// A time of day in a year of this century.
+    fn date(&mut self) -> String {
+        format!(
+            "20{}-0{}-1{}T0{}:3{}:2{}Z",
+            10 + self.below(16),
+            1 + self.below(9),
+            self.below(9),
+            self.below(9),
+            self.below(9),
+            self.below(9)
+        )
+    }
 }
-
-const OWNER_URLS: [&str; 9] = [
-    "followers",
-    "following{/other_user}",
-    "gists{/gist_id}",
-    "starred{/owner}{/repo}",
-    "subscriptions",
-    "orgs",
-    "repos",
-    "events{/privacy}",
-    "received_events",
-];
-
-const REPOSITORY_URLS: [(&str, &str); 37] = [
-    ("forks_url", "/forks"),
-    ("keys_url", "/keys{/key_id}"),
-    ("collaborators_url", "/collaborators{/collaborator}"),
-    ("teams_url", "/teams"),
-    ("hooks_url", "/hooks"),
-    ("issue_events_url", "/issues/events{/number}"),
-    ("events_url", "/events"),
-    ("assignees_url", "/assignees{/user}"),
-    ("branches_url", "/branches{/branch}"),
-    ("tags_url", "/tags"),
-    ("blobs_url", "/git/blobs{/sha}"),
-    ("git_tags_url", "/git/tags{/sha}"),
-    ("git_refs_url", "/git/refs{/sha}"),
-    ("trees_url", "/git/trees{/sha}"),
-    ("statuses_url", "/statuses/{sha}"),
-    ("languages_url", "/languages"),
-    ("stargazers_url", "/stargazers"),
-    ("contributors_url", "/contributors"),
-    ("subscribers_url", "/subscribers"),
-    ("subscription_url", "/subscription"),
-    ("commits_url", "/commits{/sha}"),
-    ("git_commits_url", "/git/commits{/sha}"),
-    ("comments_url", "/comments{/number}"),
-    ("issue_comment_url", "/issues/comments{/number}"),
-    ("contents_url", "/contents/{+path}"),
-    ("compare_url", "/compare/{base}...{head}"),
-    ("merges_url", "/merges"),
-    ("archive_url", "/{archive_format}{/ref}"),
-    ("downloads_url", "/downloads"),
-    ("issues_url", "/issues{/number}"),
-    ("pulls_url", "/pulls{/number}"),
-    ("milestones_url", "/milestones{/number}"),
-    ("notifications_url", "/notifications{?since,all,participating}"),
-    ("labels_url", "/labels{/name}"),
-    ("releases_url", "/releases{/id}"),
-    ("deployments_url", "/deployments"),
-    ("url", ""),
-];
 
 const WORDS: [&str; 16] = [
     "harbour", "lantern", "quartz", "meadow", "signal", "copper", "willow", "ember", "drift",
     "summit", "cobalt", "orchid", "falcon", "prairie", "tundra", "velvet",
 ];
-
-fn repository(text: &mut String, random: &mut Random) {
-    let owner = random.pick(&["harbour-labs", "mira-okafor", "north-quay"]);
-    let name = format!("{}-{}-{}", random.pick(&WORDS), random.pick(&WORDS), random.below(1000));
-    let id = 100_000_000 + random.below(800_000_000);
-    let api = format!("https://api.github.com/repos/{owner}/{name}");
-    let html = format!("https://github.com/{owner}/{name}");
-    let user = format!("https://api.github.com/users/{owner}");
-    let user_id = 1_000_000 + random.below(90_000_000);
-    let private = random.below(8) == 0;
-    let mut put = |line: std::fmt::Arguments<'_>| text.write_fmt(line).expect("a String takes all");
-    put(format_args!(
-        r#"{{"id":{id},"node_id":"R_kgDO{id:x}","name":"{name}","full_name":"{owner}/{name}","private":{private},"owner":{{"login":"{owner}","id":{user_id},"node_id":"MDQ6VXNlcj{user_id:x}","avatar_url":"https://avatars.githubusercontent.com/u/{user_id}?v=4","gravatar_id":"","url":"{user}","html_url":"https://github.com/{owner}""#
-    ));
-    for url in OWNER_URLS {
-        let key = url.split('{').next().unwrap_or(url);
-        put(format_args!(r#","{key}_url":"{user}/{url}""#));
-    }
-    put(format_args!(
-        r#","type":"User","user_view_type":"public","site_admin":false}},"html_url":"{html}","#
-    ));
-    match random.below(5) {
-        0 => put(format_args!(r#""description":null,"#)),
-        1 => put(format_args!(
-            r#""description":"{} for {} — émission en série, 日本語 {}","#,
-            random.pick(&WORDS),
-            random.pick(&WORDS),
-            random.below(100)
-        )),
-        _ => put(format_args!(
-            r#""description":"A {} {} that keeps the {} of every {} in one place, without ceremony","#,
-            random.pick(&WORDS),
-            random.pick(&WORDS),
-            random.pick(&WORDS),
-            random.pick(&WORDS)
-        )),
-    }
-    put(format_args!(r#""fork":{}"#, random.below(4) == 0));
-    for (key, path) in REPOSITORY_URLS {
-        put(format_args!(r#","{key}":"{api}{path}""#));
-    }
-    let mut date = || {
-        format!(
-            "20{}-0{}-1{}T0{}:3{}:2{}Z",
-            10 + random.below(16),
-            1 + random.below(9),
-            random.below(9),
-            random.below(9),
-            random.below(9),
-            random.below(9)
-        )
-    };
-    let (created, updated, pushed) = (date(), date(), date());
-    put(format_args!(
-        r#","created_at":"{created}","updated_at":"{updated}","pushed_at":"{pushed}","git_url":"git://github.com/{owner}/{name}.git","ssh_url":"git@github.com:{owner}/{name}.git","clone_url":"{html}.git","svn_url":"{html}","homepage":{}"#,
-        random.pick(&["null", "\"\"", "\"https://tamis.example\""])
-    ));
-    let (stars, forks, issues) = (random.below(50_000), random.below(900), random.below(300));
-    put(format_args!(
-        r#","size":{},"stargazers_count":{stars},"watchers_count":{stars},"language":{},"has_issues":true,"has_projects":true,"has_downloads":true,"has_wiki":{},"has_pages":false,"has_discussions":{},"forks_count":{forks},"mirror_url":null,"archived":{},"disabled":false,"open_issues_count":{issues}"#,
-        random.below(200_000),
-        random.pick(&["null", "\"Rust\"", "\"Go\"", "\"TypeScript\"", "\"C++\""]),
-        random.below(2) == 0,
-        random.below(3) == 0,
-        random.below(9) == 0,
-    ));
-    put(format_args!(
-        r#","license":{},"allow_forking":true,"is_template":false,"web_commit_signoff_required":false,"topics":["{}","{}"],"visibility":"{}","forks":{forks},"open_issues":{issues},"watchers":{stars},"default_branch":"{}","permissions":{{"admin":false,"maintain":false,"push":false,"triage":false,"pull":true}}}}"#,
-        random.pick(&["null", r#"{"key":"mit","name":"MIT License","spdx_id":"MIT","url":"https://api.github.com/licenses/mit","node_id":"MDc6TGljZW5zZTEz"}"#]),
-        random.pick(&WORDS),
-        random.pick(&WORDS),
-        if private { "private" } else { "public" },
-        random.pick(&["main", "master", "trunk"]),
-    ));
-}

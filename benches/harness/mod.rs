@@ -1,0 +1,244 @@
+//! Runs jobs side by side: all in turn, round after round, so that a machine whose speed drifts does not matter. A ratio is
+//! the median of the ratios of each round.
+//!
+//! Knows no job and no peer. What a job says is checked before anything is measured.
+
+use std::hint::black_box;
+use std::ops::Deref;
+use std::time::Instant;
+
+use crate::data::{self, Shape};
+
+/// What simdjson wants to be able to read behind a document. Everybody gets it, nobody else uses it.
+pub(crate) const PADDING: usize = 64;
+
+/// A document, padded.
+pub(crate) struct Document {
+    padded: Vec<u8>,
+}
+
+impl Document {
+    pub(crate) fn new(shape: Shape, bytes: usize) -> Self {
+        let mut padded = shape.document(bytes);
+        padded.resize(padded.len() + PADDING, b' ');
+        Self { padded }
+    }
+
+    /// With [`PADDING`] bytes behind it that are not part of it.
+    #[cfg_attr(not(feature = "bench-simdjson"), allow(dead_code, reason = "for simdjson"))]
+    pub(crate) fn padded(&self) -> &[u8] {
+        &self.padded
+    }
+}
+
+impl Deref for Document {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.padded[..self.padded.len() - PADDING]
+    }
+}
+
+/// From a document to an output.
+pub(crate) type Run = Box<dyn FnMut(&Document, &mut Vec<u8>)>;
+
+/// What a job's output has to do with that of the first job of its table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Same {
+    Bytes,
+    /// The same values; members may have another order.
+    Value,
+    /// There is none: the job is the first half of the others'.
+    ParsedOnly,
+}
+
+impl Same {
+    fn holds(self, output: &[u8], first: &[u8]) -> bool {
+        let value = |text| serde_json::from_slice::<serde_json::Value>(text).ok();
+        match self {
+            Self::Bytes => output == first,
+            Self::Value => value(output).is_some() && value(output) == value(first),
+            Self::ParsedOnly => output.is_empty(),
+        }
+    }
+}
+
+/// One row of a table.
+pub(crate) struct Job {
+    pub(crate) name: String,
+    pub(crate) run: Run,
+    pub(crate) same: Same,
+    pub(crate) floor: Option<Floor>,
+}
+
+/// What has to be reached. The table says whether it is.
+#[derive(Clone, Copy)]
+pub(crate) enum Floor {
+    /// This row is so many times as fast as this job.
+    Beaten(usize, f64),
+    /// This job has so much of the speed of this row.
+    Share(usize, f64),
+    /// This job reaches so many GB/s.
+    Rate(f64),
+    /// This job takes so many seconds.
+    Time(f64),
+}
+
+impl Floor {
+    /// What it says of a job that takes `time`, and `ratio` times as long as a row.
+    fn judged(self, time: f64, bytes: usize, ratio: impl Fn(usize) -> f64) -> String {
+        let (reached, text) = match self {
+            Self::Beaten(row, factor) => (ratio(row) >= factor, format!("{factor} ×")),
+            Self::Share(row, share) => (1.0 / ratio(row) >= share, format!("{share} of it")),
+            Self::Rate(rate) => (bytes as f64 / time / 1e9 >= rate, format!("{rate} GB/s")),
+            Self::Time(limit) => (time <= limit, duration(limit)),
+        };
+        if reached { format!(" {text}") } else { format!(" {text}: **missed**") }
+    }
+}
+
+impl Job {
+    pub(crate) fn new(
+        name: impl Into<String>,
+        run: impl FnMut(&Document, &mut Vec<u8>) + 'static,
+    ) -> Self {
+        Self { name: name.into(), run: Box::new(run), same: Same::Bytes, floor: None }
+    }
+
+    /// Row `row` has to be `factor` times as fast as this job.
+    pub(crate) fn floor(self, row: usize, factor: f64) -> Self {
+        self.has_to(Floor::Beaten(row, factor))
+    }
+
+    pub(crate) fn has_to(mut self, floor: Floor) -> Self {
+        self.floor = Some(floor);
+        self
+    }
+
+    /// Its output has the same values, in any order.
+    pub(crate) fn same_value(mut self) -> Self {
+        self.same = Same::Value;
+        self
+    }
+
+    /// It parses and has no output.
+    #[cfg_attr(not(feature = "bench-simdjson"), allow(dead_code, reason = "for simdjson"))]
+    pub(crate) fn parsed_only(mut self) -> Self {
+        self.same = Same::ParsedOnly;
+        self
+    }
+}
+
+/// Jobs that do the same to documents of one shape. The first `references` rows are what the others are compared with.
+pub(crate) struct Table {
+    pub(crate) theme: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) shape: Shape,
+    pub(crate) references: usize,
+    pub(crate) jobs: Vec<Job>,
+    /// Length and hash of the output for the [`SMALL`](data::SMALL) document.
+    pub(crate) expected: (usize, u64),
+}
+
+impl Table {
+    /// What is wrong: all jobs must say the same, and for a small document what is known.
+    pub(crate) fn check(&mut self, document: &Document, small: bool) -> Vec<String> {
+        let title = format!("{} {}, {}", self.theme, self.shape.name(), self.what);
+        let mut wrong = Vec::new();
+        let mut first = Vec::new();
+        for (row, job) in self.jobs.iter_mut().enumerate() {
+            let mut output = Vec::new();
+            (job.run)(document, &mut output);
+            if row == 0 {
+                let made = (output.len(), data::hash(&output));
+                if small && made != self.expected {
+                    wrong.push(format!("{title}: made ({}, 0x{:016X})", made.0, made.1));
+                }
+                first = output;
+            } else if !job.same.holds(&output, &first) {
+                let at = output.iter().zip(&first).take_while(|(a, b)| a == b).count();
+                let around = |text: &[u8]| {
+                    let range = at.saturating_sub(40)..text.len().min(at + 40);
+                    String::from_utf8_lossy(text.get(range).unwrap_or_default()).into_owned()
+                };
+                let (found, expected) = (around(&output), around(&first));
+                let name = &job.name;
+                wrong.push(format!("{title}: {name} at byte {at}: {found:?}, not {expected:?}"));
+            }
+        }
+        wrong
+    }
+
+    /// Measures and prints.
+    pub(crate) fn measure(&mut self, document: &Document, rounds: usize) {
+        let mut seconds = vec![Vec::with_capacity(rounds); self.jobs.len()];
+        let mut output = Vec::with_capacity(document.len());
+        for round in 0..=rounds {
+            for (job, seconds) in self.jobs.iter_mut().zip(&mut seconds) {
+                output.clear();
+                touch(document);
+                let begin = Instant::now();
+                (job.run)(black_box(document), &mut output);
+                black_box(&output);
+                let elapsed = begin.elapsed().as_secs_f64();
+                // The first round warms up.
+                if round > 0 {
+                    seconds.push(elapsed);
+                }
+            }
+        }
+        println!(
+            "\n{}: {} ({}, {} bytes, {rounds} rounds)\n",
+            self.theme,
+            self.what,
+            self.shape.name(),
+            document.len()
+        );
+        let references = self.references.min(self.jobs.len());
+        let names = self.jobs.iter().take(references).map(|job| format!(" {} is |", job.name));
+        println!("| | time | GB/s |{} floor |", names.collect::<String>());
+        println!("|---|---|---|{}---|", "---|".repeat(references));
+        for (row, job) in self.jobs.iter().enumerate() {
+            let time = median(seconds[row].clone());
+            let ratio = |reference: usize| {
+                let rounds = seconds[row].iter().zip(&seconds[reference]);
+                median(rounds.map(|(own, other)| own / other).collect())
+            };
+            let ratios = (0..references).map(|reference| format!(" {:.2} × |", ratio(reference)));
+            let floor = job.floor.map(|floor| {
+                let row = match floor {
+                    Floor::Beaten(row, _) | Floor::Share(row, _) => &self.jobs[row].name,
+                    _ => "",
+                };
+                let judged = floor.judged(time, document.len(), ratio);
+                if row.is_empty() { judged } else { format!(" {row}:{judged}") }
+            });
+            let floor = floor.unwrap_or_default();
+            println!(
+                "| {} | {} | {:.2} |{}{floor} |",
+                job.name,
+                duration(time),
+                document.len() as f64 / time / 1e9,
+                ratios.collect::<String>()
+            );
+        }
+    }
+}
+
+/// Whatever the job before left in the caches, this one finds the document there, as far as it fits, its head at last.
+fn touch(document: &[u8]) {
+    black_box(document.chunks(64).rev().fold(0u64, |sum, line| sum + u64::from(line[0])));
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        _ if seconds < 1e-3 => format!("{:.1} µs", seconds * 1e6),
+        _ if seconds < 1.0 => format!("{:.2} ms", seconds * 1e3),
+        _ => format!("{seconds:.2} s"),
+    }
+}

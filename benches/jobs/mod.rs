@@ -1,0 +1,85 @@
+//! The jobs, and the peers that do them: a file for each theme, and one for each way of doing it.
+
+mod chunks;
+mod items;
+mod lazy;
+mod path;
+mod retain;
+mod select;
+#[cfg(feature = "bench-simdjson")]
+mod simdjson;
+mod transcode;
+mod typed;
+mod validate;
+
+use tamis::{Filter, Program, Spec, Validation};
+
+use crate::data::Shape;
+use crate::harness::{Job, Table};
+
+/// All tables.
+pub(crate) fn tables() -> Vec<Table> {
+    let mut tables = Vec::new();
+    tables.extend(select::tables());
+    tables.extend(items::tables());
+    tables.extend(retain::tables());
+    tables.extend(path::tables());
+    tables.extend(validate::tables());
+    tables.extend(chunks::tables());
+    tables
+}
+
+/// A path in an item, and the key that its value leaves under. In document order.
+#[derive(Clone, Copy)]
+struct Field {
+    key: &'static str,
+    path: &'static [&'static str],
+}
+
+/// Where the items are, and what is selected of each.
+#[derive(Clone, Copy)]
+struct Selection {
+    root: &'static [&'static str],
+    fields: &'static [Field],
+}
+
+impl Selection {
+    fn spec(&self) -> Spec {
+        let root = self.root.join(".");
+        let spec = Spec::new().root(if root.is_empty() { "object" } else { &root });
+        let spec = spec.siblings(tamis::Siblings::Drop);
+        self.fields.iter().fold(spec, |spec, field| spec.select_as(field.key, field.path.join(".")))
+    }
+}
+
+/// The two rows that everything is compared with: everything validated, and only what has to be.
+fn tamis_jobs(spec: &Spec) -> Vec<Job> {
+    vec![
+        tamis_job("tamis full", spec, usize::MAX),
+        tamis_job("tamis structure", &spec.clone().validation(Validation::Structure), usize::MAX),
+    ]
+}
+
+/// The rows of [`tamis_jobs`].
+const FULL: usize = 0;
+const STRUCTURE: usize = 1;
+
+/// Whether floors that are set for answers of APIs hold for documents of this shape.
+fn is_api(shape: Shape) -> bool {
+    !matches!(shape, Shape::Numbers | Shape::Unicode)
+}
+
+/// A filter, fed in chunks.
+fn tamis_job(name: &str, spec: &Spec, chunk: usize) -> Job {
+    let program = Program::compile(spec).unwrap();
+    Job::new(name, move |document, output| {
+        let mut filter = Filter::new(&program, output);
+        for chunk in document.chunks(chunk) {
+            if filter.is_done() {
+                break;
+            }
+            filter.write(chunk).unwrap();
+        }
+        filter.end().unwrap();
+    })
+}

@@ -1,0 +1,181 @@
+//! Select: a few members of each item, one of them nested.
+
+use crate::data::Shape;
+use crate::harness::{Job, Table};
+
+use super::typed::{self, typed};
+use super::{FULL, Field, Selection, is_api, lazy, tamis_jobs};
+
+macro_rules! fields {
+    ($($key:literal: $($path:literal).+,)*) => { &[$(Field { key: $key, path: &[$($path),+] },)*] };
+}
+
+pub(super) const REPOSITORIES: Selection = Selection {
+    root: &[],
+    fields: fields! {
+        "name": "name",
+        "full_name": "full_name",
+        "private": "private",
+        "owner_login": "owner"."login",
+        "html_url": "html_url",
+        "description": "description",
+        "updated_at": "updated_at",
+        "stargazers_count": "stargazers_count",
+        "language": "language",
+        "open_issues_count": "open_issues_count",
+        "default_branch": "default_branch",
+    },
+};
+
+const ISSUES: Selection = Selection {
+    root: &[],
+    fields: fields! {
+        "number": "number",
+        "title": "title",
+        "user": "user"."login",
+        "state": "state",
+        "updated_at": "updated_at",
+    },
+};
+
+const BODIES: Selection = Selection {
+    root: &[],
+    fields: fields! { "number": "number", "title": "title", "user": "user"."login", "body": "body", },
+};
+
+const GRAPHQL: Selection = Selection {
+    root: &["data", "organization", "repositories", "nodes"],
+    fields: fields! {
+        "name": "name",
+        "owner": "owner"."login",
+        "stargazerCount": "stargazerCount",
+        "language": "primaryLanguage"."name",
+        "updatedAt": "updatedAt",
+    },
+};
+
+const MEASUREMENTS: Selection = Selection {
+    root: &[],
+    fields: fields! { "id": "id", "label": "label", "score": "score", "at": "at", },
+};
+
+const COUNTS: Selection =
+    Selection { root: &[], fields: fields! { "id": "id", "counts": "counts", } };
+
+const MESSAGES: Selection = Selection {
+    root: &[],
+    fields: fields! { "id": "id", "user": "user"."name", "題名": "題名", "tags": "tags", },
+};
+
+pub(super) fn tables() -> Vec<Table> {
+    use Shape::{Graphql, Issues, Numbers, Pretty, Repositories, Unicode};
+    use typed::{
+        Answer, Issue, IssueWithBody, Measurement, MeasurementWithCounts, Message, Repository,
+    };
+    let table = |shape, what, selection: Selection, typed: [Job; 3], expected| {
+        let mut jobs = tamis_jobs(&selection.spec());
+        jobs.extend(typed.into_iter().map(|job| floor(job, shape)));
+        jobs.extend(lazy::select(selection));
+        if shape == Repositories {
+            jobs.push(value(selection));
+        }
+        #[cfg(feature = "bench-simdjson")]
+        {
+            jobs.extend(super::simdjson::select(selection, is_api(shape)));
+            let dom = super::simdjson::dom();
+            jobs.extend(dom.map(|job| match is_api(shape) {
+                true => job.parsed_only().floor(FULL, 1.05),
+                false => job.parsed_only(),
+            }));
+        }
+        Table { theme: "select", what, shape, references: 2, jobs, expected }
+    };
+    vec![
+        table(
+            Repositories,
+            "11 of about 100 members",
+            REPOSITORIES,
+            typed!(Vec<Repository<'_>>),
+            (8_407, 0xC9EC_164E_E35C_946E),
+        ),
+        table(
+            Pretty,
+            "11 of about 100 members",
+            REPOSITORIES,
+            typed!(Vec<Repository<'_>>),
+            (7_286, 0x24CC_2AD1_75CC_81DA),
+        ),
+        table(
+            Issues,
+            "5 members, the escaped body not",
+            ISSUES,
+            typed!(Vec<Issue<'_>>),
+            (9_497, 0x33B7_C0A8_B2B8_6DB7),
+        ),
+        table(
+            Issues,
+            "4 members, the escaped body too",
+            BODIES,
+            typed!(Vec<IssueWithBody<'_>>),
+            (82_168, 0x37FA_7E79_3560_594E),
+        ),
+        table(
+            Graphql,
+            "5 members of the outermost nodes",
+            GRAPHQL,
+            typed!(Answer<'_>),
+            (1_645, 0x2298_83D7_FF31_0EBF),
+        ),
+        table(
+            Numbers,
+            "4 scalars, the arrays not",
+            MEASUREMENTS,
+            typed!(Vec<Measurement<'_>>),
+            (2_148, 0x26E6_5D7B_CB2A_981E),
+        ),
+        table(
+            Numbers,
+            "an array of integers",
+            COUNTS,
+            typed!(Vec<MeasurementWithCounts>),
+            (28_611, 0x265F_3C05_F214_480B),
+        ),
+        table(
+            Unicode,
+            "4 members, the text not",
+            MESSAGES,
+            typed!(Vec<Message<'_>>),
+            (29_730, 0x0A3F_98BC_99A7_2D88),
+        ),
+    ]
+}
+
+/// Never slower than serde_json; more on answers of APIs.
+fn floor(job: Job, shape: Shape) -> Job {
+    match (job.name.as_str(), is_api(shape)) {
+        ("serde_json typed", true) => job.floor(FULL, 3.5),
+        ("serde_json typed", false) => job.floor(FULL, 1.0),
+        ("sonic-rs typed", true) => job.floor(FULL, 1.8),
+        _ => job,
+    }
+}
+
+/// Parses into a tree, picks, writes.
+fn value(selection: Selection) -> Job {
+    use serde_json::Value;
+    Job::new("serde_json Value", move |document, output| {
+        let items: Vec<Value> = serde_json::from_slice(document).unwrap();
+        for (index, item) in items.iter().enumerate() {
+            output.push(if index == 0 { b'[' } else { b',' });
+            for (index, field) in selection.fields.iter().enumerate() {
+                output.push(if index == 0 { b'{' } else { b',' });
+                let found = field.path.iter().fold(item, |value, name| &value[name]);
+                serde_json::to_writer(&mut *output, field.key).unwrap();
+                output.push(b':');
+                serde_json::to_writer(&mut *output, found).unwrap();
+            }
+            output.push(b'}');
+        }
+        output.push(b']');
+    })
+}

@@ -1,0 +1,199 @@
+//! simdjson for the benches: the functions of `peer.cpp`. Documents come with [`PADDING`] bytes behind them; output is
+//! appended as far as its capacity goes.
+//!
+//! Knows no bench. All functions fail, with `None`, on a document that simdjson refuses.
+
+/// Bytes behind a document that simdjson may read.
+pub const PADDING: usize = 64;
+
+/// Whether simdjson was found when this was compiled.
+pub const FOUND: bool = cfg!(found);
+
+#[cfg(found)]
+pub use peer::{dom, exclude, kernel, path, select};
+
+#[cfg(found)]
+mod peer {
+    use std::ffi::c_char;
+
+    use super::PADDING;
+
+    #[repr(C)]
+    struct View {
+        data: *const c_char,
+        length: usize,
+    }
+
+    impl View {
+        fn of(text: &str) -> Self {
+            Self { data: text.as_ptr().cast(), length: text.len() }
+        }
+
+        fn all(texts: &[&str]) -> Vec<Self> {
+            texts.iter().map(|text| Self::of(text)).collect()
+        }
+    }
+
+    #[repr(C)]
+    struct Field {
+        key: View,
+        path: *const View,
+        depth: usize,
+    }
+
+    unsafe extern "C" {
+        fn tamis_simdjson_select(
+            json: *const c_char,
+            length: usize,
+            capacity: usize,
+            root: *const View,
+            roots: usize,
+            fields: *const Field,
+            count: usize,
+            out: *mut c_char,
+            space: usize,
+        ) -> usize;
+        fn tamis_simdjson_exclude(
+            json: *const c_char,
+            length: usize,
+            capacity: usize,
+            names: *const View,
+            count: usize,
+            out: *mut c_char,
+            space: usize,
+        ) -> usize;
+        fn tamis_simdjson_path(
+            json: *const c_char,
+            length: usize,
+            capacity: usize,
+            names: *const View,
+            count: usize,
+            out: *mut c_char,
+            space: usize,
+        ) -> usize;
+        fn tamis_simdjson_dom(json: *const c_char, length: usize) -> bool;
+        fn tamis_simdjson_kernel(length: *mut usize) -> *const c_char;
+    }
+
+    /// Document, its length, and the length with padding.
+    fn parts(padded: &[u8]) -> Option<(*const c_char, usize, usize)> {
+        let length = padded.len().checked_sub(PADDING)?;
+        Some((padded.as_ptr().cast(), length, padded.len()))
+    }
+
+    /// Appends what `write` writes into the free capacity.
+    fn append(output: &mut Vec<u8>, write: impl FnOnce(*mut c_char, usize) -> usize) -> Option<()> {
+        let free = output.spare_capacity_mut();
+        let (start, space) = (free.as_mut_ptr().cast(), free.len());
+        let written = write(start, space);
+        if written > space {
+            return None;
+        }
+        let length = output.len() + written;
+        // SAFETY: so many bytes of the free capacity were written.
+        unsafe { output.set_len(length) };
+        Some(())
+    }
+
+    /// Of each item of the array at `root`, the values at paths, each under its key, in document order.
+    pub fn select(
+        padded: &[u8],
+        root: &[&str],
+        fields: &[(&str, &[&str])],
+        output: &mut Vec<u8>,
+    ) -> Option<()> {
+        let (json, length, capacity) = parts(padded)?;
+        let root = View::all(root);
+        let paths: Vec<_> = fields.iter().map(|(_, path)| View::all(path)).collect();
+        let fields: Vec<_> = (fields.iter().zip(&paths))
+            .map(|((key, _), path)| Field {
+                key: View::of(key),
+                path: path.as_ptr(),
+                depth: path.len(),
+            })
+            .collect();
+        // SAFETY: all pointers are to slices of the lengths beside them, which outlive the call.
+        append(output, |out, space| unsafe {
+            tamis_simdjson_select(
+                json,
+                length,
+                capacity,
+                root.as_ptr(),
+                root.len(),
+                fields.as_ptr(),
+                fields.len(),
+                out,
+                space,
+            )
+        })
+    }
+
+    /// The items of an array without some of their members.
+    pub fn exclude(padded: &[u8], names: &[&str], output: &mut Vec<u8>) -> Option<()> {
+        let (json, length, capacity) = parts(padded)?;
+        let names = View::all(names);
+        // SAFETY: as above.
+        append(output, |out, space| unsafe {
+            tamis_simdjson_exclude(json, length, capacity, names.as_ptr(), names.len(), out, space)
+        })
+    }
+
+    /// The value at a path.
+    pub fn path(padded: &[u8], names: &[&str], output: &mut Vec<u8>) -> Option<()> {
+        let (json, length, capacity) = parts(padded)?;
+        let names = View::all(names);
+        // SAFETY: as above.
+        append(output, |out, space| unsafe {
+            tamis_simdjson_path(json, length, capacity, names.as_ptr(), names.len(), out, space)
+        })
+    }
+
+    /// Parses everything into a tree.
+    pub fn dom(padded: &[u8]) -> Option<()> {
+        let (json, length, _) = parts(padded)?;
+        // SAFETY: so many bytes, with the padding behind them.
+        unsafe { tamis_simdjson_dom(json, length) }.then_some(())
+    }
+
+    /// The kernel that On-Demand was compiled for.
+    pub fn kernel() -> String {
+        let mut length = 0;
+        // SAFETY: it returns a static text and its length.
+        let text = unsafe {
+            let data = tamis_simdjson_kernel(&raw mut length);
+            std::slice::from_raw_parts(data.cast::<u8>(), length)
+        };
+        String::from_utf8_lossy(text).into_owned()
+    }
+}
+
+#[cfg(not(found))]
+mod absent {
+    /// simdjson is not there.
+    pub fn select(_: &[u8], _: &[&str], _: &[(&str, &[&str])], _: &mut Vec<u8>) -> Option<()> {
+        None
+    }
+
+    /// simdjson is not there.
+    pub fn exclude(_: &[u8], _: &[&str], _: &mut Vec<u8>) -> Option<()> {
+        None
+    }
+
+    /// simdjson is not there.
+    pub fn path(_: &[u8], _: &[&str], _: &mut Vec<u8>) -> Option<()> {
+        None
+    }
+
+    /// simdjson is not there.
+    pub fn dom(_: &[u8]) -> Option<()> {
+        None
+    }
+
+    /// simdjson is not there.
+    pub fn kernel() -> String {
+        "none".into()
+    }
+}
+
+#[cfg(not(found))]
+pub use absent::{dom, exclude, kernel, path, select};
