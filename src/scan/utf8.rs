@@ -25,12 +25,12 @@ impl Utf8 {
             at += 1;
         }
         let rest = bytes.get(at..).unwrap_or_default();
-        if simdutf8::basic::from_utf8(rest).is_ok() {
-            return Ok(());
-        }
-        // Rare: an error, or a sequence that this window cuts. The standard library says where it begins.
-        let Err(error) = std::str::from_utf8(rest) else { return Ok(()) };
-        at += error.valid_up_to();
+        let whole = rest.get(..rest.len() - cut_off(rest)).unwrap_or_default();
+        at += match simdutf8::basic::from_utf8(whole) {
+            Ok(_) => whole.len(),
+            // Rare: an error. The standard library says where the sequence begins.
+            Err(_) => std::str::from_utf8(rest).map_or_else(|error| error.valid_up_to(), str::len),
+        };
         for (offset, byte) in bytes.get(at..).unwrap_or_default().iter().enumerate() {
             self.push(*byte).map_err(|()| at + offset)?;
         }
@@ -49,6 +49,21 @@ impl Utf8 {
         }
         Ok(())
     }
+}
+
+/// How many bytes at the end begin a sequence that goes on behind it.
+fn cut_off(bytes: &[u8]) -> usize {
+    for (byte, have) in bytes.iter().rev().zip(1..=3) {
+        let wanted = match byte {
+            0xF0.. => 4,
+            0xE0.. => 3,
+            0xC0.. => 2,
+            0x80.. => continue,
+            _ => 1,
+        };
+        return if wanted > have { have } else { 0 };
+    }
+    0
 }
 
 #[cfg(test)]
