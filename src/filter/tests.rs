@@ -3,7 +3,7 @@
 use super::{CallOptions, Filter, Program};
 use crate::limits::Limits;
 use crate::scan::tests::scanners;
-use crate::spec::{Spec, Validation};
+use crate::spec::{Spec, Validation, Whitespace};
 
 /// Steps a byte that no input may exceed, with what a run and a chunk cost at most.
 const STEPS_A_BYTE: u64 = 4;
@@ -66,6 +66,25 @@ fn run(spec: &Spec, document: &[u8], chunk: usize) -> (u64, u64) {
     }
     _ = filter.end();
     (filter.core.steps(), filter.report().held_peak_bytes)
+}
+
+/// A key over the limit that matches nothing is no white space, and what stands behind it is not kept, however it is cut.
+#[test]
+fn long_keys_are_passed_where_white_space_is_kept() {
+    let spec = Spec::new().root("object").select("a").whitespace(Whitespace::Keep);
+    let program = Program::compile(&spec).unwrap();
+    let options = CallOptions::new().limits(Limits::new().with_key(8));
+    let document = br#"{"a": 1, "longer than eight"          :           2}"#;
+    for first in 0..document.len() {
+        for second in first..document.len() {
+            let mut filter = Filter::with_options(&program, &options, Vec::new());
+            for chunk in [&document[..first], &document[first..second], &document[second..]] {
+                filter.write(chunk).unwrap();
+            }
+            filter.end().unwrap();
+            assert_eq!(filter.into_sink(), br#"{"a": 1}"#, "cut at {first} and {second}");
+        }
+    }
 }
 
 #[test]

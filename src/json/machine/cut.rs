@@ -158,7 +158,11 @@ impl Machine {
         at: usize,
         h: &mut H,
     ) -> Result<(), Fail> {
-        let Member { end, split, upto, key_len, ref held, .. } = self.member;
+        let Member { end, split, upto, key_len, long, ref held, .. } = self.member;
+        if long {
+            // Such a member is not kept, nor is what stands in it.
+            return Ok(());
+        }
         let earlier = if split { held.get(key_len..).unwrap_or_default() } else { &[] };
         let gap = cx.slice(if split { upto } else { end }, at);
         if earlier.len() + gap.len() > self.config.key {
