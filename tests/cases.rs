@@ -17,6 +17,9 @@ mod drivers;
 #[path = "common/prng.rs"]
 mod prng;
 
+#[path = "common/options.rs"]
+mod options;
+
 mod case;
 
 /// One test for each file, and one that no file was forgotten.

@@ -10,12 +10,16 @@
     reason = "a test states what must hold, also in its helpers"
 )]
 
+#[path = "common/options.rs"]
+mod options;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use options::Options;
 use serde::Deserialize;
 use serde_json::Value as Json;
-use tamis::{CallOptions, Filter, Limits, Mode, Program, Spec, filter_slice_with};
+use tamis::{CallOptions, Filter, Mode, Program, Spec, filter_slice_with};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,36 +46,6 @@ struct Case {
     /// Of these nothing is held if they come as one slice.
     #[serde(default)]
     slice_holds_nothing: bool,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Options {
-    raw: bool,
-    is_error: bool,
-    depth: Option<usize>,
-    held: Option<u64>,
-    spill: Option<u64>,
-    item: Option<u64>,
-}
-
-impl Options {
-    fn call(&self) -> CallOptions {
-        let mut limits = Limits::new();
-        if let Some(depth) = self.depth {
-            limits = limits.with_depth(depth);
-        }
-        if let Some(bytes) = self.held {
-            limits = limits.with_held(bytes);
-        }
-        if let Some(bytes) = self.spill {
-            limits = limits.with_spill(bytes);
-        }
-        if let Some(bytes) = self.item {
-            limits = limits.with_item(bytes);
-        }
-        CallOptions::new().raw(self.raw).is_error(self.is_error).limits(limits)
-    }
 }
 
 fn folder(name: &str) -> PathBuf {

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use indicatif::HumanCount;
 use tamis::Report;
 
 /// How much a run saved, in words.
@@ -12,7 +13,7 @@ pub(crate) struct Stats<'a>(pub(crate) &'a Report);
 impl fmt::Display for Stats<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report { filter_original_bytes: original, filter_result_bytes: result, .. } = *self.0;
-        write!(f, "{} bytes in, {} out", Number(original), Number(result))?;
+        write!(f, "{} bytes in, {} out", HumanCount(original), HumanCount(result))?;
         if original > 0 {
             let saved = u128::from(original.saturating_sub(result));
             // Tenths of a percent, rounded down: 100 % is said only of an empty output.
@@ -24,30 +25,14 @@ impl fmt::Display for Stats<'_> {
             // Of lines, some may have stopped early.
             (_, Some(least)) => {
                 let seen = least.saturating_add(self.0.items_seen.unwrap_or(0));
-                write!(f, "; {} of at least {} items", Number(kept), Number(seen))
+                write!(f, "; {} of at least {} items", HumanCount(kept), HumanCount(seen))
             }
             (Some(seen), None) => {
                 let items = if seen == 1 { "item" } else { "items" };
-                write!(f, "; {} of {} {items}", Number(kept), Number(seen))
+                write!(f, "; {} of {} {items}", HumanCount(kept), HumanCount(seen))
             }
             (None, None) => Ok(()),
         }
-    }
-}
-
-/// A number with its thousands apart.
-struct Number(u64);
-
-impl fmt::Display for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = self.0.to_string();
-        for (at, digit) in digits.chars().enumerate() {
-            if at > 0 && (digits.len() - at).is_multiple_of(3) {
-                f.write_str(",")?;
-            }
-            write!(f, "{digit}")?;
-        }
-        Ok(())
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Must not know other flags, nor what is done with the filter.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use tamis::{Error, Manifest, ManifestError, ManifestErrorKind, Program, Validation, Whitespace};
@@ -11,9 +10,6 @@ use crate::args::Selection;
 use crate::diagnostics::Usage;
 use crate::files;
 use crate::resolve::Place;
-
-/// Bytes of a manifest on standard input; one more than is allowed.
-const MOST: u64 = (16 << 20) + 1;
 
 /// A filter by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -163,10 +159,7 @@ pub(crate) fn load(path: impl AsRef<Path>) -> Result<Manifest, ManifestError> {
     if path.as_os_str() != "-" {
         return Manifest::load(path);
     }
-    let mut text = Vec::new();
     let name = &called(path);
-    match files::standard_input().and_then(|file| file.take(MOST).read_to_end(&mut text)) {
-        Ok(_) => Manifest::parse_bytes(name, &text),
-        Err(error) => Err(ManifestError::read(name, &error)),
-    }
+    let input = files::standard_input().map_err(|error| ManifestError::read(name, &error))?;
+    Manifest::read(name, input)
 }

@@ -70,7 +70,7 @@ impl Retain {
     pub(super) fn restart(&mut self) {
         self.place = Place::start(self.extracts);
         self.open.clear();
-        self.writer = Writer::default();
+        self.writer.reset();
     }
 
     /// Keeps the document, whatever the program retains.

@@ -26,14 +26,25 @@ impl Manifest {
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ManifestError> {
         let path = path.as_ref();
         let name = path.display().to_string();
-        let bytes = read(path).map_err(|error| ManifestError::read(&name, &error))?;
-        Self::parse_bytes(&name, &bytes)
+        let file = File::open(path).map_err(|error| ManifestError::read(&name, &error))?;
+        Self::read(&name, file)
     }
-}
 
-/// One byte more than is allowed at most, so that it can be told that it is too much.
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    /// The same from a reader; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    ///
+    /// ```
+    /// let text = "version: 1\nfilters: {list: {select: [id]}}\n";
+    /// assert!(tamis::Manifest::read("a response", text.as_bytes())?.program("list").is_ok());
+    /// # Ok::<(), tamis::ManifestError>(())
+    /// ```
+    pub fn read(name: &str, reader: impl Read) -> Result<Self, ManifestError> {
+        let mut bytes = Vec::new();
+        // One byte more than is allowed, so that it can be told that it is too much.
+        let read = reader.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
+        read.map_err(|error| ManifestError::read(name, &error))?;
+        Self::parse_bytes(name, &bytes)
+    }
 }

@@ -164,7 +164,7 @@ pub(crate) trait Handler {
         self.value(slot, kind, offset)
     }
 
-    /// The same names, with someone who takes such members at once.
+    /// The names that are [`wanted`](Self::wanted), with someone who takes members of these names at once.
     #[inline]
     fn taking(&mut self) -> Option<(&Names, impl Take)> {
         None::<(&Names, Nothing)>

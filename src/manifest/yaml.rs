@@ -82,6 +82,7 @@ thread_local! {
 }
 
 const TOO_DEEP: &str = "values inside more than 24 others";
+const _: () = assert!(MAX_DEPTH == 24, "the message says how many");
 
 /// A container is open as long as this lives.
 struct Opened;

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 use tamis::{CallOptions, ErrorKind, Limits, Mode, Program, Spec};
 
 use crate::drivers::{Effort, Run, Subject, Tight, agree, agree_reader, agree_tight};
+use crate::options::Options;
 use crate::prng::Prng;
 
 #[derive(Debug, Deserialize)]
@@ -73,40 +74,6 @@ struct Fault {
     offset: Option<u64>,
     path: Option<String>,
     message: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Options {
-    raw: bool,
-    is_error: bool,
-    depth: Option<usize>,
-    key: Option<usize>,
-    held: Option<u64>,
-    spill: Option<u64>,
-    item: Option<u64>,
-}
-
-impl Options {
-    fn limits(&self) -> Limits {
-        let mut limits = Limits::new();
-        if let Some(depth) = self.depth {
-            limits = limits.with_depth(depth);
-        }
-        if let Some(bytes) = self.key {
-            limits = limits.with_key(bytes);
-        }
-        if let Some(bytes) = self.held {
-            limits = limits.with_held(bytes);
-        }
-        if let Some(bytes) = self.spill {
-            limits = limits.with_spill(bytes);
-        }
-        if let Some(bytes) = self.item {
-            limits = limits.with_item(bytes);
-        }
-        limits
-    }
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -235,12 +202,10 @@ impl Case {
     }
 
     fn options(&self) -> (CallOptions, Limits) {
-        let limits = self.options.as_ref().map_or_else(Limits::new, Options::limits);
-        let mut options = CallOptions::new().limits(limits.clone());
-        if let Some(given) = &self.options {
-            options = options.raw(given.raw).is_error(given.is_error);
-        }
-        (options, limits)
+        self.options.as_ref().map_or_else(
+            || (CallOptions::new(), Limits::new()),
+            |options| (options.call(), options.limits()),
+        )
     }
 
     /// Compares with what the case says.

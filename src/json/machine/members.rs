@@ -145,11 +145,17 @@ fn keep_usual(text: &[u8], tokens: &[u16], mut next: usize, excluded: Excluded<'
 /// Whether a value is a string or a good scalar.
 #[inline(always)]
 fn is_good(text: &[u8], Quad { value, end, .. }: Quad, first: u8) -> bool {
+    first == b'"' || is_good_scalar(text, value, end, first)
+}
+
+/// The same for what is no string.
+#[inline(always)]
+fn is_good_scalar(text: &[u8], at: usize, end: usize, first: u8) -> bool {
     #[inline(never)]
-    fn is_good_scalar(text: &[u8], at: usize, first: u8) -> bool {
+    fn is_long(text: &[u8], at: usize, first: u8) -> bool {
         matches!(scalar::scan(text, at, first), Step::Ended(_))
     }
-    first == b'"' || scalar::is_short(text, value, end) || is_good_scalar(text, value, first)
+    scalar::is_short(text, at, end) || is_long(text, at, first)
 }
 
 /// The first bytes of a member's key and value, if a comma is behind them and all is well-formed but what the scalar
@@ -260,8 +266,7 @@ impl Passing<'_> {
         if !CHECK {
             return !matches!(first, b'}' | b']' | b',' | b':');
         }
-        scalar::is_short(self.text, quad.value, quad.end)
-            || matches!(scalar::scan(self.text, quad.value, first), Step::Ended(_))
+        is_good_scalar(self.text, quad.value, quad.end, first)
     }
 }
 

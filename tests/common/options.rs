@@ -1,0 +1,43 @@
+//! The options of a call, as cases write them.
+
+use serde::Deserialize;
+use tamis::{CallOptions, Limits};
+
+/// What a case says of a call.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Options {
+    raw: bool,
+    is_error: bool,
+    depth: Option<usize>,
+    key: Option<usize>,
+    held: Option<u64>,
+    spill: Option<u64>,
+    item: Option<u64>,
+}
+
+impl Options {
+    pub(crate) fn limits(&self) -> Limits {
+        let mut limits = Limits::new();
+        if let Some(depth) = self.depth {
+            limits = limits.with_depth(depth);
+        }
+        if let Some(bytes) = self.key {
+            limits = limits.with_key(bytes);
+        }
+        if let Some(bytes) = self.held {
+            limits = limits.with_held(bytes);
+        }
+        if let Some(bytes) = self.spill {
+            limits = limits.with_spill(bytes);
+        }
+        if let Some(bytes) = self.item {
+            limits = limits.with_item(bytes);
+        }
+        limits
+    }
+
+    pub(crate) fn call(&self) -> CallOptions {
+        CallOptions::new().raw(self.raw).is_error(self.is_error).limits(self.limits())
+    }
+}
