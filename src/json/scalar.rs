@@ -139,7 +139,51 @@ pub(super) fn is_short(bytes: &[u8], at: usize, end: usize) -> bool {
     integer | four | ((len == 5) & (found == word(b"false")))
 }
 
-/// The end of a number, its runs of digits eight at a time. `None`: it is no number, or more of it may come.
+/// Whether `at..end` is a number of at most sixteen bytes without an exponent, without a branch that depends on its form.
+/// False says nothing: see [`scan`].
+#[inline(always)]
+pub(super) fn is_decimal(bytes: &[u8], at: usize, end: usize) -> bool {
+    const LONGEST: usize = 16;
+    let len = end.wrapping_sub(at);
+    let Some(text) = bytes.get(at..).and_then(<[u8]>::first_chunk::<LONGEST>) else { return false };
+    if !(1..=LONGEST).contains(&len) {
+        return false;
+    }
+    let [low, high] = halves(text);
+    let digits = digit_mask(low) | digit_mask(high) << 8;
+    let inside = u64::MAX >> (64 - len);
+    let sign = u64::from(low as u8 == b'-');
+    // What is no digit, but a sign in front: nothing, or one point between digits.
+    let others = !digits & inside & !sign;
+    let point = others.trailing_zeros() as usize % LONGEST;
+    let is_point = text.get(point) == Some(&b'.');
+    let lone = others & others.wrapping_sub(1) == 0;
+    let between = (point > sign as usize) & (point + 1 < len);
+    let parts = (others == 0) | (lone & is_point & between);
+    // No digit is behind a zero in front.
+    let leading = (low >> (8 * sign)) as u8;
+    let padded = (leading == b'0') & (digits & inside & (2 << sign) != 0);
+    parts & !padded & (len > sign as usize)
+}
+
+#[inline(always)]
+fn halves(text: &[u8; 16]) -> [u64; 2] {
+    let both = u128::from_le_bytes(*text);
+    [both as u64, (both >> 64) as u64]
+}
+
+/// Which of eight bytes are digits, bit 0 the first.
+#[inline(always)]
+fn digit_mask(eight: u64) -> u64 {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    // Digits become 0 to 9; what is more, plus 0x76, has the top bit, and so has what had it before.
+    let low = eight ^ (EACH * 0x30);
+    let others = ((low & (EACH * 0x7F)) + EACH * 0x76) | low;
+    // The eight top bits, moved into one byte.
+    (!others >> 7 & EACH).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+/// The end of a number, eight digits at a time. `None`: it is no number, or more of it may come.
 #[inline]
 fn number(bytes: &[u8], at: usize) -> Option<usize> {
     let mut end = at + usize::from(bytes.get(at) == Some(&b'-'));
@@ -178,7 +222,7 @@ fn digits(bytes: &[u8], at: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scalar, Step, is_short, scan};
+    use super::{Scalar, Step, is_decimal, is_short, scan};
 
     /// What the fast path says is what the state machine says, and both agree with the reference, at every split.
     #[test]
@@ -237,13 +281,43 @@ mod tests {
     }
     #[test]
     fn short_ones_are_told() {
+        let padded = |text: &str| format!("{text},                ");
         for text in ["0", "7", "10", "12345678", "true", "false", "null"] {
-            assert!(is_short(format!("{text},        ").as_bytes(), 0, text.len()), "{text}");
+            assert!(is_short(padded(text).as_bytes(), 0, text.len()), "{text}");
         }
         for text in ["01", "-1", "1.5", "123456789", "nul", "null\0", "true ", "/", ":", "1:", ""] {
-            assert!(!is_short(format!("{text},        ").as_bytes(), 0, text.len()), "{text}");
+            assert!(!is_short(padded(text).as_bytes(), 0, text.len()), "{text}");
         }
+        for text in ["0", "1234567890123456", "-1", "-0", "0.0", "-0.5", "1.5", "-12345.123456789"]
+        {
+            assert!(is_decimal(padded(text).as_bytes(), 0, text.len()), "{text}");
+        }
+        for text in ["", "-", "null", "1e5", "12345678901234567", "1/2", "0x1", "1:", "true"] {
+            assert!(!is_decimal(padded(text).as_bytes(), 0, text.len()), "{text}");
+        }
+        assert!(!is_decimal(b"1,", 0, 1));
         assert!(!is_short(b"1,", 0, 1));
+    }
+
+    /// What is told to be good at once is good, whatever it is made of.
+    #[test]
+    fn decimals_are_good() {
+        const BYTES: &[u8] = b"-0019.e:";
+        let mut told = 0;
+        for len in 1..=6 {
+            for number in 0..BYTES.len().pow(len) {
+                let text: Vec<u8> = (0..len)
+                    .map(|place| BYTES[number / BYTES.len().pow(place) % BYTES.len()])
+                    .collect();
+                let padded = [&text[..], b",                "].concat();
+                let good = Scalar::begin(text[0])
+                    .is_some_and(|first| first.run(&padded, 1) == Step::Ended(text.len()));
+                let decimal = is_decimal(&padded, 0, text.len());
+                assert_eq!(decimal, good && !text.contains(&b'e'), "{}", text.escape_ascii());
+                told += usize::from(decimal);
+            }
+        }
+        assert!(told > 5_000, "{told}");
     }
 
     /// Numbers of any length, with any byte in any place: what is read eight at a time is what is read one by one.

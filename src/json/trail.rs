@@ -77,6 +77,10 @@ impl Trail {
         self.top.index += 1;
     }
 
+    pub(super) fn skip_elements(&mut self, count: usize) {
+        self.top.index += count as u64;
+    }
+
     #[inline]
     pub(super) fn index(&self) -> u64 {
         self.top.index

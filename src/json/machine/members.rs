@@ -142,6 +142,23 @@ fn keep_usual(text: &[u8], tokens: &[u16], mut next: usize, excluded: Excluded<'
     next
 }
 
+/// Passes elements of an array that are strings or good scalars, with the commas behind them.
+#[inline(never)]
+fn pass_elements(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
+    while let Some([value, end]) = tokens.get(next..).and_then(<[u16]>::first_chunk) {
+        let (value, end) = (usize::from(*value), usize::from(*end));
+        let (Some(first), Some(b',')) = (text.get(value), text.get(end)) else { break };
+        let good = *first == b'"'
+            || scalar::is_decimal(text, value, end)
+            || is_good_scalar(text, value, end, *first);
+        if !good {
+            break;
+        }
+        next += 2;
+    }
+    next
+}
+
 /// Whether a value is a string or a good scalar.
 #[inline(always)]
 fn is_good(text: &[u8], Quad { value, end, .. }: Quad, first: u8) -> bool {
@@ -152,10 +169,10 @@ fn is_good(text: &[u8], Quad { value, end, .. }: Quad, first: u8) -> bool {
 #[inline(always)]
 fn is_good_scalar(text: &[u8], at: usize, end: usize, first: u8) -> bool {
     #[inline(never)]
-    fn is_long(text: &[u8], at: usize, first: u8) -> bool {
-        matches!(scalar::scan(text, at, first), Step::Ended(_))
+    fn is_long(text: &[u8], at: usize, end: usize, first: u8) -> bool {
+        scalar::is_decimal(text, at, end) || matches!(scalar::scan(text, at, first), Step::Ended(_))
     }
-    scalar::is_short(text, at, end) || is_long(text, at, first)
+    scalar::is_short(text, at, end) || is_long(text, at, end, first)
 }
 
 /// The first bytes of a member's key and value, if a comma is behind them and all is well-formed but what the scalar
@@ -291,6 +308,17 @@ impl Machine {
             _ if token == next => Members::None,
             _ => Members::Until(token),
         }
+    }
+
+    /// Passes elements of an array of which nothing is wanted. Returns the token where the walk goes on.
+    #[inline(always)]
+    pub(super) fn quiet_elements(&mut self, cx: &Cx<'_>, tokens: &[u16], next: usize) -> usize {
+        let token = pass_elements(cx.slice(cx.base, cx.limit), tokens, next);
+        if token > next {
+            self.trail.skip_elements((token - next) / 2);
+            self.expect = Expect::Value;
+        }
+        token
     }
 
     /// Goes into a container of which nothing is wanted; the depth was checked.

@@ -79,6 +79,13 @@ impl Machine {
                 }
                 Expect::Value | Expect::ValueOrEnd => {
                     if QUIET {
+                        if !self.levels.in_object() && !matches!(byte, b'{' | b'[') {
+                            let token = self.quiet_elements(cx, tokens, next);
+                            if token > next {
+                                next = token;
+                                continue;
+                            }
+                        }
                         self.quiet_value(cx, at, byte)?;
                     } else if let Some(walk) = self.value(cx, next, at, byte, h)? {
                         return Ok(walk);
