@@ -170,14 +170,15 @@ pub(crate) trait Handler {
         None::<(&Names, Nothing)>
     }
 
-    /// What of the object that was entered last must be asked about, if all other members with scalars are kept as they
-    /// are. `None`: the machine must ask about each.
+    /// What of the container that was entered last must be asked about, if all other members with scalars are kept as they
+    /// are; of an array, all elements that are scalars. `None`: the machine must ask about each.
     #[inline]
     fn excluded(&self) -> Option<Excluded<'_>> {
         None
     }
 
-    /// Members that are kept as they are, commas between them and all, without white space.
+    /// Members or elements that are kept as they are, commas between them and all, without white space; more of them may
+    /// come through [`raw`](Self::raw).
     #[inline]
     fn keep(&mut self, members: &[u8]) {
         _ = members;

@@ -61,10 +61,15 @@ impl Handler for With<'_, Items> {
     #[inline]
     fn excluded(&self) -> Option<Excluded<'_>> {
         let rules = self.stage.program.items.as_ref()?;
-        let Some(Role::Emit { cursor, object: true }) = self.stage.state.roles.last() else {
+        let Some(Role::Emit { cursor, object }) = self.stage.state.roles.last() else {
             return None;
         };
-        let names = if cursor.is_dead() { None } else { Some(cursor.names(&rules.exclude)?) };
+        let names = match (cursor.is_dead(), object) {
+            (true, _) => None,
+            (false, true) => Some(cursor.names(&rules.exclude)?),
+            // Elements have numbers, which may be excluded.
+            (false, false) => return None,
+        };
         Some(Excluded { names, nulls: rules.drop_nulls, empty: rules.drop_empty })
     }
 

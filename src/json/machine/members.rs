@@ -35,7 +35,7 @@ enum Met {
 struct Passing<'a> {
     /// The window up to the first bad byte.
     text: &'a [u8],
-    /// No white space is between its tokens, and no key has an escape or is over the limit.
+    /// No key has an escape or is over the limit.
     plain: bool,
     /// Longest key that is looked at.
     longest: usize,
@@ -59,6 +59,25 @@ impl Quad {
     }
 }
 
+/// Hands on what is kept as it is: the bytes in `from..to` of the window, without white space.
+#[inline(always)]
+fn keep<H: Handler>(cx: &Cx<'_>, from: usize, to: usize, h: &mut H) {
+    let mut begun = false;
+    cx.window.solid_runs(from, to, |from, to| {
+        let bytes = cx.slice(cx.base + from, cx.base + to);
+        if begun {
+            h.raw(bytes);
+        } else {
+            h.keep(bytes);
+            begun = true;
+        }
+    });
+}
+
+fn is_white(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
 /// By its first byte, whether something cannot be a scalar.
 #[allow(
     clippy::indexing_slicing,
@@ -75,8 +94,8 @@ static OPERATOR: [bool; 256] = {
     operator
 };
 
-/// Passes and takes members up to one that is unusual, where no white space is between tokens. A handful of loads each,
-/// and no branch on what an unwanted key is. A function of its own, for the sake of the registers.
+/// Passes and takes members up to one that is unusual, where no key has an escape. A handful of loads each, and no branch on
+/// what an unwanted key is. A function of its own, for the sake of the registers.
 #[inline(never)]
 fn take_usual<const CHECK: bool>(
     text: &[u8],
@@ -91,7 +110,8 @@ fn take_usual<const CHECK: bool>(
         if wanted.may_have(head, colon.wrapping_sub(key + 1))
             && let Some(child) = wanted.get_in(text, key + 1, colon.wrapping_sub(key + 2))
         {
-            if !is_good(text, quad, first) {
+            // White space in front of the comma is not for the taker.
+            if !is_good(text, quad, first) || text.get(end - 1).is_none_or(|last| is_white(*last)) {
                 break;
             }
             match taker.take(child, Whole { text, key, key_end: colon, value, end }) {
@@ -107,7 +127,7 @@ fn take_usual<const CHECK: bool>(
     next
 }
 
-/// The same where nothing is wanted, and all is checked.
+/// The same where nothing is wanted, and all is checked; keys may have escapes.
 #[inline(never)]
 fn pass_usual(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
     while let Some(quad) = Quad::at(tokens, next) {
@@ -120,12 +140,12 @@ fn pass_usual(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
     next
 }
 
-/// Passes members that are kept as they are, up to one that is not, or unusual; where no white space is.
+/// Passes members that are kept as they are, up to one that is not, or unusual; where no key has an escape.
 #[inline(never)]
 fn keep_usual(text: &[u8], tokens: &[u16], mut next: usize, excluded: Excluded<'_>) -> usize {
     while let Some(quad) = Quad::at(tokens, next) {
         let Some((head, first)) = usual(text, quad) else { break };
-        let Quad { key, colon, value, end } = quad;
+        let Quad { key, colon, value, .. } = quad;
         let len = colon.wrapping_sub(key + 1);
         if excluded.names.is_some_and(|names| {
             names.may_have(head, len) && names.get_in(text, key + 1, len.wrapping_sub(1)).is_some()
@@ -133,7 +153,7 @@ fn keep_usual(text: &[u8], tokens: &[u16], mut next: usize, excluded: Excluded<'
             break;
         }
         let dropped = (excluded.nulls && first == b'n')
-            || (excluded.empty && text.get(value..end) == Some(b"\"\""));
+            || (excluded.empty && first == b'"' && text.get(value + 1) == Some(&b'"'));
         if dropped || !is_good(text, quad, first) {
             break;
         }
@@ -175,13 +195,13 @@ fn is_good_scalar(text: &[u8], at: usize, end: usize, first: u8) -> bool {
     scalar::is_short(text, at, end) || is_long(text, at, end, first)
 }
 
-/// The first bytes of a member's key and value, if a comma is behind them and all is well-formed but what the scalar
-/// has behind its first byte.
+/// The first bytes of a member's key and value, if its colon is right behind the key, a comma behind the value, and all is
+/// well-formed but what the scalar has behind its first byte.
 #[inline(always)]
-fn usual(text: &[u8], Quad { key, colon, end, .. }: Quad) -> Option<(u64, u8)> {
+fn usual(text: &[u8], Quad { key, colon, value, end }: Quad) -> Option<(u64, u8)> {
     let head = u64::from_le_bytes(*text.get(key..)?.first_chunk()?);
-    // The key's last byte, the colon, the value's first byte.
-    let [quote, separator, first] = *text.get(colon.wrapping_sub(1)..)?.first_chunk()?;
+    let [quote, separator] = *text.get(colon.wrapping_sub(1)..)?.first_chunk()?;
+    let first = *text.get(value)?;
     let usual = (head as u8 == b'"')
         & ([quote, separator] == *b"\":")
         & (*text.get(end)? == b',')
@@ -212,7 +232,7 @@ impl Passing<'_> {
         wanted: Option<&Names>,
     ) -> (usize, Met) {
         loop {
-            if self.plain && wanted.is_none() {
+            if wanted.is_none() {
                 next = pass_usual(self.text, tokens, next);
             }
             let Some(quad) = Quad::at(tokens, next) else { break };
@@ -295,7 +315,7 @@ impl Machine {
             return Members::None;
         }
         let text = cx.slice(cx.base, cx.limit);
-        let passing = Passing { text, plain: !cx.window.any_white(), longest: 0 };
+        let passing = Passing { text, plain: false, longest: 0 };
         let (token, met) = passing.pass::<true>(tokens, next, None);
         if token > next {
             self.expect = Expect::Key;
@@ -317,6 +337,27 @@ impl Machine {
         if token > next {
             self.trail.skip_elements((token - next) / 2);
             self.expect = Expect::Value;
+        }
+        token
+    }
+
+    /// Passes elements of an array that are kept as they are. Returns the token where the walk goes on.
+    #[inline(always)]
+    pub(super) fn kept_elements<H: Handler>(
+        &mut self,
+        cx: &Cx<'_>,
+        tokens: &[u16],
+        next: usize,
+        h: &mut H,
+    ) -> usize {
+        if self.config.keep_white || h.excluded().is_none() {
+            return next;
+        }
+        let token = self.quiet_elements(cx, tokens, next);
+        if let (Some(first), Some(comma)) = (tokens.get(next), tokens.get(token.wrapping_sub(1)))
+            && token > next
+        {
+            keep(cx, usize::from(*first), usize::from(*comma), h);
         }
         token
     }
@@ -346,9 +387,7 @@ impl Machine {
         }
         let passing = Passing {
             text: cx.slice(cx.base, cx.limit),
-            plain: !cx.window.any_backslash()
-                && !cx.window.any_white()
-                && self.config.key >= WINDOW,
+            plain: !cx.window.any_backslash() && self.config.key >= WINDOW,
             longest: self.config.key,
         };
         let mut next = begin;
@@ -375,8 +414,7 @@ impl Machine {
                     (tokens.get(next), tokens.get(kept.wrapping_sub(1)))
                     && kept > next
                 {
-                    let run = usize::from(*first)..usize::from(*comma);
-                    h.keep(passing.text.get(run).unwrap_or_default());
+                    keep(cx, usize::from(*first), usize::from(*comma), h);
                     self.expect = Expect::Key;
                     next = kept;
                 }

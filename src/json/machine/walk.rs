@@ -78,14 +78,21 @@ impl Machine {
                     }
                 }
                 Expect::Value | Expect::ValueOrEnd => {
-                    if QUIET {
-                        if !self.levels.in_object() && !matches!(byte, b'{' | b'[') {
-                            let token = self.quiet_elements(cx, tokens, next);
-                            if token > next {
-                                next = token;
-                                continue;
-                            }
+                    if !matches!(byte, b'{' | b'[')
+                        && !self.levels.in_object()
+                        && self.levels.depth() > 0
+                    {
+                        let token = if QUIET {
+                            self.quiet_elements(cx, tokens, next)
+                        } else {
+                            self.kept_elements(cx, tokens, next, h)
+                        };
+                        if token > next {
+                            next = token;
+                            continue;
                         }
+                    }
+                    if QUIET {
                         self.quiet_value(cx, at, byte)?;
                     } else if let Some(walk) = self.value(cx, next, at, byte, h)? {
                         return Ok(walk);
