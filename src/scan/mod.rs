@@ -214,12 +214,6 @@ impl Window {
         self.fatal
     }
 
-    /// Whether white space outside strings is anywhere in this window.
-    #[inline]
-    pub(crate) fn any_white(&self) -> bool {
-        self.any_white
-    }
-
     /// Whether a backslash is anywhere in this window.
     #[inline]
     pub(crate) fn any_backslash(&self) -> bool {

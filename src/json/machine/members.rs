@@ -43,17 +43,17 @@ struct Passing<'a> {
 
 /// One member, as token positions in the window.
 #[derive(Clone, Copy)]
-struct Quad {
-    key: usize,
-    colon: usize,
-    value: usize,
+pub(super) struct Quad {
+    pub(super) key: usize,
+    pub(super) colon: usize,
+    pub(super) value: usize,
     /// A comma or a closing bracket, or the first token of something that is wrong there.
-    end: usize,
+    pub(super) end: usize,
 }
 
 impl Quad {
     #[inline(always)]
-    fn at(tokens: &[u16], next: usize) -> Option<Self> {
+    pub(super) fn at(tokens: &[u16], next: usize) -> Option<Self> {
         let [key, colon, value, end] = *tokens.get(next..)?.first_chunk()?;
         Some(Self { key: key.into(), colon: colon.into(), value: value.into(), end: end.into() })
     }
@@ -129,7 +129,7 @@ fn take_usual<const CHECK: bool>(
 
 /// The same where nothing is wanted, and all is checked; keys may have escapes.
 #[inline(never)]
-fn pass_usual(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
+pub(super) fn pass_usual(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
     while let Some(quad) = Quad::at(tokens, next) {
         let Some((_, first)) = usual(text, quad) else { break };
         if !is_good(text, quad, first) {
@@ -164,7 +164,7 @@ fn keep_usual(text: &[u8], tokens: &[u16], mut next: usize, excluded: Excluded<'
 
 /// Passes elements of an array that are strings or good scalars, with the commas behind them.
 #[inline(never)]
-fn pass_elements(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
+pub(super) fn pass_elements(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
     while let Some([value, end]) = tokens.get(next..).and_then(<[u16]>::first_chunk) {
         let (value, end) = (usize::from(*value), usize::from(*end));
         let (Some(first), Some(b',')) = (text.get(value), text.get(end)) else { break };
@@ -187,7 +187,7 @@ fn is_good(text: &[u8], Quad { value, end, .. }: Quad, first: u8) -> bool {
 
 /// The same for what is no string.
 #[inline(always)]
-fn is_good_scalar(text: &[u8], at: usize, end: usize, first: u8) -> bool {
+pub(super) fn is_good_scalar(text: &[u8], at: usize, end: usize, first: u8) -> bool {
     #[inline(never)]
     fn is_long(text: &[u8], at: usize, end: usize, first: u8) -> bool {
         scalar::is_decimal(text, at, end) || matches!(scalar::scan(text, at, first), Step::Ended(_))
@@ -308,28 +308,6 @@ impl Passing<'_> {
 }
 
 impl Machine {
-    /// Passes members of an object of which nothing is wanted.
-    #[inline(always)]
-    pub(super) fn quiet_members(&mut self, cx: &Cx<'_>, tokens: &[u16], next: usize) -> Members {
-        if self.config.keep_white {
-            return Members::None;
-        }
-        let text = cx.slice(cx.base, cx.limit);
-        let passing = Passing { text, plain: false, longest: 0 };
-        let (token, met) = passing.pass::<true>(tokens, next, None);
-        if token > next {
-            self.expect = Expect::Key;
-        }
-        match (met, Quad::at(tokens, token)) {
-            (Met::Container, Some(quad)) if self.levels.depth() < self.config.depth => {
-                self.enter_quietly(cx, &passing, quad);
-                Members::Until(token + 3)
-            }
-            _ if token == next => Members::None,
-            _ => Members::Until(token),
-        }
-    }
-
     /// Passes elements of an array of which nothing is wanted. Returns the token where the walk goes on.
     #[inline(always)]
     pub(super) fn quiet_elements(&mut self, cx: &Cx<'_>, tokens: &[u16], next: usize) -> usize {

@@ -18,6 +18,7 @@
 mod cut;
 mod leap;
 mod members;
+mod quiet;
 mod walk;
 
 use crate::error::{Error, ErrorKind, Raise};

@@ -29,21 +29,25 @@ impl Machine {
             let at = cx.base + usize::from(*token);
             let byte = cx.byte(at);
             self.lax_string = false;
+            if QUIET && let Gait::Quiet { floor, .. } = self.gait {
+                let token = self.quiet_run(cx, tokens, next, floor);
+                if token > next {
+                    next = token;
+                    continue;
+                }
+            }
             match self.expect {
                 Expect::Key | Expect::KeyOrEnd => {
                     if byte == b'"' {
-                        let members = if QUIET {
-                            self.quiet_members(cx, tokens, next)
-                        } else {
-                            self.members(cx, tokens, next, to, h)?
-                        };
-                        match members {
-                            Members::None => {}
-                            Members::Until(token) => {
-                                next = token;
-                                continue;
+                        if !QUIET {
+                            match self.members(cx, tokens, next, to, h)? {
+                                Members::None => {}
+                                Members::Until(token) => {
+                                    next = token;
+                                    continue;
+                                }
+                                Members::End(walk) => return Ok(walk),
                             }
-                            Members::End(walk) => return Ok(walk),
                         }
                         self.trail.key(at);
                         if !QUIET {
@@ -78,15 +82,12 @@ impl Machine {
                     }
                 }
                 Expect::Value | Expect::ValueOrEnd => {
-                    if !matches!(byte, b'{' | b'[')
+                    if !QUIET
+                        && !matches!(byte, b'{' | b'[')
                         && !self.levels.in_object()
                         && self.levels.depth() > 0
                     {
-                        let token = if QUIET {
-                            self.quiet_elements(cx, tokens, next)
-                        } else {
-                            self.kept_elements(cx, tokens, next, h)
-                        };
+                        let token = self.kept_elements(cx, tokens, next, h);
                         if token > next {
                             next = token;
                             continue;

@@ -1,0 +1,123 @@
+//! The grammar where nothing is wanted: what the quiet walk does token by token, in loops that know where they are.
+//!
+//! Knows what `walk.rs` knows of grammar, and no error: at whatever is unusual (an error, the end of the window, a key that
+//! the window before began) it stops and leaves the token to the walk.
+
+use super::members::{Quad, is_good_scalar, pass_elements, pass_usual};
+use super::{Cx, Expect, Machine};
+
+/// Where in its container the input is.
+enum At {
+    /// Behind its opening bracket.
+    Begin,
+    /// At a key.
+    Member,
+    /// At an element.
+    Element,
+    /// Behind a value.
+    After,
+}
+
+impl Machine {
+    /// Passes tokens of a container of which nothing is wanted, up to the end of the one at `floor`. Returns the token
+    /// where the walk goes on.
+    pub(super) fn quiet_run(
+        &mut self,
+        cx: &Cx<'_>,
+        tokens: &[u16],
+        mut next: usize,
+        floor: usize,
+    ) -> usize {
+        let text = cx.slice(cx.base, cx.limit);
+        let byte = |token: usize| {
+            tokens.get(token).and_then(|at| text.get(usize::from(*at))).copied().unwrap_or(0)
+        };
+        let mut object = self.levels.in_object();
+        let mut at = match self.expect {
+            Expect::Key => At::Member,
+            Expect::KeyOrEnd | Expect::ValueOrEnd => At::Begin,
+            Expect::Value if !object => At::Element,
+            Expect::After => At::After,
+            _ => return next,
+        };
+        loop {
+            let first = byte(next);
+            let closes = if object { b'}' } else { b']' };
+            // Where a value begins that is not a good scalar with a comma behind it.
+            let value = match at {
+                At::Begin if first == closes => {
+                    self.expect = Expect::After;
+                    at = At::After;
+                    continue;
+                }
+                At::After if first == b',' => {
+                    next += 1;
+                    if object {
+                        self.expect = Expect::Key;
+                        at = At::Member;
+                    } else {
+                        self.trail.next_element();
+                        self.expect = Expect::Value;
+                        at = At::Element;
+                    }
+                    continue;
+                }
+                At::After => {
+                    if first != closes || self.levels.depth() <= floor {
+                        return next;
+                    }
+                    self.levels.pop();
+                    self.trail.pop();
+                    object = self.levels.in_object();
+                    next += 1;
+                    continue;
+                }
+                At::Begin | At::Member if object => {
+                    let token = pass_usual(text, tokens, next);
+                    if token > next {
+                        self.expect = Expect::Key;
+                        next = token;
+                    }
+                    let Some(quad) = Quad::at(tokens, next) else { return next };
+                    let [key, colon] = [quad.key, quad.colon].map(|at| text.get(at));
+                    if key != Some(&b'"') || colon != Some(&b':') {
+                        return next;
+                    }
+                    self.trail.key(cx.base + quad.key);
+                    next + 2
+                }
+                At::Begin | At::Member | At::Element => {
+                    let token = pass_elements(text, tokens, next);
+                    if token > next {
+                        self.trail.skip_elements((token - next) / 2);
+                        self.expect = Expect::Value;
+                        next = token;
+                    }
+                    next
+                }
+            };
+            let first = byte(value);
+            if matches!(first, b'{' | b'[') && self.levels.depth() < self.config.depth {
+                object = first == b'{';
+                self.levels.push(object);
+                self.trail.push();
+                self.expect = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
+                at = At::Begin;
+                next = value + 1;
+                continue;
+            }
+            // The last one of its container.
+            let [Some(begin), Some(end)] = [tokens.get(value), tokens.get(value + 1)] else {
+                return next;
+            };
+            let (begin, end) = (usize::from(*begin), usize::from(*end));
+            let good = first == b'"' || is_good_scalar(text, begin, end, first);
+            if !good || text.get(end) != Some(&closes) {
+                return next;
+            }
+            next = value + 1;
+            self.expect = Expect::After;
+            at = At::After;
+        }
+    }
+}
