@@ -135,7 +135,9 @@ impl Program {
                 for (entry, text) in pointers.iter().enumerate() {
                     paths.push(steps(Path::pointer(text), "retain", entry, text)?);
                 }
-                Some(Trie::new(&paths))
+                let mut trie = Trie::new(&paths);
+                trie.sharpen();
+                Some(trie)
             }
         };
         let extract = match &spec.extract {

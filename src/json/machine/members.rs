@@ -9,7 +9,7 @@ use memchr::memchr;
 use super::{Cx, Expect, Fail, Gait, Machine, Walk};
 use crate::json::key::Key;
 use crate::json::scalar::{self, Step};
-use crate::json::{Excluded, Handler, Interest, Kind, Slot, Take, Taken, Whole};
+use crate::json::{Excluded, Handler, Interest, Kind, Nothing, Slot, Take, Taken, Whole};
 use crate::path::trie::{Names, NodeId};
 use crate::scan::WINDOW;
 
@@ -340,14 +340,32 @@ impl Machine {
         token
     }
 
-    /// Goes into a container of which nothing is wanted; the depth was checked.
+    /// Passes a container of which nothing is wanted, from the token behind its opening bracket on; the depth was checked.
+    /// Returns the token behind it, or where the quiet walk goes on.
     #[inline(always)]
-    fn enter_quietly(&mut self, cx: &Cx<'_>, passing: &Passing<'_>, quad: Quad) {
-        let object = passing.byte(quad.value) == b'{';
+    fn pass_container(
+        &mut self,
+        cx: &Cx<'_>,
+        tokens: &[u16],
+        next: usize,
+        quad: Quad,
+    ) -> Result<usize, Walk> {
+        let object = cx.byte(cx.base + quad.value) == b'{';
         self.trail.key(cx.base + quad.key);
         self.levels.push(object);
         self.trail.push();
         self.expect = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
+        let floor = self.levels.depth();
+        let end = self.quiet_run(cx, tokens, next, floor);
+        let closes = if object { b'}' } else { b']' };
+        let last = tokens.get(end).map(|at| cx.byte(cx.base + usize::from(*at)));
+        if self.expect != Expect::After || self.levels.depth() != floor || last != Some(closes) {
+            self.gait = Gait::Quiet { floor, through: true };
+            return Err(Walk::Next(end));
+        }
+        self.levels.pop();
+        self.trail.pop();
+        Ok(end + 1)
     }
 
     /// Passes members that are not wanted and answers wanted ones, in an object whose handler names those.
@@ -370,18 +388,27 @@ impl Machine {
         };
         let mut next = begin;
         loop {
-            if passing.plain
-                && let Some((wanted, taker)) = h.taking()
-            {
-                let usual = if self.config.structure {
+            let structure = self.config.structure;
+            let usual = if !passing.plain {
+                next
+            } else if let Some((wanted, taker)) = h.taking() {
+                if structure {
                     take_usual::<false>(passing.text, tokens, next, wanted, taker)
                 } else {
                     take_usual::<true>(passing.text, tokens, next, wanted, taker)
-                };
-                if usual > next {
-                    self.expect = Expect::Key;
-                    next = usual;
                 }
+            } else if let Some(wanted) = h.wanted() {
+                if structure {
+                    take_usual::<false>(passing.text, tokens, next, wanted, Nothing)
+                } else {
+                    take_usual::<true>(passing.text, tokens, next, wanted, Nothing)
+                }
+            } else {
+                next
+            };
+            if usual > next {
+                self.expect = Expect::Key;
+                next = usual;
             }
             if passing.plain
                 && let Some(excluded) = h.excluded()
@@ -452,9 +479,10 @@ impl Machine {
                     cx.window.tokens_before(landed - cx.base)
                 }
                 Met::Container if self.levels.depth() < self.config.depth => {
-                    self.enter_quietly(cx, &passing, quad);
-                    self.gait = Gait::Quiet { floor: self.levels.depth(), through: true };
-                    return Ok(Members::End(Walk::Next(next + 3)));
+                    match self.pass_container(cx, tokens, next + 3, quad) {
+                        Ok(after) => after,
+                        Err(walk) => return Ok(Members::End(walk)),
+                    }
                 }
                 _ => break,
             };
