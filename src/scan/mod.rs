@@ -137,7 +137,8 @@ pub(crate) enum Flaw {
 /// A mask a block.
 type Masks = [u64; BLOCKS];
 
-/// The masks of one window.
+/// The masks of one window. They begin where lines of the cache do, so that eight at once cross none.
+#[repr(C, align(64))]
 pub(crate) struct Window {
     token: Masks,
     /// Outside strings, like the brackets.
@@ -300,12 +301,22 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
     let range = classify(kernel, bytes, last, window);
     let masks = window.backslash.iter().take(bytes.len().div_ceil(BLOCK));
     window.any_backslash = masks.fold(0, |any, mask| any | mask) != 0;
-    if window.any_backslash || carry.escape != Escape::None {
+    let escapes = window.any_backslash || carry.escape != Escape::None;
+    if escapes {
         strings_with_escapes(kernel, blocks(), bytes.len(), carry, window);
-    } else {
-        strings(kernel, bytes.len(), carry, window);
     }
-    tokens(bytes.len(), carry, window);
+    // A full window by itself: loops of a known length need neither a beginning nor an end.
+    if bytes.len() == WINDOW {
+        if !escapes {
+            strings(kernel, WINDOW, carry, window);
+        }
+        tokens(WINDOW, carry, window);
+    } else {
+        if !escapes {
+            strings(kernel, bytes.len(), carry, window);
+        }
+        tokens(bytes.len(), carry, window);
+    }
     flatten_all(kernel, bytes, window);
 
     if kernel.has_control(range) {
