@@ -1,17 +1,23 @@
 //! The kinds of the open containers: one bit a level.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 /// A stack of bits: 1 is an object, 0 an array.
 #[derive(Clone, Debug)]
 pub(super) struct Levels {
-    bits: SmallVec<[u64; 16]>,
+    /// The innermost up to 64, the last one in bit 0.
+    inner: u64,
+    /// All before, 64 each.
+    outer: SmallVec<[u64; 15]>,
     depth: usize,
 }
 
+/// Levels in a word.
+const WORD: usize = u64::BITS as usize;
+
 impl Levels {
     pub(super) fn new() -> Self {
-        Self { bits: smallvec![0; 16], depth: 0 }
+        Self { inner: 0, outer: SmallVec::new(), depth: 0 }
     }
 
     #[inline]
@@ -19,34 +25,40 @@ impl Levels {
         self.depth
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, object: bool) {
-        let (word, bit) = (self.depth / 64, self.depth % 64);
-        if word == self.bits.len() {
-            self.bits.push(0);
+        if self.depth.is_multiple_of(WORD) && self.depth > 0 {
+            self.outer.push(self.inner);
         }
-        if let Some(word) = self.bits.get_mut(word) {
-            *word = *word & !(1 << bit) | u64::from(object) << bit;
-        }
+        self.inner = self.inner << 1 | u64::from(object);
         self.depth += 1;
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop(&mut self) {
+        self.inner >>= 1;
         self.depth = self.depth.saturating_sub(1);
+        if self.depth.is_multiple_of(WORD) {
+            self.inner = self.outer.pop().unwrap_or(0);
+        }
     }
 
     /// Whether the innermost open container is an object.
-    #[inline]
+    #[inline(always)]
     pub(super) fn in_object(&self) -> bool {
-        self.is_object_at(self.depth)
+        self.inner & 1 != 0
     }
 
     /// Whether the container at `depth`, counted from 1, is an object.
     #[inline]
     pub(super) fn is_object_at(&self, depth: usize) -> bool {
-        let Some(level) = depth.checked_sub(1) else { return false };
-        self.bits.get(level / 64).is_some_and(|word| word >> (level % 64) & 1 != 0)
+        let Some(level) = depth.checked_sub(1).filter(|_| depth <= self.depth) else {
+            return false;
+        };
+        match self.outer.get(level / WORD) {
+            Some(word) => word >> (WORD - 1 - level % WORD) & 1 != 0,
+            None => self.inner >> (self.depth - depth) & 1 != 0,
+        }
     }
 }
 
@@ -61,6 +73,10 @@ mod tests {
         for n in 0..3000 {
             levels.push(kind(n));
             assert_eq!((levels.depth(), levels.in_object()), (n + 1, kind(n)));
+            for depth in [1, n / 2 + 1, n + 1] {
+                assert_eq!(levels.is_object_at(depth), kind(depth - 1), "{depth} of {n}");
+            }
+            assert!(!levels.is_object_at(0) && !levels.is_object_at(n + 2));
         }
         for n in (0..3000).rev() {
             assert_eq!((levels.depth(), levels.in_object()), (n + 1, kind(n)));

@@ -16,7 +16,7 @@ use std::arch::x86_64::{
     _mm256_shuffle_epi8,
 };
 
-use super::{BLOCK, Carry, Classes, Kernel, Window, scan_with};
+use super::{BLOCK, Carry, Classes, Kernel, Window, list_tokens, scan_with};
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,15 @@ impl Avx2 {
         }
         // SAFETY: a value of this type exists only where `new` found the features.
         unsafe { scan(self, bytes, carry, window) }
+    }
+
+    pub(super) fn list_tokens(self, window: &mut Window) {
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+        fn list(kernel: Avx2, window: &mut Window) {
+            list_tokens(kernel, window);
+        }
+        // SAFETY: as in `scan`.
+        unsafe { list(self, window) }
     }
 }
 

@@ -20,7 +20,7 @@ use std::arch::x86_64::{
 };
 
 use super::avx2::prefix_xor;
-use super::{BLOCK, Carry, Classes, Kernel, ROW, Rows, Window, scan_with};
+use super::{BLOCK, Carry, Classes, Kernel, ROW, Rows, Window, list_tokens, scan_with};
 
 /// Proof that the CPU has AVX-512 F, BW, VBMI and VBMI2, GFNI, and what the AVX2 kernel needs.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +46,17 @@ impl Avx512 {
         }
         // SAFETY: a value of this type exists only where `new` found the features.
         unsafe { scan(self, bytes, carry, window) }
+    }
+
+    pub(super) fn list_tokens(self, window: &mut Window) {
+        #[target_feature(
+            enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,gfni,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
+        )]
+        fn list(kernel: Avx512, window: &mut Window) {
+            list_tokens(kernel, window);
+        }
+        // SAFETY: as in `scan`.
+        unsafe { list(self, window) }
     }
 }
 

@@ -39,7 +39,7 @@ use utf8::Utf8;
 
 /// Bytes that are scanned before the machine runs over them: their masks stay in the first-level cache.
 pub(crate) const WINDOW: usize = 4096;
-const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 64;
 const BLOCKS: usize = WINDOW / BLOCK;
 /// Blocks that are classified together.
 const ROW: usize = 8;
@@ -221,6 +221,12 @@ impl Window {
         self.any_backslash
     }
 
+    /// Whether an escape is bad.
+    #[inline]
+    pub(crate) fn any_bad_escape(&self) -> bool {
+        self.any_bad_escape
+    }
+
     /// The first bad escape at `from` or after it.
     pub(crate) fn bad_escape(&self, from: usize) -> Option<usize> {
         if !self.any_bad_escape {
@@ -249,10 +255,10 @@ impl Window {
         }
     }
 
-    /// The next bracket outside strings at `from` or after it, before `to`.
-    #[inline]
-    pub(crate) fn bracket(&self, from: usize, to: usize) -> Option<usize> {
-        Self::find(from, to, |block| Some(*self.bracket.get(block)?))
+    /// The brackets outside strings of a block.
+    #[inline(always)]
+    pub(crate) fn brackets(&self, block: usize) -> u64 {
+        self.bracket.get(block).copied().unwrap_or(0)
     }
 
     /// The first bit at `from` or after it, before `to`.
@@ -280,12 +286,13 @@ fn is_set(masks: &Masks, at: usize) -> bool {
 
 /// The algorithm. Inlined into a function per instruction set, so that the kernel's own functions inline too.
 ///
-/// Four passes over the window, each without a branch that depends on the bytes: what a block needs of the one before
+/// Three passes over the window, each without a branch that depends on the bytes: what a block needs of the one before
 /// is a single word in the second pass, and all other mask logic runs on several blocks at once.
 #[inline(always)]
 fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
     let began_in_string = carry.in_string();
     window.len = bytes.len();
+    window.tokens = 0;
     window.fatal = None;
     window.any_bad_escape = false;
 
@@ -317,7 +324,6 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
         }
         tokens(bytes.len(), carry, window);
     }
-    flatten_all(kernel, bytes, window);
 
     if kernel.has_control(range) {
         for (index, (block, string)) in blocks().zip(&window.in_string).enumerate() {
@@ -361,6 +367,8 @@ fn classify<K: Kernel>(
     for (row, ((((quote, backslash), bracket), separator), white)) in rows.iter().zip(masks) {
         for block in row {
             range = kernel.widen(range, block);
+            // The hardware does not look beyond a page, and asking for a window at once would stall: a line a block.
+            kernel.prefetch(block.as_ptr().wrapping_add(WINDOW));
         }
         let mut rows = Rows { quote, backslash, bracket, separator, white };
         kernel.classify_row(row, &mut rows);
@@ -467,16 +475,14 @@ fn tokens(len: usize, carry: &mut Carry, window: &mut Window) {
     window.any_white = any_white != 0;
 }
 
-/// Fourth pass: the positions of the tokens.
+/// The positions of the tokens, for a window in which tokens are visited.
 #[inline(always)]
-fn flatten_all<K: Kernel>(kernel: K, bytes: &[u8], window: &mut Window) {
-    let len = bytes.len();
+fn list_tokens<K: Kernel>(kernel: K, window: &mut Window) {
+    let len = window.len;
     let mut tokens = 0;
     let masks = window.token.iter().zip(&mut window.before).take(len.div_ceil(BLOCK));
     for (index, (token, before)) in masks.enumerate() {
         *before = tokens as u16;
-        // The hardware does not look beyond a page, and asking for a window at once would stall: a line a block.
-        kernel.prefetch(bytes.as_ptr().wrapping_add(WINDOW + index * BLOCK));
         let positions = window.positions.get_mut(tokens..).and_then(<[u16]>::first_chunk_mut);
         if let Some(positions) = positions {
             kernel.flatten(*token, (index * BLOCK) as u16, positions);

@@ -20,7 +20,7 @@ use std::arch::asm;
 use std::arch::is_aarch64_feature_detected;
 
 use super::scalar::Scalar;
-use super::{BLOCK, Carry, Classes, Kernel, Window, scan_with};
+use super::{BLOCK, Carry, Classes, Kernel, Window, list_tokens, scan_with};
 
 /// Proof that the CPU has NEON, and with `PMULL` carry-less multiplication too, which comes with AES: small cores, such
 /// as those of the Raspberry Pi 4, have none.
@@ -50,6 +50,10 @@ impl<const PMULL: bool> Neon<PMULL> {
             // SAFETY: as above.
             unsafe { without(self, bytes, carry, window) }
         }
+    }
+
+    pub(super) fn list_tokens(self, window: &mut Window) {
+        list_tokens(self, window);
     }
 }
 

@@ -5,7 +5,7 @@
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use super::neon::Neon;
 use super::scalar::Scalar;
-use super::{Carry, WINDOW, Window, scan_with};
+use super::{Carry, WINDOW, Window, list_tokens, scan_with};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512::Avx512};
 
@@ -80,6 +80,21 @@ impl Scanner {
             Choice::Neon(kernel) => kernel.scan(bytes, carry, window),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             Choice::NeonPmull(kernel) => kernel.scan(bytes, carry, window),
+        }
+    }
+    /// Makes the positions of the tokens of a window that was scanned.
+    #[inline]
+    pub(crate) fn list_tokens(self, window: &mut Window) {
+        match self.0 {
+            Choice::Scalar(kernel) => list_tokens(kernel, window),
+            #[cfg(target_arch = "x86_64")]
+            Choice::Avx2(kernel) => kernel.list_tokens(window),
+            #[cfg(target_arch = "x86_64")]
+            Choice::Avx512(kernel) => kernel.list_tokens(window),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Choice::Neon(kernel) => kernel.list_tokens(window),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Choice::NeonPmull(kernel) => kernel.list_tokens(window),
         }
     }
 }

@@ -235,15 +235,18 @@ fn scan(scanner: Scanner, text: &[u8], lengths: &[usize]) -> Said {
     while base < text.len() {
         let end = text.len().min(base + (*cuts.next().unwrap()).min(WINDOW));
         scanner.scan(&text[base..end], &mut carry, &mut window);
+        scanner.list_tokens(&mut window);
         let len = end - base;
         said.tokens.extend(window.tokens().iter().map(|at| base + usize::from(*at)));
         window.solid_runs(0, len, |from, to| said.solid.extend(base + from..base + to));
-        let mut from = 0;
-        while let Some(at) = window.bracket(from, len) {
-            said.brackets.push(base + at);
-            from = at + 1;
+        for block in 0..len.div_ceil(BLOCK) {
+            let mut mask = window.brackets(block);
+            while mask != 0 {
+                said.brackets.push(base + block * BLOCK + mask.trailing_zeros() as usize);
+                mask &= mask - 1;
+            }
         }
-        from = 0;
+        let mut from = 0;
         while let Some(at) = window.bad_escape(from) {
             said.bad_escapes.push(base + at);
             from = at + 1;

@@ -4,6 +4,7 @@
 //! and one a block without any.
 
 use super::{Cx, Fail, Gait, Machine};
+use crate::scan::BLOCK;
 
 impl Machine {
     /// Finds the end of the container at depth `floor` by brackets alone. Returns where the walk goes on.
@@ -15,27 +16,40 @@ impl Machine {
         floor: usize,
         through: bool,
     ) -> Result<Option<usize>, Fail> {
-        let mut at = from - cx.base;
-        while let Some(position) = cx.window.bracket(at, to - cx.base) {
-            at = position + 1;
-            self.steps += 1;
-            let byte = cx.byte(cx.base + position);
-            if matches!(byte, b'{' | b'[') {
-                self.deeper(cx.base + position, byte == b'{')?;
-                continue;
+        let (from, to) = (from - cx.base, to - cx.base);
+        let mut block = from / BLOCK;
+        let mut brackets = cx.window.brackets(block) & (u64::MAX << (from % BLOCK));
+        loop {
+            while brackets != 0 {
+                let position = block * BLOCK + brackets.trailing_zeros() as usize;
+                if position >= to {
+                    return Ok(None);
+                }
+                brackets &= brackets - 1;
+                self.steps += 1;
+                let at = cx.base + position;
+                let byte = cx.byte(at);
+                if matches!(byte, b'{' | b'[') {
+                    self.deeper(at, byte == b'{')?;
+                    continue;
+                }
+                if self.levels.depth() == floor && !through {
+                    self.gait = Gait::Inspect;
+                    return Ok(Some(at));
+                }
+                self.matches(at, byte)?;
+                self.levels.pop();
+                if self.levels.depth() < floor {
+                    self.gait = Gait::Inspect;
+                    self.expect = self.after();
+                    return Ok(Some(at + 1));
+                }
             }
-            if self.levels.depth() == floor && !through {
-                self.gait = Gait::Inspect;
-                return Ok(Some(cx.base + position));
+            block += 1;
+            if block * BLOCK >= to {
+                return Ok(None);
             }
-            self.matches(cx.base + position, byte)?;
-            self.levels.pop();
-            if self.levels.depth() < floor {
-                self.gait = Gait::Inspect;
-                self.expect = self.after();
-                return Ok(Some(cx.base + position + 1));
-            }
+            brackets = cx.window.brackets(block);
         }
-        Ok(None)
     }
 }

@@ -264,11 +264,27 @@ impl Machine {
 
             let fatal = window.fatal();
             let limit = fatal.map_or(end, |fatal| base + fatal.at);
-            let cx = Cx { chunk, window, base, limit };
-            match self.window(&cx, fatal, h) {
-                Ok(Walk::Next(_)) => {}
-                Ok(Walk::Stop) => return Ok(Fed::Stopped),
-                Err(fail) => return Err(self.fail(&cx, fail, h)),
+            let mut from = base;
+            if let Gait::Leap { floor, through } = self.gait
+                && fatal.is_none()
+                && !window.any_bad_escape()
+            {
+                // Nothing but brackets matters, perhaps in the whole window.
+                let cx = Cx { chunk, window, base, limit };
+                match self.leap(&cx, base, limit, floor, through) {
+                    Ok(None) => from = end,
+                    Ok(Some(landed)) => from = landed,
+                    Err(fail) => return Err(self.fail(&cx, fail, h)),
+                }
+            }
+            if from < end || fatal.is_some() {
+                scanner.list_tokens(window);
+                let cx = Cx { chunk, window, base, limit };
+                match self.window(&cx, from, fatal, h) {
+                    Ok(Walk::Next(_)) => {}
+                    Ok(Walk::Stop) => return Ok(Fed::Stopped),
+                    Err(fail) => return Err(self.fail(&cx, fail, h)),
+                }
             }
             base = end;
         }
@@ -337,10 +353,11 @@ impl Machine {
         self.trail.pointer(chunk, depth, child, |depth| self.levels.is_object_at(depth))
     }
 
-    /// Handles one window: its tokens in order, up to the first byte that is bad whatever the grammar says.
+    /// Handles one window from `from` on: its tokens in order, up to the first byte that is bad whatever the grammar says.
     fn window<H: Handler>(
         &mut self,
         cx: &Cx<'_>,
+        mut from: usize,
         fatal: Option<Fatal>,
         h: &mut H,
     ) -> Result<Walk, Fail> {
@@ -349,7 +366,6 @@ impl Machine {
         {
             return Ok(Walk::Stop);
         }
-        let mut from = cx.base;
         loop {
             let bad = cx.window.bad_escape(from - cx.base).map(|at| cx.base + at);
             let bad = bad.filter(|at| *at < cx.limit);
