@@ -11,7 +11,7 @@ mod trail;
 pub(crate) mod writer;
 
 use crate::error::Raise;
-use crate::path::trie::{Names, NodeId};
+use crate::path::trie::{Names, NodeId, Trie};
 use key::Key;
 
 /// What a value is, known from its first byte (for strings: from the second).
@@ -60,8 +60,8 @@ pub(crate) struct Whole<'a> {
 /// Which members with scalars are not simply kept.
 #[derive(Clone, Copy)]
 pub(crate) struct Excluded<'a> {
-    /// Those of these names; `None`: no name matters.
-    pub(crate) names: Option<&'a Names>,
+    /// Those of these names, children of a node of this trie: they go where paths end. `None`: no name matters.
+    pub(crate) names: Option<(&'a Names, &'a Trie)>,
     /// Those that are null.
     pub(crate) nulls: bool,
     /// Those that are empty strings.

@@ -66,7 +66,7 @@ impl Handler for With<'_, Items> {
         };
         let names = match (cursor.is_dead(), object) {
             (true, _) => None,
-            (false, true) => Some(cursor.names(&rules.exclude)?),
+            (false, true) => Some((cursor.names(&rules.exclude)?, &rules.exclude)),
             // Elements have numbers, which may be excluded.
             (false, false) => return None,
         };

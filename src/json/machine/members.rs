@@ -6,10 +6,10 @@
 
 use memchr::memchr;
 
+use super::loops::{Quad, is_good_scalar, is_white, keep_usual, pass_elements, take_usual};
 use super::{Cx, Expect, Fail, Gait, Machine, Walk};
 use crate::json::key::Key;
-use crate::json::scalar::{self, Step};
-use crate::json::{Excluded, Handler, Interest, Kind, Nothing, Slot, Take, Taken, Whole};
+use crate::json::{Handler, Interest, Kind, Nothing, Slot, Take, Taken, Whole};
 use crate::path::trie::{Names, NodeId};
 use crate::scan::WINDOW;
 
@@ -41,24 +41,6 @@ struct Passing<'a> {
     longest: usize,
 }
 
-/// One member, as token positions in the window.
-#[derive(Clone, Copy)]
-pub(super) struct Quad {
-    pub(super) key: usize,
-    pub(super) colon: usize,
-    pub(super) value: usize,
-    /// A comma or a closing bracket, or the first token of something that is wrong there.
-    pub(super) end: usize,
-}
-
-impl Quad {
-    #[inline(always)]
-    pub(super) fn at(tokens: &[u16], next: usize) -> Option<Self> {
-        let [key, colon, value, end] = *tokens.get(next..)?.first_chunk()?;
-        Some(Self { key: key.into(), colon: colon.into(), value: value.into(), end: end.into() })
-    }
-}
-
 /// Hands on what is kept as it is: the bytes in `from..to` of the window, without white space.
 #[inline(always)]
 fn keep<H: Handler>(cx: &Cx<'_>, from: usize, to: usize, h: &mut H) {
@@ -72,141 +54,6 @@ fn keep<H: Handler>(cx: &Cx<'_>, from: usize, to: usize, h: &mut H) {
             begun = true;
         }
     });
-}
-
-fn is_white(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
-}
-
-/// By its first byte, whether something cannot be a scalar.
-#[allow(
-    clippy::indexing_slicing,
-    reason = "a table made at compile time, where a panic is an error of the compiler"
-)]
-static OPERATOR: [bool; 256] = {
-    let mut operator = [false; 256];
-    let all = *b"{}[],:";
-    let mut at = 0;
-    while at < all.len() {
-        operator[all[at] as usize] = true;
-        at += 1;
-    }
-    operator
-};
-
-/// Passes and takes members up to one that is unusual, where no key has an escape. A handful of loads each, and no branch on
-/// what an unwanted key is. A function of its own, for the sake of the registers.
-#[inline(never)]
-fn take_usual<const CHECK: bool>(
-    text: &[u8],
-    tokens: &[u16],
-    mut next: usize,
-    wanted: &Names,
-    mut taker: impl Take,
-) -> usize {
-    while let Some(quad) = Quad::at(tokens, next) {
-        let Some((head, first)) = usual(text, quad) else { break };
-        let Quad { key, colon, value, end } = quad;
-        if wanted.may_have(head, colon.wrapping_sub(key + 1))
-            && let Some(child) = wanted.get_in(text, key + 1, colon.wrapping_sub(key + 2))
-        {
-            // White space in front of the comma is not for the taker.
-            if !is_good(text, quad, first) || text.get(end - 1).is_none_or(|last| is_white(*last)) {
-                break;
-            }
-            match taker.take(child, Whole { text, key, key_end: colon, value, end }) {
-                Taken::No => break,
-                Taken::More => {}
-                Taken::Last => return next + 4,
-            }
-        } else if CHECK && !is_good(text, quad, first) {
-            break;
-        }
-        next += 4;
-    }
-    next
-}
-
-/// The same where nothing is wanted, and all is checked; keys may have escapes.
-#[inline(never)]
-pub(super) fn pass_usual(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
-    while let Some(quad) = Quad::at(tokens, next) {
-        let Some((_, first)) = usual(text, quad) else { break };
-        if !is_good(text, quad, first) {
-            break;
-        }
-        next += 4;
-    }
-    next
-}
-
-/// Passes members that are kept as they are, up to one that is not, or unusual; where no key has an escape.
-#[inline(never)]
-fn keep_usual(text: &[u8], tokens: &[u16], mut next: usize, excluded: Excluded<'_>) -> usize {
-    while let Some(quad) = Quad::at(tokens, next) {
-        let Some((head, first)) = usual(text, quad) else { break };
-        let Quad { key, colon, value, .. } = quad;
-        let len = colon.wrapping_sub(key + 1);
-        if excluded.names.is_some_and(|names| {
-            names.may_have(head, len) && names.get_in(text, key + 1, len.wrapping_sub(1)).is_some()
-        }) {
-            break;
-        }
-        let dropped = (excluded.nulls && first == b'n')
-            || (excluded.empty && first == b'"' && text.get(value + 1) == Some(&b'"'));
-        if dropped || !is_good(text, quad, first) {
-            break;
-        }
-        next += 4;
-    }
-    next
-}
-
-/// Passes elements of an array that are strings or good scalars, with the commas behind them.
-#[inline(never)]
-pub(super) fn pass_elements(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
-    while let Some([value, end]) = tokens.get(next..).and_then(<[u16]>::first_chunk) {
-        let (value, end) = (usize::from(*value), usize::from(*end));
-        let (Some(first), Some(b',')) = (text.get(value), text.get(end)) else { break };
-        let good = *first == b'"'
-            || scalar::is_decimal(text, value, end)
-            || is_good_scalar(text, value, end, *first);
-        if !good {
-            break;
-        }
-        next += 2;
-    }
-    next
-}
-
-/// Whether a value is a string or a good scalar.
-#[inline(always)]
-fn is_good(text: &[u8], Quad { value, end, .. }: Quad, first: u8) -> bool {
-    first == b'"' || is_good_scalar(text, value, end, first)
-}
-
-/// The same for what is no string.
-#[inline(always)]
-pub(super) fn is_good_scalar(text: &[u8], at: usize, end: usize, first: u8) -> bool {
-    #[inline(never)]
-    fn is_long(text: &[u8], at: usize, end: usize, first: u8) -> bool {
-        scalar::is_decimal(text, at, end) || matches!(scalar::scan(text, at, first), Step::Ended(_))
-    }
-    scalar::is_short(text, at, end) || is_long(text, at, end, first)
-}
-
-/// The first bytes of a member's key and value, if its colon is right behind the key, a comma behind the value, and all is
-/// well-formed but what the scalar has behind its first byte.
-#[inline(always)]
-fn usual(text: &[u8], Quad { key, colon, value, end }: Quad) -> Option<(u64, u8)> {
-    let head = u64::from_le_bytes(*text.get(key..)?.first_chunk()?);
-    let [quote, separator] = *text.get(colon.wrapping_sub(1)..)?.first_chunk()?;
-    let first = *text.get(value)?;
-    let usual = (head as u8 == b'"')
-        & ([quote, separator] == *b"\":")
-        & (*text.get(end)? == b',')
-        & (OPERATOR.get(usize::from(first)) == Some(&false));
-    usual.then_some((head, first))
 }
 
 impl Passing<'_> {
@@ -229,27 +76,21 @@ impl Passing<'_> {
         &self,
         tokens: &[u16],
         mut next: usize,
-        wanted: Option<&Names>,
+        wanted: &Names,
     ) -> (usize, Met) {
-        loop {
-            if wanted.is_none() {
-                next = pass_usual(self.text, tokens, next);
-            }
-            let Some(quad) = Quad::at(tokens, next) else { break };
+        while let Some(quad) = Quad::at(tokens, next) {
             if self.byte(quad.key) != b'"' || self.byte(quad.colon) != b':' {
                 break;
             }
-            if let Some(wanted) = wanted {
-                let (from, quote) = (quad.key + 1, quad.colon - 1);
-                if self.byte(quote) != b'"' || quote < from {
-                    break;
-                }
-                if !self.plain && self.is_special(from, quote) {
-                    break;
-                }
-                if let Some(child) = wanted.get_in(self.text, from, quote - from) {
-                    return (next, Met::Wanted(child));
-                }
+            let (from, quote) = (quad.key + 1, quad.colon - 1);
+            if self.byte(quote) != b'"' || quote < from {
+                break;
+            }
+            if !self.plain && self.is_special(from, quote) {
+                break;
+            }
+            if let Some(child) = wanted.get_in(self.text, from, quote - from) {
+                return (next, Met::Wanted(child));
             }
             match self.byte(quad.value) {
                 b'"' => {}
@@ -286,8 +127,7 @@ impl Passing<'_> {
             b'{' | b'[' => false,
             _ => self.is_scalar::<true>(quad, first),
         };
-        let ends = matches!(self.byte(quad.end), b',' | b'}')
-            && !matches!(self.byte(quad.end - 1), b' ' | b'\t' | b'\n' | b'\r');
+        let ends = matches!(self.byte(quad.end), b',' | b'}') && !is_white(self.byte(quad.end - 1));
         (good && ends).then_some(Whole {
             text: self.text,
             key: quad.key,
@@ -410,10 +250,10 @@ impl Machine {
                 self.expect = Expect::Key;
                 next = usual;
             }
-            if passing.plain
+            while passing.plain
                 && let Some(excluded) = h.excluded()
             {
-                let kept = keep_usual(passing.text, tokens, next, excluded);
+                let (kept, goes) = keep_usual(passing.text, tokens, next, excluded);
                 // From the first key to the last comma.
                 if let (Some(first), Some(comma)) =
                     (tokens.get(next), tokens.get(kept.wrapping_sub(1)))
@@ -423,6 +263,11 @@ impl Machine {
                     self.expect = Expect::Key;
                     next = kept;
                 }
+                if !goes {
+                    break;
+                }
+                self.expect = Expect::Key;
+                next += 4;
             }
             let Some(wanted) = h.wanted() else {
                 return Ok(match Quad::at(tokens, next) {
@@ -437,9 +282,9 @@ impl Machine {
                 });
             };
             let (token, met) = if self.config.structure {
-                passing.pass::<false>(tokens, next, Some(wanted))
+                passing.pass::<false>(tokens, next, wanted)
             } else {
-                passing.pass::<true>(tokens, next, Some(wanted))
+                passing.pass::<true>(tokens, next, wanted)
             };
             if token > next {
                 self.expect = Expect::Key;

@@ -17,6 +17,7 @@
 
 mod cut;
 mod leap;
+mod loops;
 mod members;
 mod quiet;
 mod walk;

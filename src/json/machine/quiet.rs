@@ -3,7 +3,7 @@
 //! Knows what `walk.rs` knows of grammar, and no error: at whatever is unusual (an error, the end of the window, a key that
 //! the window before began) it stops and leaves the token to the walk.
 
-use super::members::{Quad, is_good_scalar, pass_elements, pass_usual};
+use super::loops::{Quad, is_good_scalar, pass_elements, pass_usual};
 use super::{Cx, Expect, Machine};
 
 /// Where in its container the input is.
