@@ -28,6 +28,8 @@ enum Met {
     Wanted(NodeId),
     /// Not wanted; its value is a container.
     Container,
+    /// Not wanted; its value is a scalar, and the object ends.
+    Last,
     Other,
 }
 
@@ -101,10 +103,11 @@ impl Passing<'_> {
                     }
                 }
             }
-            if self.byte(quad.end) != b',' {
-                break;
+            match self.byte(quad.end) {
+                b',' => next += 4,
+                b'}' => return (next, Met::Last),
+                _ => break,
             }
-            next += 4;
         }
         (next, Met::Other)
     }
@@ -328,6 +331,11 @@ impl Machine {
                         Ok(after) => after,
                         Err(walk) => return Ok(Members::End(walk)),
                     }
+                }
+                Met::Last => {
+                    self.trail.key(cx.base + quad.key);
+                    self.expect = Expect::After;
+                    return Ok(Members::Until(next + 3));
                 }
                 _ => break,
             };
