@@ -24,6 +24,13 @@ impl Quad {
         let [key, colon, value, end] = *tokens.get(next..)?.first_chunk()?;
         Some(Self { key: key.into(), colon: colon.into(), value: value.into(), end: end.into() })
     }
+
+    /// The last member of a window, which ends in its value.
+    #[cold]
+    pub(super) fn cut(tokens: &[u16], next: usize, end: usize) -> Option<Self> {
+        let [key, colon, value] = *<&[u16; 3]>::try_from(tokens.get(next..)?).ok()?;
+        Some(Self { key: key.into(), colon: colon.into(), value: value.into(), end })
+    }
 }
 
 /// By its first byte, whether something cannot be a scalar.

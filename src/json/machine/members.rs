@@ -28,7 +28,7 @@ enum Met {
     Wanted(NodeId),
     /// Not wanted; its value is a container.
     Container,
-    /// Not wanted; its value is a scalar, and the object ends.
+    /// Not wanted; its value is a scalar, and the object ends behind it, or the window ends in it.
     Last,
     Other,
 }
@@ -80,7 +80,8 @@ impl Passing<'_> {
         mut next: usize,
         wanted: &Names,
     ) -> (usize, Met) {
-        while let Some(quad) = Quad::at(tokens, next) {
+        let end = self.text.len();
+        while let Some(quad) = Quad::at(tokens, next).or_else(|| Quad::cut(tokens, next, end)) {
             if self.byte(quad.key) != b'"' || self.byte(quad.colon) != b':' {
                 break;
             }
@@ -106,6 +107,7 @@ impl Passing<'_> {
             match self.byte(quad.end) {
                 b',' => next += 4,
                 b'}' => return (next, Met::Last),
+                _ if quad.end == end && self.byte(quad.value) == b'"' => return (next, Met::Last),
                 _ => break,
             }
         }
@@ -293,6 +295,14 @@ impl Machine {
                 self.expect = Expect::Key;
                 next = token;
             }
+            if matches!(met, Met::Last)
+                && let Some(key) = tokens.get(next)
+            {
+                self.trail.key(cx.base + usize::from(*key));
+                self.expect = Expect::After;
+                self.lax_string = self.config.structure;
+                return Ok(Members::Until(next + 3));
+            }
             let Some(quad) = Quad::at(tokens, next) else { break };
             let after = match met {
                 Met::Wanted(child) => {
@@ -331,11 +341,6 @@ impl Machine {
                         Ok(after) => after,
                         Err(walk) => return Ok(Members::End(walk)),
                     }
-                }
-                Met::Last => {
-                    self.trail.key(cx.base + quad.key);
-                    self.expect = Expect::After;
-                    return Ok(Members::Until(next + 3));
                 }
                 _ => break,
             };
