@@ -40,7 +40,7 @@
 //! - **io** drives a filter from readers, files and slices, and loads manifests.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `scan`, `path`, `json`, `spec`, `filter`, `manifest`, `catalog`, `io`; the command line is a crate of its own on top.
+//! [`sink`](Sink), `excerpt`, `scan`, `path`, `json`, `spec`, `filter`, `manifest`, `catalog`, `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
 //!
@@ -70,6 +70,7 @@
 #[cfg(feature = "manifest")]
 mod catalog;
 mod error;
+mod excerpt;
 mod filter;
 mod io;
 mod json;

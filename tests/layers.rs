@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The order. Modules in one row are leaves of the same height.
 const LAYERS: [&[&str]; 8] = [
-    &["error", "limits", "report", "sink"],
+    &["error", "excerpt", "limits", "report", "sink"],
     &["scan", "path"],
     &["json"],
     &["spec"],
