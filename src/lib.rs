@@ -32,6 +32,7 @@
 //! - **json** walks the tokens, validates, and asks its handler for an interest in each value: skip it, copy it, inspect
 //!   it. It knows no rules.
 //! - **path** parses paths and follows them. **spec** is what is declared.
+//! - **text** filters text that is not JSON, line by line: patterns, escape sequences of terminals, equal lines.
 //! - **filter** compiles a spec and runs it: one stage for the document (`extract`, `retain`), one for the items of its
 //!   payload, in a chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never;
 //!   **explain** says what a program does, and holds, before it runs ([`Program::explain`]).
@@ -40,7 +41,7 @@
 //! - **io** drives a filter from readers, files and slices, and loads manifests.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `scan`, `path`, `json`, `spec`, `filter`, `manifest`, `catalog`, `io`; the command line is a crate of its own on top.
+//! [`sink`](Sink), `excerpt`, `scan`, `path`, `json`, `spec`, `text`, `filter`, `manifest`, `catalog`, `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
 //!
@@ -63,6 +64,7 @@
 //! - `cli` (default): the `tamis` command.
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
 //! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr.
+//! - `text` (default, through `cli`): `TextProgram`, `TextRun`, `QuotedTextRun`, through regex.
 //! - `bench-simdjson`: another peer for the benches; nothing in the library.
 //!
 //! `default-features = false` leaves the library with a handful of small dependencies.
@@ -70,6 +72,7 @@
 #[cfg(feature = "manifest")]
 mod catalog;
 mod error;
+mod excerpt;
 mod filter;
 mod io;
 mod json;
@@ -81,6 +84,8 @@ mod report;
 mod scan;
 mod sink;
 mod spec;
+#[cfg(feature = "text")]
+mod text;
 
 pub use error::{Error, ErrorKind, Fault};
 pub use filter::{CallOptions, Explanation, Filter, Mode, Program};
@@ -96,8 +101,11 @@ pub use manifest::{Manifest, ManifestEntry, ManifestError, ManifestErrorKind, Pr
 pub use report::{Failed, Report};
 pub use sink::Sink;
 pub use spec::{
-    DuplicateKeys, OnError, Root, Select, Siblings, Source, Spec, Validation, Whitespace,
+    DuplicateKeys, OnError, Root, Select, Siblings, Source, Spec, TextFilter, Validation,
+    Whitespace,
 };
+#[cfg(feature = "text")]
+pub use text::{QuotedTextRun, TextProgram, TextReport, TextRun};
 
 /// A program is shared by any number of threads; a filter moves between them.
 const _: () = {
@@ -105,4 +113,10 @@ const _: () = {
     const fn moved<T: Send>() {}
     shared::<Program>();
     moved::<Filter<Vec<u8>>>();
+    #[cfg(feature = "text")]
+    {
+        shared::<TextProgram>();
+        moved::<TextRun<Vec<u8>>>();
+        moved::<QuotedTextRun<Vec<u8>>>();
+    }
 };

@@ -21,6 +21,7 @@ pub struct Limits {
     held: u64,
     spill: u64,
     item: u64,
+    line: usize,
 }
 
 impl Default for Limits {
@@ -33,7 +34,14 @@ impl Limits {
     /// The defaults that each setter names.
     #[must_use]
     pub const fn new() -> Self {
-        Self { depth: 1024, key: 64 << 10, held: 4 << 20, spill: 1 << 30, item: 16 << 20 }
+        Self {
+            depth: 1024,
+            key: 64 << 10,
+            held: 4 << 20,
+            spill: 1 << 30,
+            item: 16 << 20,
+            line: 64 << 10,
+        }
     }
 
     /// Containers that may be open at once.
@@ -97,6 +105,21 @@ impl Limits {
         self
     }
 
+    /// Bytes of one line of text, without its line end and what `strip_ansi` removes, that are held until its fate is
+    /// known ([`TextFilter`](crate::TextFilter)).
+    ///
+    /// ### Default
+    /// 64 KiB.
+    ///
+    /// ### Caveat
+    /// A longer line is no error. Where lines are chosen by patterns it is removed, unless the patterns are certain after
+    /// that many bytes that it stays; where they are not, it passes as it comes, equal to no other line.
+    #[must_use]
+    pub const fn with_line(mut self, bytes: usize) -> Self {
+        self.line = bytes;
+        self
+    }
+
     /// Containers that may be open at once.
     #[must_use]
     pub const fn depth(&self) -> usize {
@@ -125,6 +148,12 @@ impl Limits {
     #[must_use]
     pub const fn item(&self) -> u64 {
         self.item
+    }
+
+    /// Bytes of one line of text that may be held.
+    #[must_use]
+    pub const fn line(&self) -> usize {
+        self.line
     }
 }
 

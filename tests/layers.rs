@@ -7,11 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order. Modules in one row are leaves of the same height.
-const LAYERS: [&[&str]; 8] = [
-    &["error", "limits", "report", "sink"],
+const LAYERS: [&[&str]; 9] = [
+    &["error", "excerpt", "limits", "report", "sink"],
     &["scan", "path"],
     &["json"],
     &["spec"],
+    &["text"],
     &["filter"],
     &["manifest"],
     &["catalog"],

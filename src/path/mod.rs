@@ -7,6 +7,8 @@ pub(crate) mod trie;
 
 use std::fmt;
 
+use crate::excerpt::Excerpt;
+
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Token {
@@ -52,38 +54,14 @@ pub(crate) struct PathError {
 }
 
 impl PathError {
-    /// Characters that are shown on each side of the place.
-    const AROUND: usize = 40;
-
     /// What is wrong, where, and in what, on one line.
     pub(crate) fn line(&self, what: &str, text: &str) -> String {
-        let (shown, _) = self.around(text);
-        format!("{what}: {} (character {} of `{shown}`)", self.message, self.column(text) + 1)
+        Excerpt::new(text, self.at).line(what, self.message)
     }
 
     /// The text, and on a second line a caret under the character.
     pub(crate) fn excerpt(&self, text: &str) -> String {
-        let (shown, column) = self.around(text);
-        format!("{shown}\n{:column$}^", "")
-    }
-
-    /// Characters before the place.
-    fn column(&self, text: &str) -> usize {
-        text.get(..self.at).unwrap_or(text).chars().count()
-    }
-
-    /// As much of the text as fits on a line, and the column of the place in that.
-    fn around(&self, text: &str) -> (String, usize) {
-        let column = self.column(text);
-        let skipped = column.saturating_sub(Self::AROUND);
-        let mut chars = text.chars().skip(skipped);
-        let mut shown = String::from(if skipped > 0 { "…" } else { "" });
-        let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-        shown.extend(chars.by_ref().take(column - skipped + Self::AROUND).map(plain));
-        if chars.next().is_some() {
-            shown.push('…');
-        }
-        (shown, column - skipped + usize::from(skipped > 0))
+        Excerpt::new(text, self.at).caret()
     }
 }
 

@@ -4,10 +4,12 @@
 
 mod select;
 mod summary;
+mod text;
 
 use serde::{Deserialize, Serialize};
 
 pub use select::{Select, Source};
+pub use text::TextFilter;
 
 /// The rules for one tool's output.
 ///

@@ -1,0 +1,50 @@
+//! A place in a text that somebody wrote, shown so that they find it: a path, a pattern.
+//!
+//! A leaf. A long text is shown around the place alone.
+
+/// A text, and the byte of it that something is about.
+#[derive(Clone, Copy)]
+pub(crate) struct Excerpt<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Excerpt<'a> {
+    /// Characters that are shown on each side of the place.
+    const AROUND: usize = 40;
+
+    pub(crate) fn new(text: &'a str, at: usize) -> Self {
+        Self { text, at }
+    }
+
+    /// What is wrong, where, and in what, on one line.
+    pub(crate) fn line(self, what: &str, message: &str) -> String {
+        let (shown, _) = self.around();
+        format!("{what}: {message} (character {} of `{shown}`)", self.column() + 1)
+    }
+
+    /// The text, and on a second line a caret under the character.
+    pub(crate) fn caret(self) -> String {
+        let (shown, column) = self.around();
+        format!("{shown}\n{:column$}^", "")
+    }
+
+    /// Characters before the place.
+    fn column(self) -> usize {
+        self.text.get(..self.at).unwrap_or(self.text).chars().count()
+    }
+
+    /// As much of the text as fits on a line, and the column of the place in that.
+    fn around(self) -> (String, usize) {
+        let column = self.column();
+        let skipped = column.saturating_sub(Self::AROUND);
+        let mut chars = self.text.chars().skip(skipped);
+        let mut shown = String::from(if skipped > 0 { "…" } else { "" });
+        let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+        shown.extend(chars.by_ref().take(column - skipped + Self::AROUND).map(plain));
+        if chars.next().is_some() {
+            shown.push('…');
+        }
+        (shown, column - skipped + usize::from(skipped > 0))
+    }
+}

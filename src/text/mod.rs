@@ -1,0 +1,99 @@
+//! Text filters: operations on the lines of a text that arrives in chunks.
+//!
+//! Knows no JSON but the escapes of strings ([`quoted`]), no tool and no command. [`TextFilter`](crate::TextFilter) is what
+//! is declared, [`TextProgram`] compiles it, [`TextRun`] runs it over a text and [`QuotedTextRun`] over the inside of a JSON
+//! string; [`engine`] has the order of the operations.
+//!
+//! Invariants: output and report do not depend on the chunks. What is held is one line, one more if equal ones are folded,
+//! and a short output; a line over the limit `line` is never held. Work is linear in the text. What is not UTF-8 passes as
+//! it is. A line end that is missing is missing behind the last line that comes out, too. No run fails.
+
+mod ansi;
+mod cut;
+pub(crate) mod engine;
+mod fold;
+mod gate;
+mod lines;
+mod patterns;
+mod program;
+pub(crate) mod quoted;
+mod report;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use crate::limits::Limits;
+use crate::sink::Sink;
+use engine::Engine;
+
+pub use program::TextProgram;
+pub use quoted::QuotedTextRun;
+pub use report::TextReport;
+
+const ESC: u8 = 0x1b;
+const CR: u8 = b'\r';
+
+/// One run of a text filter over a text: bytes are pushed in, output goes to a [`Sink`].
+///
+/// Chunks may be cut anywhere and have any size. An operation is used only where it makes the text shorter; an output of up
+/// to 4 KiB is held until that is certain, and if it is not shorter the text stays as it was. The text for an empty output
+/// and the line that says what was left out stand in any case.
+///
+/// Memory: the open line and, with `dedup`, the one before, each up to the limit `line`
+/// ([`Limits::with_line`](crate::Limits::with_line)); about 30 KiB; and what the patterns need. A longer line is removed
+/// where there are patterns, unless they are certain from its beginning that it stays; else it passes.
+///
+/// ```
+/// use tamis::{TextFilter, TextProgram, TextRun};
+///
+/// let program = TextProgram::compile(&TextFilter::new().strip_ansi(true).max_lines(2))?;
+/// let mut run = TextRun::new(&program, Vec::new());
+/// for chunk in ["\x1b[3", "2mok\x1b[0m\n 10 %\r", "100 %\nx\ny", "\nz\n"] {
+///     run.write(chunk.as_bytes());
+/// }
+/// let (output, report) = run.end();
+/// assert_eq!(output, b"ok\n100 %\n... 3 lines left out\n");
+/// assert_eq!((report.lines_in, report.lines_out, report.lines_left_out), (5, 3, 3));
+/// # Ok::<(), tamis::Error>(())
+/// ```
+pub struct TextRun<S> {
+    engine: Engine,
+    sink: S,
+}
+
+impl<S: Sink> TextRun<S> {
+    /// A run with default [`Limits`].
+    pub fn new(program: &TextProgram, sink: S) -> Self {
+        Self::with_limits(program, &Limits::new(), sink)
+    }
+
+    /// A run with other limits, of which it knows [`line`](Limits::with_line).
+    pub fn with_limits(program: &TextProgram, limits: &Limits, sink: S) -> Self {
+        Self { engine: Engine::new(program, limits), sink }
+    }
+
+    /// Takes the next bytes of the text.
+    pub fn write(&mut self, chunk: &[u8]) {
+        self.engine.write(chunk, &mut self.sink);
+    }
+
+    /// The text is complete.
+    pub fn end(mut self) -> (S, TextReport) {
+        self.engine.end(&mut self.sink);
+        let report = self.engine.settle(&mut self.sink);
+        (self.sink, report)
+    }
+
+    /// Where the output goes.
+    pub fn sink(&self) -> &S {
+        &self.sink
+    }
+}
+
+impl<S> fmt::Debug for TextRun<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TextRun").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,121 @@
+//! A text filter, compiled once.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::patterns::{Patterns, Verdict};
+use super::report::TextReport;
+use super::{TextRun, engine};
+use crate::error::{Error, ErrorKind, RulePlace};
+use crate::spec::TextFilter;
+
+/// A [`TextFilter`], compiled. Immutable, cheap to clone, shared by any number of threads.
+///
+/// ```
+/// use tamis::{TextFilter, TextProgram};
+///
+/// let program = TextProgram::compile(&TextFilter::new().strip_ansi(true).dedup(true))?;
+/// let (output, report) = program.apply(b"\x1b[33mretrying\x1b[0m\nretrying\nretrying\ndone\n");
+/// assert_eq!(output, b"retrying (x3)\ndone\n");
+/// assert_eq!(report.lines_folded, 2);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct TextProgram(Arc<Compiled>);
+
+pub(super) struct Compiled {
+    filter: TextFilter,
+    strip: Option<Patterns>,
+    keep: Option<Patterns>,
+}
+
+impl TextProgram {
+    /// Compiles a filter.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Spec`](crate::ErrorKind::Spec): a pattern that is none, is empty, or compiles to more than 10 MiB with
+    /// its list; more than 10,000 of them; a list to keep lines by that has no pattern. The message names the list, the
+    /// pattern and the character.
+    ///
+    /// ```
+    /// use tamis::{TextFilter, TextProgram};
+    ///
+    /// let error = TextProgram::compile(&TextFilter::new().strip_lines_matching("npm (warn")).unwrap_err();
+    /// assert_eq!(error.to_string(), "strip_lines_matching: unclosed group (character 5 of `npm (warn`)");
+    /// assert_eq!(error.excerpt(), Some("npm (warn\n    ^"));
+    /// ```
+    pub fn compile(filter: &TextFilter) -> Result<Self, Error> {
+        let strip = match filter.strip_lines_matching.as_deref() {
+            None | Some([]) => None,
+            Some(texts) => Some(Patterns::compile("strip_lines_matching", texts)?),
+        };
+        let keep = match filter.keep_lines_matching.as_deref() {
+            None => None,
+            Some([]) => {
+                let message = "keep_lines_matching has no pattern, so that no line would stay; leave it out to keep all";
+                let place = RulePlace {
+                    rule: "keep_lines_matching",
+                    entry: 0,
+                    is_key: false,
+                    at: 0,
+                    message: message.to_owned(),
+                };
+                return Err(Error::new(ErrorKind::Spec, message).in_rule(place));
+            }
+            Some(texts) => Some(Patterns::compile("keep_lines_matching", texts)?),
+        };
+        Ok(Self(Arc::new(Compiled { filter: filter.clone(), strip, keep })))
+    }
+
+    /// The filter that this program was compiled from.
+    #[must_use]
+    pub fn filter(&self) -> &TextFilter {
+        &self.0.filter
+    }
+
+    /// Filters a text that is at hand.
+    #[must_use]
+    pub fn apply(&self, text: &[u8]) -> (Vec<u8>, TextReport) {
+        let mut run = TextRun::new(self, Vec::new());
+        run.write(text);
+        run.end()
+    }
+
+    pub(super) fn compiled(&self) -> &Arc<Compiled> {
+        &self.0
+    }
+}
+
+impl fmt::Debug for TextProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TextProgram").field(self.filter()).finish()
+    }
+}
+
+impl Compiled {
+    pub(super) fn operations(&self) -> engine::Operations {
+        engine::Operations {
+            terminal: self.filter.strip_ansi,
+            fold: self.filter.dedup,
+            max_lines: self.filter.max_lines,
+        }
+    }
+
+    pub(super) fn on_empty(&self) -> Option<&str> {
+        self.filter.on_empty.as_deref()
+    }
+
+    /// Whether a line stays.
+    #[inline]
+    pub(super) fn keeps(&self, line: &[u8]) -> bool {
+        !self.strip.as_ref().is_some_and(|strip| strip.matches(line))
+            && self.keep.as_ref().is_none_or(|keep| keep.matches(line))
+    }
+
+    /// Whether a line stays of which more follows, too much to be held: only if that is certain (fail closed).
+    pub(super) fn surely_keeps(&self, head: &[u8]) -> bool {
+        let not_stripped =
+            self.strip.as_ref().is_none_or(|strip| strip.judge(head) == Verdict::MatchesNot);
+        not_stripped && self.keep.as_ref().is_none_or(|keep| keep.judge(head) == Verdict::Matches)
+    }
+}

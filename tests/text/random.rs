@@ -1,0 +1,217 @@
+//! Random filters on random texts: the engine against the model, through every cut.
+
+use tamis::{Limits, TextProgram};
+
+use crate::drivers::{Form, Subject, agree};
+use crate::model::{Declared, Pattern, run};
+use crate::prng::Prng;
+use crate::spelling::{Units, read, spell};
+
+const PAIRS: u64 = 6_000;
+const NEVER: usize = usize::MAX;
+
+/// Patterns, and what is known of them by reading them.
+const PATTERNS: [Pattern; 12] = [
+    Pattern { text: "^a", sure: true, exact_from: 5 },
+    Pattern { text: "b", sure: true, exact_from: NEVER },
+    Pattern { text: "a$", sure: false, exact_from: NEVER },
+    Pattern { text: "^$", sure: false, exact_from: 4 },
+    Pattern { text: r"^a?b\b", sure: false, exact_from: 6 },
+    Pattern { text: "é", sure: true, exact_from: NEVER },
+    Pattern { text: "^é", sure: true, exact_from: 6 },
+    Pattern { text: r"^\s*$", sure: false, exact_from: NEVER },
+    Pattern { text: "(?m)^ab", sure: true, exact_from: 6 },
+    Pattern { text: "m|^3", sure: true, exact_from: NEVER },
+    Pattern { text: r"a{2,}", sure: true, exact_from: NEVER },
+    Pattern { text: r"^[^b]b", sure: true, exact_from: 9 },
+];
+
+fn declared(prng: &mut Prng) -> Declared {
+    let patterns = |prng: &mut Prng| -> Vec<Pattern> {
+        let count = if prng.one_in(2) { 0 } else { 1 + prng.below(2) };
+        (0..count).map(|_| prng.pick(&PATTERNS)).collect()
+    };
+    Declared {
+        strip_ansi: !prng.one_in(3),
+        strip: patterns(prng),
+        keep: patterns(prng),
+        dedup: prng.one_in(2),
+        max_lines: if prng.one_in(2) { 0 } else { 1 + prng.below(4) },
+        on_empty: prng.one_in(2).then_some("nothing\n"),
+    }
+}
+
+/// Bytes that matter, more of those that lines are made of.
+fn text(prng: &mut Prng) -> Vec<u8> {
+    const PIECES: [&[u8]; 30] = [
+        b"\x1b",
+        b"\x1b[",
+        b"\x1b]0;",
+        b"\x1bP",
+        b"\x1b[3m",
+        b"\x1b\\",
+        b"[",
+        b"]",
+        b"\\",
+        b"\x07",
+        b"\x18",
+        b" ",
+        b";",
+        b"3",
+        b"m",
+        b"a",
+        b"a",
+        b"b",
+        b"aa",
+        b"ab",
+        b"\r",
+        b"\r\n",
+        b"\n",
+        b"\n",
+        b"a\n",
+        b"a\n",
+        b"\n\n\n",
+        "é".as_bytes(),
+        b"\xff",
+        b"\xc3",
+    ];
+    let mut text = Vec::new();
+    for _ in 0..prng.below(30) {
+        text.extend_from_slice(prng.pick(&PIECES));
+    }
+    text
+}
+
+fn show(bytes: &[u8]) -> String {
+    bytes.escape_ascii().to_string()
+}
+
+#[test]
+fn texts() {
+    let mut prng = Prng::named("texts");
+    let (mut changed, mut longer) = (0, 0);
+    for number in 0..PAIRS {
+        let declared = declared(&mut prng);
+        let text = text(&mut prng);
+        let line = if prng.one_in(3) { prng.below(9) } else { 64 << 10 };
+        let program = TextProgram::compile(&declared.filter()).unwrap();
+        let limits = Limits::new().with_line(line);
+        let subject =
+            Subject { program: &program, limits: &limits, form: Form::Plain, text: &text };
+        let found = agree(subject, number);
+        let (found, report) =
+            found.unwrap_or_else(|why| panic!("{}: {declared:?}, {line}\n{why}", show(&text)));
+        let expected = run(&declared, &text, line);
+        assert_eq!(show(&found), show(&expected), "{}: {declared:?}, line {line}", show(&text));
+
+        assert_eq!(report.bytes_in, text.len() as u64);
+        assert_eq!(report.bytes_out, found.len() as u64);
+        assert!(report.changed || found == text, "{}: {report:?}", show(&text));
+        if let (Ok(text), Ok(found)) = (std::str::from_utf8(&text), std::str::from_utf8(&found)) {
+            assert_eq!(report.chars_in, text.chars().count() as u64);
+            assert_eq!(report.chars_out, found.chars().count() as u64);
+        }
+        if report.lines_left_out == 0 && !report.was_empty {
+            assert!(found.len() <= text.len(), "{}: {declared:?}", show(&text));
+            assert_eq!(report.changed, found != text, "{}: {declared:?}", show(&text));
+        }
+        changed += u64::from(report.changed);
+        longer += u64::from(report.lines_too_long > 0);
+    }
+    assert!(changed > PAIRS / 2 && changed < PAIRS, "{changed} changed");
+    assert!(longer > PAIRS / 10, "{longer} with long lines");
+}
+
+/// Characters, and lone surrogates, which the model takes for characters that no pattern knows.
+#[test]
+fn insides_of_strings() {
+    const UNITS: [u32; 24] = [
+        0x1b,
+        0x1b,
+        '[' as u32,
+        'm' as u32,
+        ']' as u32,
+        7,
+        '\\' as u32,
+        '"' as u32,
+        '/' as u32,
+        'a' as u32,
+        'a' as u32,
+        'b' as u32,
+        '\n' as u32,
+        '\n' as u32,
+        '\r' as u32,
+        ' ' as u32,
+        0,
+        0xE9,
+        0xE9,
+        0x2028,
+        0x1F600,
+        0xD83D,
+        0xDE00,
+        0xDBFF,
+    ];
+    /// A character for a lone surrogate.
+    fn stand_in(unit: u32) -> char {
+        char::from_u32(unit).unwrap_or_else(|| char::from_u32(0xE000 + unit - 0xD800).unwrap())
+    }
+    fn unmasked(unit: u32) -> u32 {
+        if (0xE000..0xE800).contains(&unit) { unit - 0xE000 + 0xD800 } else { unit }
+    }
+    let mut prng = Prng::named("insides of strings");
+    let (mut kept, mut lone) = (0, 0);
+    for number in 0..PAIRS {
+        let mut declared = declared(&mut prng);
+        // A stand-in is a character, and a lone surrogate is none.
+        declared.strip.retain(|pattern| !pattern.text.contains("[^"));
+        declared.keep.retain(|pattern| !pattern.text.contains("[^"));
+        let mut units: Units = Vec::new();
+        for _ in 0..prng.below(40) {
+            let next = prng.pick(&UNITS);
+            // A pair is one character.
+            let high = units.last().is_some_and(|last| matches!(last, 0xD83D | 0xDBFF));
+            if high && next == 0xDE00 {
+                continue;
+            }
+            units.push(next);
+        }
+        let spelled = spell(&units, &mut prng);
+        let program = TextProgram::compile(&declared.filter()).unwrap();
+        let limits = Limits::new();
+        let subject =
+            Subject { program: &program, limits: &limits, form: Form::Quoted, text: &spelled };
+        let (found, report) = agree(subject, number)
+            .unwrap_or_else(|why| panic!("{}: {declared:?}\n{why}", show(&spelled)));
+        let text: String = units.iter().map(|unit| stand_in(*unit)).collect();
+        let expected = String::from_utf8(run(&declared, text.as_bytes(), limits.line())).unwrap();
+        // Two that were apart may be a pair when what was between them is gone.
+        let expected: Vec<u16> = expected
+            .chars()
+            .flat_map(|char| {
+                let unit = unmasked(char.into());
+                match char::from_u32(unit) {
+                    Some(char) => char.encode_utf16(&mut [0; 2]).to_vec(),
+                    None => vec![unit as u16],
+                }
+            })
+            .collect();
+        let read: Option<Vec<u16>> = read(&found).map(|units| {
+            let codes = units.into_iter().flat_map(|unit| match char::from_u32(unit) {
+                Some(char) => char.encode_utf16(&mut [0; 2]).to_vec(),
+                None => vec![unit as u16],
+            });
+            codes.collect()
+        });
+        assert_eq!(read, Some(expected), "{}: {declared:?}: {}", show(&spelled), show(&found));
+        assert_eq!(report.bytes_in, spelled.len() as u64);
+        assert_eq!(report.bytes_out, found.len() as u64);
+        assert_eq!(report.chars_in, units.len() as u64);
+        if !report.changed {
+            assert_eq!(show(&found), show(&spelled), "what is not changed stays as it is spelled");
+            kept += 1;
+        }
+        lone += u64::from(units.iter().any(|unit| char::from_u32(*unit).is_none()));
+    }
+    assert!(kept > PAIRS / 20, "{kept} kept");
+    assert!(lone > PAIRS / 4, "{lone} with lone surrogates");
+}
