@@ -32,6 +32,7 @@
 //! - **json** walks the tokens, validates, and asks its handler for an interest in each value: skip it, copy it, inspect
 //!   it. It knows no rules.
 //! - **path** parses paths and follows them. **spec** is what is declared.
+//! - **template** renders items as text, through Go's `text/template` (feature `template`). It knows no filters.
 //! - **filter** compiles a spec and runs it: one stage for the document (`extract`, `retain`), one for the items of its
 //!   payload, in a chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never;
 //!   **explain** says what a program does, and holds, before it runs ([`Program::explain`]).
@@ -40,7 +41,7 @@
 //! - **io** drives a filter from readers, files and slices, and loads manifests.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `scan`, `path`, `json`, `spec`, `filter`, `manifest`, `catalog`, `io`; the command line is a crate of its own on top.
+//! [`sink`](Sink), `scan`, `path`, `json`, `template`, `spec`, `filter`, `manifest`, `catalog`, `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
 //!
@@ -63,6 +64,8 @@
 //! - `cli` (default): the `tamis` command.
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
 //! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr.
+//! - `template` (default, through `cli`): `Templates`, Go's `text/template` for compact summaries, through gtmpl-ng and
+//!   simd-json.
 //! - `bench-simdjson`: another peer for the benches; nothing in the library.
 //!
 //! `default-features = false` leaves the library with a handful of small dependencies.
@@ -81,6 +84,8 @@ mod report;
 mod scan;
 mod sink;
 mod spec;
+#[cfg(feature = "template")]
+mod template;
 
 pub use error::{Error, ErrorKind, Fault};
 pub use filter::{CallOptions, Explanation, Filter, Mode, Program};
@@ -98,6 +103,8 @@ pub use sink::Sink;
 pub use spec::{
     DuplicateKeys, OnError, Root, Select, Siblings, Source, Spec, Validation, Whitespace,
 };
+#[cfg(feature = "template")]
+pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};
 
 /// A program is shared by any number of threads; a filter moves between them.
 const _: () = {

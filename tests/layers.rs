@@ -7,10 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order. Modules in one row are leaves of the same height.
-const LAYERS: [&[&str]; 8] = [
+const LAYERS: [&[&str]; 9] = [
     &["error", "limits", "report", "sink"],
     &["scan", "path"],
     &["json"],
+    &["template"],
     &["spec"],
     &["filter"],
     &["manifest"],
