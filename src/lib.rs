@@ -32,6 +32,7 @@
 //! - **json** walks the tokens, validates, and asks its handler for an interest in each value: skip it, copy it, inspect
 //!   it. It knows no rules.
 //! - **path** parses paths and follows them. **spec** is what is declared.
+//! - **template** renders items as text, through Go's `text/template` (feature `template`). It knows no filters.
 //! - **text** filters text that is not JSON, line by line: patterns, escape sequences of terminals, equal lines.
 //! - **filter** compiles a spec and runs it: one stage for the document (`extract`, `retain`), one for the items of its
 //!   payload, in a chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never;
@@ -41,7 +42,8 @@
 //! - **io** drives a filter from readers, files and slices, and loads manifests.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `excerpt`, `scan`, `path`, `json`, `spec`, `text`, `filter`, `manifest`, `catalog`, `io`; the command line is a crate of its own on top.
+//! [`sink`](Sink), `excerpt`, `scan`, `path`, `json`, `template`, `spec`, `text`, `filter`, `manifest`, `catalog`, `io`; the command line is a crate of its own on
+//! top.
 //!
 //! # What is promised
 //!
@@ -64,6 +66,8 @@
 //! - `cli` (default): the `tamis` command.
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
 //! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr.
+//! - `template` (default, through `cli`): `Templates`, Go's `text/template` for compact summaries, through gtmpl-ng and
+//!   simd-json.
 //! - `text` (default, through `cli`): `TextProgram`, `TextRun`, `QuotedTextRun`, through regex.
 //! - `bench-simdjson`: another peer for the benches; nothing in the library.
 //!
@@ -84,6 +88,8 @@ mod report;
 mod scan;
 mod sink;
 mod spec;
+#[cfg(feature = "template")]
+mod template;
 #[cfg(feature = "text")]
 mod text;
 
@@ -104,6 +110,8 @@ pub use spec::{
     DuplicateKeys, OnError, Root, Select, Siblings, Source, Spec, TextFilter, Validation,
     Whitespace,
 };
+#[cfg(feature = "template")]
+pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};
 #[cfg(feature = "text")]
 pub use text::{QuotedTextRun, TextProgram, TextReport, TextRun};
 

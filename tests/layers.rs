@@ -11,6 +11,7 @@ const LAYERS: [&[&str]; 9] = [
     &["error", "excerpt", "limits", "report", "sink"],
     &["scan", "path"],
     &["json"],
+    &["template"],
     &["spec"],
     &["text"],
     &["filter"],

@@ -1,0 +1,71 @@
+//! Counts what one rendering copies and calls, so that a template cannot make it long or large.
+//!
+//! The engine copies a value wherever a template names it; a loop that names the whole item copies the whole item each
+//! time. Its functions are bare function pointers, so what is left is kept for the thread, for as long as one rendering
+//! runs.
+
+use std::cell::Cell;
+
+use gtmpl_ng::Value;
+
+/// What one rendering may copy, in units: the bytes of strings, and [`NODE`] for each value.
+const UNITS: u64 = 512 << 20;
+/// What a value costs besides its text.
+pub(super) const NODE: u64 = 64;
+
+thread_local! {
+    /// What is left; none once it was exceeded.
+    static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// A rendering that is metered until this is dropped.
+pub(super) struct Metered(());
+
+impl Metered {
+    pub(super) fn start() -> Self {
+        LEFT.set(Some(UNITS));
+        Self(())
+    }
+
+    /// More was asked for than there was.
+    pub(super) fn is_exceeded(&self) -> bool {
+        LEFT.get().is_none()
+    }
+}
+
+impl Drop for Metered {
+    fn drop(&mut self) {
+        LEFT.set(None);
+    }
+}
+
+/// Takes what these values weigh. Whether that much was left.
+pub(super) fn charge(values: &[Value]) -> bool {
+    let Some(mut left) = LEFT.get() else { return false };
+    // On the heap, and only where there is a container: values are as deep as the data.
+    let mut waiting: Vec<&Value> = Vec::new();
+    let mut current = values.iter();
+    while let Some(value) = current.next().or_else(|| waiting.pop()) {
+        let text = match value {
+            Value::String(text) => text.len(),
+            Value::Array(elements) => {
+                waiting.extend(elements);
+                0
+            }
+            Value::Map(members) | Value::Object(members) => {
+                waiting.extend(members.values());
+                members.keys().map(String::len).sum()
+            }
+            _ => 0,
+        };
+        match left.checked_sub(text as u64).and_then(|left| left.checked_sub(NODE)) {
+            Some(rest) => left = rest,
+            None => {
+                LEFT.set(None);
+                return false;
+            }
+        }
+    }
+    LEFT.set(Some(left));
+    true
+}
