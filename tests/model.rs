@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 
 use check::{check, shrink};
 use model::dom::Node;
-use model::{eval, generate};
+use model::{eval, generate, runs};
 use prng::Prng;
 
 /// Pairs of program and document, in blocks that run beside one another.
@@ -37,6 +37,8 @@ const PAIRS: u64 = 60_000;
 const LONG: u64 = 300;
 /// Pairs with a document in which hardly anything is unusual.
 const COMPACT: u64 = 3_000;
+/// Pairs with a document of runs.
+const RUNS: u64 = 2_000;
 /// Pairs under tight limits.
 const LIMITED: u64 = 6_000;
 /// Differences that are looked for before a block gives up.
@@ -56,6 +58,12 @@ fn long_documents() {
 #[test]
 fn compact_documents() {
     compare(5, COMPACT, generate::compact_document);
+}
+
+/// Documents with white space, long arrays and many levels, passed and kept in loops.
+#[test]
+fn documents_of_runs() {
+    compare(6, RUNS, runs::document);
 }
 
 fn compare(number: u64, pairs: u64, document: fn(&mut Prng) -> String) {

@@ -279,6 +279,7 @@ mod tests {
             }
         }
     }
+
     #[test]
     fn short_ones_are_told() {
         let padded = |text: &str| format!("{text},                ");

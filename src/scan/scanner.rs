@@ -82,6 +82,7 @@ impl Scanner {
             Choice::NeonPmull(kernel) => kernel.scan(bytes, carry, window),
         }
     }
+
     /// Makes the positions of the tokens of a window that was scanned.
     #[inline]
     pub(crate) fn list_tokens(self, window: &mut Window) {

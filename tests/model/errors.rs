@@ -6,12 +6,14 @@ use tamis::{CallOptions, ErrorKind, Program, Spec, Validation, Whitespace};
 use crate::drivers::{Effort, Run, Subject, agree};
 use crate::model::complete::completion;
 use crate::model::dom::Node;
-use crate::model::generate;
+use crate::model::{generate, runs};
 use crate::prng::Prng;
 
 const DOCUMENTS: u64 = 30_000;
 /// Those in which hardly anything else is unusual.
 const COMPACT: u64 = 3_000;
+/// Those of runs.
+const RUNS: u64 = 2_000;
 
 /// Cuts a document off, or changes a few bytes of it.
 fn broken(prng: &mut Prng, text: &str) -> Vec<u8> {
@@ -168,6 +170,12 @@ fn broken_documents() {
 #[test]
 fn broken_compact_documents() {
     break_each(0xb0b1, COMPACT, generate::compact_document);
+}
+
+/// What is wrong stands in long arrays, in white space, or many levels down.
+#[test]
+fn broken_documents_of_runs() {
+    break_each(0xb0b2, RUNS, runs::document);
 }
 
 fn break_each(number: u64, documents: u64, document: fn(&mut Prng) -> String) {

@@ -7,3 +7,4 @@ pub(crate) mod generate;
 mod places;
 mod root;
 pub(crate) mod rules;
+pub(crate) mod runs;

@@ -3,6 +3,7 @@
 //! Knows no token and no grammar. Everything here is called for bytes that the walk has passed; what it leaves behind is
 //! a function of those bytes alone, not of the cuts between them.
 
+use super::loops::is_white;
 use super::{Cx, Expect, Fail, Gait, Machine, Member};
 use crate::error::{ErrorKind, Raise};
 use crate::json::{Halt, Handler};
@@ -329,11 +330,6 @@ impl Machine {
         self.lead.extend_from_slice(cx.slice(from, end.min(from + room)));
         Ok(())
     }
-}
-
-#[inline]
-fn is_white(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 #[inline]

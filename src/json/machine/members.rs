@@ -1,4 +1,4 @@
-//! Members of objects, four tokens at once: key, colon, value, comma.
+//! Members of objects, four tokens at once: key, colon, value, comma; and elements that are kept, two at once.
 //!
 //! Knows what `walk.rs` knows, and does only what that would do token by token: members nobody wants are passed, wanted
 //! ones are answered on the spot. Whatever is unusual (an error, a key with an escape, the end of the window) is left
@@ -153,17 +153,6 @@ impl Passing<'_> {
 }
 
 impl Machine {
-    /// Passes elements of an array of which nothing is wanted. Returns the token where the walk goes on.
-    #[inline(always)]
-    pub(super) fn quiet_elements(&mut self, cx: &Cx<'_>, tokens: &[u16], next: usize) -> usize {
-        let token = pass_elements(cx.slice(cx.base, cx.limit), tokens, next);
-        if token > next {
-            self.trail.skip_elements((token - next) / 2);
-            self.expect = Expect::Value;
-        }
-        token
-    }
-
     /// Passes elements of an array that are kept as they are. Returns the token where the walk goes on.
     #[inline(always)]
     pub(super) fn kept_elements<H: Handler>(
@@ -176,11 +165,14 @@ impl Machine {
         if self.config.keep_white || h.excluded().is_none() {
             return next;
         }
-        let token = self.quiet_elements(cx, tokens, next);
+        let token = pass_elements(cx.slice(cx.base, cx.limit), tokens, next);
+        // From the first element to the last comma.
         if let (Some(first), Some(comma)) = (tokens.get(next), tokens.get(token.wrapping_sub(1)))
             && token > next
         {
             keep(cx, usize::from(*first), usize::from(*comma), h);
+            self.trail.skip_elements((token - next) / 2);
+            self.expect = Expect::Value;
         }
         token
     }
