@@ -42,8 +42,8 @@
 //! - **io** drives a filter from readers, files and slices, and loads manifests.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `excerpt`, `scan`, `path`, `json`, `template`, `spec`, `text`, `filter`, `manifest`, `catalog`, `io`; the command line is a crate of its own on
-//! top.
+//! [`sink`](Sink), `excerpt`, `scan`, `path`, `json`, `template`, `spec`, `text`, `filter`, `manifest`, `catalog`, `io`; the command
+//! line is a crate of its own on top.
 //!
 //! # What is promised
 //!
@@ -65,7 +65,8 @@
 //!
 //! - `cli` (default): the `tamis` command.
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
-//! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr.
+//! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr. Brings `template` and
+//!   `text`: what is wrong with a template or a pattern is said where it stands in the file.
 //! - `template` (default, through `cli`): `Templates`, Go's `text/template` for compact summaries, through gtmpl-ng and
 //!   simd-json.
 //! - `text` (default, through `cli`): `TextProgram`, `TextRun`, `QuotedTextRun`, through regex.
@@ -107,8 +108,8 @@ pub use manifest::{Manifest, ManifestEntry, ManifestError, ManifestErrorKind, Pr
 pub use report::{Failed, Report};
 pub use sink::Sink;
 pub use spec::{
-    DuplicateKeys, OnError, Root, Select, Siblings, Source, Spec, TextFilter, Validation,
-    Whitespace,
+    Budget, Compact, DuplicateKeys, OnError, Root, Select, Siblings, Source, Spec, TextFilter,
+    Validation, Whitespace,
 };
 #[cfg(feature = "template")]
 pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};

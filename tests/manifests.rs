@@ -46,6 +46,9 @@ struct Tool {
     /// The error of the look-up, whole.
     error: Option<String>,
     spec: Option<Spec>,
+    /// The same for formats whose specs say more than can be written: what of it is written.
+    declares: Option<Spec>,
+    summary: Option<String>,
     #[serde(default)]
     raw: bool,
     #[serde(default)]
@@ -98,6 +101,13 @@ fn run(case: &Case) {
         assert_eq!(program.spec(), manifest.spec(&tool.name).unwrap(), "{at}");
         if let Some(spec) = &tool.spec {
             assert_eq!(program.spec(), spec, "{at}");
+        }
+        if let Some(spec) = &tool.declares {
+            let written = |spec: &Spec| serde_json::to_value(spec).unwrap();
+            assert_eq!(written(program.spec()), written(spec), "{at}");
+        }
+        if let Some(summary) = &tool.summary {
+            assert_eq!(program.spec().summary(), *summary, "{at}");
         }
         let Some(input) = &tool.input else { continue };
         let options = CallOptions::new().raw(tool.raw).is_error(tool.is_error);

@@ -10,6 +10,7 @@ mod kimbap;
 mod name;
 mod native;
 mod node;
+mod scalar;
 mod schema;
 mod suggest;
 mod yaml;
