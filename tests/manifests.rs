@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use tamis::{
-    CallOptions, Filter, Manifest, ManifestErrorKind, Program, Report, Spec, filter_slice_with,
+    CallOptions, Filter, Manifest, ManifestErrorKind, Program, Report, ReservedParameters, Spec,
+    filter_slice_with,
 };
 
 #[derive(Debug, Deserialize)]
@@ -49,6 +50,8 @@ struct Tool {
     /// The same for formats whose specs say more than can be written: what of it is written.
     declares: Option<Spec>,
     summary: Option<String>,
+    /// The names of its reserved parameters.
+    reserved: Option<Vec<String>>,
     #[serde(default)]
     raw: bool,
     #[serde(default)]
@@ -108,6 +111,12 @@ fn run(case: &Case) {
         }
         if let Some(summary) = &tool.summary {
             assert_eq!(program.spec().summary(), *summary, "{at}");
+        }
+        if let Some(names) = &tool.reserved {
+            let reserved = manifest.reserved_parameters(&tool.name).unwrap();
+            let found = reserved.iter().flat_map(ReservedParameters::iter);
+            assert!(found.map(|parameter| parameter.name()).eq(names.iter()), "{at}");
+            assert_eq!(reserved, program.spec().reserved_parameters(), "{at}");
         }
         let Some(input) = &tool.input else { continue };
         let options = CallOptions::new().raw(tool.raw).is_error(tool.is_error);

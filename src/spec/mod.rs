@@ -9,6 +9,7 @@ mod text;
 
 use serde::{Deserialize, Serialize};
 
+use crate::reserved::ReservedParameters;
 pub use output::{Budget, Compact};
 pub use select::{Select, Source};
 pub use text::TextFilter;
@@ -374,8 +375,31 @@ impl Spec {
         }
     }
 
+    /// The parameters that a tool with this filter takes beside its own: `_budget`, and `_output_mode` where a call may ask
+    /// for the raw output. `None` for a filter that changes no output: one without a rule, or with nothing but `extract`
+    /// or `root`, which raw output has as well.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    ///
+    /// let names = |spec: Spec| -> Vec<&str> {
+    ///     spec.reserved_parameters().into_iter().flat_map(|all| all.iter()).map(|one| one.name()).collect()
+    /// };
+    /// assert_eq!(names(Spec::new().select("id")), ["_output_mode", "_budget"]);
+    /// assert_eq!(names(Spec::new().select("id").allow_raw(false)), ["_budget"]);
+    /// assert_eq!(names(Spec::new().extract("data")), [""; 0]);
+    /// ```
+    #[must_use]
+    pub fn reserved_parameters(&self) -> Option<ReservedParameters> {
+        let shapes = self.has_item_rules()
+            || self.retain.is_some()
+            || self.text_filter.is_some()
+            || self.budget.is_some()
+            || self.compact.is_some();
+        shapes.then(|| ReservedParameters::new(self.allows_raw()))
+    }
+
     /// Whether a rule applies to items: what [`is_closed`](Self::is_closed) makes fail.
-    #[cfg(feature = "manifest")]
     pub(crate) fn has_item_rules(&self) -> bool {
         self.select.is_some()
             || !self.exclude.is_empty()
