@@ -31,7 +31,8 @@
 //! - **scan** turns blocks of 64 bytes into masks; what crosses them is in a carry. It knows no grammar.
 //! - **json** walks the tokens, validates, and asks its handler for an interest in each value: skip it, copy it, inspect
 //!   it. It knows no rules.
-//! - **path** parses paths and follows them. **spec** is what is declared.
+//! - **path** parses paths and follows them. **spec** is what is declared. **reserved** has the parameters that a tool with
+//!   a filter takes beside its own, and reads them from a call's input.
 //! - **template** renders items as text, through Go's `text/template` (feature `template`). It knows no filters.
 //! - **text** filters text that is not JSON, line by line: patterns, escape sequences of terminals, equal lines.
 //! - **filter** compiles a spec and runs it: one stage for the document (`extract`, `retain`), one for the items of its
@@ -42,8 +43,8 @@
 //! - **io** drives a filter from readers, files and slices, and loads manifests.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `excerpt`, `scan`, `path`, `json`, `template`, `spec`, `text`, `filter`, `manifest`, `catalog`, `io`; the command line is a crate of its own on
-//! top.
+//! [`sink`](Sink), `excerpt`, `scan`, `path`, `json`, `reserved`, `template`, `spec`, `text`, `filter`, `manifest`, `catalog`, `io`; the command
+//! line is a crate of its own on top.
 //!
 //! # What is promised
 //!
@@ -65,7 +66,8 @@
 //!
 //! - `cli` (default): the `tamis` command.
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
-//! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr.
+//! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr. Brings `template` and
+//!   `text`: what is wrong with a template or a pattern is said where it stands in the file.
 //! - `template` (default, through `cli`): `Templates`, Go's `text/template` for compact summaries, through gtmpl-ng and
 //!   simd-json.
 //! - `text` (default, through `cli`): `TextProgram`, `TextRun`, `QuotedTextRun`, through regex.
@@ -85,6 +87,7 @@ mod limits;
 mod manifest;
 mod path;
 mod report;
+mod reserved;
 mod scan;
 mod sink;
 mod spec;
@@ -105,10 +108,11 @@ pub use limits::Limits;
 #[cfg(feature = "manifest")]
 pub use manifest::{Manifest, ManifestEntry, ManifestError, ManifestErrorKind, Problem};
 pub use report::{Failed, Report};
+pub use reserved::{ParameterType, ReservedParameter, ReservedParameters};
 pub use sink::Sink;
 pub use spec::{
-    DuplicateKeys, OnError, Root, Select, Siblings, Source, Spec, TextFilter, Validation,
-    Whitespace,
+    Budget, Compact, DuplicateKeys, OnError, Root, Select, Siblings, Source, Spec, TextFilter,
+    Validation, Whitespace,
 };
 #[cfg(feature = "template")]
 pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};

@@ -11,7 +11,7 @@ const LAYERS: [&[&str]; 10] = [
     &["error", "excerpt", "limits", "report", "sink"],
     &["scan", "path"],
     &["json"],
-    &["template"],
+    &["reserved", "template"],
     &["spec"],
     &["text"],
     &["filter"],

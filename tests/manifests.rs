@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use tamis::{
-    CallOptions, Filter, Manifest, ManifestErrorKind, Program, Report, Spec, filter_slice_with,
+    CallOptions, Filter, Manifest, ManifestErrorKind, Program, Report, ReservedParameters, Spec,
+    filter_slice_with,
 };
 
 #[derive(Debug, Deserialize)]
@@ -46,6 +47,11 @@ struct Tool {
     /// The error of the look-up, whole.
     error: Option<String>,
     spec: Option<Spec>,
+    /// The same for formats whose specs say more than can be written: what of it is written.
+    declares: Option<Spec>,
+    summary: Option<String>,
+    /// The names of its reserved parameters.
+    reserved: Option<Vec<String>>,
     #[serde(default)]
     raw: bool,
     #[serde(default)]
@@ -98,6 +104,19 @@ fn run(case: &Case) {
         assert_eq!(program.spec(), manifest.spec(&tool.name).unwrap(), "{at}");
         if let Some(spec) = &tool.spec {
             assert_eq!(program.spec(), spec, "{at}");
+        }
+        if let Some(spec) = &tool.declares {
+            let written = |spec: &Spec| serde_json::to_value(spec).unwrap();
+            assert_eq!(written(program.spec()), written(spec), "{at}");
+        }
+        if let Some(summary) = &tool.summary {
+            assert_eq!(program.spec().summary(), *summary, "{at}");
+        }
+        if let Some(names) = &tool.reserved {
+            let reserved = manifest.reserved_parameters(&tool.name).unwrap();
+            let found = reserved.iter().flat_map(ReservedParameters::iter);
+            assert!(found.map(|parameter| parameter.name()).eq(names.iter()), "{at}");
+            assert_eq!(reserved, program.spec().reserved_parameters(), "{at}");
         }
         let Some(input) = &tool.input else { continue };
         let options = CallOptions::new().raw(tool.raw).is_error(tool.is_error);

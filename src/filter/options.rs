@@ -1,8 +1,11 @@
 //! What one call asks for, on top of the program.
 
 use super::program::Compiled;
+use crate::error::Error;
 use crate::limits::Limits;
+use crate::reserved;
 use crate::scan::Scanner;
+use crate::spec::Budget;
 
 /// What one call asks for.
 ///
@@ -20,6 +23,7 @@ use crate::scan::Scanner;
 pub struct CallOptions {
     raw: bool,
     is_error: bool,
+    budget: Option<Budget>,
     limits: Limits,
     scanner: Option<Scanner>,
 }
@@ -48,6 +52,52 @@ impl CallOptions {
         self
     }
 
+    /// How long the output of this call may be, whatever the spec says of it. 0 bytes or tokens: the call says nothing,
+    /// and the spec's budget counts, if it has one.
+    #[must_use]
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = budget.unless_zero();
+        self
+    }
+
+    /// What the input of a call asks for, a JSON object: kimbap's `_output_mode` and `_budget`, which tools with a filter
+    /// take beside their own parameters ([`Spec::reserved_parameters`](crate::Spec::reserved_parameters)). All other
+    /// members are checked to be JSON, and ignored.
+    ///
+    /// - `_output_mode`: the text `raw` is raw output. Anything else is filtered output.
+    /// - `_budget`: a number is that many bytes, however it is written (`4096`, `4096.0`, `4.096e3`), and without its
+    ///   fraction; so is a text that is nothing but such a number, since models and command lines write them (`"4096"`).
+    ///   What is below 1, and anything else, is no budget. What is past 64 bits is the largest budget there is.
+    ///
+    /// Names are compared after unescaping. Of two members of one name the last counts, as in Go: an input means here what
+    /// it means to the tool.
+    ///
+    /// # Errors
+    /// The input is not a JSON object ([`ErrorKind::Syntax`](crate::ErrorKind::Syntax),
+    /// [`ErrorKind::UnexpectedEnd`](crate::ErrorKind::UnexpectedEnd), [`ErrorKind::Encoding`](crate::ErrorKind::Encoding)),
+    /// or has more than 1,024 containers inside one another ([`ErrorKind::Limit`](crate::ErrorKind::Limit)).
+    ///
+    /// # Complexity
+    /// Linear in the input, of which nothing is copied.
+    ///
+    /// ```
+    /// use tamis::{CallOptions, Program, Spec, filter_slice_with};
+    ///
+    /// let program = Program::compile(&Spec::new().select("id"))?;
+    /// let options = CallOptions::from_json(br#"{"owner": "mira", "_output_mode": "raw"}"#)?;
+    /// let (output, _) = filter_slice_with(&program, &options, br#"{"id": 1, "x": 2}"#)?;
+    /// assert_eq!(output, br#"{"id":1,"x":2}"#);
+    ///
+    /// let error = CallOptions::from_json(b"[]").unwrap_err();
+    /// assert_eq!(error.to_string(), "byte 0: the input of a call is a JSON object");
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    pub fn from_json(input: &[u8]) -> Result<Self, Error> {
+        let asked = reserved::read(input)?;
+        let budget = asked.budget.map(Budget::Bytes);
+        Ok(Self { raw: asked.raw, budget, ..Self::new() })
+    }
+
     /// How much the run may hold.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
@@ -71,6 +121,12 @@ impl CallOptions {
         &self.limits
     }
 
+    /// The budget of the call, without the spec's.
+    #[cfg_attr(not(test), allow(dead_code, reason = "who enforces a budget asks for it"))]
+    pub(crate) fn call_budget(&self) -> Option<Budget> {
+        self.budget
+    }
+
     /// Whether the document is an error that the program lets pass as it is.
     pub(super) fn is_error_of(&self, program: &Compiled) -> bool {
         self.is_error && program.retain.is_none() && program.spec.allows_raw()
@@ -85,5 +141,28 @@ impl CallOptions {
         } else {
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Budget, CallOptions};
+
+    #[test]
+    fn what_the_input_of_a_call_asks_for() {
+        let read = |input: &str| {
+            let options = CallOptions::from_json(input.as_bytes()).unwrap();
+            (options.raw, options.call_budget())
+        };
+        assert_eq!(read("{}"), (false, None));
+        assert_eq!(read(r#"{"_budget": 9}"#), (false, Some(Budget::Bytes(9))));
+        assert_eq!(read(r#"{"_budget": -9, "_output_mode": "raw"}"#), (true, None));
+    }
+
+    #[test]
+    fn a_budget_of_nothing_is_none() {
+        let budget = |budget| CallOptions::new().budget(Budget::Bytes(3)).budget(budget);
+        assert_eq!(budget(Budget::Tokens(5)).call_budget(), Some(Budget::Tokens(5)));
+        assert_eq!(budget(Budget::Bytes(0)).call_budget(), None);
     }
 }

@@ -3,11 +3,14 @@
 //! Knows no format; a format says of each tool its spec, and where its rules stand.
 
 use super::error::{Problem, Problems, Text};
-use super::node::{Flaw, Key, Node, Value, byte_inside};
+use super::node::{Flaw, Key, Node, Value};
+use super::scalar::byte_inside;
 use super::{ManifestEntry, name, suggest};
-use crate::error::RulePlace;
+use crate::error::{Error, RulePlace};
 use crate::filter::Program;
 use crate::spec::{Root, Spec};
+use crate::template::{TemplatePart, Templates};
+use crate::text::TextProgram;
 
 /// A manifest while it is read.
 #[derive(Debug)]
@@ -47,7 +50,8 @@ impl<'a> Building<'a> {
         self.problems.push(|| text.problem(flaw.at.unwrap_or(0), message()));
     }
 
-    /// Adds the filter of a tool, whose name stands at `at`. `rules` gives the node of a rule, for errors in it.
+    /// Adds the filter of a tool, whose name stands at `at`. `rules` gives the node of a rule, for errors in it; the lists
+    /// of a text filter and the templates of a compact are rules of their own, called as in the file.
     pub(super) fn add<'n>(
         &mut self,
         name: String,
@@ -59,7 +63,7 @@ impl<'a> Building<'a> {
             self.refuse(at, wrong);
             return;
         }
-        let program = match Program::compile(spec) {
+        let program = match parts(spec).and_then(|()| Program::compile(spec)) {
             Ok(program) => program,
             Err(error) => {
                 let place = error.rule();
@@ -133,6 +137,33 @@ impl<'a> Building<'a> {
             warnings.push(self.text.problem(place(rule), message));
         }
         warnings
+    }
+}
+
+/// Compiles the patterns and templates of a spec, for the places of what is wrong with them.
+fn parts(spec: &Spec) -> Result<(), Error> {
+    if let Some(filter) = &spec.text_filter {
+        TextProgram::compile(filter)?;
+    }
+    let Some(compact) = &spec.compact else { return Ok(()) };
+    let (header, footer) = (compact.header.as_deref(), compact.footer.as_deref());
+    let compiled = Templates::compile(header, &compact.item, footer);
+    compiled.map(|_| ()).map_err(|error| {
+        let template = match error.part() {
+            TemplatePart::Header => header.unwrap_or_default(),
+            TemplatePart::Item => &compact.item,
+            TemplatePart::Footer => footer.unwrap_or_default(),
+        };
+        error.in_spec(template)
+    })
+}
+
+/// The node of a rule, where `rules` has it: the lists of a text filter and the templates of a compact are inside theirs.
+pub(super) fn inside<'n>(rules: &'n Node, rule: &str) -> Option<(&'n Key, &'n Node)> {
+    match rule {
+        "strip_lines_matching" | "keep_lines_matching" => rules.get("text_filter")?.entry(rule),
+        "header" | "item" | "footer" => rules.get("compact")?.entry(rule),
+        _ => rules.entry(rule),
     }
 }
 

@@ -1,18 +1,19 @@
-//! kimbap's service manifests: `actions.NAME.response` with `type`, `extract` and `filter` (seed: kimbap; SPEC §9.2).
+//! kimbap's service manifests: `actions.NAME.response` with `type`, `extract`, `filter`, `text_filter` and `compact` (seed:
+//! kimbap; SPEC §9.2).
 //!
 //! The tool of an action is `SERVICE.ACTION`; the service is the file's `name`. Other keys of the file, and of an action,
-//! are kimbap's own and are ignored; those of `response` and `filter` are not. What is understood by kimbap and not yet by
-//! tamis is refused: an output must not leave unfiltered because of a rule that was overlooked.
+//! are kimbap's own and are ignored; those of `response` and of what is in it are not: an output must not leave unfiltered
+//! because of a rule that was overlooked. A budget is each call's own there, and no key of the file.
 
 use std::path::Path;
 
 use serde::Deserialize;
 
 use super::Format;
-use super::building::Building;
+use super::building::{Building, inside};
 use super::name::is_pattern;
-use super::node::{Flaw, Key, Node, Value};
-use crate::spec::{Root, Select, Spec};
+use super::node::{Flaw, Node, Value};
+use crate::spec::{Compact, Root, Select, Spec, TextFilter};
 
 pub(super) const FORMAT: Format = Format {
     name: "kimbap",
@@ -21,9 +22,6 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-/// Keys that are kimbap's and not yet ours.
-const LATER: [&str; 2] = ["text_filter", "compact"];
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename = "response")]
 struct Response {
@@ -31,11 +29,8 @@ struct Response {
     kind: Option<Kind>,
     extract: Option<String>,
     filter: Option<Filter>,
-    // Known, so that an unknown key is told from them; refused before this is read.
-    #[expect(dead_code, reason = "refused before it is read")]
-    text_filter: Option<()>,
-    #[expect(dead_code, reason = "refused before it is read")]
-    compact: Option<()>,
+    text_filter: Option<TextFilter>,
+    compact: Option<Compact>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -78,10 +73,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
         match rules(building, action) {
             Ok(spec) => building.add(name, key.at.start, &spec, |rule| {
                 let response = action.get("response")?;
-                match rule {
-                    "extract" => response.entry("extract"),
-                    _ => response.get("filter")?.entry(rule),
-                }
+                inside(response, rule).or_else(|| response.get("filter")?.entry(rule))
             }),
             Err(flaw) => building.refuse_tool(&name, &flaw),
         }
@@ -116,12 +108,9 @@ fn service(building: &mut Building<'_>, root: &Node) -> Option<String> {
 /// The spec of an action.
 fn rules(building: &Building<'_>, action: &Node) -> Result<Spec, Flaw> {
     let Some((key, response)) = action.entry("response") else { return Ok(Spec::new()) };
-    let Some(entries) = response.entries() else {
+    if response.entries().is_none() {
         let message = format!("`response` wants a map, not {}", response.what());
         return Err(Flaw::new(key.at.start, message));
-    };
-    if let Some((key, _)) = entries.iter().find(|(key, _)| LATER.contains(&key.text.as_str())) {
-        return Err(not_yet(key));
     }
     if let Some((key, node)) = response.get("filter").and_then(|filter| filter.entry("select"))
         && !matches!(node.value, Value::Map(_))
@@ -140,14 +129,8 @@ fn rules(building: &Building<'_>, action: &Node) -> Result<Spec, Flaw> {
     spec.extract = response.extract;
     spec.select = filter.select;
     spec.exclude = filter.exclude;
+    spec.text_filter = response.text_filter;
+    spec.compact = response.compact;
     spec.envelope = true;
     Ok(spec)
-}
-
-fn not_yet(key: &Key) -> Flaw {
-    let message = format!(
-        "`{}` is not supported yet, and leaving it out silently would let its input pass; remove it from this copy",
-        key.text
-    );
-    Flaw::new(key.at.start, message)
 }

@@ -10,6 +10,7 @@ mod kimbap;
 mod name;
 mod native;
 mod node;
+mod scalar;
 mod schema;
 mod suggest;
 mod yaml;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 pub use error::{ManifestError, ManifestErrorKind, Problem};
 
 use crate::filter::Program;
+use crate::reserved::ReservedParameters;
 use crate::spec::Spec;
 use building::Building;
 use error::{Problems, Text};
@@ -179,6 +181,12 @@ impl ManifestEntry {
         self.place.line()
     }
 
+    /// The parameters that the tool takes for its filter, beside its own; see [`Spec::reserved_parameters`].
+    #[must_use]
+    pub fn reserved_parameters(&self) -> Option<ReservedParameters> {
+        self.spec().reserved_parameters()
+    }
+
     /// What works, but is not what it may seem: rules that shall remove, or fail, under a root that depends on the
     /// document.
     #[must_use]
@@ -303,6 +311,33 @@ impl Manifest {
     /// As for [`program`](Self::program).
     pub fn spec(&self, tool: &str) -> Result<&Spec, ManifestError> {
         self.entry(tool).map(ManifestEntry::spec)
+    }
+
+    /// The parameters that a tool takes for its filter, beside its own: kimbap's `_output_mode` and `_budget`, for a
+    /// gateway to add to the tool's input schema. `None` for a tool whose filter changes no output
+    /// ([`Spec::reserved_parameters`]). [`CallOptions::from_json`](crate::CallOptions::from_json) reads them.
+    ///
+    /// ```
+    /// use tamis::Manifest;
+    ///
+    /// let manifest = Manifest::parse("crm.yaml", "
+    /// actions:
+    ///   list: {response: {compact: {item: '{{.id}}'}}}
+    ///   get: {}
+    /// ")?;
+    /// let parameters = manifest.reserved_parameters("crm.list")?.unwrap();
+    /// assert!(parameters.json_schema().starts_with(r#"{"properties":{"_output_mode":{"type":"string","enum":["default", "raw"]"#));
+    /// assert_eq!(manifest.reserved_parameters("crm.get")?, None);
+    /// # Ok::<(), tamis::ManifestError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`program`](Self::program).
+    pub fn reserved_parameters(
+        &self,
+        tool: &str,
+    ) -> Result<Option<ReservedParameters>, ManifestError> {
+        self.entry(tool).map(ManifestEntry::reserved_parameters)
     }
 
     /// The filter for a tool, with where it is from.

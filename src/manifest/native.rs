@@ -3,7 +3,7 @@
 //! The keys of a spec are those that [`Spec`] reads; nothing is repeated here.
 
 use super::Format;
-use super::building::Building;
+use super::building::{Building, inside};
 use super::node::{Flaw, Node, Value};
 use crate::spec::Spec;
 
@@ -58,7 +58,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
         }
         match node.read::<Spec>(building.text.text) {
             Ok(spec) => {
-                building.add(name.text.clone(), name.at.start, &spec, |rule| node.entry(rule));
+                building.add(name.text.clone(), name.at.start, &spec, |rule| inside(node, rule));
             }
             Err(flaw) => building.refuse_tool(&name.text, &flaw),
         }

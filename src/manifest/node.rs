@@ -90,16 +90,6 @@ impl Node {
     }
 }
 
-/// The byte of the source at which byte `inside` of a scalar is: plain and quoted scalars show their text as it is, until
-/// the first escape.
-pub(crate) fn byte_inside(at: &Range<usize>, source: &str, text: &str, inside: usize) -> usize {
-    let raw = source.get(at.clone()).unwrap_or_default();
-    let before = text.get(..inside).unwrap_or(text);
-    let quote = usize::from(raw.starts_with(['"', '\'']));
-    let as_written = raw.get(quote..).is_some_and(|raw| raw.starts_with(before));
-    if as_written { at.start + quote + before.len() } else { at.start }
-}
-
 /// What is wrong with a value.
 #[derive(Clone, Debug)]
 pub(crate) struct Flaw {
@@ -113,6 +103,7 @@ pub(crate) struct Flaw {
 #[derive(Clone, Debug)]
 enum Said {
     Text(String),
+    MissingKey(&'static str),
     UnknownKey(String, &'static [&'static str]),
     OtherWord(String, &'static [&'static str]),
 }
@@ -122,6 +113,8 @@ enum Said {
 enum About {
     /// It has one, or needs none.
     Said,
+    /// It is what the key is of whose value this is; that is the place as well.
+    Key,
     /// It has none yet: `wants text, not a list`.
     Value,
     Entry,
@@ -151,6 +144,7 @@ impl Flaw {
     fn of_key(mut self, key: &str) -> Self {
         self.about = match self.about {
             About::Said | About::Named(_) => return self,
+            About::Key => About::Named(format!("`{key}`")),
             About::Value => About::Named(format!("`{key}`")),
             About::Entry => About::Named(format!("each entry of `{key}`")),
         };
@@ -168,6 +162,7 @@ impl Flaw {
     pub(crate) fn message(&self) -> String {
         let said = match &self.said {
             Said::Text(text) => text.clone(),
+            Said::MissingKey(key) => format!("lacks the key `{key}`"),
             Said::UnknownKey(word, known) => suggest::unknown("key", word, known),
             Said::OtherWord(word, known) => {
                 format!("wants {}, {}", or(known), suggest::instead_of(word, known))
@@ -175,7 +170,7 @@ impl Flaw {
         };
         match &self.about {
             About::Said => said,
-            About::Value => format!("this {said}"),
+            About::Key | About::Value => format!("this {said}"),
             About::Entry => format!("each entry {said}"),
             About::Named(subject) => format!("{subject} {said}"),
         }
@@ -198,6 +193,7 @@ fn wanted(expected: &dyn Expected) -> String {
         "a boolean" => "true or false".to_owned(),
         "a string" => "text".to_owned(),
         "a sequence" => "a list".to_owned(),
+        "struct Compact" => "a map of templates, with `item`".to_owned(),
         _ if text.starts_with("struct ") => "a map of rules".to_owned(),
         _ => text,
     }
@@ -236,7 +232,7 @@ impl de::Error for Flaw {
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Self::custom(format_args!("the key `{field}` is missing"))
+        Self { at: None, said: Said::MissingKey(field), about: About::Key }
     }
 }
 
@@ -306,6 +302,20 @@ impl<'a> Deserializer<'a> for Reader<'a> {
         visitor.visit_newtype_struct(self)
     }
 
+    /// Fields have names here: serde would take a list of their values as well.
+    fn deserialize_struct<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Flaw> {
+        if let Value::List(_) = self.node.value {
+            let flaw: Flaw = de::Error::invalid_type(Unexpected::Seq, &visitor);
+            return Err(flaw.or_at(self.node.at.start));
+        }
+        self.deserialize_any(visitor)
+    }
+
     fn deserialize_enum<V: Visitor<'a>>(
         self,
         _: &'static str,
@@ -327,7 +337,7 @@ impl<'a> Deserializer<'a> for Reader<'a> {
     serde::forward_to_deserialize_any! {
         <V: Visitor<'a>>
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier ignored_any
+        tuple_struct map identifier ignored_any
     }
 }
 
@@ -369,12 +379,13 @@ impl<'a> MapAccess<'a> for Entries<'a> {
         let Some((key, node)) = self.value.take() else {
             return Err(de::Error::custom("a value was asked for before its key"));
         };
-        // A value that is missing is shown at its key.
+        // A value that is missing is shown at its key, and so is one in which something is missing.
         let at = if let Value::Null = node.value { key.at.start } else { node.at.start };
         let read = seed.deserialize(Reader { node, text: self.text });
         read.map_err(|flaw| {
             let flaw = match (&node.value, &flaw.about) {
                 (Value::Null, About::Value) => Flaw { at: Some(at), ..flaw },
+                (_, About::Key) => Flaw { at: Some(key.at.start), ..flaw },
                 _ => flaw.or_at(at),
             };
             flaw.of_key(&key.text)

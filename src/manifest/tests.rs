@@ -19,45 +19,77 @@ fn flaw(spec: &str) -> String {
     node.read::<Spec>(spec).unwrap_err().message()
 }
 
-fn keys_of_specs() -> BTreeSet<String> {
-    let message = flaw("{qqqqqqqqqqqqqq: 1}");
+/// The keys that a reader says it knows when it is given one that it does not.
+fn keys_known(spec: &str) -> BTreeSet<String> {
+    let message = flaw(spec);
     let (_, keys) = message.split_once("; known are ").unwrap();
     keys.split(", ").map(str::to_owned).collect()
+}
+
+const UNKNOWN: &str = "{qqqqqqqqqqqqqq: 1}";
+/// The keys whose values are maps, beside `select`, which may be one; the schema's own tests have that.
+const MAPS: [&str; 3] = ["text_filter", "budget", "compact"];
+
+fn keys_of(definition: &Json) -> BTreeSet<String> {
+    assert_eq!(definition["additionalProperties"], false);
+    definition["properties"].as_object().unwrap().keys().cloned().collect()
 }
 
 #[test]
 fn the_schema_has_the_keys_that_specs_read() {
     let schema = schema();
-    let keys = schema["$defs"]["spec"]["properties"].as_object().unwrap();
-    assert_eq!(keys.keys().cloned().collect::<BTreeSet<_>>(), keys_of_specs());
-    assert_eq!(schema["$defs"]["spec"]["additionalProperties"], false);
+    assert_eq!(keys_of(&schema["$defs"]["spec"]), keys_known(UNKNOWN));
+    for map in MAPS {
+        let keys = match map {
+            // Too few to be told from one another: all are known.
+            "budget" => ["bytes", "tokens"].map(str::to_owned).into(),
+            _ => keys_known(&format!("{{{map}: {UNKNOWN}}}")),
+        };
+        assert_eq!(keys_of(&schema["$defs"][map]), keys, "{map}");
+        for key in keys {
+            // Each is read, or what is wrong is not its name.
+            let text = format!("{{{map}: {{{key}: {{}}}}}}");
+            assert!(flaw(&text).starts_with(&format!("`{key}` wants ")), "{}", flaw(&text));
+        }
+    }
+}
+
+/// Compares what `key` wants instead of a map with what the schema says of it; tells whether that is one of some words.
+fn compare(key: &str, message: &str, known: &Json) -> bool {
+    let words = message.strip_prefix(&format!("`{key}` wants ")).unwrap();
+    let words = words.strip_suffix(", not a map").unwrap();
+    if let Some(known) = known["enum"].as_array() {
+        let known: Vec<&str> = known.iter().map(|word| word.as_str().unwrap()).collect();
+        assert_eq!(super::node::or(&known), words, "{key}");
+        return true;
+    }
+    let expected = match (known["type"].as_str(), known["minimum"].as_u64()) {
+        (Some("boolean"), _) => "true or false",
+        (Some("integer"), Some(0)) => "a whole number of at least 0, such as 25",
+        (Some("integer"), Some(1)) => "a whole number of at least 1, such as 4096",
+        (Some("array"), _) => "a list",
+        _ => "text",
+    };
+    assert_eq!(words, expected, "{key}");
+    false
 }
 
 #[test]
 fn the_schema_has_the_words_that_specs_read() {
     let schema = schema();
     let mut enums = 0;
-    // `select` may be a map; the schema's own tests have it.
-    for key in keys_of_specs().into_iter().filter(|key| key != "select") {
-        let message = flaw(&format!("{{{key}: {{}}}}"));
-        let words = message.strip_prefix(&format!("`{key}` wants ")).unwrap();
-        let words = words.strip_suffix(", not a map").unwrap();
-        let known = &schema["$defs"]["spec"]["properties"][&key];
-        match known["enum"].as_array() {
-            Some(known) => {
-                enums += 1;
-                let known: Vec<&str> = known.iter().map(|word| word.as_str().unwrap()).collect();
-                assert_eq!(super::node::or(&known), words, "{key}");
+    for (key, known) in schema["$defs"]["spec"]["properties"].as_object().unwrap() {
+        if key == "select" {
+            continue;
+        }
+        if MAPS.contains(&key.as_str()) {
+            assert_eq!(known["$ref"], format!("#/$defs/{key}"));
+            let inside = schema["$defs"][key]["properties"].as_object().unwrap();
+            for (inner, known) in inside {
+                compare(inner, &flaw(&format!("{{{key}: {{{inner}: {{}}}}}}")), known);
             }
-            None => {
-                let expected = match known["type"].as_str() {
-                    Some("boolean") => "true or false",
-                    Some("integer") => "a whole number of at least 0, such as 25",
-                    Some("array") => "a list",
-                    _ => "text",
-                };
-                assert_eq!(words, expected, "{key}");
-            }
+        } else {
+            enums += usize::from(compare(key, &flaw(&format!("{{{key}: {{}}}}")), known));
         }
     }
     assert!(enums >= 5, "words were compared");

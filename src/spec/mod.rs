@@ -2,12 +2,15 @@
 //!
 //! Knows no document. A builder for code, serde for files and for callers' own formats.
 
+mod output;
 mod select;
 mod summary;
 mod text;
 
 use serde::{Deserialize, Serialize};
 
+use crate::reserved::ReservedParameters;
+pub use output::{Budget, Compact};
 pub use select::{Select, Source};
 pub use text::TextFilter;
 
@@ -57,6 +60,14 @@ pub struct Spec {
     pub(crate) drop_nulls: bool,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) drop_empty: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) text_filter: Option<TextFilter>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) budget: Option<Budget>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) min_items: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) compact: Option<Compact>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_error: Option<OnError>,
     #[serde(skip_serializing_if = "is_default")]
@@ -283,6 +294,44 @@ impl Spec {
         self
     }
 
+    /// Operations on the lines of text output: of a document that is nothing but the text of a command (a string `raw`, as
+    /// kimbap wraps it).
+    ///
+    /// ```
+    /// use tamis::{Spec, TextFilter};
+    ///
+    /// let spec = Spec::new().text_filter(TextFilter::new().strip_ansi(true).max_lines(100));
+    /// let same: Spec = serde_json::from_str(r#"{"text_filter": {"strip_ansi": true, "max_lines": 100}}"#).unwrap();
+    /// assert_eq!(same, spec);
+    /// ```
+    #[must_use]
+    pub fn text_filter(mut self, filter: TextFilter) -> Self {
+        self.text_filter = Some(filter);
+        self
+    }
+
+    /// How long the output may be, minified: items go from the end until it fits; if none is left, long strings are
+    /// cut. [`CallOptions::budget`](crate::CallOptions::budget) overrides it. 0 bytes or tokens are no limit.
+    #[must_use]
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = budget.unless_zero();
+        self
+    }
+
+    /// Items that a budget keeps, its own or a call's: strings are cut instead. Default: 0.
+    #[must_use]
+    pub fn min_items(mut self, count: u64) -> Self {
+        self.min_items = count;
+        self
+    }
+
+    /// The text that stands for the items.
+    #[must_use]
+    pub fn compact(mut self, compact: Compact) -> Self {
+        self.compact = Some(compact);
+        self
+    }
+
     /// What a total miss does.
     #[must_use]
     pub fn on_error(mut self, on_error: OnError) -> Self {
@@ -326,8 +375,31 @@ impl Spec {
         }
     }
 
+    /// The parameters that a tool with this filter takes beside its own: `_budget`, and `_output_mode` where a call may ask
+    /// for the raw output. `None` for a filter that changes no output: one without a rule, or with nothing but `extract`
+    /// or `root`, which raw output has as well.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    ///
+    /// let names = |spec: Spec| -> Vec<&str> {
+    ///     spec.reserved_parameters().into_iter().flat_map(|all| all.iter()).map(|one| one.name()).collect()
+    /// };
+    /// assert_eq!(names(Spec::new().select("id")), ["_output_mode", "_budget"]);
+    /// assert_eq!(names(Spec::new().select("id").allow_raw(false)), ["_budget"]);
+    /// assert_eq!(names(Spec::new().extract("data")), [""; 0]);
+    /// ```
+    #[must_use]
+    pub fn reserved_parameters(&self) -> Option<ReservedParameters> {
+        let shapes = self.has_item_rules()
+            || self.retain.is_some()
+            || self.text_filter.is_some()
+            || self.budget.is_some()
+            || self.compact.is_some();
+        shapes.then(|| ReservedParameters::new(self.allows_raw()))
+    }
+
     /// Whether a rule applies to items: what [`is_closed`](Self::is_closed) makes fail.
-    #[cfg(feature = "manifest")]
     pub(crate) fn has_item_rules(&self) -> bool {
         self.select.is_some()
             || !self.exclude.is_empty()

@@ -3,14 +3,17 @@
 use super::{Root, Spec};
 
 impl Spec {
-    /// What is kept, on one line: the output keys, what is retained or excluded, and how many items.
+    /// What is kept, on one line: the output keys, what is retained or excluded, how many items, how long the output may
+    /// be, and whether it becomes text.
     ///
     /// ```
-    /// use tamis::Spec;
+    /// use tamis::{Budget, Compact, Spec};
     ///
     /// let spec = Spec::new().select("id").select_as("login", "owner.login").max_items(25);
     /// assert_eq!(spec.summary(), "id, login; at most 25 items");
     /// assert_eq!(Spec::new().exclude("body").summary(), "all but body");
+    /// let spec = Spec::new().budget(Budget::Bytes(4096)).compact(Compact::new("{{.id}}"));
+    /// assert_eq!(spec.summary(), "all; at most 4096 bytes; as lines of text");
     /// ```
     #[must_use]
     pub fn summary(&self) -> String {
@@ -36,6 +39,15 @@ impl Spec {
         }
         if self.max_items > 0 {
             parts.push(format!("at most {} items", self.max_items));
+        }
+        if self.text_filter.is_some() {
+            parts.push("text by lines".to_owned());
+        }
+        if let Some(budget) = &self.budget {
+            parts.push(format!("at most {budget}"));
+        }
+        if self.compact.is_some() {
+            parts.push("as lines of text".to_owned());
         }
         parts.join("; ")
     }

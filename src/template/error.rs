@@ -3,6 +3,8 @@
 use std::fmt;
 
 use super::lex::Fault;
+use crate::error::{Error, ErrorKind, RulePlace};
+use crate::excerpt::Excerpt;
 
 /// One of the three templates of `compact`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,6 +86,25 @@ impl TemplateError {
     pub(super) fn fault(part: TemplatePart, template: &str, fault: Fault) -> Self {
         let kind = if fault.is_limit { TemplateErrorKind::Limit } else { TemplateErrorKind::Parse };
         Self::new(kind, part, fault.message).at(template, fault.at)
+    }
+
+    /// The error of a spec that has this template, with its place in it.
+    #[cfg_attr(
+        not(feature = "manifest"),
+        allow(dead_code, reason = "manifests place errors by it")
+    )]
+    pub(crate) fn in_spec(&self, template: &str) -> Error {
+        let line = self.line().unwrap_or(1);
+        let begin: usize =
+            template.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+        let text = template.get(begin..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        let before = text.chars().take(self.column().unwrap_or(1).saturating_sub(1));
+        let inside = before.map(char::len_utf8).sum();
+        let rule = self.part.as_str();
+        let message = format!("{rule}: {}", self.message);
+        let place = RulePlace { rule, entry: 0, is_key: false, at: begin + inside, message };
+        let error = Error::new(ErrorKind::Spec, format!("compact: {self}"));
+        error.with_excerpt(Excerpt::new(text, inside).caret()).in_rule(place)
     }
 
     /// The class.

@@ -239,6 +239,50 @@ fn check() {
         .refused(2, &["`crm.list-users` has a filter already, at tools.yaml:3:3"]);
 }
 
+/// What a service manifest says of text and of budgets.
+#[test]
+fn check_reads_templates_and_patterns() {
+    let folder = Folder::new();
+    let check = |text: &str| {
+        folder.write("crm.yaml", text);
+        folder.tamis(&["check", "crm.yaml"], b"")
+    };
+    let good = "\
+actions:
+  list:
+    response:
+      text_filter: {strip_ansi: true, strip_lines_matching: ['^\\s*$']}
+      compact:
+        header: '{{.Total}} users'
+        item: |-
+          {{.id}}
+            {{.name}}
+";
+    check(good).done("crm.yaml: 1 filter (kimbap)\n");
+    folder
+        .tamis(&["tools", "--manifest", "crm.yaml"], b"")
+        .done("crm.list  all; text by lines; as lines of text\n");
+    for (from, to, why) in [
+        ("{{.name}}", "{{.name | n}}", "crm.yaml:9:23: crm.list: item: there is no function \"n\""),
+        (
+            "{{.Total}}",
+            "{{.Total | n}}",
+            "crm.yaml:6:29: crm.list: header: there is no function \"n\"",
+        ),
+        ("\\s*$", "(x", "crm.yaml:4:64: crm.list: strip_lines_matching: unclosed group"),
+        ("item: |-", "entry: |-", "crm.yaml:7:9: crm.list: unknown key `entry`"),
+        (
+            "compact:",
+            "budget: {bytes: 1}\n      compact:",
+            "crm.yaml:5:7: crm.list: unknown key `budget`",
+        ),
+    ] {
+        let ran = check(&good.replace(from, to));
+        ran.refused(2, &[&format!("tamis: {why}")]);
+        ran.one_line();
+    }
+}
+
 #[test]
 fn check_warns() {
     let folder = Folder::new();

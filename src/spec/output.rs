@@ -1,0 +1,252 @@
+//! What is declared for the output as a whole, behind the rules on items: how long it may be, and the text that stands for
+//! its items.
+//!
+//! Data alone. Field names are kimbap's (`compact`, seed 000), and those of SPEC §6.
+
+use std::fmt;
+
+use serde::de::{self, Deserializer, MapAccess, Unexpected, Visitor};
+use serde::{Deserialize, Serialize};
+
+/// How long an output may be. In files `{bytes: 4096}` or `{tokens: 1000}`: one of them, at least 1.
+///
+/// ```
+/// use tamis::{Budget, Spec};
+///
+/// let spec: Spec = serde_json::from_str(r#"{"budget": {"bytes": 4096}}"#).unwrap();
+/// assert_eq!(spec, Spec::new().budget(Budget::Bytes(4096)));
+/// assert!(serde_json::from_str::<Budget>(r#"{"bytes": 0}"#).is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Budget {
+    /// Bytes of the minified output.
+    Bytes(u64),
+    /// Tokens of the minified output.
+    Tokens(u64),
+}
+
+impl Budget {
+    /// The budget, unless it is 0: that is none (seed 000).
+    pub(crate) fn unless_zero(self) -> Option<Self> {
+        let (Self::Bytes(count) | Self::Tokens(count)) = self;
+        (count > 0).then_some(self)
+    }
+}
+
+/// `4096 bytes`, `1000 tokens`.
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, unit) = match self {
+            Self::Bytes(count) => (count, "byte"),
+            Self::Tokens(count) => (count, "token"),
+        };
+        write!(f, "{count} {unit}{}", if *count == 1 { "" } else { "s" })
+    }
+}
+
+/// What a budget is counted in.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum Unit {
+    Bytes,
+    Tokens,
+}
+
+impl<'de> Deserialize<'de> for Budget {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct One;
+        impl<'de> Visitor<'de> for One {
+            type Value = Budget;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`bytes: N` or `tokens: N`")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Budget, A::Error> {
+                let mut budget = None;
+                while let Some(unit) = map.next_key()? {
+                    let AtLeastOne(count) = map.next_value()?;
+                    let this = match unit {
+                        Unit::Bytes => Budget::Bytes(count),
+                        Unit::Tokens => Budget::Tokens(count),
+                    };
+                    if budget.replace(this).is_some() {
+                        let both = "a budget is `bytes: N` or `tokens: N`, not both; leave one of them out";
+                        return Err(de::Error::custom(both));
+                    }
+                }
+                let none = "a budget is `bytes: N` or `tokens: N`, and here is neither";
+                budget.ok_or_else(|| de::Error::custom(none))
+            }
+        }
+        deserializer.deserialize_map(One)
+    }
+}
+
+/// A number that is no switch: 0 would mean nothing.
+struct AtLeastOne(u64);
+
+impl<'de> Deserialize<'de> for AtLeastOne {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Number;
+        impl Visitor<'_> for Number {
+            type Value = AtLeastOne;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number of at least 1, such as 4096")
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<AtLeastOne, E> {
+                match number {
+                    0 => Err(E::invalid_value(Unexpected::Unsigned(0), &self)),
+                    number => Ok(AtLeastOne(number)),
+                }
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<AtLeastOne, E> {
+                match u64::try_from(number) {
+                    Ok(number) => self.visit_u64(number),
+                    Err(_) => Err(E::invalid_value(Unexpected::Signed(number), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_u64(Number)
+    }
+}
+
+/// The text that stands for the items of an output: a line in front of them, one for each, and one behind them, each a Go
+/// `text/template`; `Templates` (feature `template`) says what is understood.
+///
+/// ```
+/// use tamis::{Compact, Spec};
+///
+/// let compact = Compact::new("  #{{.number}} {{.title}}")
+///     .header("Issues ({{.Total}}):")
+///     .footer("{{.Omitted}} more");
+/// let same: Spec = serde_json::from_str(
+///     r##"{"compact": {"header": "Issues ({{.Total}}):", "item": "  #{{.number}} {{.title}}", "footer": "{{.Omitted}} more"}}"##,
+/// ).unwrap();
+/// assert_eq!(same, Spec::new().compact(compact));
+/// // A `compact` without `item` is none.
+/// assert!(serde_json::from_str::<Spec>(r#"{"compact": {"header": "Issues"}}"#).is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compact {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) header: Option<String>,
+    #[serde(deserialize_with = "template")]
+    pub(crate) item: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) footer: Option<String>,
+}
+
+impl Compact {
+    /// What each item becomes. It sees the members of the item, as the rules on items left them.
+    #[must_use]
+    pub fn new(item: impl Into<String>) -> Self {
+        Self { header: None, item: item.into(), footer: None }
+    }
+
+    /// What stands in front of the items. It sees `.Total` and `.Count` (how many there are), `.Original` (how many there
+    /// were in the response) and `.Omitted` (the difference).
+    #[must_use]
+    pub fn header(mut self, template: impl Into<String>) -> Self {
+        self.header = Some(template.into());
+        self
+    }
+
+    /// What stands behind the items. It sees what the header sees, and `.Remaining`, which is 0.
+    #[must_use]
+    pub fn footer(mut self, template: impl Into<String>) -> Self {
+        self.footer = Some(template.into());
+        self
+    }
+}
+
+/// A template with something in it: an empty one would leave a line for each item, with nothing on it.
+fn template<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() {
+        return Err(de::Error::invalid_value(Unexpected::Str(""), &"the template of an item"));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Budget, Compact};
+    use crate::spec::{Spec, TextFilter};
+
+    fn read(text: &str) -> Result<Spec, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let filter = TextFilter::new().strip_ansi(true).keep_lines_matching("^x").max_lines(3);
+        for (spec, text) in [
+            (Spec::new(), "{}"),
+            (Spec::new().budget(Budget::Bytes(1)), r#"{"budget":{"bytes":1}}"#),
+            (
+                Spec::new().budget(Budget::Tokens(u64::MAX)),
+                r#"{"budget":{"tokens":18446744073709551615}}"#,
+            ),
+            (
+                Spec::new().budget(Budget::Bytes(9)).min_items(2),
+                r#"{"budget":{"bytes":9},"min_items":2}"#,
+            ),
+            (Spec::new().compact(Compact::new("x")), r#"{"compact":{"item":"x"}}"#),
+            (
+                Spec::new().compact(Compact::new("x").footer("b").header("a")),
+                r#"{"compact":{"header":"a","item":"x","footer":"b"}}"#,
+            ),
+            (
+                Spec::new().text_filter(filter),
+                r#"{"text_filter":{"strip_ansi":true,"keep_lines_matching":["^x"],"max_lines":3}}"#,
+            ),
+            // A call without a limit, in the seed's words.
+            (Spec::new().budget(Budget::Bytes(3)).budget(Budget::Bytes(0)), "{}"),
+        ] {
+            assert_eq!(serde_json::to_string(&spec).unwrap(), text);
+            assert_eq!(read(text).unwrap(), spec);
+        }
+    }
+
+    #[test]
+    fn what_is_no_budget_is_refused() {
+        for (text, why) in [
+            (r#"{"bytes":0}"#, "integer `0`, expected a whole number of at least 1"),
+            (r#"{"tokens":-5}"#, "integer `-5`, expected a whole number of at least 1"),
+            (r#"{"bytes":2.5}"#, "floating point `2.5`, expected a whole number"),
+            (r#"{"bytes":"4096"}"#, "string \"4096\", expected a whole number"),
+            (r#"{"bytes":null}"#, "null, expected a whole number"),
+            (r#"{"bytes":1,"tokens":1}"#, "not both"),
+            (r#"{"bytes":1,"bytes":1}"#, "not both"),
+            (r#"{"byte":1}"#, "unknown field `byte`"),
+            ("{}", "neither"),
+            ("4096", "expected `bytes: N` or `tokens: N`"),
+            (r#""4096""#, "expected `bytes: N` or `tokens: N`"),
+        ] {
+            let error = read(&format!("{{\"budget\":{text}}}")).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_compact_is_refused() {
+        for (text, why) in [
+            ("{}", "missing field `item`"),
+            (r#"{"header":"x"}"#, "missing field `item`"),
+            (r#"{"item":""}"#, "expected the template of an item"),
+            (r#"{"item":null}"#, "expected a string"),
+            (r#"{"item":"x","limit":3}"#, "unknown field `limit`"),
+            (r#""{{.x}}""#, "expected struct Compact"),
+        ] {
+            let error = read(&format!("{{\"compact\":{text}}}")).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}
