@@ -25,7 +25,7 @@ pub struct Report {
     /// Bytes of the document that were consumed; a final newline does not count. When `stop_early` stops behind an
     /// `extract` or a `retain`, bytes of what those left.
     pub filter_original_bytes: u64,
-    /// Bytes of the output.
+    /// Bytes of the filtered output, in front of `budget` and `compact`.
     pub filter_result_bytes: u64,
     /// The payload's length before `max_items`, when something was cut. Left out after `stop_early`, which does not
     /// learn it.
@@ -40,6 +40,33 @@ pub struct Report {
     /// A total miss: which rules do not apply, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_error: Option<String>,
+    /// Whether a budget made the output shorter.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub budget_applied: bool,
+    /// The budget in bytes, where it made the output shorter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_limit: Option<u64>,
+    /// Bytes of the filtered output, where a budget made it shorter: `filter_result_bytes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_original_bytes: Option<u64>,
+    /// Bytes that the budget left. More than its limit where nothing shorter was to be had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_result_bytes: Option<u64>,
+    /// The budget in tokens, where it made the output shorter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_limit: Option<u64>,
+    /// Tokens of the filtered output, where a budget made it shorter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_original: Option<u64>,
+    /// Tokens that the budget left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_result: Option<u64>,
+    /// Tokens were not counted: they are estimated, at four bytes each.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tokens_estimated: bool,
+    /// Why `compact` left the filtered output as it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compact_error: Option<String>,
     /// Elements of the payload that were seen, if it is an array.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items_seen: Option<u64>,

@@ -48,8 +48,10 @@ fn short_keys() {
 }
 
 files! {
+    budget
     calls
     chunks
+    compact
     document
     drops
     duplicates
@@ -64,6 +66,7 @@ files! {
     retain
     root
     select
+    text_filter
     verbatim
     wildcards
 }

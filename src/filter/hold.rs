@@ -111,27 +111,57 @@ impl Hold {
             more = more && take(meter, &piece)?;
             meter.release(piece.len() as u64);
         }
-        let Some(mut file) = file else { return Ok(()) };
-        let mut piece = vec![0; PIECE];
-        if let Err(error) = file.seek(SeekFrom::Start(0)) {
-            return Err(failed(unreadable(&error)));
-        }
-        while more {
-            match file.read(&mut piece) {
-                Ok(0) => break,
-                Ok(count) => more = take(meter, piece.get(..count).unwrap_or_default())?,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(failed(unreadable(&error))),
-            }
+        if let Some(mut file) = file
+            && more
+        {
+            read_all(&mut file, |piece| take(meter, piece), failed)?;
         }
         meter.release(in_file);
         Ok(())
+    }
+
+    /// Shows the bytes, in order and in pieces, and keeps them. Ends early when `take` says so by `false`.
+    pub(crate) fn visit<E>(
+        &mut self,
+        mut take: impl FnMut(&[u8]) -> Result<bool, E>,
+        failed: impl FnOnce(Raise) -> E,
+    ) -> Result<(), E> {
+        for piece in &self.memory {
+            if !take(piece)? {
+                return Ok(());
+            }
+        }
+        match &mut self.file {
+            Some(file) => read_all(file, take, failed),
+            None => Ok(()),
+        }
     }
 
     /// Forgets the bytes.
     pub(crate) fn clear(&mut self, meter: &mut Meter) {
         meter.release(self.len());
         *self = Self::default();
+    }
+}
+
+/// Hands on a file from its beginning.
+fn read_all<E>(
+    file: &mut File,
+    mut take: impl FnMut(&[u8]) -> Result<bool, E>,
+    failed: impl FnOnce(Raise) -> E,
+) -> Result<(), E> {
+    let mut piece = vec![0; PIECE];
+    if let Err(error) = file.seek(SeekFrom::Start(0)) {
+        return Err(failed(unreadable(&error)));
+    }
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(count) if take(piece.get(..count).unwrap_or_default())? => {}
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(unreadable(&error))),
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod program;
 mod retain;
 mod root;
 mod stage;
+mod tail;
 
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub use program::Program;
 use retain::Retain;
 pub(crate) use root::Payload;
 use stage::{Engine, config, failed};
+use tail::Tail;
 
 /// One run of a program: bytes are pushed in, output goes to a [`Sink`].
 ///
@@ -210,8 +212,12 @@ impl Core {
         let skipped = options.skips(compiled);
         let scanner = options.scanner();
         let limits = options.limits_ref();
-        let items = (skipped.is_none() && compiled.items.is_some())
-            .then(|| PayloadStage::new(program, limits, scanner, payload));
+        let tail = match skipped {
+            None => Tail::new(compiled, options.call_budget(), limits, scanner),
+            Some(_) => None,
+        };
+        let items = (skipped.is_none() && (!compiled.items.idle || tail.is_some()))
+            .then(|| PayloadStage::new(program, limits, scanner, payload, tail));
         let retains = skipped.is_none() && compiled.retain.is_some();
         // Of an answer that is no error, what is extracted is the document also where it is wanted raw.
         let extracts = !options.is_error_of(compiled) && compiled.extract.is_some();

@@ -122,7 +122,6 @@ impl CallOptions {
     }
 
     /// The budget of the call, without the spec's.
-    #[cfg_attr(not(test), allow(dead_code, reason = "who enforces a budget asks for it"))]
     pub(crate) fn call_budget(&self) -> Option<Budget> {
         self.budget
     }

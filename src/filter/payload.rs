@@ -14,6 +14,7 @@ use super::items::Items;
 use super::program::{Program, RootRule};
 use super::root::{Payload, Probe};
 use super::stage::{Engine, config, failed};
+use super::tail::{Tail, in_front};
 use crate::error::Error;
 use crate::json::machine::{Failure, Fed, Machine};
 use crate::limits::{Limits, Meter};
@@ -32,6 +33,8 @@ pub(super) struct PayloadStage {
     hold: Hold,
     /// Bytes that may be held; `None`: the input comes in one chunk and is not held at all.
     capacity: Option<u64>,
+    /// What happens to what the items stage writes.
+    tail: Option<Tail>,
     /// Bytes in front of the document.
     prefix: u64,
     /// Bytes that were read.
@@ -58,6 +61,7 @@ impl PayloadStage {
         limits: &Limits,
         scanner: Scanner,
         payload: Option<Payload>,
+        tail: Option<Tail>,
     ) -> Self {
         let config = config(&program.compiled().spec, limits, false);
         let mut stage = Self {
@@ -68,6 +72,7 @@ impl PayloadStage {
             spare: None,
             hold: Hold::default(),
             capacity: Some(Hold::capacity(limits)),
+            tail,
             prefix: 0,
             offset: 0,
         };
@@ -77,8 +82,7 @@ impl PayloadStage {
 
     /// Looks for the payload, or runs if it is known or needs no look.
     fn begin(&mut self, payload: Option<Payload>) {
-        let rules = self.program.compiled().items.as_ref();
-        if payload.is_some() || rules.is_none_or(|rules| rules.root != RootRule::Auto) {
+        if payload.is_some() || self.program.compiled().items.root != RootRule::Auto {
             self.run(payload);
         } else {
             self.phase = Phase::Looking(Probe::default());
@@ -149,9 +153,12 @@ impl PayloadStage {
     /// The payload is known: the rules can run.
     fn run(&mut self, payload: Option<Payload>) {
         let compiled = self.program.compiled();
-        let drops = compiled.items.as_ref().is_some_and(|rules| rules.drop_empty);
+        let drops = compiled.items.drop_empty;
         self.engine.restart(config(&compiled.spec, &self.limits, drops));
         self.engine.machine.skip_prefix(self.prefix);
+        if let Some(tail) = &mut self.tail {
+            tail.begin(compiled, payload);
+        }
         let patience = self.patience();
         let running = match self.spare.take() {
             Some(mut running) => {
@@ -246,9 +253,11 @@ impl PayloadStage {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let Self { engine, phase: Phase::Running(running), .. } = self else { return Ok(()) };
+        let Self { engine, tail, phase: Phase::Running(running), .. } = self else {
+            return Ok(());
+        };
         let begin = engine.machine.offset();
-        let fed = engine.feed(&mut running.items, chunk, sink);
+        let fed = in_front(tail, sink, |sink| Ok(engine.feed(&mut running.items, chunk, sink)))?;
         if let Some(mark) = engine.machine.take_checkpoint() {
             running.mark = Some(mark);
         }
@@ -256,8 +265,11 @@ impl PayloadStage {
             Ok(Fed::Stopped) => {
                 self.offset = engine.machine.offset();
                 running.stopped = true;
-                running.items.close_all(sink);
-                Ok(())
+                in_front(tail, sink, |sink| {
+                    running.items.close_all(sink);
+                    Ok(())
+                })?;
+                self.end_tail(sink)
             }
             Ok(Fed::All) => {
                 self.offset = engine.machine.offset();
@@ -344,17 +356,35 @@ impl PayloadStage {
             // Undecided, so it cannot be complete.
             return engine.end(probe, sink).map_err(|failure| failed(failure, &engine.machine));
         }
-        let Self { engine, phase: Phase::Running(running), .. } = self else { return Ok(()) };
+        let Self { engine, tail, phase: Phase::Running(running), .. } = self else {
+            return Ok(());
+        };
         if running.stopped {
             return Ok(());
         }
-        engine.end(&mut running.items, sink).map_err(|failure| failed(failure, &engine.machine))?;
+        in_front(tail, sink, |sink| {
+            engine.end(&mut running.items, sink).map_err(|failure| failed(failure, &engine.machine))
+        })?;
         self.hold.clear(meter);
-        Ok(())
+        self.end_tail(sink)
+    }
+
+    /// The filtered document is complete.
+    fn end_tail(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+        let Self { tail: Some(tail), phase: Phase::Running(running), .. } = self else {
+            return Ok(());
+        };
+        let counts = running.items.counts();
+        tail.end(counts.kept, counts.seen.unwrap_or(0), sink)
     }
 
     pub(super) fn report(&self, report: &mut Report) {
         let Phase::Running(running) = &self.phase else { return };
+        if let Some(tail) = &self.tail
+            && tail.has_failed()
+        {
+            return tail.report(report);
+        }
         let items = &running.items;
         let counts = items.counts();
         report.held_peak_bytes += counts.captured_peak;
@@ -372,14 +402,15 @@ impl PayloadStage {
             report.filter_items_truncated_from = Some(seen);
         }
         report.filter_partial_miss = items.partial_miss();
-        let selects =
-            self.program.compiled().items.as_ref().is_some_and(|rules| rules.select.is_some());
-        if items.is_raw_text() && selects {
+        if items.is_raw_text() && self.program.compiled().items.select.is_some() {
             report.filter_skipped = Some("raw_output");
         }
         if let Some(error) = items.miss() {
             report.filter_applied = false;
             report.filter_error = Some(error);
+        }
+        if let Some(tail) = &self.tail {
+            tail.report(report);
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::tail::TailRules;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::json::key;
 use crate::path::trie::{Cursor, NodeId, Trie};
@@ -44,12 +45,15 @@ pub(crate) struct Compiled {
     /// The value here is the document.
     pub(super) extract: Option<Path>,
     pub(super) retain: Option<Trie>,
-    pub(super) items: Option<ItemRules>,
+    pub(super) items: ItemRules,
+    pub(super) tail: TailRules,
 }
 
 /// The rules on items, ready to run.
 #[derive(Debug)]
 pub(super) struct ItemRules {
+    /// Nothing happens to any item.
+    pub(super) idle: bool,
     pub(super) root: RootRule,
     pub(super) keep_siblings: bool,
     /// `u64::MAX`: no limit.
@@ -145,7 +149,8 @@ impl Program {
             Some(text) => Some(one_place("extract", "the document", text)?),
         };
         let items = ItemRules::compile(spec)?;
-        Ok(Self(Arc::new(Compiled { spec: spec.clone(), extract, retain, items })))
+        let tail = TailRules::compile(spec)?;
+        Ok(Self(Arc::new(Compiled { spec: spec.clone(), extract, retain, items, tail })))
     }
 
     /// The spec that this program was compiled from.
@@ -160,7 +165,7 @@ impl Program {
 }
 
 impl ItemRules {
-    fn compile(spec: &Spec) -> Result<Option<Self>, Error> {
+    fn compile(spec: &Spec) -> Result<Self, Error> {
         let root = match &spec.root {
             Root::Auto => RootRule::Auto,
             Root::First => RootRule::First,
@@ -184,17 +189,15 @@ impl ItemRules {
                 Some(Selection::compile(&select.0, envelope, &exclude)?)
             }
         };
-        let none = select.is_none()
+        let idle = select.is_none()
             && exclude.is_empty()
             && spec.max_items == 0
             && !spec.drop_nulls
             && !spec.drop_empty
             && spec.siblings == Siblings::Keep
             && !matches!(root, RootRule::At(_));
-        if none {
-            return Ok(None);
-        }
-        Ok(Some(Self {
+        Ok(Self {
+            idle,
             root,
             keep_siblings: spec.siblings == Siblings::Keep,
             max_items: if spec.max_items == 0 { u64::MAX } else { spec.max_items },
@@ -205,7 +208,7 @@ impl ItemRules {
             drop_empty: spec.drop_empty,
             closed: spec.is_closed(),
             duplicates: spec.duplicate_keys,
-        }))
+        })
     }
 
     /// Whether something may have to wait for the first hit, and whether from the document's first byte on.

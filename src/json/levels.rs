@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 /// A stack of bits: 1 is an object, 0 an array.
 #[derive(Clone, Debug)]
-pub(super) struct Levels {
+pub(crate) struct Levels {
     /// The innermost up to 64, the last one in bit 0.
     inner: u64,
     /// All before, 64 each.
@@ -16,17 +16,17 @@ pub(super) struct Levels {
 const WORD: usize = u64::BITS as usize;
 
 impl Levels {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { inner: 0, outer: SmallVec::new(), depth: 0 }
     }
 
     #[inline]
-    pub(super) fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         self.depth
     }
 
     #[inline(always)]
-    pub(super) fn push(&mut self, object: bool) {
+    pub(crate) fn push(&mut self, object: bool) {
         if self.depth.is_multiple_of(WORD) && self.depth > 0 {
             self.outer.push(self.inner);
         }
@@ -35,7 +35,7 @@ impl Levels {
     }
 
     #[inline(always)]
-    pub(super) fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) {
         self.inner >>= 1;
         self.depth = self.depth.saturating_sub(1);
         if self.depth.is_multiple_of(WORD) {
@@ -45,13 +45,13 @@ impl Levels {
 
     /// Whether the innermost open container is an object.
     #[inline(always)]
-    pub(super) fn in_object(&self) -> bool {
+    pub(crate) fn in_object(&self) -> bool {
         self.inner & 1 != 0
     }
 
     /// Whether the container at `depth`, counted from 1, is an object.
     #[inline]
-    pub(super) fn is_object_at(&self, depth: usize) -> bool {
+    pub(crate) fn is_object_at(&self, depth: usize) -> bool {
         let Some(level) = depth.checked_sub(1).filter(|_| depth <= self.depth) else {
             return false;
         };

@@ -4,7 +4,7 @@
 //! each value; [`Interest`] says how little work a value needs.
 
 pub(crate) mod key;
-mod levels;
+pub(crate) mod levels;
 pub(crate) mod machine;
 mod scalar;
 mod trail;

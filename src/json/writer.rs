@@ -85,6 +85,16 @@ impl Writer {
         self.after_key = true;
     }
 
+    /// A key as it was spelled, without its quotes; its value follows.
+    pub(crate) fn spelled(&mut self, sink: &mut dyn Sink, raw: &[u8]) {
+        self.commit(sink);
+        self.separate(sink);
+        self.put(sink, b"\"");
+        self.put(sink, raw);
+        self.put(sink, b"\":");
+        self.after_key = true;
+    }
+
     /// A value, or a whole member, follows through [`raw`](Self::raw).
     #[inline]
     pub(crate) fn begin(&mut self, sink: &mut dyn Sink) {

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::CallOptions;
 use super::program::{Compiled, ItemRules, Program, RootRule, WaitFrom};
 use crate::limits::Limits;
-use crate::spec::{DuplicateKeys, OnError, Root, Siblings, Spec, Validation, Whitespace};
+use crate::spec::{Budget, DuplicateKeys, OnError, Root, Siblings, Spec, Validation, Whitespace};
 use tree::Paths;
 
 /// How a program runs: the stages that it has, whether each streams or may have to hold input, and why.
@@ -32,7 +32,7 @@ use tree::Paths;
 /// | `limits` | `depth`, `key`, `held`, `spill`, `item` of the call |
 ///
 /// `stage` is `validate` (there is no rule), `extract` (with its `path`), `retain`, `root`, `max_items`, `select`, `exclude`, `drop_nulls` or
-/// `drop_empty`. `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
+/// `drop_empty`, `text_filter`, `budget` (with `budget` and `min_items`), `compact`. `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
 /// `many` (it yields an array of all that is found), `excluded` (a later rule removes it) and `held`; `root` has `root` and
 /// `siblings`; `max_items` has `count` and `stop_early`; `select` has `early_skip` with `on` and `why`. Each of `holds` has
 /// `what`, `until`, `limits` (their names) and `instead`, when nothing is held.
@@ -114,6 +114,12 @@ enum Does {
     },
     DropNulls,
     DropEmpty,
+    TextFilter,
+    Budget {
+        budget: Budget,
+        min_items: u64,
+    },
+    Compact,
 }
 
 /// What waits, until when, and within which limits.
@@ -164,7 +170,10 @@ impl Program {
         let compiled = self.compiled();
         let spec = &compiled.spec;
         let skipped = options.skips(compiled);
-        let items = compiled.items.as_ref().filter(|_| skipped.is_none());
+        let budget = options.call_budget().or(compiled.tail.budget);
+        let tail = !compiled.tail.is_empty() || budget.is_some();
+        let items =
+            Some(&compiled.items).filter(|items| skipped.is_none() && (!items.idle || tail));
         let mut stages = Vec::new();
         // Of an answer that is no error, what it finds is the document also where it is wanted raw.
         let extract = spec.extract.clone().filter(|_| !options.is_error_of(compiled));
@@ -175,6 +184,7 @@ impl Program {
                 Stage::new(Does::Retain { paths }, Vec::new())
             }));
             stages.extend(items.into_iter().flat_map(|items| items.stages(compiled)));
+            stages.extend(tail_stages(spec, budget));
         }
         if stages.is_empty() {
             stages.push(Stage::new(Does::Validate, Vec::new()));
@@ -204,12 +214,25 @@ impl Program {
         if compiled.retain.is_some() {
             plan.push("retain: stream");
         }
-        if let Some(items) = &compiled.items {
+        let items = &compiled.items;
+        if !items.idle || !compiled.tail.is_empty() {
             let reasons = items.reasons();
             plan.extend(reasons.iter().map(|reason| reason.line()));
             if !reasons.contains(&Reason::Shared) {
                 plan.push("items: stream");
             }
+        }
+        let spec = &compiled.spec;
+        if spec.text_filter.is_some() {
+            plan.push("text_filter: stream, by line");
+        }
+        if spec.budget.is_some() {
+            plan.push("budget: hold what fits until the document ends (limit held)");
+        }
+        if spec.compact.is_some() {
+            plan.push(
+                "compact: hold the filtered document and its summary (limits held, spill, item)",
+            );
         }
         if plan.is_empty() {
             plan.push("validate and minify: stream");
@@ -286,6 +309,30 @@ impl Reason {
             },
         }
     }
+}
+
+/// The stages behind those on items.
+fn tail_stages(spec: &Spec, budget: Option<Budget>) -> Vec<Stage> {
+    let text = spec.text_filter.as_ref().map(|_| Stage::new(Does::TextFilter, Vec::new()));
+    let budget = budget.map(|budget| {
+        let holds = Holds {
+            what: "the items that fit, and all around them",
+            until: "the document ends",
+            limits: &["held"],
+            instead: None,
+        };
+        Stage::new(Does::Budget { budget, min_items: spec.min_items }, vec![holds])
+    });
+    let compact = spec.compact.as_ref().map(|_| {
+        let holds = Holds {
+            what: "the filtered document, and the text that stands for its items",
+            until: "the last item is rendered",
+            limits: &["held", "spill", "item"],
+            instead: None,
+        };
+        Stage::new(Does::Compact, vec![holds])
+    });
+    [text, budget, compact].into_iter().flatten().collect()
 }
 
 impl ItemRules {

@@ -84,6 +84,9 @@ impl Does {
             Self::Exclude { .. } => "exclude",
             Self::DropNulls => "drop_nulls",
             Self::DropEmpty => "drop_empty",
+            Self::TextFilter => "text_filter",
+            Self::Budget { .. } => "budget",
+            Self::Compact => "compact",
         }
     }
 }
@@ -132,6 +135,23 @@ impl Stage {
             Does::Exclude { paths } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
                 writeln!(f, "   every duplicate too; names reach through arrays")?;
+            }
+            Does::TextFilter => {
+                writeln!(f, "   the lines of a text in the document's member `raw` are filtered")?;
+            }
+            Does::Budget { budget, min_items } => {
+                writeln!(f, "   at most {budget}: items go from the end until all fits")?;
+                let left = match min_items {
+                    0 => "none is left".to_owned(),
+                    count => format!("{} are left", Number(*count)),
+                };
+                writeln!(f, "   where {left} and it is still too long, long strings are cut")?;
+            }
+            Does::Compact => {
+                writeln!(
+                    f,
+                    "   an array of items becomes text, made by templates; an object stays"
+                )?;
             }
             Does::DropNulls => {
                 writeln!(

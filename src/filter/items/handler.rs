@@ -15,7 +15,7 @@ impl Handler for With<'_, Items> {
     #[inline]
     fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
         let Items { program, state } = &mut *self.stage;
-        let Some(rules) = &program.items else { return Ok(Interest::Skip) };
+        let rules = &program.items;
         let offset = state.replaying.unwrap_or(offset);
         state.value(&mut Cx { rules, sink: self.sink, offset }, slot, kind)
     }
@@ -26,12 +26,12 @@ impl Handler for With<'_, Items> {
         let Some(Role::Select { node, left: 1.., .. }) = self.stage.state.roles.last() else {
             return None;
         };
-        self.stage.program.items.as_ref()?.select.as_ref()?.trie.names(*node)
+        self.stage.program.items.select.as_ref()?.trie.names(*node)
     }
 
     #[inline]
     fn is_done(&self) -> bool {
-        let Some(rules) = &self.stage.program.items else { return false };
+        let rules = &self.stage.program.items;
         let last = self.stage.state.roles.last();
         matches!(last, Some(Role::Select { left: 0, .. }))
             && rules.duplicates == DuplicateKeys::First
@@ -46,7 +46,7 @@ impl Handler for With<'_, Items> {
         offset: u64,
     ) -> Result<Interest, Halt> {
         let Items { program, state } = &mut *self.stage;
-        let Some(rules) = &program.items else { return Ok(Interest::Skip) };
+        let rules = &program.items;
         let offset = state.replaying.unwrap_or(offset);
         state.select_child(&mut Cx { rules, sink: self.sink, offset }, child, slot, kind)
     }
@@ -54,13 +54,13 @@ impl Handler for With<'_, Items> {
     #[inline]
     fn taking(&mut self) -> Option<(&Names, impl Take)> {
         let Items { program, state } = &mut *self.stage;
-        let rules = program.items.as_ref()?;
+        let rules = &program.items;
         Taker::new(rules, state, self.sink)
     }
 
     #[inline]
     fn excluded(&self) -> Option<Excluded<'_>> {
-        let rules = self.stage.program.items.as_ref()?;
+        let rules = &self.stage.program.items;
         let Some(Role::Emit { cursor, object }) = self.stage.state.roles.last() else {
             return None;
         };
@@ -82,7 +82,7 @@ impl Handler for With<'_, Items> {
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {
         let Items { program, state } = &mut *self.stage;
-        let Some(rules) = &program.items else { return Ok(()) };
+        let rules = &program.items;
         let offset = state.replaying.unwrap_or(offset);
         state.close(&mut Cx { rules, sink: self.sink, offset })
     }
@@ -116,7 +116,7 @@ impl Handler for With<'_, Items> {
 
     fn takes_long_keys(&self, limit: usize) -> bool {
         let Items { program, state } = &*self.stage;
-        let Some(rules) = &program.items else { return true };
+        let rules = &program.items;
         let longest = match state.roles.last() {
             // What is kept is kept with its key.
             Some(Role::Emit { .. }) => return false,

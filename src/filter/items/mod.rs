@@ -179,9 +179,8 @@ impl Items {
         limits: &Limits,
         scanner: Scanner,
     ) -> Self {
-        let rules = program.items.as_ref();
-        let target = target(rules, payload);
-        let select = rules.and_then(|rules| rules.select.as_ref());
+        let target = target(&program.items, payload);
+        let select = program.items.select.as_ref();
         let (sources, nodes) =
             select.map_or((0, 0), |select| (select.sources.len(), select.nodes.len()));
         let state = State {
@@ -214,7 +213,7 @@ impl Items {
 
     /// Begins a new document; what was allocated is used again.
     pub(super) fn restart(&mut self, payload: Option<Payload>, patience: u64) {
-        self.state.target = target(self.program.items.as_ref(), payload);
+        self.state.target = target(&self.program.items, payload);
         self.state.patience = patience;
         self.state.verdict = None;
         self.state.reset();
@@ -279,10 +278,7 @@ impl Items {
 
     /// Selected paths that no item had.
     pub(super) fn partial_miss(&self) -> Vec<String> {
-        let Some(select) = self.program.items.as_ref().and_then(|rules| rules.select.as_ref())
-        else {
-            return Vec::new();
-        };
+        let Some(select) = &self.program.items.select else { return Vec::new() };
         if !self.state.objects || self.state.counts.error.is_some() {
             return Vec::new();
         }
@@ -311,12 +307,12 @@ impl Capture {
 }
 
 /// Where the payload is, as far as it is known before the document begins.
-fn target(rules: Option<&ItemRules>, payload: Option<Payload>) -> Target {
-    match (payload, rules.map(|rules| &rules.root)) {
+fn target(rules: &ItemRules, payload: Option<Payload>) -> Target {
+    match (payload, &rules.root) {
         (Some(Payload::Member(number)), _) => Target::Member(number),
         (Some(Payload::RawText), _) => Target::RawText,
-        (None, Some(RootRule::First)) => Target::First,
-        (None, Some(RootRule::At(path))) => Target::At(path.clone()),
+        (None, RootRule::First) => Target::First,
+        (None, RootRule::At(path)) => Target::At(path.clone()),
         _ => Target::Document,
     }
 }

@@ -289,7 +289,7 @@ impl With<'_, Items> {
             return Err(Raise::new(ErrorKind::Limit, message).into());
         }
         let program = self.stage.program.clone();
-        let Some(rules) = &program.items else { return Ok(()) };
+        let rules = &program.items;
         let Some(selection) = &rules.select else { return Ok(()) };
         let node = selection.node(capture.node);
         let state = &mut self.stage.state;

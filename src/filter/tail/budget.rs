@@ -1,0 +1,227 @@
+//! The budget: the longest prefix of items that fits with all that surrounds them; without items, shorter strings (seed:
+//! kimbap's `_budget`; SPEC §6).
+//!
+//! Knows bytes of the frame (everything around the items) and of items; no JSON but for strings that are cut. Holds at most
+//! the budget, and a piece of what comes: an item that cannot fit is not kept, nor is any behind it.
+
+use super::cut::Cutter;
+use crate::error::Raise;
+use crate::filter::hold::Hold;
+use crate::limits::{Limits, Meter};
+use crate::sink::Sink;
+
+/// Bytes that may come at once, on top of what is allowed to wait.
+const PIECE: u64 = 1 << 20;
+
+#[derive(Debug)]
+pub(super) struct Budget {
+    limit: u64,
+    /// Items that stay, whatever comes.
+    min_items: u64,
+    /// The call's, and those with room for what is about to be dropped.
+    limits: Limits,
+    roomy: Limits,
+    meter: Meter,
+    /// All around the items, and those that stay.
+    frame: Hold,
+    /// Where in the frame the other items belong.
+    slot: u64,
+    /// Other items, with a newline behind each that is complete: no minified JSON has one.
+    items: Hold,
+    /// Items that have begun and were not left out at once.
+    begun: u64,
+    /// No more items are kept.
+    closed: bool,
+    /// The payload is an array; of its items so many were kept, once that is known.
+    kept: Option<u64>,
+    cutter: Option<Cutter>,
+}
+
+impl Budget {
+    pub(super) fn new(limit: u64, min_items: u64, limits: &Limits) -> Self {
+        let roomy = limits.clone().with_spill(limits.spill().saturating_add(PIECE));
+        Self {
+            limit,
+            min_items,
+            limits: limits.clone(),
+            roomy: if limits.spill() > 0 {
+                roomy
+            } else {
+                limits.clone().with_held(limits.held().saturating_add(PIECE))
+            },
+            meter: Meter::default(),
+            frame: Hold::default(),
+            slot: 0,
+            items: Hold::default(),
+            begun: 0,
+            closed: false,
+            kept: None,
+            cutter: None,
+        }
+    }
+
+    /// The payload, an array, begins.
+    pub(super) fn array(&mut self) {
+        self.kept = Some(0);
+    }
+
+    /// Items that are kept, once the document is complete; `None`: the payload is no array.
+    pub(super) fn kept(&self) -> Option<u64> {
+        self.kept
+    }
+
+    /// The most bytes that were held.
+    pub(super) fn peak(&self) -> u64 {
+        self.meter.peak()
+    }
+
+    /// Bytes of the frame.
+    pub(super) fn frame(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Raise> {
+        let Self { roomy, meter, frame, cutter, .. } = self;
+        if let Some(cutter) = cutter {
+            return cutter.push(bytes, roomy, meter, sink);
+        }
+        frame.push(bytes, roomy, meter)?;
+        self.check()?;
+        let Self { limit, roomy, meter, frame, cutter, closed, .. } = self;
+        if frame.len() > *limit {
+            *closed = true;
+            self.items.clear(meter);
+            let cutter = cutter.insert(Cutter::new(*limit));
+            let mut frame = std::mem::take(frame);
+            return frame.drain(
+                meter,
+                |meter, piece| cutter.push(piece, roomy, meter, sink).map(|()| true),
+                |raise| raise,
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether more waits than may wait, as if bytes had come one by one: of what is over the budget, some goes.
+    fn check(&mut self) -> Result<(), Raise> {
+        let waits = self.frame.len() + self.items.len();
+        let capacity = Hold::capacity(&self.limits);
+        if waits > capacity && self.limit > capacity {
+            return Err(Hold::overflow(&self.limits));
+        }
+        if waits > self.limit {
+            self.closed = true;
+        }
+        Ok(())
+    }
+
+    /// An item begins; whether it may be kept.
+    pub(super) fn begin_item(&mut self, sink: &mut dyn Sink) -> Result<bool, Raise> {
+        let stays = self.begun < self.min_items;
+        if self.closed && !stays {
+            return Ok(false);
+        }
+        self.begun += 1;
+        if !stays {
+            if self.items.len() == 0 {
+                self.slot = self.frame.len();
+            }
+        } else if self.begun > 1 {
+            self.frame(b",", sink)?;
+        }
+        Ok(true)
+    }
+
+    /// Bytes of an item.
+    pub(super) fn item(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Raise> {
+        if self.begun <= self.min_items {
+            return self.frame(bytes, sink);
+        }
+        if self.closed {
+            return Ok(());
+        }
+        self.items.push(bytes, &self.roomy, &mut self.meter)?;
+        self.check()
+    }
+
+    pub(super) fn end_item(&mut self) -> Result<(), Raise> {
+        if self.begun > self.min_items && !self.closed {
+            self.items.push(b"\n", &self.roomy, &mut self.meter)?;
+        }
+        Ok(())
+    }
+
+    /// The document is complete.
+    pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
+        let stay = self.begun.min(self.min_items);
+        if let Some(cutter) = &mut self.cutter {
+            self.kept = self.kept.map(|_| stay);
+            return cutter.end(&mut self.meter, sink);
+        }
+        let room = self.limit.saturating_sub(self.frame.len());
+        let (count, bytes) = self.fitting(room, stay > 0)?;
+        self.kept = self.kept.map(|_| stay + count);
+        let Self { frame, items, slot, meter, .. } = self;
+        let mut at = 0;
+        let mut frame = std::mem::take(frame);
+        let mut items = Some(std::mem::take(items));
+        frame.drain(
+            meter,
+            |meter, piece| {
+                let here = usize::try_from(slot.saturating_sub(at)).unwrap_or(usize::MAX);
+                at += piece.len() as u64;
+                let (before, behind) = piece.split_at(here.min(piece.len()));
+                sink.write(before);
+                if at >= *slot
+                    && count > 0
+                    && let Some(mut items) = items.take()
+                {
+                    if stay > 0 {
+                        sink.write(b",");
+                    }
+                    join(&mut items, bytes, meter, sink)?;
+                }
+                sink.write(behind);
+                Ok(!sink.is_closed())
+            },
+            |raise| raise,
+        )
+    }
+
+    /// How many items fit into `room`, a comma in front of the first or not, and what they take with their newlines.
+    fn fitting(&mut self, room: u64, comma: bool) -> Result<(u64, u64), Raise> {
+        // The last newline is no comma; that in front is one more.
+        let room = if comma { room } else { room.saturating_add(1) };
+        let (mut count, mut bytes, mut at) = (0, 0, 0);
+        self.items.visit(
+            |piece| {
+                for newline in memchr::memchr_iter(b'\n', piece) {
+                    let end = at + newline as u64 + 1;
+                    if end > room {
+                        return Ok(false);
+                    }
+                    count += 1;
+                    bytes = end;
+                }
+                at += piece.len() as u64;
+                Ok(true)
+            },
+            |raise| raise,
+        )?;
+        Ok((count, bytes))
+    }
+}
+
+/// Writes the first items, which take so many bytes, with commas between them.
+fn join(items: &mut Hold, bytes: u64, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Raise> {
+    let mut left = usize::try_from(bytes.saturating_sub(1)).unwrap_or(usize::MAX);
+    let mut joined = Vec::new();
+    items.drain(
+        meter,
+        |_, piece| {
+            let piece = piece.get(..left).unwrap_or(piece);
+            left -= piece.len();
+            joined.clear();
+            joined.extend(piece.iter().map(|byte| if *byte == b'\n' { b',' } else { *byte }));
+            sink.write(&joined);
+            Ok(left > 0)
+        },
+        |raise| raise,
+    )
+}

@@ -1,0 +1,165 @@
+//! The stage that keeps a budget: tells the items of the filtered document from all around them.
+//!
+//! Knows the place of the payload; what is kept is the [`Budget`]'s to say.
+
+use super::budget::Budget;
+use super::way::{Place, Step, Way};
+use crate::error::Raise;
+use crate::filter::stage::{Stage, With};
+use crate::json::writer::Writer;
+use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::limits::Limits;
+use crate::path::trie::Names;
+use crate::sink::Sink;
+
+#[derive(Debug)]
+pub(super) struct Fit {
+    way: Way,
+    writer: Writer,
+    budget: Budget,
+    /// The payload is open.
+    in_items: bool,
+    /// An item is copied.
+    in_item: bool,
+    /// What could not be held.
+    failed: Option<Raise>,
+}
+
+/// Bytes of the frame.
+struct Frame<'a> {
+    budget: &'a mut Budget,
+    sink: &'a mut dyn Sink,
+    failed: &'a mut Option<Raise>,
+}
+
+impl Sink for Frame<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.failed.is_none() {
+            *self.failed = self.budget.frame(bytes, self.sink).err();
+        }
+    }
+}
+
+impl Fit {
+    pub(super) fn new(place: Place, limit: u64, min_items: u64, limits: &Limits) -> Self {
+        Self {
+            way: Way::new(place),
+            writer: Writer::default(),
+            budget: Budget::new(limit, min_items, limits),
+            in_items: false,
+            in_item: false,
+            failed: None,
+        }
+    }
+
+    /// What could not be held, if something could not.
+    pub(super) fn failed(&mut self) -> Result<(), Raise> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// The document is complete.
+    pub(super) fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
+        self.budget.end(sink)
+    }
+
+    /// Items that are kept; `None`: there is no array of items.
+    pub(super) fn kept(&self) -> Option<u64> {
+        self.budget.kept()
+    }
+
+    /// The most bytes that were held.
+    pub(super) fn held_peak(&self) -> u64 {
+        self.budget.peak()
+    }
+
+    fn frame<'a>(&'a mut self, sink: &'a mut dyn Sink) -> (&'a mut Writer, &'a mut Way, Frame<'a>) {
+        let Self { writer, budget, failed, way, .. } = self;
+        (writer, way, Frame { budget, sink, failed })
+    }
+}
+
+impl Stage for Fit {
+    fn flush(&mut self, sink: &mut dyn Sink) {
+        let (writer, _, mut frame) = self.frame(sink);
+        writer.flush(&mut frame);
+    }
+}
+
+impl Handler for With<'_, Fit> {
+    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+        let Self { stage, sink } = self;
+        if stage.in_items {
+            stage.flush(*sink);
+            match stage.budget.begin_item(*sink) {
+                Ok(true) if stage.failed.is_none() => {
+                    stage.in_item = true;
+                    return Ok(Interest::Copy);
+                }
+                Ok(_) => {}
+                Err(raise) => stage.failed = Some(raise),
+            }
+            return Ok(Interest::SkipRest);
+        }
+        let step = stage.way.step(slot, kind);
+        let (writer, way, mut frame) = stage.frame(*sink);
+        if step == Step::Beside {
+            writer.begin(&mut frame);
+            return Ok(match slot {
+                Slot::Member(_) => Interest::CopyMember,
+                _ => Interest::Copy,
+            });
+        }
+        if let Slot::Member(key) = slot {
+            writer.spelled(&mut frame, key.raw());
+        }
+        writer.open(&mut frame, if kind == Kind::Object { b'{' } else { b'[' });
+        way.enter(kind);
+        if step == Step::Items {
+            frame.budget.array();
+            stage.in_items = true;
+        }
+        Ok(Interest::Inspect)
+    }
+
+    fn wanted(&self) -> Option<&Names> {
+        None
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        let Self { stage, sink } = self;
+        stage.in_items = false;
+        let (writer, way, mut frame) = stage.frame(*sink);
+        writer.close(&mut frame, if way.is_in_object() { b'}' } else { b']' });
+        way.leave();
+        Ok(())
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        let Self { stage, sink } = self;
+        if !stage.in_item {
+            let (writer, _, mut frame) = stage.frame(*sink);
+            return writer.raw(&mut frame, bytes);
+        }
+        if stage.failed.is_none() {
+            stage.failed = stage.budget.item(bytes, *sink).err();
+        }
+    }
+
+    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+        let stage = &mut *self.stage;
+        if std::mem::take(&mut stage.in_item)
+            && let Err(raise) = stage.budget.end_item()
+        {
+            stage.failed = Some(raise);
+        }
+        Ok(())
+    }
+
+    fn lead(&mut self, _: &[u8]) {}
+
+    fn gap(&mut self, _: &[u8]) {}
+
+    fn takes_long_keys(&self, _: usize) -> bool {
+        false
+    }
+}

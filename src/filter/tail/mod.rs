@@ -1,0 +1,409 @@
+//! What happens to the filtered document: its text is filtered, it is kept to a budget, its items become a summary.
+//!
+//! ```text
+//! items ─▶ lines ─▶ fit ─▶ summary ─▶ sink
+//! ```
+//!
+//! Each stage is there if the spec or the call asks for it, reads valid JSON, and writes valid JSON; none knows the rules
+//! that made it. Where the payload is, the stage on items has decided before the first byte comes here.
+
+mod budget;
+mod cut;
+mod fit;
+#[cfg(feature = "text")]
+mod lines;
+#[cfg(feature = "template")]
+mod summary;
+mod way;
+
+#[cfg(feature = "template")]
+use std::sync::Arc;
+
+use super::hold::Hold;
+use super::program::Compiled;
+use super::root::Payload;
+use super::stage::{Engine, config, failed};
+use crate::error::{Error, ErrorKind, Raise};
+use crate::json::machine::Config;
+use crate::limits::{Limits, Meter};
+use crate::report::Report;
+use crate::scan::Scanner;
+use crate::sink::Sink;
+#[cfg(feature = "template")]
+use crate::spec::Compact;
+use crate::spec::{Budget, Spec, Whitespace};
+#[cfg(feature = "template")]
+use crate::template::{Templates, Totals};
+#[cfg(feature = "text")]
+use crate::text::TextProgram;
+use fit::Fit;
+#[cfg(feature = "text")]
+use lines::Lines;
+#[cfg(feature = "template")]
+use summary::Summary;
+use way::Place;
+
+/// Bytes that are handled at once.
+const PIECE: usize = 64 << 10;
+/// Bytes that a token has, where tokens are not counted.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// The rules for the filtered document, ready to run.
+#[derive(Debug, Default)]
+pub(crate) struct TailRules {
+    #[cfg(feature = "text")]
+    pub(super) text: Option<TextProgram>,
+    pub(super) budget: Option<Budget>,
+    pub(super) min_items: u64,
+    #[cfg(feature = "template")]
+    pub(super) compact: Option<Arc<Templates>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Tail {
+    limits: Limits,
+    config: Config,
+    scanner: Scanner,
+    budget: Option<Budget>,
+    #[cfg(feature = "text")]
+    lines: Option<(Engine, Lines)>,
+    rest: Rest,
+    failed: bool,
+}
+
+/// The stages behind the text filter.
+#[derive(Debug)]
+struct Rest {
+    fit: Option<(Engine, Fit)>,
+    last: Last,
+    /// Bytes that came here: the size of the filtered document.
+    bytes: u64,
+    capacity: Capacity,
+}
+
+/// The stages behind the budget.
+#[derive(Debug)]
+struct Last {
+    #[cfg(feature = "template")]
+    summary: Option<Summary>,
+    meter: Meter,
+    /// Bytes that came here: what the budget left.
+    bytes: u64,
+    error: Option<String>,
+    capacity: Capacity,
+}
+
+/// Bytes that may wait.
+#[derive(Clone, Copy, Debug)]
+struct Capacity(u64);
+
+impl Capacity {
+    /// The error of a document of which more would have to wait. Which byte was too much does not depend on chunks.
+    fn place(self, raise: Raise) -> Error {
+        Error::at(raise, self.0, String::new())
+    }
+}
+
+impl TailRules {
+    /// Compiles what a spec says of the filtered document.
+    pub(super) fn compile(spec: &Spec) -> Result<Self, Error> {
+        if spec.whitespace == Whitespace::Keep
+            && (spec.budget.is_some() || spec.compact.is_some() || spec.text_filter.is_some())
+        {
+            let message = "`whitespace: keep` goes with no text_filter, budget or compact: what those write is minified";
+            return Err(Error::new(ErrorKind::Spec, message));
+        }
+        Ok(Self {
+            #[cfg(feature = "text")]
+            text: spec.text_filter.as_ref().map(TextProgram::compile).transpose()?,
+            budget: spec.budget,
+            min_items: spec.min_items,
+            #[cfg(feature = "template")]
+            compact: spec.compact.as_ref().map(compile_compact).transpose()?.map(Arc::new),
+        })
+    }
+
+    /// Whether there is nothing to do without a budget of the call's.
+    pub(super) fn is_empty(&self) -> bool {
+        let mut empty = self.budget.is_none();
+        #[cfg(feature = "text")]
+        {
+            empty &= self.text.is_none();
+        }
+        #[cfg(feature = "template")]
+        {
+            empty &= self.compact.is_none();
+        }
+        empty
+    }
+}
+
+impl Tail {
+    /// The stages of a program, with a budget of the call's instead of its own. `None`: there are none.
+    pub(super) fn new(
+        program: &Compiled,
+        budget: Option<Budget>,
+        limits: &Limits,
+        scanner: Scanner,
+    ) -> Option<Self> {
+        let budget = budget.or(program.tail.budget);
+        if program.tail.is_empty() && budget.is_none() {
+            return None;
+        }
+        let config = config(&program.spec, limits, false);
+        let capacity = Capacity(Hold::capacity(limits));
+        Some(Self {
+            limits: limits.clone(),
+            config,
+            scanner,
+            budget,
+            #[cfg(feature = "text")]
+            lines: None,
+            rest: Rest {
+                fit: None,
+                last: Last {
+                    #[cfg(feature = "template")]
+                    summary: None,
+                    meter: Meter::default(),
+                    bytes: 0,
+                    error: None,
+                    capacity,
+                },
+                bytes: 0,
+                capacity,
+            },
+            failed: false,
+        })
+    }
+
+    /// A document begins, whose payload is known.
+    pub(super) fn begin(&mut self, program: &Compiled, payload: Option<Payload>) {
+        let Self { limits, config, scanner, budget, rest, .. } = self;
+        let place = Place::new(&program.items.root, payload, program.items.keep_siblings);
+        let engine = || Engine::new(config.clone(), *scanner);
+        #[cfg(feature = "text")]
+        {
+            let text = program.tail.text.as_ref();
+            self.lines = text.map(|text| (engine(), Lines::new(text.clone(), limits.clone())));
+        }
+        rest.fit = budget.map(|budget| {
+            let fit = Fit::new(place.clone(), bytes_of(budget), program.tail.min_items, limits);
+            (engine(), fit)
+        });
+        rest.bytes = 0;
+        self.failed = false;
+        rest.last = Last {
+            #[cfg(feature = "template")]
+            summary: program.tail.compact.as_ref().map(|templates| {
+                Summary::new(templates.clone(), place, config.clone(), limits.clone(), *scanner)
+            }),
+            meter: Meter::default(),
+            bytes: 0,
+            error: None,
+            capacity: rest.capacity,
+        };
+    }
+
+    /// What is about to be dropped is held for a moment: no more than a piece of it.
+    fn write(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        bytes.chunks(PIECE).try_for_each(|piece| self.write_piece(piece, sink))
+    }
+
+    fn write_piece(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        #[cfg(feature = "text")]
+        if let Some((engine, lines)) = &mut self.lines {
+            let mut out = Behind { stage: &mut self.rest, sink, error: None };
+            let fed = engine.feed(lines, bytes, &mut out);
+            return out.result(fed.map_err(|failure| failed(failure, &engine.machine)));
+        }
+        self.rest.take(bytes, sink)
+    }
+
+    /// The document is complete: `kept` items of `original` came.
+    pub(super) fn end(
+        &mut self,
+        kept: u64,
+        original: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let ended = self.end_stages(kept, original, sink);
+        self.failed |= ended.is_err();
+        ended.map_err(Error::in_what_was_left)
+    }
+
+    /// Whether a stage failed: then what the stages in front saw depends on chunks.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    fn end_stages(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
+        #[cfg(feature = "text")]
+        if let Some((engine, lines)) = &mut self.lines {
+            let mut out = Behind { stage: &mut self.rest, sink, error: None };
+            let ended = engine.end(lines, &mut out);
+            out.result(ended.map_err(|failure| failed(failure, &engine.machine)))?;
+        }
+        self.rest.end(kept, original, sink)
+    }
+
+    pub(super) fn report(&self, report: &mut Report) {
+        let Rest { fit, last, bytes, .. } = &self.rest;
+        report.held_peak_bytes += last.meter.peak();
+        if let Some((_, fit)) = fit {
+            report.held_peak_bytes += fit.held_peak();
+        }
+        if self.failed || report.error.is_some() {
+            // Nothing was decided.
+            return;
+        }
+        report.filter_result_bytes = *bytes;
+        report.compact_error.clone_from(&last.error);
+        let (Some((_, fit)), Some(budget)) = (fit, self.budget) else { return };
+        if let Some(kept) = fit.kept() {
+            report.items_kept = Some(kept);
+        }
+        if last.bytes == *bytes {
+            return;
+        }
+        report.budget_applied = true;
+        match budget {
+            Budget::Tokens(limit) => {
+                report.tokens_limit = Some(limit);
+                report.tokens_original = Some(bytes.div_ceil(BYTES_PER_TOKEN));
+                report.tokens_result = Some(last.bytes.div_ceil(BYTES_PER_TOKEN));
+                report.tokens_estimated = true;
+            }
+            Budget::Bytes(limit) => report.budget_limit = Some(limit),
+        }
+        report.budget_original_bytes = Some(*bytes);
+        report.budget_result_bytes = Some(last.bytes);
+    }
+}
+
+#[cfg(feature = "template")]
+fn compile_compact(compact: &Compact) -> Result<Templates, Error> {
+    let Compact { header, item, footer } = compact;
+    Templates::compile(header.as_deref(), item, footer.as_deref())
+        .map_err(|error| Error::new(ErrorKind::Spec, format!("compact: {error}")))
+}
+
+/// The bytes that a budget is.
+fn bytes_of(budget: Budget) -> u64 {
+    match budget {
+        Budget::Bytes(bytes) => bytes,
+        Budget::Tokens(tokens) => tokens.saturating_mul(BYTES_PER_TOKEN),
+    }
+}
+
+/// Takes what a stage in front writes.
+trait Takes {
+    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error>;
+}
+
+impl Takes for Tail {
+    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        self.write(bytes, sink)
+    }
+}
+
+impl Takes for Rest {
+    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        self.bytes += bytes.len() as u64;
+        let Some((engine, fit)) = &mut self.fit else { return self.last.take(bytes, sink) };
+        let mut out = Behind { stage: &mut self.last, sink, error: None };
+        let fed = engine.feed(fit, bytes, &mut out);
+        let held = fit.failed().map_err(|raise| self.capacity.place(raise));
+        out.result(held.and(fed.map_err(|failure| failed(failure, &engine.machine))))
+    }
+}
+
+impl Rest {
+    fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
+        let mut kept = kept;
+        if let Some((engine, fit)) = &mut self.fit {
+            let mut out = Behind { stage: &mut self.last, sink: &mut *sink, error: None };
+            let ended = engine.end(fit, &mut out);
+            let held = fit.failed().and_then(|()| fit.finish(&mut out));
+            let held = held.map_err(|raise| self.capacity.place(raise));
+            out.result(held.and(ended.map_err(|failure| failed(failure, &engine.machine))))?;
+            kept = fit.kept().unwrap_or(kept);
+        }
+        self.last.end(kept, original, sink)
+    }
+}
+
+impl Takes for Last {
+    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        self.bytes += bytes.len() as u64;
+        #[cfg(feature = "template")]
+        if let Some(summary) = &mut self.summary {
+            let written = summary.write(bytes, &mut self.meter);
+            return written.map_err(|raise| self.capacity.place(raise));
+        }
+        sink.write(bytes);
+        Ok(())
+    }
+}
+
+impl Last {
+    #[cfg(feature = "template")]
+    fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
+        if let Some(summary) = &mut self.summary {
+            let totals = Totals::new(kept, original);
+            self.error = summary.finish(totals, kept, &mut self.meter, sink)?;
+        }
+        Ok(())
+    }
+
+    #[cfg(not(feature = "template"))]
+    fn end(&mut self, _: u64, _: u64, _: &mut dyn Sink) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// A stage as the sink of the one in front. The first error is kept; nothing is written behind it.
+struct Behind<'a, T> {
+    stage: &'a mut T,
+    sink: &'a mut dyn Sink,
+    error: Option<Error>,
+}
+
+impl<T> Behind<'_, T> {
+    /// The error of this stage, which has read only what came before one of the stage in front; else that.
+    fn result<R>(self, fed: Result<R, Error>) -> Result<(), Error> {
+        match self.error {
+            Some(error) => Err(error),
+            None => fed.map(|_| ()),
+        }
+    }
+}
+
+impl<T: Takes> Sink for Behind<'_, T> {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.error.is_none() {
+            self.error = self.stage.take(bytes, self.sink).err();
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.error.is_some() || self.sink.is_closed()
+    }
+}
+
+/// Runs `step` with the tail, if there is one, in front of the sink.
+pub(super) fn in_front<R>(
+    tail: &mut Option<Tail>,
+    sink: &mut dyn Sink,
+    step: impl FnOnce(&mut dyn Sink) -> Result<R, Error>,
+) -> Result<R, Error> {
+    let Some(tail) = tail else { return step(sink) };
+    let mut out = Behind { stage: &mut *tail, sink, error: None };
+    let done = step(&mut out);
+    match out.error {
+        Some(error) => {
+            tail.failed = true;
+            Err(error.in_what_was_left())
+        }
+        None => done,
+    }
+}

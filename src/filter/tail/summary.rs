@@ -1,0 +1,411 @@
+//! The stage that puts a summary in the payload's place (seed: kimbap's `compact`; SPEC §7).
+//!
+//! The filtered document waits in the hold, for a template that fails leaves it as it was. Then it is read twice: once to
+//! render its items, one at a time, once to write all around them.
+
+use std::sync::Arc;
+
+use super::way::{Place, Step, Way};
+use crate::error::{Error, ErrorKind, Raise};
+use crate::filter::hold::Hold;
+use crate::filter::stage::{Engine, Stage, With, failed};
+use crate::json::machine::Config;
+use crate::json::writer::Writer;
+use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::limits::{Limits, Meter};
+use crate::path::trie::Names;
+use crate::scan::Scanner;
+use crate::sink::Sink;
+use crate::template::{Templates, Totals};
+
+/// Bytes that may be rendered.
+const RENDERED: usize = 64 << 20;
+/// The members that take the payload's place; siblings of these names go.
+const SUMMARY: [&[u8]; 3] = [b"summary", b"_compact", b"_original_items"];
+
+#[derive(Debug)]
+pub(super) struct Summary {
+    templates: Arc<Templates>,
+    limits: Limits,
+    config: Config,
+    scanner: Scanner,
+    place: Place,
+    document: Hold,
+}
+
+impl Summary {
+    pub(super) fn new(
+        templates: Arc<Templates>,
+        place: Place,
+        config: Config,
+        limits: Limits,
+        scanner: Scanner,
+    ) -> Self {
+        Self { templates, limits, config, scanner, place, document: Hold::default() }
+    }
+
+    /// Takes more of the filtered document.
+    pub(super) fn write(&mut self, bytes: &[u8], meter: &mut Meter) -> Result<(), Raise> {
+        self.document.push(bytes, &self.limits, meter)
+    }
+
+    /// The document is complete: renders it, given how many items it has, and had. Tells why it was left as it was.
+    pub(super) fn finish(
+        &mut self,
+        totals: Totals,
+        count: u64,
+        meter: &mut Meter,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<String>, Error> {
+        match self.render(totals, meter)? {
+            Rendered::Text(text) => self.replace(text, count, meter, sink).map(|()| None),
+            Rendered::NoItems => self.pass(meter, sink).map(|()| None),
+            Rendered::Failed(message) => self.pass(meter, sink).map(|()| Some(message)),
+        }
+    }
+
+    /// Hands the document on as it is.
+    fn pass(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
+        let take = |_: &mut Meter, piece: &[u8]| {
+            sink.write(piece);
+            Ok(!sink.is_closed())
+        };
+        self.document.drain(meter, take, unplaced)
+    }
+
+    fn render(&mut self, totals: Totals, meter: &mut Meter) -> Result<Rendered, Error> {
+        let Self { templates, limits, config, scanner, place, document } = self;
+        let mut render = Render {
+            way: Way::new(place.clone()),
+            templates,
+            totals,
+            limits,
+            meter,
+            text: Hold::default(),
+            scratch: Vec::new(),
+            item: Vec::new(),
+            in_items: false,
+            in_item: false,
+            any: false,
+            begun: false,
+            left: RENDERED,
+            failed: None,
+        };
+        render.header();
+        let mut engine = Engine::new(config.clone(), *scanner);
+        let mut nowhere = Nowhere;
+        let more =
+            |engine: &mut Engine, render: &mut Render<'_>, piece: &[u8], sink: &mut Nowhere| {
+                engine.feed(render, piece, sink).map_err(|failure| failed(failure, &engine.machine))
+            };
+        document.visit(
+            |piece| {
+                more(&mut engine, &mut render, piece, &mut nowhere)?;
+                Ok(render.failed.is_none())
+            },
+            unplaced,
+        )?;
+        if !render.any {
+            return Ok(Rendered::NoItems);
+        }
+        render.footer();
+        Ok(match render.failed {
+            Some(Trouble::Template(message)) => Rendered::Failed(message),
+            Some(Trouble::Limit(raise)) => return Err(unplaced(raise)),
+            None => Rendered::Text(render.text),
+        })
+    }
+
+    /// Writes the document with the summary in the payload's place.
+    fn replace(
+        &mut self,
+        text: Hold,
+        count: u64,
+        meter: &mut Meter,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let mut swap = Swap {
+            way: Way::new(self.place.clone()),
+            writer: Writer::default(),
+            text,
+            count,
+            failed: None,
+        };
+        let mut engine = Engine::new(self.config.clone(), self.scanner);
+        self.document.drain(
+            meter,
+            |_, piece| {
+                engine
+                    .feed(&mut swap, piece, sink)
+                    .map_err(|failure| failed(failure, &engine.machine))?;
+                Ok(!sink.is_closed())
+            },
+            unplaced,
+        )?;
+        meter.release(swap.text.len());
+        match swap.failed {
+            Some(raise) => Err(unplaced(raise)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The error of a document that is complete, so that no place in it is wrong.
+fn unplaced(raise: Raise) -> Error {
+    Error::at(raise, 0, String::new())
+}
+
+enum Rendered {
+    Text(Hold),
+    /// The payload is no array.
+    NoItems,
+    Failed(String),
+}
+
+enum Trouble {
+    Template(String),
+    Limit(Raise),
+}
+
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn write(&mut self, _: &[u8]) {}
+}
+
+/// Reads the items and renders them.
+struct Render<'a> {
+    way: Way,
+    templates: &'a Templates,
+    totals: Totals,
+    limits: &'a Limits,
+    meter: &'a mut Meter,
+    /// Rendered, as the inside of a JSON string.
+    text: Hold,
+    scratch: Vec<u8>,
+    item: Vec<u8>,
+    in_items: bool,
+    in_item: bool,
+    any: bool,
+    /// A line was rendered.
+    begun: bool,
+    /// Bytes that may still be rendered.
+    left: usize,
+    failed: Option<Trouble>,
+}
+
+impl Render<'_> {
+    fn header(&mut self) {
+        let Self { templates, totals, left, scratch, .. } = self;
+        let rendered = templates.header(totals, *left, scratch);
+        self.line(rendered.map_err(|error| error.to_string()));
+    }
+
+    fn footer(&mut self) {
+        let Self { templates, totals, left, scratch, .. } = self;
+        let rendered = templates.footer(totals, *left, scratch);
+        self.line(rendered.map_err(|error| error.to_string()));
+    }
+
+    fn line_of_item(&mut self) {
+        let Self { templates, totals, left, scratch, item, .. } = self;
+        let rendered = templates.item(item, totals, *left, scratch);
+        self.line(rendered.map_err(|error| error.to_string()));
+    }
+
+    /// Adds what was rendered, if there is something, as a line.
+    fn line(&mut self, rendered: Result<bool, String>) {
+        if self.failed.is_some() {
+            return;
+        }
+        match rendered {
+            Err(message) => self.failed = Some(Trouble::Template(message)),
+            Ok(false) => {}
+            Ok(true) => {
+                self.left = self.left.saturating_sub(self.scratch.len() + 1);
+                let mut quoted = if self.begun { b"\\n".to_vec() } else { Vec::new() };
+                self.begun = true;
+                escape(&self.scratch, &mut quoted);
+                if let Err(raise) = self.text.push(&quoted, self.limits, self.meter) {
+                    self.failed = Some(Trouble::Limit(raise));
+                }
+            }
+        }
+        self.scratch.clear();
+    }
+}
+
+/// The inside of a JSON string that spells `text`.
+fn escape(text: &[u8], quoted: &mut Vec<u8>) {
+    for byte in text {
+        match byte {
+            b'"' => quoted.extend_from_slice(b"\\\""),
+            b'\\' => quoted.extend_from_slice(b"\\\\"),
+            b'\n' => quoted.extend_from_slice(b"\\n"),
+            b'\r' => quoted.extend_from_slice(b"\\r"),
+            b'\t' => quoted.extend_from_slice(b"\\t"),
+            0..0x20 => quoted.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+            _ => quoted.push(*byte),
+        }
+    }
+}
+
+impl Stage for Render<'_> {
+    fn flush(&mut self, _: &mut dyn Sink) {}
+}
+
+impl Handler for With<'_, Render<'_>> {
+    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+        let render = &mut *self.stage;
+        if render.failed.is_some() {
+            return Ok(Interest::Stop);
+        }
+        if render.in_items {
+            render.in_item = kind == Kind::Object;
+            return Ok(if render.in_item { Interest::Copy } else { Interest::Skip });
+        }
+        let step = render.way.step(slot, kind);
+        if step == Step::Beside {
+            return Ok(Interest::Skip);
+        }
+        render.way.enter(kind);
+        render.in_items = step == Step::Items;
+        render.any |= render.in_items;
+        Ok(Interest::Inspect)
+    }
+
+    fn wanted(&self) -> Option<&Names> {
+        None
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        self.stage.way.leave();
+        self.stage.in_items = false;
+        Ok(())
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        let render = &mut *self.stage;
+        let limit = render.limits.item();
+        if render.failed.is_none() {
+            render.item.extend_from_slice(bytes);
+            if render.item.len() as u64 > limit {
+                let message = format!("an item has more than {limit} bytes (limit `item`)");
+                render.failed = Some(Trouble::Limit(Raise::new(ErrorKind::Limit, message)));
+            }
+        }
+    }
+
+    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+        self.stage.line_of_item();
+        self.stage.item.clear();
+        Ok(())
+    }
+
+    fn lead(&mut self, _: &[u8]) {}
+
+    fn gap(&mut self, _: &[u8]) {}
+
+    fn takes_long_keys(&self, _: usize) -> bool {
+        false
+    }
+}
+
+/// Writes the document, and the summary in the payload's place.
+struct Swap {
+    way: Way,
+    writer: Writer,
+    text: Hold,
+    count: u64,
+    failed: Option<Raise>,
+}
+
+impl Swap {
+    fn summary(&mut self, slot: Slot<'_>, sink: &mut dyn Sink) {
+        let Self { writer, text, count, failed, .. } = self;
+        writer.begin(sink);
+        let alone = !matches!(slot, Slot::Member(_));
+        if alone {
+            writer.raw(sink, b"{");
+        }
+        writer.raw(sink, b"\"summary\":\"");
+        let taken = text.visit(
+            |piece| {
+                writer.raw(sink, piece);
+                Ok(true)
+            },
+            |raise| raise,
+        );
+        if let Err(raise) = taken {
+            *failed = Some(raise);
+        }
+        writer.raw(sink, format!("\",\"_compact\":true,\"_original_items\":{count}").as_bytes());
+        if alone {
+            writer.raw(sink, b"}");
+        }
+    }
+}
+
+impl Stage for Swap {
+    fn flush(&mut self, sink: &mut dyn Sink) {
+        self.writer.flush(sink);
+    }
+}
+
+impl Handler for With<'_, Swap> {
+    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+        let Self { stage, sink } = self;
+        let beside = stage.way.is_at_parent();
+        match stage.way.step(slot, kind) {
+            Step::Items => {
+                stage.summary(slot, *sink);
+                return Ok(Interest::Skip);
+            }
+            Step::Way => {
+                if let Slot::Member(key) = slot {
+                    stage.writer.spelled(*sink, key.raw());
+                }
+                stage.writer.open(*sink, if kind == Kind::Object { b'{' } else { b'[' });
+                stage.way.enter(kind);
+                return Ok(Interest::Inspect);
+            }
+            Step::Beside => {}
+        }
+        if let Slot::Member(key) = slot {
+            if beside && key.with_name(|name| name.is_some_and(|name| SUMMARY.contains(&name))) {
+                return Ok(Interest::Skip);
+            }
+            stage.writer.begin(*sink);
+            return Ok(Interest::CopyMember);
+        }
+        stage.writer.begin(*sink);
+        Ok(Interest::Copy)
+    }
+
+    fn wanted(&self) -> Option<&Names> {
+        None
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        let object = self.stage.way.is_in_object();
+        self.stage.writer.close(self.sink, if object { b'}' } else { b']' });
+        self.stage.way.leave();
+        Ok(())
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        self.stage.writer.raw(self.sink, bytes);
+    }
+
+    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+        Ok(())
+    }
+
+    fn lead(&mut self, _: &[u8]) {}
+
+    fn gap(&mut self, _: &[u8]) {}
+
+    fn takes_long_keys(&self, _: usize) -> bool {
+        false
+    }
+}

@@ -1,0 +1,130 @@
+//! Where in the filtered document the payload is.
+//!
+//! Knows names and numbers of members on the way to it; no rule. The stage before has decided; this finds the same place
+//! again in what that has left.
+
+use crate::filter::program::RootRule;
+use crate::filter::root::Payload;
+use crate::json::{Kind, Slot};
+use crate::path::{Path, Token};
+
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    place: Place,
+    /// The containers that are open on the way, and whether the child on the way has come.
+    open: Vec<Level>,
+    /// Members of the document's object that have come.
+    members: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    object: bool,
+    met: bool,
+}
+
+/// Where the payload is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Document,
+    /// The first member that is an array.
+    First,
+    /// The member with this number.
+    Member(u64),
+    At(Path),
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The payload, an array.
+    Items,
+    /// A container with the payload in it.
+    Way,
+    /// Anything else; also a payload that is no array.
+    Beside,
+}
+
+impl Place {
+    /// The place in what is left of a document whose payload was there. `siblings`: its siblings are left too.
+    pub(super) fn new(root: &RootRule, payload: Option<Payload>, siblings: bool) -> Self {
+        match (payload, root) {
+            (Some(Payload::Member(number)), _) => Self::Member(if siblings { number } else { 0 }),
+            (Some(_), _) => Self::Document,
+            (None, RootRule::First) => Self::First,
+            (None, RootRule::At(path)) => Self::At(path.clone()),
+            (None, _) => Self::Document,
+        }
+    }
+}
+
+impl Way {
+    pub(super) fn new(place: Place) -> Self {
+        Self { place, open: Vec::new(), members: 0 }
+    }
+
+    /// Whether the container that was entered last has the payload as its child.
+    pub(super) fn is_at_parent(&self) -> bool {
+        match &self.place {
+            Place::Document => false,
+            Place::First | Place::Member(_) => self.open.len() == 1,
+            Place::At(path) => self.open.len() == path.0.len(),
+        }
+    }
+
+    /// What the value that begins now is.
+    pub(super) fn step(&mut self, slot: Slot<'_>, kind: Kind) -> Step {
+        let Some(level) = self.open.len().checked_sub(1) else { return self.document(kind) };
+        let met = self.open.last().is_none_or(|level| level.met);
+        let here = match (&self.place, slot) {
+            (Place::Document, _) | (_, Slot::Top) => false,
+            (Place::First, _) => kind == Kind::Array,
+            (Place::Member(number), _) => self.members == *number,
+            (Place::At(path), Slot::Member(key)) => match path.0.get(level) {
+                Some(Token::Name(name)) => {
+                    key.with_name(|spelled| spelled == Some(name.as_bytes()))
+                }
+                _ => false,
+            },
+            (Place::At(path), Slot::Element(index)) => {
+                path.0.get(level).and_then(Token::index) == Some(index)
+            }
+        };
+        self.members += 1;
+        if !here || met {
+            return Step::Beside;
+        }
+        if let Some(level) = self.open.last_mut() {
+            level.met = true;
+        }
+        match (self.is_at_parent(), kind) {
+            (true, Kind::Array) => Step::Items,
+            (false, Kind::Object | Kind::Array) => Step::Way,
+            _ => Step::Beside,
+        }
+    }
+
+    fn document(&self, kind: Kind) -> Step {
+        match (&self.place, kind) {
+            (Place::At(_), Kind::Object | Kind::Array) => Step::Way,
+            (_, Kind::Array) => Step::Items,
+            (Place::First | Place::Member(_), Kind::Object) => Step::Way,
+            _ => Step::Beside,
+        }
+    }
+
+    /// Goes into a container on the way.
+    pub(super) fn enter(&mut self, kind: Kind) {
+        self.open.push(Level { object: kind == Kind::Object, met: false });
+    }
+
+    /// Whether the container that was entered last is an object.
+    pub(super) fn is_in_object(&self) -> bool {
+        self.open.last().is_some_and(|level| level.object)
+    }
+
+    /// The container that was entered last ends.
+    pub(super) fn leave(&mut self) {
+        self.open.pop();
+    }
+}
