@@ -27,6 +27,9 @@ pub struct Report {
     pub filter_original_bytes: u64,
     /// Bytes of the filtered output, in front of `budget` and `compact`.
     pub filter_result_bytes: u64,
+    /// Bytes of the output, where `budget` or `compact` made others of the filtered ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_bytes: Option<u64>,
     /// The payload's length before `max_items`, when something was cut. Left out after `stop_early`, which does not
     /// learn it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -189,6 +189,20 @@ pub(crate) struct Selection {
     #[arg(long, help_heading = "Rules")]
     pub(crate) stop_early: bool,
 
+    /// At most so many bytes of output (k, M, G: powers of 1024): items go from the end, then long strings are cut
+    ///
+    /// Measured without white space. Goes before a budget of the manifest's.
+    #[arg(long, value_name = "BYTES", help_heading = "Rules", value_parser = lists::bytes, allow_negative_numbers = true, conflicts_with = "budget_tokens")]
+    pub(crate) budget: Option<u64>,
+
+    /// The same in tokens, estimated at four bytes each
+    #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    pub(crate) budget_tokens: Option<u64>,
+
+    /// Keep the first K items whatever the budget: strings are cut instead
+    #[arg(long, value_name = "K", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    pub(crate) min_items: Option<u64>,
+
     /// Skip the rules: validate and minify
     #[arg(long, help_heading = "Rules")]
     pub(crate) raw: bool,

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use tamis::{CallOptions, Error, Limits, Program, Root, Spec, Whitespace};
+use tamis::{Budget, CallOptions, Error, Limits, Program, Root, Spec, Whitespace};
 
 use crate::args::{FilterArgs, Selection};
 use crate::diagnostics::Usage;
@@ -145,11 +145,19 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
     if let Some(bytes) = args.spill {
         limits = limits.with_spill(bytes);
     }
+    let mut options = CallOptions::new().raw(args.raw).is_error(args.is_error).limits(limits);
+    let budget = args.budget.map(Budget::Bytes).or(args.budget_tokens.map(Budget::Tokens));
+    if let Some(budget) = budget {
+        options = options.budget(budget);
+    }
+    if let Some(count) = args.min_items {
+        options = options.min_items(count);
+    }
     let ignored = args.raw && !args.retain.is_empty();
     Ok(Selected {
         rules,
         raw: args.raw,
-        options: CallOptions::new().raw(args.raw).is_error(args.is_error).limits(limits),
+        options,
         warning: ignored
             .then_some("--raw is ignored: what --retain removes must not leave by another flag"),
     })

@@ -12,7 +12,9 @@ pub(crate) struct Stats<'a>(pub(crate) &'a Report);
 
 impl fmt::Display for Stats<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { filter_original_bytes: original, filter_result_bytes: result, .. } = *self.0;
+        let Report { filter_original_bytes: original, filter_result_bytes, output_bytes, .. } =
+            *self.0;
+        let result = output_bytes.unwrap_or(filter_result_bytes);
         write!(f, "{} bytes in, {} out", HumanCount(original), HumanCount(result))?;
         if original > 0 {
             let saved = u128::from(original.saturating_sub(result));

@@ -213,7 +213,7 @@ impl Core {
         let scanner = options.scanner();
         let limits = options.limits_ref();
         let tail = match skipped {
-            None => Tail::new(compiled, options.call_budget(), limits, scanner),
+            None => Tail::new(compiled, options),
             Some(_) => None,
         };
         let items = (skipped.is_none() && (!compiled.items.idle || tail.is_some()))
@@ -429,6 +429,8 @@ impl Core {
         };
         if let (None, Some(items)) = (self.skipped, &self.items) {
             items.report(&mut report);
+            let same = report.filter_result_bytes == self.written;
+            report.output_bytes = (!same).then_some(self.written);
         }
         report
     }

@@ -24,6 +24,7 @@ pub struct CallOptions {
     raw: bool,
     is_error: bool,
     budget: Option<Budget>,
+    min_items: Option<u64>,
     limits: Limits,
     scanner: Option<Scanner>,
 }
@@ -57,6 +58,13 @@ impl CallOptions {
     #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = budget.unless_zero();
+        self
+    }
+
+    /// Items that a budget keeps in this call, whatever the spec says: strings are cut instead.
+    #[must_use]
+    pub fn min_items(mut self, count: u64) -> Self {
+        self.min_items = Some(count);
         self
     }
 
@@ -119,6 +127,11 @@ impl CallOptions {
 
     pub(crate) fn limits_ref(&self) -> &Limits {
         &self.limits
+    }
+
+    /// What the call says of items that a budget keeps.
+    pub(super) fn call_min_items(&self) -> Option<u64> {
+        self.min_items
     }
 
     /// The budget of the call, without the spec's.

@@ -264,6 +264,31 @@ impl Sum {
         self.unfiltered |= !line.filter_applied;
         sum.filter_original_bytes += line.filter_original_bytes;
         sum.filter_result_bytes += line.filter_result_bytes;
+        // The key is there as soon as one line has it, and then counts all.
+        let before = sum.filter_result_bytes - line.filter_result_bytes;
+        if let Some(bytes) = line.output_bytes {
+            sum.output_bytes = Some(sum.output_bytes.unwrap_or(before) + bytes);
+        } else if let Some(bytes) = &mut sum.output_bytes {
+            *bytes += line.filter_result_bytes;
+        }
+        if line.budget_applied {
+            sum.budget_applied = true;
+            (sum.budget_limit, sum.tokens_limit) = (line.budget_limit, line.tokens_limit);
+            sum.tokens_estimated |= line.tokens_estimated;
+            for (sum, line) in [
+                (&mut sum.budget_original_bytes, line.budget_original_bytes),
+                (&mut sum.budget_result_bytes, line.budget_result_bytes),
+                (&mut sum.tokens_original, line.tokens_original),
+                (&mut sum.tokens_result, line.tokens_result),
+            ] {
+                *sum = added(*sum, line);
+            }
+        }
+        if sum.compact_error.is_none()
+            && let Some(error) = &line.compact_error
+        {
+            sum.compact_error = Some(format!("line {number}: {error}"));
+        }
         sum.duplicates_dropped += line.duplicates_dropped;
         sum.held_peak_bytes = sum.held_peak_bytes.max(line.held_peak_bytes);
         sum.tail_unread |= line.tail_unread;

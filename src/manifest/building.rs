@@ -6,11 +6,9 @@ use super::error::{Problem, Problems, Text};
 use super::node::{Flaw, Key, Node, Value};
 use super::scalar::byte_inside;
 use super::{ManifestEntry, name, suggest};
-use crate::error::{Error, RulePlace};
+use crate::error::RulePlace;
 use crate::filter::Program;
 use crate::spec::{Root, Spec};
-use crate::template::{TemplatePart, Templates};
-use crate::text::TextProgram;
 
 /// A manifest while it is read.
 #[derive(Debug)]
@@ -63,7 +61,7 @@ impl<'a> Building<'a> {
             self.refuse(at, wrong);
             return;
         }
-        let program = match parts(spec).and_then(|()| Program::compile(spec)) {
+        let program = match Program::compile(spec) {
             Ok(program) => program,
             Err(error) => {
                 let place = error.rule();
@@ -138,24 +136,6 @@ impl<'a> Building<'a> {
         }
         warnings
     }
-}
-
-/// Compiles the patterns and templates of a spec, for the places of what is wrong with them.
-fn parts(spec: &Spec) -> Result<(), Error> {
-    if let Some(filter) = &spec.text_filter {
-        TextProgram::compile(filter)?;
-    }
-    let Some(compact) = &spec.compact else { return Ok(()) };
-    let (header, footer) = (compact.header.as_deref(), compact.footer.as_deref());
-    let compiled = Templates::compile(header, &compact.item, footer);
-    compiled.map(|_| ()).map_err(|error| {
-        let template = match error.part() {
-            TemplatePart::Header => header.unwrap_or_default(),
-            TemplatePart::Item => &compact.item,
-            TemplatePart::Footer => footer.unwrap_or_default(),
-        };
-        error.in_spec(template)
-    })
 }
 
 /// The node of a rule, where `rules` has it: the lists of a text filter and the templates of a compact are inside theirs.

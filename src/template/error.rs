@@ -89,10 +89,6 @@ impl TemplateError {
     }
 
     /// The error of a spec that has this template, with its place in it.
-    #[cfg_attr(
-        not(feature = "manifest"),
-        allow(dead_code, reason = "manifests place errors by it")
-    )]
     pub(crate) fn in_spec(&self, template: &str) -> Error {
         let line = self.line().unwrap_or(1);
         let begin: usize =

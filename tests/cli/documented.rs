@@ -198,7 +198,7 @@ fn what_the_readme_saves_is_saved() {
 }
 
 /// What each flag of `tamis filter` does, as simply as it can be seen.
-const FLAGS: [(&str, &[&str], &str); 28] = [
+const FLAGS: [(&str, &[&str], &str); 31] = [
     ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--select", &["--select", "id"], "[{\"id\":1}]\n"),
@@ -210,6 +210,9 @@ const FLAGS: [(&str, &[&str], &str); 28] = [
     ("--drop-nulls", &["--drop-nulls", "--exclude", "x"], "[{\"id\":1,\"e\":\"\"}]\n"),
     ("--drop-empty", &["--drop-empty", "--exclude", "x"], "[{\"id\":1,\"n\":null}]\n"),
     ("--stop-early", &["--stop-early", "--max-items", "1", "--select", "id"], "[{\"id\":1}]\n"),
+    ("--budget", &["--budget", "20"], "[]\n"),
+    ("--budget-tokens", &["--budget-tokens", "5"], "[]\n"),
+    ("--min-items", &["--min-items", "1", "--budget", "20"], WHOLE),
     ("--raw", &["--raw", "--select", "id"], WHOLE),
     ("--is-error", &["--is-error", "--select", "id"], WHOLE),
     ("--on-error", &["--on-error", "raw"], WHOLE),

@@ -127,3 +127,22 @@ fn the_last_of_a_repeated_flag_counts() {
     piped(&["--max-items", "1", "--max-items", "2"], "[1,2,3]").done("[1,2]\n");
     piped(&["--drop-nulls", "--drop-nulls"], "[{\"a\":null}]").done("[{}]\n");
 }
+
+#[test]
+fn budget() {
+    let input = r#"[{"id":1},{"id":2},{"id":3}]"#;
+    piped(&["--budget", "19"], input).done("[{\"id\":1},{\"id\":2}]\n");
+    piped(&["--budget", "1k"], input).done(&format!("{input}\n"));
+    piped(&["--budget-tokens", "5"], input).done("[{\"id\":1},{\"id\":2}]\n");
+    piped(&["--budget", "2", "--min-items", "2"], input).done("[{\"id\":1},{\"id\":2}]\n");
+    piped(&["--budget", "0"], input).done(&format!("{input}\n"));
+    piped(&["--budget", "10", "--raw"], input).done(&format!("{input}\n"));
+    // Each line has its own.
+    let lines = "[1,2,3]\n[4]\n[5,6]\n";
+    piped(&["--ndjson", "--budget", "5"], lines).done("[1,2]\n[4]\n[5,6]\n");
+    let ran = piped(&["--budget", "19", "--stats"], input);
+    assert_eq!(ran.err, "tamis: 28 bytes in, 19 out, 32.1 % saved; 2 of 3 items\n");
+    let ran = piped(&["--budget", "5", "--budget-tokens", "5"], input);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("--budget"), "{}", ran.err);
+}

@@ -184,7 +184,8 @@ impl Program {
                 Stage::new(Does::Retain { paths }, Vec::new())
             }));
             stages.extend(items.into_iter().flat_map(|items| items.stages(compiled)));
-            stages.extend(tail_stages(spec, budget));
+            let min_items = options.call_min_items().unwrap_or(spec.min_items);
+            stages.extend(tail_stages(spec, budget, min_items));
         }
         if stages.is_empty() {
             stages.push(Stage::new(Does::Validate, Vec::new()));
@@ -312,7 +313,7 @@ impl Reason {
 }
 
 /// The stages behind those on items.
-fn tail_stages(spec: &Spec, budget: Option<Budget>) -> Vec<Stage> {
+fn tail_stages(spec: &Spec, budget: Option<Budget>, min_items: u64) -> Vec<Stage> {
     let text = spec.text_filter.as_ref().map(|_| Stage::new(Does::TextFilter, Vec::new()));
     let budget = budget.map(|budget| {
         let holds = Holds {
@@ -321,7 +322,7 @@ fn tail_stages(spec: &Spec, budget: Option<Budget>) -> Vec<Stage> {
             limits: &["held"],
             instead: None,
         };
-        Stage::new(Does::Budget { budget, min_items: spec.min_items }, vec![holds])
+        Stage::new(Does::Budget { budget, min_items }, vec![holds])
     });
     let compact = spec.compact.as_ref().map(|_| {
         let holds = Holds {

@@ -20,6 +20,7 @@ mod way;
 use std::sync::Arc;
 
 use super::hold::Hold;
+use super::options::CallOptions;
 use super::program::Compiled;
 use super::root::Payload;
 use super::stage::{Engine, config, failed};
@@ -33,7 +34,7 @@ use crate::sink::Sink;
 use crate::spec::Compact;
 use crate::spec::{Budget, Spec, Whitespace};
 #[cfg(feature = "template")]
-use crate::template::{Templates, Totals};
+use crate::template::{TemplatePart, Templates, Totals};
 #[cfg(feature = "text")]
 use crate::text::TextProgram;
 use fit::Fit;
@@ -65,6 +66,7 @@ pub(super) struct Tail {
     config: Config,
     scanner: Scanner,
     budget: Option<Budget>,
+    min_items: u64,
     #[cfg(feature = "text")]
     lines: Option<(Engine, Lines)>,
     rest: Rest,
@@ -113,6 +115,15 @@ impl TailRules {
             let message = "`whitespace: keep` goes with no text_filter, budget or compact: what those write is minified";
             return Err(Error::new(ErrorKind::Spec, message));
         }
+        for (feature, is_there, is_wanted) in [
+            ("text", cfg!(feature = "text"), spec.text_filter.is_some()),
+            ("template", cfg!(feature = "template"), spec.compact.is_some()),
+        ] {
+            if is_wanted && !is_there {
+                let message = format!("this spec needs tamis built with the feature `{feature}`");
+                return Err(Error::new(ErrorKind::Spec, message));
+            }
+        }
         Ok(Self {
             #[cfg(feature = "text")]
             text: spec.text_filter.as_ref().map(TextProgram::compile).transpose()?,
@@ -139,14 +150,11 @@ impl TailRules {
 }
 
 impl Tail {
-    /// The stages of a program, with a budget of the call's instead of its own. `None`: there are none.
-    pub(super) fn new(
-        program: &Compiled,
-        budget: Option<Budget>,
-        limits: &Limits,
-        scanner: Scanner,
-    ) -> Option<Self> {
-        let budget = budget.or(program.tail.budget);
+    /// The stages of a program, with the call's budget instead of its own. `None`: there are none.
+    pub(super) fn new(program: &Compiled, options: &CallOptions) -> Option<Self> {
+        let limits = options.limits_ref();
+        let scanner = options.scanner();
+        let budget = options.call_budget().or(program.tail.budget);
         if program.tail.is_empty() && budget.is_none() {
             return None;
         }
@@ -157,6 +165,7 @@ impl Tail {
             config,
             scanner,
             budget,
+            min_items: options.call_min_items().unwrap_or(program.tail.min_items),
             #[cfg(feature = "text")]
             lines: None,
             rest: Rest {
@@ -178,7 +187,7 @@ impl Tail {
 
     /// A document begins, whose payload is known.
     pub(super) fn begin(&mut self, program: &Compiled, payload: Option<Payload>) {
-        let Self { limits, config, scanner, budget, rest, .. } = self;
+        let Self { limits, config, scanner, budget, min_items, rest, .. } = self;
         let place = Place::new(&program.items.root, payload, program.items.keep_siblings);
         let engine = || Engine::new(config.clone(), *scanner);
         #[cfg(feature = "text")]
@@ -187,7 +196,7 @@ impl Tail {
             self.lines = text.map(|text| (engine(), Lines::new(text.clone(), limits.clone())));
         }
         rest.fit = budget.map(|budget| {
-            let fit = Fit::new(place.clone(), bytes_of(budget), program.tail.min_items, limits);
+            let fit = Fit::new(place.clone(), bytes_of(budget), *min_items, limits);
             (engine(), fit)
         });
         rest.bytes = 0;
@@ -283,8 +292,14 @@ impl Tail {
 #[cfg(feature = "template")]
 fn compile_compact(compact: &Compact) -> Result<Templates, Error> {
     let Compact { header, item, footer } = compact;
-    Templates::compile(header.as_deref(), item, footer.as_deref())
-        .map_err(|error| Error::new(ErrorKind::Spec, format!("compact: {error}")))
+    Templates::compile(header.as_deref(), item, footer.as_deref()).map_err(|error| {
+        let template = match error.part() {
+            TemplatePart::Header => header.as_deref(),
+            TemplatePart::Item => Some(item.as_str()),
+            TemplatePart::Footer => footer.as_deref(),
+        };
+        error.in_spec(template.unwrap_or_default())
+    })
 }
 
 /// The bytes that a budget is.
