@@ -70,6 +70,7 @@
 //!   `text`: what is wrong with a template or a pattern is said where it stands in the file.
 //! - `template` (default, through `cli`): `Templates`, Go's `text/template` for compact summaries, through gtmpl-ng and
 //!   simd-json.
+//! - `tokens` (default, through `cli`): budgets in tokens are counted, through bpe-openai; without it they are estimated.
 //! - `text` (default, through `cli`): `TextProgram`, `TextRun`, `QuotedTextRun`, through regex.
 //! - `bench-simdjson`: another peer for the benches; nothing in the library.
 //!
@@ -95,6 +96,8 @@ mod spec;
 mod template;
 #[cfg(feature = "text")]
 mod text;
+#[cfg(feature = "tokens")]
+mod tokens;
 
 pub use error::{Error, ErrorKind, Fault};
 pub use filter::{CallOptions, Explanation, Filter, Mode, Program};

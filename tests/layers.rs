@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The order. Modules in one row are leaves of the same height.
 const LAYERS: [&[&str]; 10] = [
-    &["error", "excerpt", "limits", "report", "sink"],
+    &["error", "excerpt", "limits", "report", "sink", "tokens"],
     &["scan", "path"],
     &["json"],
     &["reserved", "template"],

@@ -67,7 +67,7 @@ pub fn filter_ndjson<R: Read, W: Write>(
     };
     let ended = lines.run(&mut reader);
     let Lines { sum, .. } = lines;
-    let (mut report, bad) = sum.finish(program);
+    let (mut report, bad) = sum.finish(program, options);
     let result = match (ended, bad) {
         (Err(error), _) => Err(error),
         (Ok(()), Some(error)) => Err(error),
@@ -329,7 +329,7 @@ impl Sum {
     }
 
     /// The whole, and the error of the first bad line.
-    fn finish(self, program: &Program) -> (Report, Option<Error>) {
+    fn finish(self, program: &Program, options: &CallOptions) -> (Report, Option<Error>) {
         let Self { mut report, unfiltered, lengths, cut, roots, fallbacks, bad, first_bad } = self;
         report.filter_applied = !unfiltered && bad == 0;
         if report.items_at_least.is_some() {
@@ -338,7 +338,7 @@ impl Sum {
             report.filter_items_truncated_from = Some(lengths);
         }
         report.root = roots.flatten();
-        report.plan = program.plan();
+        report.plan = program.plan_with(options.call_budget());
         report
             .plan
             .push("lines: hold each line's output until its end (limits held, spill)".into());

@@ -207,6 +207,11 @@ impl Program {
     /// [`Report`](crate::Report) has as its `plan`; [`explain`](Self::explain) says more.
     #[must_use]
     pub fn plan(&self) -> Vec<String> {
+        self.plan_with(None)
+    }
+
+    /// The same, for a call with a budget of its own.
+    pub(crate) fn plan_with(&self, budget: Option<Budget>) -> Vec<String> {
         let compiled = self.compiled();
         let mut plan = Vec::new();
         if compiled.extract.is_some() {
@@ -216,7 +221,7 @@ impl Program {
             plan.push("retain: stream");
         }
         let items = &compiled.items;
-        if !items.idle || !compiled.tail.is_empty() {
+        if !items.idle || !compiled.tail.is_empty() || budget.is_some() {
             let reasons = items.reasons();
             plan.extend(reasons.iter().map(|reason| reason.line()));
             if !reasons.contains(&Reason::Shared) {
@@ -227,8 +232,8 @@ impl Program {
         if spec.text_filter.is_some() {
             plan.push("text_filter: stream, by line");
         }
-        if spec.budget.is_some() {
-            plan.push("budget: hold what fits until the document ends (limit held)");
+        if budget.or(spec.budget).is_some() {
+            plan.push("budget: hold what fits until the document ends (limits held, spill)");
         }
         if spec.compact.is_some() {
             plan.push(
@@ -319,7 +324,7 @@ fn tail_stages(spec: &Spec, budget: Option<Budget>, min_items: u64) -> Vec<Stage
         let holds = Holds {
             what: "the items that fit, and all around them",
             until: "the document ends",
-            limits: &["held"],
+            limits: &["held", "spill"],
             instead: None,
         };
         Stage::new(Does::Budget { budget, min_items }, vec![holds])
@@ -328,10 +333,12 @@ fn tail_stages(spec: &Spec, budget: Option<Budget>, min_items: u64) -> Vec<Stage
         let holds = Holds {
             what: "the filtered document, and the text that stands for its items",
             until: "the last item is rendered",
-            limits: &["held", "spill", "item"],
+            limits: &["held", "spill"],
             instead: None,
         };
-        Stage::new(Does::Compact, vec![holds])
+        let item =
+            Holds { what: "one item", until: "it is rendered", limits: &["item"], instead: None };
+        Stage::new(Does::Compact, vec![holds, item])
     });
     [text, budget, compact].into_iter().flatten().collect()
 }
