@@ -197,6 +197,10 @@ impl Cutter {
             |raise| raise,
         )?;
         self.lex(&made);
+        // All that is held is complete: a high surrogate at its end waits for no other half.
+        if !self.lexer.unit.is_empty() {
+            self.complete();
+        }
         // Of a string that is open, more characters have come than are held.
         self.lexer.chars = open.chars;
         (self.lexer.unit, self.lexer.wanted) = (open.unit, open.wanted);

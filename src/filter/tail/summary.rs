@@ -91,7 +91,6 @@ impl Summary {
             left: RENDERED,
             failed: None,
         };
-        render.header();
         let mut engine = Engine::new(config.clone(), *scanner);
         let mut nowhere = Nowhere;
         let more =
@@ -270,7 +269,10 @@ impl Handler for With<'_, Render<'_>> {
         }
         render.way.enter(kind);
         render.in_items = step == Step::Items;
-        render.any |= render.in_items;
+        if render.in_items {
+            render.any = true;
+            render.header();
+        }
         Ok(Interest::Inspect)
     }
 

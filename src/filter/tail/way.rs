@@ -31,7 +31,11 @@ pub(super) enum Place {
     First,
     /// The member with this number.
     Member(u64),
-    At(Path),
+    /// `alone`: nothing is left beside it, so that an element on the way is the first one, whatever its index was.
+    At {
+        path: Path,
+        alone: bool,
+    },
 }
 
 /// What a value is.
@@ -52,7 +56,7 @@ impl Place {
             (Some(Payload::Member(number)), _) => Self::Member(if siblings { number } else { 0 }),
             (Some(_), _) => Self::Document,
             (None, RootRule::First) => Self::First,
-            (None, RootRule::At(path)) => Self::At(path.clone()),
+            (None, RootRule::At(path)) => Self::At { path: path.clone(), alone: !siblings },
             (None, _) => Self::Document,
         }
     }
@@ -68,7 +72,7 @@ impl Way {
         match &self.place {
             Place::Document => false,
             Place::First | Place::Member(_) => self.open.len() == 1,
-            Place::At(path) => self.open.len() == path.0.len(),
+            Place::At { path, .. } => self.open.len() == path.0.len(),
         }
     }
 
@@ -80,14 +84,15 @@ impl Way {
             (Place::Document, _) | (_, Slot::Top) => false,
             (Place::First, _) => kind == Kind::Array,
             (Place::Member(number), _) => self.members == *number,
-            (Place::At(path), Slot::Member(key)) => match path.0.get(level) {
+            (Place::At { path, .. }, Slot::Member(key)) => match path.0.get(level) {
                 Some(Token::Name(name)) => {
                     key.with_name(|spelled| spelled == Some(name.as_bytes()))
                 }
                 _ => false,
             },
-            (Place::At(path), Slot::Element(index)) => {
-                path.0.get(level).and_then(Token::index) == Some(index)
+            (Place::At { path, alone }, Slot::Element(index)) => {
+                let wanted = path.0.get(level).and_then(Token::index);
+                wanted == Some(index) || (*alone && wanted.is_some())
             }
         };
         self.members += 1;
@@ -106,7 +111,7 @@ impl Way {
 
     fn document(&self, kind: Kind) -> Step {
         match (&self.place, kind) {
-            (Place::At(_), Kind::Object | Kind::Array) => Step::Way,
+            (Place::At { .. }, Kind::Object | Kind::Array) => Step::Way,
             (_, Kind::Array) => Step::Items,
             (Place::First | Place::Member(_), Kind::Object) => Step::Way,
             _ => Step::Beside,
