@@ -58,13 +58,13 @@ pub struct Report {
     /// The budget in tokens, where it made the output shorter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_limit: Option<u64>,
-    /// Tokens of the filtered output, where a budget made it shorter.
+    /// Tokens of the filtered output, where they are estimated: what a budget drops is not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_original: Option<u64>,
     /// Tokens that the budget left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_result: Option<u64>,
-    /// Tokens were not counted: they are estimated, at four bytes each.
+    /// Tokens were not counted (that takes the feature `tokens`) but estimated, at four bytes each.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tokens_estimated: bool,
     /// Why `compact` left the filtered output as it was.

@@ -195,7 +195,7 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "BYTES", help_heading = "Rules", value_parser = lists::bytes, allow_negative_numbers = true, conflicts_with = "budget_tokens")]
     pub(crate) budget: Option<u64>,
 
-    /// The same in tokens, estimated at four bytes each
+    /// The same in tokens, as `o200k_base` counts them
     #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     pub(crate) budget_tokens: Option<u64>,
 

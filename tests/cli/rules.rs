@@ -133,7 +133,7 @@ fn budget() {
     let input = r#"[{"id":1},{"id":2},{"id":3}]"#;
     piped(&["--budget", "19"], input).done("[{\"id\":1},{\"id\":2}]\n");
     piped(&["--budget", "1k"], input).done(&format!("{input}\n"));
-    piped(&["--budget-tokens", "5"], input).done("[{\"id\":1},{\"id\":2}]\n");
+    piped(&["--budget-tokens", "12"], input).done("[{\"id\":1},{\"id\":2}]\n");
     piped(&["--budget", "2", "--min-items", "2"], input).done("[{\"id\":1},{\"id\":2}]\n");
     piped(&["--budget", "0"], input).done(&format!("{input}\n"));
     piped(&["--budget", "10", "--raw"], input).done(&format!("{input}\n"));

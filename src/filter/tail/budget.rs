@@ -9,13 +9,22 @@ use crate::error::Raise;
 use crate::filter::hold::Hold;
 use crate::limits::{Limits, Meter};
 use crate::sink::Sink;
+use crate::spec;
+#[cfg(feature = "tokens")]
+use crate::tokens::Counter;
 
 /// Bytes that may come at once, on top of what is allowed to wait.
 const PIECE: u64 = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct Budget {
+    /// Bytes that are left at most.
     limit: u64,
+    /// What strings are cut by at first: half as many characters.
+    count: u64,
+    /// Tokens that are left at most, where tokens are counted.
+    #[cfg(feature = "tokens")]
+    tokens: Option<u64>,
     /// Items that stay, whatever comes.
     min_items: u64,
     /// The call's, and those with room for what is about to be dropped.
@@ -38,10 +47,17 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn new(limit: u64, min_items: u64, limits: &Limits) -> Self {
+    pub(super) fn new(budget: spec::Budget, min_items: u64, limits: &Limits) -> Self {
+        let (spec::Budget::Bytes(count) | spec::Budget::Tokens(count)) = budget;
         let roomy = limits.clone().with_spill(limits.spill().saturating_add(PIECE));
         Self {
-            limit,
+            limit: bytes_of(budget),
+            count,
+            #[cfg(feature = "tokens")]
+            tokens: match budget {
+                spec::Budget::Tokens(tokens) => Some(tokens),
+                spec::Budget::Bytes(_) => None,
+            },
             min_items,
             limits: limits.clone(),
             roomy: if limits.spill() > 0 {
@@ -83,11 +99,11 @@ impl Budget {
         }
         frame.push(bytes, roomy, meter)?;
         self.check()?;
-        let Self { limit, roomy, meter, frame, cutter, closed, .. } = self;
+        let Self { limit, count, roomy, meter, frame, cutter, closed, .. } = self;
         if frame.len() > *limit {
             *closed = true;
             self.items.clear(meter);
-            let cutter = cutter.insert(Cutter::new(*limit));
+            let cutter = cutter.insert(Cutter::new(*limit, *count));
             let mut frame = std::mem::take(frame);
             return frame.drain(
                 meter,
@@ -150,6 +166,8 @@ impl Budget {
     /// The document is complete.
     pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
         let stay = self.begun.min(self.min_items);
+        #[cfg(feature = "tokens")]
+        self.fit_tokens(sink)?;
         if let Some(cutter) = &mut self.cutter {
             self.kept = self.kept.map(|_| stay);
             return cutter.end(&mut self.meter, sink);
@@ -184,27 +202,125 @@ impl Budget {
         )
     }
 
+    /// Of a frame with too many tokens strings are cut, once it is complete.
+    #[cfg(feature = "tokens")]
+    fn fit_tokens(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
+        let Some(tokens) = self.tokens else { return Ok(()) };
+        let Self { limit, count, roomy, meter, frame, cutter, .. } = self;
+        if cutter.is_none() && self::tokens(frame)? > tokens {
+            let cutter = cutter.insert(Cutter::new(*limit, *count));
+            frame.drain(
+                meter,
+                |meter, piece| cutter.push(piece, roomy, meter, sink).map(|()| true),
+                |raise| raise,
+            )?;
+        }
+        match cutter {
+            Some(cutter) => cutter.fit_tokens(tokens, roomy, meter),
+            None => Ok(()),
+        }
+    }
+
     /// How many items fit into `room`, a comma in front of the first or not, and what they take with their newlines.
     fn fitting(&mut self, room: u64, comma: bool) -> Result<(u64, u64), Raise> {
         // The last newline is no comma; that in front is one more.
         let room = if comma { room } else { room.saturating_add(1) };
+        #[cfg(feature = "tokens")]
+        let mut purse = match self.tokens {
+            Some(limit) => Some(Purse::new(limit.saturating_sub(tokens(&mut self.frame)?), comma)),
+            None => None,
+        };
         let (mut count, mut bytes, mut at) = (0, 0, 0);
         self.items.visit(
             |piece| {
+                let mut from = 0;
                 for newline in memchr::memchr_iter(b'\n', piece) {
                     let end = at + newline as u64 + 1;
+                    #[cfg(feature = "tokens")]
+                    if let Some(purse) = &mut purse
+                        && !purse.pays(piece.get(from..newline).unwrap_or_default())
+                    {
+                        return Ok(false);
+                    }
+                    from = newline + 1;
                     if end > room {
                         return Ok(false);
                     }
                     count += 1;
                     bytes = end;
                 }
+                #[cfg(feature = "tokens")]
+                if let Some(purse) = &mut purse {
+                    purse.counter.push(piece.get(from..).unwrap_or_default());
+                }
+                #[cfg(not(feature = "tokens"))]
+                let _ = from;
                 at += piece.len() as u64;
                 Ok(true)
             },
             |raise| raise,
         )?;
         Ok((count, bytes))
+    }
+}
+
+/// What is left of a budget in tokens, item by item.
+#[cfg(feature = "tokens")]
+struct Purse {
+    left: u64,
+    counter: Counter,
+    /// A comma is in front of the next item.
+    comma: bool,
+}
+
+#[cfg(feature = "tokens")]
+impl Purse {
+    fn new(left: u64, comma: bool) -> Self {
+        let mut purse = Self { left, counter: Counter::default(), comma };
+        purse.begin();
+        purse
+    }
+
+    fn begin(&mut self) {
+        if self.comma {
+            self.counter.push(b",");
+        }
+        self.comma = true;
+    }
+
+    /// Whether there are tokens for the item that ends with these bytes; then they are gone.
+    fn pays(&mut self, end: &[u8]) -> bool {
+        self.counter.push(end);
+        let tokens = self.counter.finish();
+        self.begin();
+        let pays = tokens <= self.left;
+        self.left = self.left.saturating_sub(tokens);
+        pays
+    }
+}
+
+/// The tokens of what waits.
+#[cfg(feature = "tokens")]
+pub(super) fn tokens(text: &mut Hold) -> Result<u64, Raise> {
+    let mut counter = Counter::default();
+    text.visit(
+        |piece| {
+            counter.push(piece);
+            Ok(true)
+        },
+        |raise| raise,
+    )?;
+    Ok(counter.finish())
+}
+
+/// The bytes that a budget is at most.
+fn bytes_of(budget: spec::Budget) -> u64 {
+    match budget {
+        spec::Budget::Bytes(bytes) => bytes,
+        #[cfg(feature = "tokens")]
+        spec::Budget::Tokens(tokens) => tokens.saturating_mul(crate::tokens::LONGEST),
+        #[cfg(not(feature = "tokens"))]
+        spec::Budget::Tokens(tokens) => tokens.saturating_mul(super::BYTES_PER_TOKEN),
     }
 }
 

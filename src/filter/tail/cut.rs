@@ -131,11 +131,11 @@ fn may_be_low(unit: &[u8]) -> bool {
 }
 
 impl Cutter {
-    /// Cuts so that no more than `limit` bytes are left, if that can be.
-    pub(super) fn new(limit: u64) -> Self {
+    /// Cuts so that no more than `limit` bytes are left, if that can be, at half of `budget` characters at first.
+    pub(super) fn new(limit: u64, budget: u64) -> Self {
         Self {
             limit,
-            threshold: (limit / 2).max(LOWEST),
+            threshold: (budget / 2).max(LOWEST),
             passes: PASSES,
             held: Hold::default(),
             made: Vec::new(),
@@ -154,14 +154,10 @@ impl Cutter {
     ) -> Result<(), Raise> {
         self.lex(bytes);
         while !self.streams && self.held.len() + self.made.len() as u64 > self.limit {
-            if self.passes <= 1 || self.threshold / 2 < LOWEST {
+            if !self.shorten(limits, meter)? {
                 self.streams = true;
                 self.end(meter, sink)?;
-                break;
             }
-            self.passes -= 1;
-            self.threshold /= 2;
-            self.again(limits, meter)?;
         }
         if self.streams {
             sink.write(&self.made);
@@ -179,6 +175,35 @@ impl Cutter {
             Ok(!sink.is_closed())
         };
         self.held.drain(meter, take, |raise| raise)
+    }
+
+    /// The text that is held is complete: cuts it until it is no longer than `tokens`, if that can be.
+    #[cfg(feature = "tokens")]
+    pub(super) fn fit_tokens(
+        &mut self,
+        tokens: u64,
+        limits: &Limits,
+        meter: &mut Meter,
+    ) -> Result<(), Raise> {
+        while !self.streams
+            && super::budget::tokens(&mut self.held)? > tokens
+            && self.shorten(limits, meter)?
+        {
+            self.held.push(&self.made, limits, meter)?;
+            self.made.clear();
+        }
+        Ok(())
+    }
+
+    /// Goes on to the next threshold. False if there is none.
+    fn shorten(&mut self, limits: &Limits, meter: &mut Meter) -> Result<bool, Raise> {
+        if self.passes <= 1 || self.threshold / 2 < LOWEST {
+            return Ok(false);
+        }
+        self.passes -= 1;
+        self.threshold /= 2;
+        self.again(limits, meter)?;
+        Ok(true)
     }
 
     /// Cuts what is held once more.

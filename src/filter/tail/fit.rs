@@ -11,6 +11,7 @@ use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::Limits;
 use crate::path::trie::Names;
 use crate::sink::Sink;
+use crate::spec;
 
 #[derive(Debug)]
 pub(super) struct Fit {
@@ -41,11 +42,11 @@ impl Sink for Frame<'_> {
 }
 
 impl Fit {
-    pub(super) fn new(place: Place, limit: u64, min_items: u64, limits: &Limits) -> Self {
+    pub(super) fn new(place: Place, budget: spec::Budget, min_items: u64, limits: &Limits) -> Self {
         Self {
             way: Way::new(place),
             writer: Writer::default(),
-            budget: Budget::new(limit, min_items, limits),
+            budget: Budget::new(budget, min_items, limits),
             in_items: false,
             in_item: false,
             failed: None,

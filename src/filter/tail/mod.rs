@@ -37,6 +37,8 @@ use crate::spec::{Budget, Spec, Whitespace};
 use crate::template::{TemplatePart, Templates, Totals};
 #[cfg(feature = "text")]
 use crate::text::TextProgram;
+#[cfg(feature = "tokens")]
+use crate::tokens::Counter;
 use fit::Fit;
 #[cfg(feature = "text")]
 use lines::Lines;
@@ -47,11 +49,13 @@ use way::Place;
 /// Bytes that are handled at once.
 const PIECE: usize = 64 << 10;
 /// Bytes that a token has, where tokens are not counted.
+#[cfg(not(feature = "tokens"))]
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// The rules for the filtered document, ready to run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct TailRules {
+    empty: bool,
     #[cfg(feature = "text")]
     pub(super) text: Option<TextProgram>,
     pub(super) budget: Option<Budget>,
@@ -92,7 +96,13 @@ struct Last {
     /// Bytes that came here: what the budget left.
     bytes: u64,
     error: Option<String>,
+    #[cfg(feature = "template")]
     capacity: Capacity,
+    /// Counts the tokens that the budget left, and how many those were.
+    #[cfg(feature = "tokens")]
+    counter: Option<Counter>,
+    #[cfg(feature = "tokens")]
+    counted: Option<u64>,
 }
 
 /// Bytes that may wait.
@@ -125,6 +135,7 @@ impl TailRules {
             }
         }
         Ok(Self {
+            empty: spec.text_filter.is_none() && spec.budget.is_none() && spec.compact.is_none(),
             #[cfg(feature = "text")]
             text: spec.text_filter.as_ref().map(TextProgram::compile).transpose()?,
             budget: spec.budget,
@@ -136,16 +147,7 @@ impl TailRules {
 
     /// Whether there is nothing to do without a budget of the call's.
     pub(super) fn is_empty(&self) -> bool {
-        let mut empty = self.budget.is_none();
-        #[cfg(feature = "text")]
-        {
-            empty &= self.text.is_none();
-        }
-        #[cfg(feature = "template")]
-        {
-            empty &= self.compact.is_none();
-        }
-        empty
+        self.empty
     }
 }
 
@@ -176,7 +178,12 @@ impl Tail {
                     meter: Meter::default(),
                     bytes: 0,
                     error: None,
+                    #[cfg(feature = "template")]
                     capacity,
+                    #[cfg(feature = "tokens")]
+                    counter: None,
+                    #[cfg(feature = "tokens")]
+                    counted: None,
                 },
                 bytes: 0,
                 capacity,
@@ -196,7 +203,7 @@ impl Tail {
             self.lines = text.map(|text| (engine(), Lines::new(text.clone(), limits.clone())));
         }
         rest.fit = budget.map(|budget| {
-            let fit = Fit::new(place.clone(), bytes_of(budget), *min_items, limits);
+            let fit = Fit::new(place.clone(), budget, *min_items, limits);
             (engine(), fit)
         });
         rest.bytes = 0;
@@ -209,7 +216,12 @@ impl Tail {
             meter: Meter::default(),
             bytes: 0,
             error: None,
+            #[cfg(feature = "template")]
             capacity: rest.capacity,
+            #[cfg(feature = "tokens")]
+            counter: matches!(budget, Some(Budget::Tokens(_))).then(Counter::default),
+            #[cfg(feature = "tokens")]
+            counted: None,
         };
     }
 
@@ -278,9 +290,16 @@ impl Tail {
         match budget {
             Budget::Tokens(limit) => {
                 report.tokens_limit = Some(limit);
-                report.tokens_original = Some(bytes.div_ceil(BYTES_PER_TOKEN));
-                report.tokens_result = Some(last.bytes.div_ceil(BYTES_PER_TOKEN));
-                report.tokens_estimated = true;
+                #[cfg(feature = "tokens")]
+                {
+                    report.tokens_result = last.counted;
+                }
+                #[cfg(not(feature = "tokens"))]
+                {
+                    report.tokens_original = Some(bytes.div_ceil(BYTES_PER_TOKEN));
+                    report.tokens_result = Some(last.bytes.div_ceil(BYTES_PER_TOKEN));
+                    report.tokens_estimated = true;
+                }
             }
             Budget::Bytes(limit) => report.budget_limit = Some(limit),
         }
@@ -300,14 +319,6 @@ fn compile_compact(compact: &Compact) -> Result<Templates, Error> {
         };
         error.in_spec(template.unwrap_or_default())
     })
-}
-
-/// The bytes that a budget is.
-fn bytes_of(budget: Budget) -> u64 {
-    match budget {
-        Budget::Bytes(bytes) => bytes,
-        Budget::Tokens(tokens) => tokens.saturating_mul(BYTES_PER_TOKEN),
-    }
 }
 
 /// Takes what a stage in front writes.
@@ -343,6 +354,10 @@ impl Rest {
             out.result(held.and(ended.map_err(|failure| failed(failure, &engine.machine))))?;
             kept = fit.kept().unwrap_or(kept);
         }
+        #[cfg(feature = "tokens")]
+        {
+            self.last.counted = self.last.counter.as_mut().map(Counter::finish);
+        }
         self.last.end(kept, original, sink)
     }
 }
@@ -350,6 +365,10 @@ impl Rest {
 impl Takes for Last {
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         self.bytes += bytes.len() as u64;
+        #[cfg(feature = "tokens")]
+        if let Some(counter) = &mut self.counter {
+            counter.push(bytes);
+        }
         #[cfg(feature = "template")]
         if let Some(summary) = &mut self.summary {
             let written = summary.write(bytes, &mut self.meter);
