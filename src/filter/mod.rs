@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorKind, Raise};
 use crate::limits::{Limits, Meter};
 use crate::report::{Failed, Report};
 use crate::sink::Sink;
+use crate::spec::Budget;
 
 pub use explain::{Explanation, Mode};
 pub use options::CallOptions;
@@ -77,6 +78,8 @@ struct Core {
     stopped: bool,
     state: State,
     skipped: Option<&'static str>,
+    /// The call's.
+    budget: Option<Budget>,
     failure: Option<Failed>,
 }
 
@@ -239,6 +242,7 @@ impl Core {
             stopped: false,
             state: State::Running,
             skipped,
+            budget: options.call_budget(),
             failure: None,
         }
     }
@@ -406,7 +410,7 @@ impl Core {
     fn report(&self) -> Report {
         let mut report = self.tally();
         match self.skipped {
-            None => report.plan = self.program.plan(),
+            None => report.plan = self.program.plan_with(self.budget),
             Some(skipped) => {
                 if skipped == "raw_mode" && self.program.compiled().extract.is_some() {
                     report.plan.push("extract: stream".to_owned());
