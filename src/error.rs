@@ -34,6 +34,8 @@ struct Inner {
     source: Option<io::Error>,
     /// Which rule of a spec it is about.
     rule: Option<RulePlace>,
+    /// Its place is not one of the input, and the message says so.
+    elsewhere: bool,
 }
 
 /// Where in a spec an error is, for who knows where the spec is from.
@@ -127,6 +129,7 @@ impl Error {
             excerpt: None,
             source: None,
             rule: None,
+            elsewhere: false,
         }))
     }
 
@@ -139,6 +142,7 @@ impl Error {
             excerpt: None,
             source: None,
             rule: None,
+            elsewhere: false,
         }))
     }
 
@@ -178,9 +182,20 @@ impl Error {
     }
 
     /// Says that offset and path are those of the text that the stage on the document left.
-    pub(crate) fn in_what_was_left(mut self) -> Self {
-        let message = format!("{} (place in what `extract` and `retain` left)", self.0.message);
-        self.0.message = message.into();
+    pub(crate) fn in_what_was_left(self) -> Self {
+        self.placed_in("what `extract` and `retain` left")
+    }
+
+    /// Says that offset and path are those of what the rules on items made.
+    pub(crate) fn in_filtered(self) -> Self {
+        self.placed_in("the filtered document")
+    }
+
+    /// The stage that failed knows best: what those in front of it add does not count.
+    fn placed_in(mut self, text: &str) -> Self {
+        if !std::mem::replace(&mut self.0.elsewhere, true) {
+            self.0.message = format!("{} (place in {text})", self.0.message).into();
+        }
         self
     }
 
@@ -192,7 +207,8 @@ impl Error {
 
     /// The input byte at which the run failed, counted from 0: the first byte that no valid document could have there,
     /// or the document's length if it ended too early. `None` for errors that have no place in a document. What the
-    /// rules on items find wrong behind `extract` or `retain` has its place in what that left; the message says so.
+    /// rules on items find wrong behind `extract` or `retain` has its place in what that left, and what is wrong in a
+    /// text filter, budget or compact has it in the filtered document; the message says so.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.0.offset

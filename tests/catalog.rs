@@ -187,3 +187,38 @@ fn nothing_to_warn_about() {
         assert!(entry.warnings().is_empty(), "{}: {:?}", entry.name(), entry.warnings());
     }
 }
+
+/// The table of the README says what comes out.
+#[test]
+fn the_readme_says_what_is_saved() {
+    let readme = include_str!("../README.md");
+    let number = |cell: &str| -> f64 {
+        let digits: String =
+            cell.chars().filter(|char| char.is_ascii_digit() || *char == '.').collect();
+        digits.parse().expect("a number")
+    };
+    let answers = table().answer;
+    let mut rows = 0;
+    for row in readme.lines().filter(|line| line.starts_with("| `") && line.ends_with("% |")) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let tool = cells[0].trim_matches('`');
+        let answer =
+            answers.iter().find(|answer| answer.tool == tool).expect("a tool of the table");
+        let document = std::fs::read_to_string(corpus(&answer.file)).expect("the file can be read");
+        let document = document.trim_end();
+        let (output, _) =
+            filter_slice(&program(tool), document.as_bytes()).expect("the answer is filtered");
+        let output = String::from_utf8(output).expect("text");
+        let tokens = |text: &str| bpe_openai::o200k_base().count(text) as f64;
+        for (said, before, after) in [
+            (&cells[2..5], document.len() as f64, output.len() as f64),
+            (&cells[5..8], tokens(document), tokens(&output)),
+        ] {
+            assert_eq!((number(said[0]), number(said[1])), (before, after), "{tool}");
+            let percent = (1.0 - after / before) * 100.0;
+            assert!((number(said[2]) - percent).abs() < 0.051, "{tool}: {percent}");
+        }
+        rows += 1;
+    }
+    assert_eq!(rows, 4, "the seed's four");
+}

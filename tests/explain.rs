@@ -241,6 +241,9 @@ fn every_stage_and_every_reason_has_a_case() {
         "exclude",
         "drop_nulls",
         "drop_empty",
+        "text_filter",
+        "budget",
+        "compact",
     ] {
         assert!(text.contains(&format!(". {stage}: ")), "{stage}");
     }

@@ -179,6 +179,11 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     {
         console.warn(&input, why);
     }
+    if let Some(why) = &report.compact_error
+        && result.is_ok()
+    {
+        console.warn(&input, &format!("no summary: {why}; the items are left as they are"));
+    }
     let Err(Failure { name, error }) = result else { return Exit::Done };
     if error.kind() == ErrorKind::Spec {
         console.usage(&Usage::from(&error));

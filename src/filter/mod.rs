@@ -401,6 +401,12 @@ impl Core {
         first + self.items.as_ref().map_or(0, PayloadStage::steps)
     }
 
+    /// Steps of the stages behind the items, and bytes that were looked at to cut strings.
+    #[cfg(test)]
+    fn tail_steps(&self) -> (u64, u64) {
+        self.items.as_ref().map_or((0, 0), PayloadStage::tail_steps)
+    }
+
     fn report(&self) -> Report {
         let mut report = self.tally();
         match self.skipped {

@@ -138,6 +138,12 @@ impl PayloadStage {
         self.engine.steps() + replays
     }
 
+    /// Steps of the stages behind.
+    #[cfg(test)]
+    pub(super) fn tail_steps(&self) -> (u64, u64) {
+        self.tail.as_ref().map_or((0, 0), Tail::steps)
+    }
+
     /// The payload, if no later byte can change it.
     pub(super) fn decided(&self) -> Option<Payload> {
         match &self.phase {

@@ -21,8 +21,8 @@ use crate::sink::Sink;
 /// in the whole input; then the run goes on with the next line.
 ///
 /// The report sums over lines: sizes and lengths are added (those of items without the bad lines, which emit none),
-/// `filter_partial_miss` is the union, `held_peak_bytes` the largest, `root` is there if it is the same in all lines,
-/// and `error` is that of the first bad line.
+/// those of budgets over the lines that one made shorter; `filter_partial_miss` is the union, `held_peak_bytes` the largest, `root` is there if it is the same in all lines,
+/// and `error` is that of the first bad line, `filter_error` and `compact_error` those of the first line that has one.
 ///
 /// Memory: as for one line, and each line's output up to [`Limits::held`], then a temporary file up to
 /// [`Limits::spill`]. Time: linear in the input.
@@ -66,8 +66,8 @@ pub fn filter_ndjson<R: Read, W: Write>(
         on_bad_line,
     };
     let ended = lines.run(&mut reader);
-    let Lines { sum, .. } = lines;
-    let (mut report, bad) = sum.finish(program, options);
+    let Lines { sum, filter, .. } = lines;
+    let (mut report, bad) = sum.finish(filter.report().plan);
     let result = match (ended, bad) {
         (Err(error), _) => Err(error),
         (Ok(()), Some(error)) => Err(error),
@@ -252,8 +252,9 @@ struct Sum {
     lengths: u64,
     cut: bool,
     roots: Option<Option<String>>,
-    /// Lines that fell back, and the first of them.
+    /// Lines that fell back, and those without a summary; of both the first is told.
     fallbacks: u64,
+    uncompacted: u64,
     bad: u64,
     first_bad: Option<Error>,
 }
@@ -270,24 +271,6 @@ impl Sum {
             sum.output_bytes = Some(sum.output_bytes.unwrap_or(before) + bytes);
         } else if let Some(bytes) = &mut sum.output_bytes {
             *bytes += line.filter_result_bytes;
-        }
-        if line.budget_applied {
-            sum.budget_applied = true;
-            (sum.budget_limit, sum.tokens_limit) = (line.budget_limit, line.tokens_limit);
-            sum.tokens_estimated |= line.tokens_estimated;
-            for (sum, line) in [
-                (&mut sum.budget_original_bytes, line.budget_original_bytes),
-                (&mut sum.budget_result_bytes, line.budget_result_bytes),
-                (&mut sum.tokens_original, line.tokens_original),
-                (&mut sum.tokens_result, line.tokens_result),
-            ] {
-                *sum = added(*sum, line);
-            }
-        }
-        if sum.compact_error.is_none()
-            && let Some(error) = &line.compact_error
-        {
-            sum.compact_error = Some(format!("line {number}: {error}"));
         }
         sum.duplicates_dropped += line.duplicates_dropped;
         sum.held_peak_bytes = sum.held_peak_bytes.max(line.held_peak_bytes);
@@ -311,6 +294,18 @@ impl Sum {
             self.fallbacks += 1;
             sum.filter_error.get_or_insert_with(|| format!("line {number}: {why}"));
         }
+        if let Some(why) = &line.compact_error {
+            self.uncompacted += 1;
+            sum.compact_error.get_or_insert_with(|| format!("line {number}: {why}"));
+        }
+        sum.budget_applied |= line.budget_applied;
+        sum.budget_limit = sum.budget_limit.or(line.budget_limit);
+        sum.budget_original_bytes = added(sum.budget_original_bytes, line.budget_original_bytes);
+        sum.budget_result_bytes = added(sum.budget_result_bytes, line.budget_result_bytes);
+        sum.tokens_limit = sum.tokens_limit.or(line.tokens_limit);
+        sum.tokens_original = added(sum.tokens_original, line.tokens_original);
+        sum.tokens_result = added(sum.tokens_result, line.tokens_result);
+        sum.tokens_estimated |= line.tokens_estimated;
         match &mut self.roots {
             None => self.roots = Some(line.root.clone()),
             Some(root) if *root != line.root => *root = None,
@@ -329,8 +324,8 @@ impl Sum {
     }
 
     /// The whole, and the error of the first bad line.
-    fn finish(self, program: &Program, options: &CallOptions) -> (Report, Option<Error>) {
-        let Self { mut report, unfiltered, lengths, cut, roots, fallbacks, bad, first_bad } = self;
+    fn finish(self, plan: Vec<String>) -> (Report, Option<Error>) {
+        let Self { mut report, unfiltered, lengths, cut, roots, bad, first_bad, .. } = self;
         report.filter_applied = !unfiltered && bad == 0;
         if report.items_at_least.is_some() {
             report.items_at_least = Some(lengths);
@@ -338,14 +333,19 @@ impl Sum {
             report.filter_items_truncated_from = Some(lengths);
         }
         report.root = roots.flatten();
-        report.plan = program.plan_with(options.call_budget());
+        report.plan = plan;
         report
             .plan
             .push("lines: hold each line's output until its end (limits held, spill)".into());
-        if let Some(why) = &mut report.filter_error
-            && fallbacks > 1
-        {
-            why.push_str(&format!(" (and so {} lines more)", fallbacks - 1));
+        for (why, lines) in [
+            (&mut report.filter_error, self.fallbacks),
+            (&mut report.compact_error, self.uncompacted),
+        ] {
+            if let Some(why) = why
+                && lines > 1
+            {
+                why.push_str(&format!(" (and so {} lines more)", lines - 1));
+            }
         }
         (report, first_bad)
     }

@@ -35,7 +35,7 @@ fn invariant(mut report: Report) -> Report {
 
 mod ndjson {
     use super::*;
-    use crate::filter_ndjson;
+    use crate::{Budget, filter_ndjson};
 
     type Outcome = (Vec<u8>, Vec<(u64, String)>, Report, Option<String>);
 
@@ -94,6 +94,43 @@ mod ndjson {
         assert_eq!(report.filter_result_bytes, 30);
         assert_eq!(report.root.as_deref(), Some(""));
         assert!(report.filter_applied);
+    }
+
+    #[test]
+    fn the_report_sums_over_budgets() {
+        let program = Program::compile(&Spec::new()).unwrap();
+        let input = b"[1,2,3]\n[1]\n[12345,67890]\n";
+        for (budget, bytes, tokens) in [
+            (Budget::Bytes(5), (Some(5), Some(20), Some(7)), (None, None, None)),
+            (Budget::Tokens(1), (None, Some(20), Some(5)), (Some(1), Some(6), Some(2))),
+        ] {
+            let options = CallOptions::new().budget(budget);
+            let (_, bad, report, error) = run(&program, &options, &input[..]);
+            assert_eq!((bad.len(), error), (0, None));
+            assert!(report.budget_applied);
+            let said =
+                (report.budget_limit, report.budget_original_bytes, report.budget_result_bytes);
+            assert_eq!(said, bytes, "of the first and the last line");
+            let said = (report.tokens_limit, report.tokens_original, report.tokens_result);
+            assert_eq!(said, tokens);
+            assert_eq!(report.tokens_estimated, tokens.0.is_some());
+        }
+    }
+
+    #[cfg(feature = "template")]
+    #[test]
+    fn the_report_tells_the_first_template_that_failed() {
+        let spec = Spec::new().compact(crate::Compact::new("{{index .id 0}}"));
+        let program = Program::compile(&spec).unwrap();
+        let input = b"[{\"id\":[1]}]\n[{\"id\":1}]\n[{\"id\":2}]\n";
+        let (output, _, report, error) = run(&program, &CallOptions::new(), &input[..]);
+        assert_eq!(error, None);
+        assert!(output.ends_with(b"[{\"id\":1}]\n[{\"id\":2}]\n"));
+        let why = report.compact_error.unwrap();
+        assert!(
+            why.starts_with("line 2: item:1:") && why.ends_with("(and so 1 lines more)"),
+            "{why}"
+        );
     }
 
     #[test]

@@ -52,6 +52,26 @@ fn a_filter_by_name() {
 }
 
 #[test]
+fn a_summary_that_fails_is_a_warning() {
+    let folder = folder();
+    folder.write("sum.yaml", "actions: {list: {response: {compact: {item: '{{index .id 0}}'}}}}");
+    for (input, flags, place) in [
+        ("[{\"id\":1}]\n", &["--manifest", "sum.yaml"][..], "item:1:"),
+        ("[]\n[{\"id\":1}]\n", &["--manifest", "sum.yaml", "--ndjson"], "line 2: item:1:"),
+    ] {
+        let ran = folder.pipe(flags.to_vec(), input.as_bytes());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.out.ends_with("[{\"id\":1}]\n"), "{}", ran.out);
+        ran.one_line();
+        assert!(
+            ran.err.contains("warning: no summary: ") && ran.err.contains(place),
+            "{}",
+            ran.err
+        );
+    }
+}
+
+#[test]
 fn several_manifests_and_standard_input() {
     let folder = folder();
     folder.write(

@@ -1,7 +1,7 @@
 //! The options of a call, as cases write them.
 
 use serde::Deserialize;
-use tamis::{CallOptions, Limits};
+use tamis::{Budget, CallOptions, Limits};
 
 /// What a case says of a call.
 #[derive(Debug, Default, Deserialize)]
@@ -9,6 +9,7 @@ use tamis::{CallOptions, Limits};
 pub(crate) struct Options {
     raw: bool,
     is_error: bool,
+    budget: Option<Budget>,
     depth: Option<usize>,
     key: Option<usize>,
     held: Option<u64>,
@@ -38,6 +39,11 @@ impl Options {
     }
 
     pub(crate) fn call(&self) -> CallOptions {
-        CallOptions::new().raw(self.raw).is_error(self.is_error).limits(self.limits())
+        let options = CallOptions::new().raw(self.raw).is_error(self.is_error);
+        let options = match self.budget {
+            Some(budget) => options.budget(budget),
+            None => options,
+        };
+        options.limits(self.limits())
     }
 }

@@ -21,5 +21,6 @@ mod budget;
 mod compact;
 mod corpus;
 mod generate;
+mod memory;
 mod random;
 mod text;

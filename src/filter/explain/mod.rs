@@ -32,7 +32,7 @@ use tree::Paths;
 /// | `limits` | `depth`, `key`, `held`, `spill`, `item` of the call |
 ///
 /// `stage` is `validate` (there is no rule), `extract` (with its `path`), `retain`, `root`, `max_items`, `select`, `exclude`, `drop_nulls` or
-/// `drop_empty`, `text_filter`, `budget` (with `budget` and `min_items`), `compact`. `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
+/// `drop_empty`, `text_filter`, `budget` (with `budget`, as in a [`Spec`]: `bytes` or `tokens`, and `min_items`), `compact`. `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
 /// `many` (it yields an array of all that is found), `excluded` (a later rule removes it) and `held`; `root` has `root` and
 /// `siblings`; `max_items` has `count` and `stop_early`; `select` has `early_skip` with `on` and `why`. Each of `holds` has
 /// `what`, `until`, `limits` (their names) and `instead`, when nothing is held.
@@ -211,8 +211,9 @@ impl Program {
     }
 
     /// The same, for a call with a budget of its own.
-    pub(crate) fn plan_with(&self, budget: Option<Budget>) -> Vec<String> {
+    pub(super) fn plan_with(&self, budget: Option<Budget>) -> Vec<String> {
         let compiled = self.compiled();
+        let budget = budget.or(compiled.tail.budget);
         let mut plan = Vec::new();
         if compiled.extract.is_some() {
             plan.push("extract: stream");
@@ -232,7 +233,7 @@ impl Program {
         if spec.text_filter.is_some() {
             plan.push("text_filter: stream, by line");
         }
-        if budget.or(spec.budget).is_some() {
+        if budget.is_some() {
             plan.push("budget: hold what fits until the document ends (limits held, spill)");
         }
         if spec.compact.is_some() {
@@ -322,7 +323,7 @@ fn tail_stages(spec: &Spec, budget: Option<Budget>, min_items: u64) -> Vec<Stage
     let text = spec.text_filter.as_ref().map(|_| Stage::new(Does::TextFilter, Vec::new()));
     let budget = budget.map(|budget| {
         let holds = Holds {
-            what: "the items that fit, and all around them",
+            what: "what fits",
             until: "the document ends",
             limits: &["held", "spill"],
             instead: None,
@@ -330,15 +331,15 @@ fn tail_stages(spec: &Spec, budget: Option<Budget>, min_items: u64) -> Vec<Stage
         Stage::new(Does::Budget { budget, min_items }, vec![holds])
     });
     let compact = spec.compact.as_ref().map(|_| {
-        let holds = Holds {
-            what: "the filtered document, and the text that stands for its items",
+        let document = Holds {
+            what: "the filtered document, then its text,",
             until: "the last item is rendered",
             limits: &["held", "spill"],
             instead: None,
         };
         let item =
-            Holds { what: "one item", until: "it is rendered", limits: &["item"], instead: None };
-        Stage::new(Does::Compact, vec![holds, item])
+            Holds { what: "an item", until: "it is rendered", limits: &["item"], instead: None };
+        Stage::new(Does::Compact, vec![document, item])
     });
     [text, budget, compact].into_iter().flatten().collect()
 }

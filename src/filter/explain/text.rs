@@ -143,6 +143,7 @@ impl Stage {
                 writeln!(f, "   at most {budget}: items go from the end until all fits")?;
                 let left = match min_items {
                     0 => "none is left".to_owned(),
+                    1 => "one is left".to_owned(),
                     count => format!("{} are left", Number(*count)),
                 };
                 writeln!(f, "   where {left} and it is still too long, long strings are cut")?;

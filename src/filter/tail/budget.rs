@@ -91,6 +91,12 @@ impl Budget {
         self.meter.peak()
     }
 
+    /// Bytes that were looked at to cut strings.
+    #[cfg(test)]
+    pub(super) fn work(&self) -> u64 {
+        self.cutter.as_ref().map_or(0, |cutter| cutter.work)
+    }
+
     /// Bytes of the frame.
     pub(super) fn frame(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Raise> {
         let Self { roomy, meter, frame, cutter, .. } = self;

@@ -7,6 +7,8 @@
 //!
 //! A character is a Unicode scalar value: an escape is one, a pair of surrogates is one.
 
+use smallvec::SmallVec;
+
 use crate::error::Raise;
 use crate::filter::hold::Hold;
 use crate::json::levels::Levels;
@@ -17,6 +19,8 @@ use crate::sink::Sink;
 const LOWEST: u64 = 10;
 /// Thresholds that are tried.
 const PASSES: u32 = 10;
+/// The longest character: a pair of surrogates, each an escape.
+const LONGEST: usize = 12;
 /// What stands for the rest, where that makes the string shorter.
 const REST: &[u8] = b"...";
 
@@ -31,6 +35,9 @@ pub(super) struct Cutter {
     made: Vec<u8>,
     streams: bool,
     lexer: Lexer,
+    /// Bytes that were looked at.
+    #[cfg(test)]
+    pub(super) work: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -42,7 +49,7 @@ struct Lexer {
     /// Characters of the string that is open.
     chars: u64,
     /// The part of a character that has come.
-    unit: Vec<u8>,
+    unit: SmallVec<[u8; LONGEST]>,
     /// How long `unit` will be; 0: it begins with the next byte.
     wanted: usize,
 }
@@ -62,7 +69,7 @@ impl Lexer {
             key: false,
             state: State::Outside,
             chars: 0,
-            unit: Vec::new(),
+            unit: SmallVec::new(),
             wanted: 0,
         }
     }
@@ -104,7 +111,7 @@ impl Lexer {
             };
         }
         self.unit.push(byte);
-        if self.unit.len() == 2 && self.unit == b"\\u" {
+        if self.unit.as_slice() == b"\\u" {
             self.wanted = 6;
         }
         self.unit.len() == self.wanted
@@ -141,6 +148,8 @@ impl Cutter {
             made: Vec::new(),
             streams: false,
             lexer: Lexer::new(),
+            #[cfg(test)]
+            work: 0,
         }
     }
 
@@ -233,6 +242,10 @@ impl Cutter {
     }
 
     fn lex(&mut self, mut bytes: &[u8]) {
+        #[cfg(test)]
+        {
+            self.work += bytes.len() as u64;
+        }
         while let Some(first) = bytes.first() {
             if self.lexer.state == State::Outside {
                 let count = self.lexer.outside(bytes);
@@ -262,7 +275,7 @@ impl Cutter {
         if lexer.is_high() && lexer.unit.len() == lexer.wanted {
             // It waits for its other half.
             if byte == b'\\' {
-                lexer.wanted = 12;
+                lexer.wanted = LONGEST;
             } else {
                 self.complete();
                 return self.byte(byte);
@@ -272,17 +285,19 @@ impl Cutter {
         if lexer.unit.is_empty() && byte == b'"' {
             return self.close();
         }
-        if lexer.wanted == 12 {
+        if lexer.wanted == LONGEST {
             lexer.unit.push(byte);
             if !may_be_low(lexer.unit.get(6..).unwrap_or_default()) {
                 // It was alone, and another character has begun.
-                let other = lexer.unit.split_off(6);
+                let other =
+                    SmallVec::<[u8; LONGEST]>::from_slice(lexer.unit.get(6..).unwrap_or(b""));
+                lexer.unit.truncate(6);
                 lexer.wanted = 6;
                 self.complete();
                 for byte in other {
                     self.byte(byte);
                 }
-            } else if self.lexer.unit.len() == 12 {
+            } else if self.lexer.unit.len() == LONGEST {
                 self.complete();
             }
             return;

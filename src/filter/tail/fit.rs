@@ -73,6 +73,12 @@ impl Fit {
         self.budget.peak()
     }
 
+    /// Bytes that were looked at to cut strings.
+    #[cfg(test)]
+    pub(super) fn work(&self) -> u64 {
+        self.budget.work()
+    }
+
     fn frame<'a>(&'a mut self, sink: &'a mut dyn Sink) -> (&'a mut Writer, &'a mut Way, Frame<'a>) {
         let Self { writer, budget, failed, way, .. } = self;
         (writer, way, Frame { budget, sink, failed })

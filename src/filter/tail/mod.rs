@@ -14,6 +14,8 @@ mod fit;
 mod lines;
 #[cfg(feature = "template")]
 mod summary;
+#[cfg(test)]
+mod tests;
 mod way;
 
 #[cfg(feature = "template")]
@@ -249,7 +251,7 @@ impl Tail {
     ) -> Result<(), Error> {
         let ended = self.end_stages(kept, original, sink);
         self.failed |= ended.is_err();
-        ended.map_err(Error::in_what_was_left)
+        ended.map_err(Error::in_filtered)
     }
 
     /// Whether a stage failed: then what the stages in front saw depends on chunks.
@@ -265,6 +267,24 @@ impl Tail {
             out.result(ended.map_err(|failure| failed(failure, &engine.machine)))?;
         }
         self.rest.end(kept, original, sink)
+    }
+
+    /// Steps of all machines, and bytes that were looked at to cut strings.
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> (u64, u64) {
+        let mut steps = 0;
+        #[cfg(feature = "text")]
+        {
+            steps += self.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
+        }
+        #[cfg(feature = "template")]
+        {
+            steps += self.rest.last.summary.as_ref().map_or(0, Summary::steps);
+        }
+        match &self.rest.fit {
+            Some((engine, fit)) => (steps + engine.steps(), fit.work()),
+            None => (steps, 0),
+        }
     }
 
     pub(super) fn report(&self, report: &mut Report) {
@@ -436,7 +456,7 @@ pub(super) fn in_front<R>(
     match out.error {
         Some(error) => {
             tail.failed = true;
-            Err(error.in_what_was_left())
+            Err(error.in_filtered())
         }
         None => done,
     }

@@ -31,6 +31,8 @@ pub(super) struct Summary {
     scanner: Scanner,
     place: Place,
     document: Hold,
+    #[cfg(test)]
+    steps: u64,
 }
 
 impl Summary {
@@ -41,7 +43,22 @@ impl Summary {
         limits: Limits,
         scanner: Scanner,
     ) -> Self {
-        Self { templates, limits, config, scanner, place, document: Hold::default() }
+        Self {
+            templates,
+            limits,
+            config,
+            scanner,
+            place,
+            document: Hold::default(),
+            #[cfg(test)]
+            steps: 0,
+        }
+    }
+
+    /// Steps of the machines that read the document again.
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> u64 {
+        self.steps
     }
 
     /// Takes more of the filtered document.
@@ -70,11 +87,12 @@ impl Summary {
             sink.write(piece);
             Ok(!sink.is_closed())
         };
-        self.document.drain(meter, take, unplaced)
+        let place = at_the_end(&self.document);
+        self.document.drain(meter, take, place)
     }
 
     fn render(&mut self, totals: Totals, meter: &mut Meter) -> Result<Rendered, Error> {
-        let Self { templates, limits, config, scanner, place, document } = self;
+        let Self { templates, limits, config, scanner, place, document, .. } = self;
         let mut render = Render {
             way: Way::new(place.clone()),
             templates,
@@ -91,6 +109,7 @@ impl Summary {
             left: RENDERED,
             failed: None,
         };
+        let at_the_end = at_the_end(document);
         let mut engine = Engine::new(config.clone(), *scanner);
         let mut nowhere = Nowhere;
         let more =
@@ -102,15 +121,19 @@ impl Summary {
                 more(&mut engine, &mut render, piece, &mut nowhere)?;
                 Ok(render.failed.is_none())
             },
-            unplaced,
+            at_the_end,
         )?;
+        #[cfg(test)]
+        {
+            self.steps += engine.steps();
+        }
         if !render.any {
             return Ok(Rendered::NoItems);
         }
         render.footer();
         Ok(match render.failed {
             Some(Trouble::Template(message)) => Rendered::Failed(message),
-            Some(Trouble::Limit(raise)) => return Err(unplaced(raise)),
+            Some(Trouble::Limit(raise)) => return Err(at_the_end(raise)),
             None => Rendered::Text(render.text),
         })
     }
@@ -130,6 +153,7 @@ impl Summary {
             count,
             failed: None,
         };
+        let at_the_end = at_the_end(&self.document);
         let mut engine = Engine::new(self.config.clone(), self.scanner);
         self.document.drain(
             meter,
@@ -139,19 +163,24 @@ impl Summary {
                     .map_err(|failure| failed(failure, &engine.machine))?;
                 Ok(!sink.is_closed())
             },
-            unplaced,
+            at_the_end,
         )?;
+        #[cfg(test)]
+        {
+            self.steps += engine.steps();
+        }
         meter.release(swap.text.len());
         match swap.failed {
-            Some(raise) => Err(unplaced(raise)),
+            Some(raise) => Err(at_the_end(raise)),
             None => Ok(()),
         }
     }
 }
 
-/// The error of a document that is complete, so that no place in it is wrong.
-fn unplaced(raise: Raise) -> Error {
-    Error::at(raise, 0, String::new())
+/// Makes errors of a document that is complete: its end is where they show.
+fn at_the_end(document: &Hold) -> impl Fn(Raise) -> Error + Copy + use<> {
+    let length = document.len();
+    move |raise| Error::at(raise, length, String::new())
 }
 
 enum Rendered {
