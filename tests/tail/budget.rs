@@ -133,5 +133,8 @@ fn compare(said: &str, run: &Run, kept: &Kept, filtered: &str, base: &Report, li
         expected["budget_original_bytes"] = json!(filtered.len());
         expected["budget_result_bytes"] = json!(kept.text.len());
     }
+    if kept.text.len() != filtered.len() {
+        expected["output_bytes"] = json!(kept.text.len());
+    }
     assert_eq!(run.comparable(), Some(expected), "{said}");
 }

@@ -154,6 +154,10 @@ fn check(
         if let Some(error) = &error {
             wanted["compact_error"] = json!(error);
         }
+        let written = run.output.as_ref().map_or(0, Vec::len);
+        if written != filtered.len() {
+            wanted["output_bytes"] = json!(written);
+        }
         assert_eq!(run.comparable(), Some(wanted), "{said}");
     }
 }
