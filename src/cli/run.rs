@@ -182,7 +182,7 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     if let Some(why) = &report.compact_error
         && result.is_ok()
     {
-        console.warn(&input, &format!("no summary: {why}; the items are left as they are"));
+        console.warn(&input, format!("no summary: {why}; the items are left as they are"));
     }
     let Err(Failure { name, error }) = result else { return Exit::Done };
     if error.kind() == ErrorKind::Spec {

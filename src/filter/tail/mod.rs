@@ -92,6 +92,7 @@ struct Last {
     /// Bytes that came here: what the budget left.
     bytes: u64,
     error: Option<String>,
+    #[cfg(feature = "template")]
     capacity: Capacity,
 }
 
@@ -115,6 +116,15 @@ impl TailRules {
             let message = "`whitespace: keep` goes with no text_filter, budget or compact: what those write is minified";
             return Err(Error::new(ErrorKind::Spec, message));
         }
+        for (there, rule, feature) in [
+            (spec.text_filter.is_some() && !cfg!(feature = "text"), "text_filter", "text"),
+            (spec.compact.is_some() && !cfg!(feature = "template"), "compact", "template"),
+        ] {
+            if there {
+                let message = format!("`{rule}` needs tamis built with the feature `{feature}`");
+                return Err(Error::new(ErrorKind::Spec, message));
+            }
+        }
         Ok(Self {
             #[cfg(feature = "text")]
             text: spec.text_filter.as_ref().map(TextProgram::compile).transpose()?,
@@ -127,16 +137,15 @@ impl TailRules {
 
     /// Whether there is nothing to do without a budget of the call's.
     pub(super) fn is_empty(&self) -> bool {
-        let mut empty = self.budget.is_none();
         #[cfg(feature = "text")]
-        {
-            empty &= self.text.is_none();
-        }
+        let text = self.text.is_some();
+        #[cfg(not(feature = "text"))]
+        let text = false;
         #[cfg(feature = "template")]
-        {
-            empty &= self.compact.is_none();
-        }
-        empty
+        let compact = self.compact.is_some();
+        #[cfg(not(feature = "template"))]
+        let compact = false;
+        !text && self.budget.is_none() && !compact
     }
 }
 
@@ -169,6 +178,7 @@ impl Tail {
                     meter: Meter::default(),
                     bytes: 0,
                     error: None,
+                    #[cfg(feature = "template")]
                     capacity,
                 },
                 bytes: 0,
@@ -202,6 +212,7 @@ impl Tail {
             meter: Meter::default(),
             bytes: 0,
             error: None,
+            #[cfg(feature = "template")]
             capacity: rest.capacity,
         };
     }
@@ -251,15 +262,15 @@ impl Tail {
     /// Steps of all machines, and bytes that were looked at to cut strings.
     #[cfg(test)]
     pub(super) fn steps(&self) -> (u64, u64) {
-        let mut steps = 0;
         #[cfg(feature = "text")]
-        {
-            steps += self.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
-        }
+        let lines = self.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
+        #[cfg(not(feature = "text"))]
+        let lines = 0;
         #[cfg(feature = "template")]
-        {
-            steps += self.rest.last.summary.as_ref().map_or(0, Summary::steps);
-        }
+        let summary = self.rest.last.summary.as_ref().map_or(0, Summary::steps);
+        #[cfg(not(feature = "template"))]
+        let summary = 0;
+        let steps = lines + summary;
         match &self.rest.fit {
             Some((engine, fit)) => (steps + engine.steps(), fit.work()),
             None => (steps, 0),
