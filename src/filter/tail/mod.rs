@@ -127,12 +127,12 @@ impl TailRules {
             let message = "`whitespace: keep` goes with no text_filter, budget or compact: what those write is minified";
             return Err(Error::new(ErrorKind::Spec, message));
         }
-        for (feature, is_there, is_wanted) in [
-            ("text", cfg!(feature = "text"), spec.text_filter.is_some()),
-            ("template", cfg!(feature = "template"), spec.compact.is_some()),
+        for (there, rule, feature) in [
+            (spec.text_filter.is_some() && !cfg!(feature = "text"), "text_filter", "text"),
+            (spec.compact.is_some() && !cfg!(feature = "template"), "compact", "template"),
         ] {
-            if is_wanted && !is_there {
-                let message = format!("this spec needs tamis built with the feature `{feature}`");
+            if there {
+                let message = format!("`{rule}` needs tamis built with the feature `{feature}`");
                 return Err(Error::new(ErrorKind::Spec, message));
             }
         }
@@ -272,15 +272,15 @@ impl Tail {
     /// Steps of all machines, and bytes that were looked at to cut strings.
     #[cfg(test)]
     pub(super) fn steps(&self) -> (u64, u64) {
-        let mut steps = 0;
         #[cfg(feature = "text")]
-        {
-            steps += self.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
-        }
+        let lines = self.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
+        #[cfg(not(feature = "text"))]
+        let lines = 0;
         #[cfg(feature = "template")]
-        {
-            steps += self.rest.last.summary.as_ref().map_or(0, Summary::steps);
-        }
+        let summary = self.rest.last.summary.as_ref().map_or(0, Summary::steps);
+        #[cfg(not(feature = "template"))]
+        let summary = 0;
+        let steps = lines + summary;
         match &self.rest.fit {
             Some((engine, fit)) => (steps + engine.steps(), fit.work()),
             None => (steps, 0),

@@ -92,3 +92,19 @@ fn cutting_allocates_for_no_character() {
         assert_eq!(measured.count_total, 0, "{}", &part[..12]);
     }
 }
+
+#[cfg(not(all(feature = "template", feature = "text")))]
+#[test]
+fn what_was_not_built_is_refused() {
+    let refused = |spec: Spec, feature: &str| {
+        let error = Program::compile(&spec).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("needs tamis built with the feature `{feature}`")),
+            "{error}"
+        );
+    };
+    #[cfg(not(feature = "template"))]
+    refused(Spec::new().compact(crate::Compact::new("x")), "template");
+    #[cfg(not(feature = "text"))]
+    refused(Spec::new().text_filter(crate::TextFilter::new()), "text");
+}
