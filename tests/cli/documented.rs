@@ -187,7 +187,8 @@ fn what_the_readme_saves_is_saved() {
     for command in commands {
         let tool = command.split(' ').find(|word| word.contains('.')).unwrap();
         let row = section.lines().find(|line| line.starts_with(&format!("| `{tool}` |"))).unwrap();
-        let [.., before, after, saved, _] = row.split('|').map(str::trim).collect::<Vec<_>>()[..]
+        let [_, _, _, before, after, saved, ..] =
+            row.split('|').map(str::trim).collect::<Vec<_>>()[..]
         else {
             panic!("{row}")
         };
