@@ -294,8 +294,8 @@ impl Spec {
         self
     }
 
-    /// Operations on the lines of text output: of a document that is nothing but the text of a command (a string `raw`, as
-    /// kimbap wraps it).
+    /// Operations on the lines of text output: of a string in the document's member `raw`, in which kimbap wraps what a
+    /// command prints. `_text_filtered: true` joins the members then; a document without such a string passes.
     ///
     /// ```
     /// use tamis::{Spec, TextFilter};
