@@ -18,6 +18,8 @@ pub(crate) struct Hold {
     in_memory: u64,
     file: Option<File>,
     in_file: u64,
+    /// The last of them, on their way to the file, which takes no small pieces.
+    gathered: Vec<u8>,
 }
 
 impl Hold {
@@ -93,7 +95,15 @@ impl Hold {
             Some(file) => file,
             None => self.file.insert(tempfile::tempfile()?),
         };
-        file.write_all(bytes)?;
+        if self.gathered.len() + bytes.len() > PIECE {
+            file.write_all(&self.gathered)?;
+            self.gathered.clear();
+        }
+        if bytes.len() >= PIECE {
+            file.write_all(bytes)?;
+        } else {
+            self.gathered.extend_from_slice(bytes);
+        }
         self.in_file += bytes.len() as u64;
         Ok(())
     }
@@ -105,7 +115,7 @@ impl Hold {
         mut take: impl FnMut(&mut Meter, &[u8]) -> Result<bool, E>,
         failed: impl FnOnce(Raise) -> E,
     ) -> Result<(), E> {
-        let Self { memory, file, in_file, .. } = std::mem::take(self);
+        let Self { memory, file, in_file, gathered, .. } = std::mem::take(self);
         let mut more = true;
         for piece in memory {
             more = more && take(meter, &piece)?;
@@ -113,8 +123,10 @@ impl Hold {
         }
         if let Some(mut file) = file
             && more
+            && read_all(&mut file, |piece| take(meter, piece), failed)?
+            && !gathered.is_empty()
         {
-            read_all(&mut file, |piece| take(meter, piece), failed)?;
+            take(meter, &gathered)?;
         }
         meter.release(in_file);
         Ok(())
@@ -131,10 +143,13 @@ impl Hold {
                 return Ok(());
             }
         }
-        match &mut self.file {
-            Some(file) => read_all(file, take, failed),
-            None => Ok(()),
+        if let Some(file) = &mut self.file
+            && read_all(file, &mut take, failed)?
+            && !self.gathered.is_empty()
+        {
+            take(&self.gathered)?;
         }
+        Ok(())
     }
 
     /// Forgets the bytes.
@@ -144,21 +159,21 @@ impl Hold {
     }
 }
 
-/// Hands on a file from its beginning.
+/// Hands on a file from its beginning. False if `take` wanted no more.
 fn read_all<E>(
     file: &mut File,
     mut take: impl FnMut(&[u8]) -> Result<bool, E>,
     failed: impl FnOnce(Raise) -> E,
-) -> Result<(), E> {
+) -> Result<bool, E> {
     let mut piece = vec![0; PIECE];
     if let Err(error) = file.seek(SeekFrom::Start(0)) {
         return Err(failed(unreadable(&error)));
     }
     loop {
         match file.read(&mut piece) {
-            Ok(0) => return Ok(()),
+            Ok(0) => return Ok(true),
             Ok(count) if take(piece.get(..count).unwrap_or_default())? => {}
-            Ok(_) => return Ok(()),
+            Ok(_) => return Ok(false),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(failed(unreadable(&error))),
         }
