@@ -6,7 +6,6 @@
 use super::stage::{Stage, With};
 use crate::json::key::is_too_long_for;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
-use crate::path::trie::Names;
 use crate::sink::Sink;
 
 /// Where the payload is.
@@ -103,24 +102,12 @@ impl Handler for With<'_, Probe> {
         Ok(Interest::Skip)
     }
 
-    fn wanted(&self) -> Option<&Names> {
-        None
-    }
-
     fn close(&mut self, offset: u64) -> Result<(), Halt> {
         self.stage.decided = Some((self.stage.decision(), offset));
         Ok(())
     }
 
     fn raw(&mut self, _: &[u8]) {}
-
-    fn copied(&mut self, _: u64) -> Result<(), Halt> {
-        Ok(())
-    }
-
-    fn lead(&mut self, _: &[u8]) {}
-
-    fn gap(&mut self, _: &[u8]) {}
 
     fn takes_long_keys(&self, limit: usize) -> bool {
         let longest = BESIDE_RAW.iter().map(|name| name.len()).max();

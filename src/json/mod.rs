@@ -141,7 +141,10 @@ pub(crate) trait Handler {
 
     /// The names of all members of the object that was entered last that are of interest, whatever their values; the
     /// machine spares itself the question about others. `None`: it must ask.
-    fn wanted(&self) -> Option<&Names>;
+    #[inline]
+    fn wanted(&self) -> Option<&Names> {
+        None
+    }
 
     /// Whether nothing more is wanted of the object that was entered last: the answer to every member would be
     /// [`Interest::SkipRest`].
@@ -191,15 +194,25 @@ pub(crate) trait Handler {
     fn raw(&mut self, bytes: &[u8]);
 
     /// The value that was copied has ended; it is known by the byte at this offset.
-    fn copied(&mut self, offset: u64) -> Result<(), Halt>;
+    fn copied(&mut self, offset: u64) -> Result<(), Halt> {
+        _ = offset;
+        Ok(())
+    }
 
     /// White space in front of what comes next; only where white space is kept.
-    fn lead(&mut self, bytes: &[u8]);
+    fn lead(&mut self, bytes: &[u8]) {
+        _ = bytes;
+    }
 
     /// What stands between a key and the value that comes next, colon included; only where white space is kept.
-    fn gap(&mut self, bytes: &[u8]);
+    fn gap(&mut self, bytes: &[u8]) {
+        _ = bytes;
+    }
 
     /// Whether the members of the object that was entered last can be decided without their keys, if those are longer
     /// than `limit` bytes, as spelled.
-    fn takes_long_keys(&self, limit: usize) -> bool;
+    fn takes_long_keys(&self, limit: usize) -> bool {
+        _ = limit;
+        false
+    }
 }

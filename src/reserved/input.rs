@@ -9,7 +9,6 @@ use crate::json::key::{self, is_too_long_for};
 use crate::json::machine::{Config, Failure, Machine};
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::Limits;
-use crate::path::trie::Names;
 use crate::scan::{Scanner, Window};
 
 /// Bytes of a string that may spell something that is understood.
@@ -88,23 +87,11 @@ impl Handler for Found {
         Ok(Interest::Skip)
     }
 
-    fn wanted(&self) -> Option<&Names> {
-        None
-    }
-
     fn close(&mut self, _: u64) -> Result<(), Halt> {
         Ok(())
     }
 
     fn raw(&mut self, _: &[u8]) {}
-
-    fn copied(&mut self, _: u64) -> Result<(), Halt> {
-        Ok(())
-    }
-
-    fn lead(&mut self, _: &[u8]) {}
-
-    fn gap(&mut self, _: &[u8]) {}
 
     fn takes_long_keys(&self, limit: usize) -> bool {
         is_too_long_for(limit, OUTPUT_MODE.len())

@@ -9,7 +9,6 @@ use crate::filter::stage::{Stage, With};
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::Limits;
-use crate::path::trie::Names;
 use crate::sink::Sink;
 use crate::spec;
 
@@ -128,10 +127,6 @@ impl Handler for With<'_, Fit> {
         Ok(Interest::Inspect)
     }
 
-    fn wanted(&self) -> Option<&Names> {
-        None
-    }
-
     fn close(&mut self, _: u64) -> Result<(), Halt> {
         let Self { stage, sink } = self;
         stage.in_items = false;
@@ -160,13 +155,5 @@ impl Handler for With<'_, Fit> {
             stage.failed = Some(raise);
         }
         Ok(())
-    }
-
-    fn lead(&mut self, _: &[u8]) {}
-
-    fn gap(&mut self, _: &[u8]) {}
-
-    fn takes_long_keys(&self, _: usize) -> bool {
-        false
     }
 }

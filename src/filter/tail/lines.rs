@@ -7,7 +7,6 @@ use crate::filter::stage::{Stage, With};
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::Limits;
-use crate::path::trie::Names;
 use crate::sink::Sink;
 use crate::text::TextProgram;
 use crate::text::quoted::Quoted;
@@ -95,10 +94,6 @@ impl Handler for With<'_, Lines> {
         Ok(Interest::Copy)
     }
 
-    fn wanted(&self) -> Option<&Names> {
-        None
-    }
-
     fn close(&mut self, _: u64) -> Result<(), Halt> {
         let Lines { writer, filtered: true, said, .. } = &mut *self.stage else {
             self.stage.writer.close(self.sink, b'}');
@@ -139,13 +134,5 @@ impl Handler for With<'_, Lines> {
             writer.raw(self.sink, b"\"");
         }
         Ok(())
-    }
-
-    fn lead(&mut self, _: &[u8]) {}
-
-    fn gap(&mut self, _: &[u8]) {}
-
-    fn takes_long_keys(&self, _: usize) -> bool {
-        false
     }
 }

@@ -13,7 +13,6 @@ use crate::json::machine::Config;
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::{Limits, Meter};
-use crate::path::trie::Names;
 use crate::scan::Scanner;
 use crate::sink::Sink;
 use crate::template::{Templates, Totals};
@@ -305,10 +304,6 @@ impl Handler for With<'_, Render<'_>> {
         Ok(Interest::Inspect)
     }
 
-    fn wanted(&self) -> Option<&Names> {
-        None
-    }
-
     fn close(&mut self, _: u64) -> Result<(), Halt> {
         self.stage.way.leave();
         self.stage.in_items = false;
@@ -331,14 +326,6 @@ impl Handler for With<'_, Render<'_>> {
         self.stage.line_of_item();
         self.stage.item.clear();
         Ok(())
-    }
-
-    fn lead(&mut self, _: &[u8]) {}
-
-    fn gap(&mut self, _: &[u8]) {}
-
-    fn takes_long_keys(&self, _: usize) -> bool {
-        false
     }
 }
 
@@ -413,10 +400,6 @@ impl Handler for With<'_, Swap> {
         Ok(Interest::Copy)
     }
 
-    fn wanted(&self) -> Option<&Names> {
-        None
-    }
-
     fn close(&mut self, _: u64) -> Result<(), Halt> {
         let object = self.stage.way.is_in_object();
         self.stage.writer.close(self.sink, if object { b'}' } else { b']' });
@@ -426,17 +409,5 @@ impl Handler for With<'_, Swap> {
 
     fn raw(&mut self, bytes: &[u8]) {
         self.stage.writer.raw(self.sink, bytes);
-    }
-
-    fn copied(&mut self, _: u64) -> Result<(), Halt> {
-        Ok(())
-    }
-
-    fn lead(&mut self, _: &[u8]) {}
-
-    fn gap(&mut self, _: &[u8]) {}
-
-    fn takes_long_keys(&self, _: usize) -> bool {
-        false
     }
 }
