@@ -36,15 +36,15 @@
 //! - **template** renders items as text, through Go's `text/template` (feature `template`). It knows no filters.
 //! - **text** filters text that is not JSON, line by line: patterns, escape sequences of terminals, equal lines.
 //! - **filter** compiles a spec and runs it: one stage for the document (`extract`, `retain`), one for the items of its
-//!   payload, in a chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never;
+//!   payload, and a **tail** for what is left (`text_filter`, `budget`, `compact`), in a chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never;
 //!   **explain** says what a program does, and holds, before it runs ([`Program::explain`]).
 //! - **manifest** reads files that map names of tools to specs: YAML to a tree with places, one file for each format;
 //!   **catalog** has those that are built in.
 //! - **io** drives a filter from readers, files and slices, and loads manifests.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `excerpt`, `scan`, `path`, `json`, `reserved`, `template`, `spec`, `text`, `filter`, `manifest`, `catalog`, `io`; the command
-//! line is a crate of its own on top.
+//! [`sink`](Sink), `excerpt`, `tokens`, `scan`, `path`, `json`, `reserved`, `template`, `spec`, `text`, `filter`, `manifest`, `catalog`,
+//! `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
 //!

@@ -133,6 +133,14 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
                 "--stop-early needs --max-items N with N of at least 1: there is no item to stop at",
             ));
         }
+        None if args.min_items.is_some()
+            && args.budget.is_none()
+            && args.budget_tokens.is_none() =>
+        {
+            return Err(Usage::new(
+                "--min-items needs --budget or --budget-tokens: without one all items are kept",
+            ));
+        }
         None => Rules::Inline(Box::new(spec(args))),
     };
     let mut limits = Limits::new();

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
-use crate::error::{ErrorKind, Raise};
+use crate::error::{Error, ErrorKind, Raise};
 use crate::limits::{Limits, Meter};
 
 /// Bytes that are kept, and read back, in one piece: memory grows by no more than it needs.
@@ -42,6 +42,11 @@ impl Hold {
                 Self::capacity(limits)
             ),
         )
+    }
+
+    /// Places the error of a text of which more would have to wait: which byte is too much does not depend on chunks.
+    pub(crate) fn place(limits: &Limits, raise: Raise) -> Error {
+        Error::at(raise, Self::capacity(limits), String::new())
     }
 
     pub(crate) fn push(

@@ -1,8 +1,8 @@
 //! Runs a program over a document that arrives in chunks.
 //!
-//! [`Filter`] is the façade; one or two stages in a chain do the work: [`retain`] on the document, then [`items`] on its
-//! payload. Each is a machine with a handler; the second reads what the first writes. Drivers that can read a document
-//! twice find the payload first, through [`Scout`].
+//! [`Filter`] is the façade; stages in a chain do the work: [`retain`] on the document, then [`items`] on its payload, then
+//! those of the [`tail`] on what is left. Each is a machine with a handler, and reads what the one before writes. Drivers that
+//! can read a document twice find the payload first, through [`Scout`].
 
 mod explain;
 pub(crate) mod hold;

@@ -53,7 +53,8 @@ impl CallOptions {
         self
     }
 
-    /// How long the output of this call may be, whatever the spec says of it. 0 bytes or tokens: the call says nothing,
+    /// How long the output of this call may be, whatever the spec says of it; it is minified, even where the spec says
+    /// `whitespace: keep`. 0 bytes or tokens: the call says nothing,
     /// and the spec's budget counts, if it has one.
     #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {

@@ -16,7 +16,7 @@ use super::root::{Payload, Probe};
 use super::stage::{Engine, config, failed};
 use super::tail::{Tail, in_front};
 use crate::error::Error;
-use crate::json::machine::{Failure, Fed, Machine};
+use crate::json::machine::{Config, Failure, Fed, Machine};
 use crate::limits::{Limits, Meter};
 use crate::report::Report;
 use crate::scan::Scanner;
@@ -55,6 +55,17 @@ struct Running {
     stopped: bool,
 }
 
+/// The machine's configuration. The tail reads minified text, and writes such: white space goes on the way to it.
+fn machine_config(
+    program: &Program,
+    limits: &Limits,
+    tail: Option<&Tail>,
+    drops_empty: bool,
+) -> Config {
+    let config = config(&program.compiled().spec, limits, drops_empty);
+    Config { keep_white: config.keep_white && tail.is_none(), ..config }
+}
+
 impl PayloadStage {
     pub(super) fn new(
         program: &Program,
@@ -63,7 +74,7 @@ impl PayloadStage {
         payload: Option<Payload>,
         tail: Option<Tail>,
     ) -> Self {
-        let config = config(&program.compiled().spec, limits, false);
+        let config = machine_config(program, limits, tail.as_ref(), false);
         let mut stage = Self {
             program: program.clone(),
             limits: limits.clone(),
@@ -91,8 +102,7 @@ impl PayloadStage {
 
     /// Begins a new document.
     pub(super) fn restart(&mut self) {
-        let compiled = self.program.compiled();
-        self.engine.restart(config(&compiled.spec, &self.limits, false));
+        self.engine.restart(machine_config(&self.program, &self.limits, self.tail.as_ref(), false));
         self.hold = Hold::default();
         (self.prefix, self.offset) = (0, 0);
         let phase = std::mem::replace(&mut self.phase, Phase::Looking(Probe::default()));
@@ -160,7 +170,8 @@ impl PayloadStage {
     fn run(&mut self, payload: Option<Payload>) {
         let compiled = self.program.compiled();
         let drops = compiled.items.drop_empty;
-        self.engine.restart(config(&compiled.spec, &self.limits, drops));
+        let config = machine_config(&self.program, &self.limits, self.tail.as_ref(), drops);
+        self.engine.restart(config);
         self.engine.machine.skip_prefix(self.prefix);
         if let Some(tail) = &mut self.tail {
             tail.begin(compiled, payload);

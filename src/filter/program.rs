@@ -46,6 +46,10 @@ pub(crate) struct Compiled {
     pub(super) extract: Option<Path>,
     pub(super) retain: Option<Trie>,
     pub(super) items: ItemRules,
+    #[cfg_attr(
+        not(any(feature = "text", feature = "template")),
+        expect(dead_code, reason = "a budget needs nothing compiled")
+    )]
     pub(super) tail: TailRules,
 }
 

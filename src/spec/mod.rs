@@ -391,12 +391,13 @@ impl Spec {
     /// ```
     #[must_use]
     pub fn reserved_parameters(&self) -> Option<ReservedParameters> {
-        let shapes = self.has_item_rules()
-            || self.retain.is_some()
-            || self.text_filter.is_some()
-            || self.budget.is_some()
-            || self.compact.is_some();
+        let shapes = self.has_item_rules() || self.retain.is_some() || self.shapes_output();
         shapes.then(|| ReservedParameters::new(self.allows_raw()))
+    }
+
+    /// Whether a rule is for the filtered document as a whole.
+    pub(crate) fn shapes_output(&self) -> bool {
+        self.text_filter.is_some() || self.budget.is_some() || self.compact.is_some()
     }
 
     /// Whether a rule applies to items: what [`is_closed`](Self::is_closed) makes fail.

@@ -137,6 +137,12 @@ fn budget() {
     piped(&["--budget", "2", "--min-items", "2"], input).done("[{\"id\":1},{\"id\":2}]\n");
     piped(&["--budget", "0"], input).done(&format!("{input}\n"));
     piped(&["--budget", "10", "--raw"], input).done(&format!("{input}\n"));
+    // White space is not kept beside a budget.
+    piped(&["--budget", "20", "--whitespace", "keep"], "[ {\"id\": 1,\n\"x\": 2},\n 3 ]")
+        .done("[{\"id\":1,\"x\":2},3]\n");
+    let ran = piped(&["--min-items", "2"], input);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("--min-items needs --budget"), "{}", ran.err);
     // Each line has its own.
     let lines = "[1,2,3]\n[4]\n[5,6]\n";
     piped(&["--ndjson", "--budget", "5"], lines).done("[1,2]\n[4]\n[5,6]\n");

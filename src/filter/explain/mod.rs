@@ -170,8 +170,8 @@ impl Program {
         let compiled = self.compiled();
         let spec = &compiled.spec;
         let skipped = options.skips(compiled);
-        let budget = options.call_budget().or(compiled.tail.budget);
-        let tail = !compiled.tail.is_empty() || budget.is_some();
+        let budget = options.call_budget().or(compiled.spec.budget);
+        let tail = compiled.spec.shapes_output() || budget.is_some();
         let items =
             Some(&compiled.items).filter(|items| skipped.is_none() && (!items.idle || tail));
         let mut stages = Vec::new();
@@ -213,7 +213,7 @@ impl Program {
     /// The same, for a call with a budget of its own.
     pub(super) fn plan_with(&self, budget: Option<Budget>) -> Vec<String> {
         let compiled = self.compiled();
-        let budget = budget.or(compiled.tail.budget);
+        let budget = budget.or(compiled.spec.budget);
         let mut plan = Vec::new();
         if compiled.extract.is_some() {
             plan.push("extract: stream");
@@ -222,7 +222,7 @@ impl Program {
             plan.push("retain: stream");
         }
         let items = &compiled.items;
-        if !items.idle || !compiled.tail.is_empty() || budget.is_some() {
+        if !items.idle || compiled.spec.shapes_output() || budget.is_some() {
             let reasons = items.reasons();
             plan.extend(reasons.iter().map(|reason| reason.line()));
             if !reasons.contains(&Reason::Shared) {

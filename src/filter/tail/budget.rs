@@ -5,7 +5,7 @@
 //! the budget, and a piece of what comes: an item that cannot fit is not kept, nor is any behind it.
 
 use super::cut::Cutter;
-use crate::error::Raise;
+use crate::error::{Error, Raise};
 use crate::filter::hold::Hold;
 use crate::limits::{Limits, Meter};
 use crate::sink::Sink;
@@ -13,8 +13,8 @@ use crate::spec;
 #[cfg(feature = "tokens")]
 use crate::tokens::Counter;
 
-/// Bytes that may come at once, on top of what is allowed to wait.
-const PIECE: u64 = 1 << 20;
+/// Bytes that may come at once, on top of what is allowed to wait: a piece, and what the writer had gathered.
+const AT_ONCE: u64 = 2 * super::PIECE as u64;
 
 #[derive(Debug)]
 pub(super) struct Budget {
@@ -49,7 +49,10 @@ pub(super) struct Budget {
 impl Budget {
     pub(super) fn new(budget: spec::Budget, min_items: u64, limits: &Limits) -> Self {
         let (spec::Budget::Bytes(count) | spec::Budget::Tokens(count)) = budget;
-        let roomy = limits.clone().with_spill(limits.spill().saturating_add(PIECE));
+        let roomy = match limits.spill() {
+            0 => limits.clone().with_held(limits.held().saturating_add(AT_ONCE)),
+            spill => limits.clone().with_spill(spill.saturating_add(AT_ONCE)),
+        };
         Self {
             limit: bytes_of(budget),
             count,
@@ -60,11 +63,7 @@ impl Budget {
             },
             min_items,
             limits: limits.clone(),
-            roomy: if limits.spill() > 0 {
-                roomy
-            } else {
-                limits.clone().with_held(limits.held().saturating_add(PIECE))
-            },
+            roomy,
             meter: Meter::default(),
             frame: Hold::default(),
             slot: 0,
@@ -84,6 +83,11 @@ impl Budget {
     /// Items that are kept, once the document is complete; `None`: the payload is no array.
     pub(super) fn kept(&self) -> Option<u64> {
         self.kept
+    }
+
+    /// The error of what could not be held.
+    pub(super) fn place(&self, raise: Raise) -> Error {
+        Hold::place(&self.limits, raise)
     }
 
     /// The most bytes that were held.

@@ -4,7 +4,7 @@
 
 use super::budget::Budget;
 use super::way::{Place, Step, Way};
-use crate::error::Raise;
+use crate::error::{Error, Raise};
 use crate::filter::stage::{Stage, With};
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
@@ -53,13 +53,14 @@ impl Fit {
     }
 
     /// What could not be held, if something could not.
-    pub(super) fn failed(&mut self) -> Result<(), Raise> {
-        self.failed.take().map_or(Ok(()), Err)
+    pub(super) fn failed(&mut self) -> Result<(), Error> {
+        self.failed.take().map_or(Ok(()), |raise| Err(self.budget.place(raise)))
     }
 
     /// The document is complete.
-    pub(super) fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
-        self.budget.end(sink)
+    pub(super) fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+        self.failed()?;
+        self.budget.end(sink).map_err(|raise| self.budget.place(raise))
     }
 
     /// Items that are kept; `None`: there is no array of items.

@@ -21,12 +21,11 @@ mod way;
 #[cfg(feature = "template")]
 use std::sync::Arc;
 
-use super::hold::Hold;
 use super::options::CallOptions;
 use super::program::Compiled;
 use super::root::Payload;
 use super::stage::{Engine, config, failed};
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, ErrorKind};
 use crate::json::machine::Config;
 use crate::limits::{Limits, Meter};
 use crate::report::Report;
@@ -54,16 +53,13 @@ const PIECE: usize = 64 << 10;
 #[cfg(not(feature = "tokens"))]
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// The rules for the filtered document, ready to run.
+/// The rules for the filtered document that are compiled.
 #[derive(Debug)]
 pub(crate) struct TailRules {
-    empty: bool,
     #[cfg(feature = "text")]
-    pub(super) text: Option<TextProgram>,
-    pub(super) budget: Option<Budget>,
-    pub(super) min_items: u64,
+    text: Option<TextProgram>,
     #[cfg(feature = "template")]
-    pub(super) compact: Option<Arc<Templates>>,
+    compact: Option<Arc<Templates>>,
 }
 
 #[derive(Debug)]
@@ -73,10 +69,18 @@ pub(super) struct Tail {
     scanner: Scanner,
     budget: Option<Budget>,
     min_items: u64,
+    /// Those of the document that has begun.
+    stages: Option<Stages>,
+    /// Engines of earlier documents, to be used again.
+    spare: Vec<Engine>,
+    failed: bool,
+}
+
+#[derive(Debug)]
+struct Stages {
     #[cfg(feature = "text")]
     lines: Option<(Engine, Lines)>,
     rest: Rest,
-    failed: bool,
 }
 
 /// The stages behind the text filter.
@@ -86,20 +90,17 @@ struct Rest {
     last: Last,
     /// Bytes that came here: the size of the filtered document.
     bytes: u64,
-    capacity: Capacity,
 }
 
 /// The stages behind the budget.
 #[derive(Debug)]
 struct Last {
     #[cfg(feature = "template")]
-    summary: Option<Summary>,
+    summary: Option<(Engine, Summary)>,
     meter: Meter,
     /// Bytes that came here: what the budget left.
     bytes: u64,
     error: Option<String>,
-    #[cfg(feature = "template")]
-    capacity: Capacity,
     /// Counts the tokens that the budget left, and how many those were.
     #[cfg(feature = "tokens")]
     counter: Option<Counter>,
@@ -107,23 +108,10 @@ struct Last {
     counted: Option<u64>,
 }
 
-/// Bytes that may wait.
-#[derive(Clone, Copy, Debug)]
-struct Capacity(u64);
-
-impl Capacity {
-    /// The error of a document of which more would have to wait. Which byte was too much does not depend on chunks.
-    fn place(self, raise: Raise) -> Error {
-        Error::at(raise, self.0, String::new())
-    }
-}
-
 impl TailRules {
     /// Compiles what a spec says of the filtered document.
     pub(super) fn compile(spec: &Spec) -> Result<Self, Error> {
-        if spec.whitespace == Whitespace::Keep
-            && (spec.budget.is_some() || spec.compact.is_some() || spec.text_filter.is_some())
-        {
+        if spec.whitespace == Whitespace::Keep && spec.shapes_output() {
             let message = "`whitespace: keep` goes with no text_filter, budget or compact: what those write is minified";
             return Err(Error::new(ErrorKind::Spec, message));
         }
@@ -137,94 +125,75 @@ impl TailRules {
             }
         }
         Ok(Self {
-            empty: spec.text_filter.is_none() && spec.budget.is_none() && spec.compact.is_none(),
             #[cfg(feature = "text")]
             text: spec.text_filter.as_ref().map(TextProgram::compile).transpose()?,
-            budget: spec.budget,
-            min_items: spec.min_items,
             #[cfg(feature = "template")]
             compact: spec.compact.as_ref().map(compile_compact).transpose()?.map(Arc::new),
         })
-    }
-
-    /// Whether there is nothing to do without a budget of the call's.
-    pub(super) fn is_empty(&self) -> bool {
-        self.empty
     }
 }
 
 impl Tail {
     /// The stages of a program, with the call's budget instead of its own. `None`: there are none.
     pub(super) fn new(program: &Compiled, options: &CallOptions) -> Option<Self> {
-        let limits = options.limits_ref();
-        let scanner = options.scanner();
-        let budget = options.call_budget().or(program.tail.budget);
-        if program.tail.is_empty() && budget.is_none() {
+        let spec = &program.spec;
+        let budget = options.call_budget().or(spec.budget);
+        if !spec.shapes_output() && budget.is_none() {
             return None;
         }
-        let config = config(&program.spec, limits, false);
-        let capacity = Capacity(Hold::capacity(limits));
+        let limits = options.limits_ref();
         Some(Self {
             limits: limits.clone(),
-            config,
-            scanner,
+            // What stages write to each other is minified, whatever a spec with a call's budget says.
+            config: Config { keep_white: false, ..config(spec, limits, false) },
+            scanner: options.scanner(),
             budget,
-            min_items: options.call_min_items().unwrap_or(program.tail.min_items),
-            #[cfg(feature = "text")]
-            lines: None,
-            rest: Rest {
-                fit: None,
-                last: Last {
-                    #[cfg(feature = "template")]
-                    summary: None,
-                    meter: Meter::default(),
-                    bytes: 0,
-                    error: None,
-                    #[cfg(feature = "template")]
-                    capacity,
-                    #[cfg(feature = "tokens")]
-                    counter: None,
-                    #[cfg(feature = "tokens")]
-                    counted: None,
-                },
-                bytes: 0,
-                capacity,
-            },
+            min_items: options.call_min_items().unwrap_or(spec.min_items),
+            stages: None,
+            spare: Vec::new(),
             failed: false,
         })
     }
 
     /// A document begins, whose payload is known.
     pub(super) fn begin(&mut self, program: &Compiled, payload: Option<Payload>) {
-        let Self { limits, config, scanner, budget, min_items, rest, .. } = self;
-        let place = Place::new(&program.items.root, payload, program.items.keep_siblings);
-        let engine = || Engine::new(config.clone(), *scanner);
-        #[cfg(feature = "text")]
-        {
-            let text = program.tail.text.as_ref();
-            self.lines = text.map(|text| (engine(), Lines::new(text.clone(), limits.clone())));
+        let Self { limits, config, scanner, budget, min_items, stages, spare, failed } = self;
+        *failed = false;
+        if let Some(earlier) = stages.take() {
+            earlier.leave_engines(spare);
         }
-        rest.fit = budget.map(|budget| {
-            let fit = Fit::new(place.clone(), budget, *min_items, limits);
-            (engine(), fit)
-        });
-        rest.bytes = 0;
-        self.failed = false;
-        rest.last = Last {
+        let mut engine = || match spare.pop() {
+            Some(mut engine) => {
+                engine.restart(config.clone());
+                engine
+            }
+            None => Engine::new(config.clone(), *scanner),
+        };
+        let place = Place::new(&program.items.root, payload, program.items.keep_siblings);
+        #[cfg(feature = "text")]
+        let lines = program.tail.text.as_ref();
+        let fit =
+            budget.map(|budget| (engine(), Fit::new(place.clone(), budget, *min_items, limits)));
+        let last = Last {
             #[cfg(feature = "template")]
             summary: program.tail.compact.as_ref().map(|templates| {
-                Summary::new(templates.clone(), place, config.clone(), limits.clone(), *scanner)
+                let summary =
+                    Summary::new(templates.clone(), place.clone(), config.clone(), limits.clone());
+                (engine(), summary)
             }),
             meter: Meter::default(),
             bytes: 0,
             error: None,
-            #[cfg(feature = "template")]
-            capacity: rest.capacity,
             #[cfg(feature = "tokens")]
             counter: matches!(budget, Some(Budget::Tokens(_))).then(Counter::default),
             #[cfg(feature = "tokens")]
             counted: None,
         };
+        *stages = Some(Stages {
+            #[cfg(feature = "text")]
+            lines: lines.map(|text| (engine(), Lines::new(text.clone(), limits.clone()))),
+            rest: Rest { fit, last, bytes: 0 },
+        });
     }
 
     /// What is about to be dropped is held for a moment: no more than a piece of it.
@@ -233,13 +202,14 @@ impl Tail {
     }
 
     fn write_piece(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        let Some(stages) = &mut self.stages else { return Ok(()) };
         #[cfg(feature = "text")]
-        if let Some((engine, lines)) = &mut self.lines {
-            let mut out = Behind { stage: &mut self.rest, sink, error: None };
+        if let Some((engine, lines)) = &mut stages.lines {
+            let mut out = Behind { stage: &mut stages.rest, sink, error: None };
             let fed = engine.feed(lines, bytes, &mut out);
             return out.result(fed.map_err(|failure| failed(failure, &engine.machine)));
         }
-        self.rest.take(bytes, sink)
+        stages.rest.take(bytes, sink)
     }
 
     /// The document is complete: `kept` items of `original` came.
@@ -249,7 +219,8 @@ impl Tail {
         original: u64,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let ended = self.end_stages(kept, original, sink);
+        let Some(stages) = &mut self.stages else { return Ok(()) };
+        let ended = stages.end(kept, original, sink);
         self.failed |= ended.is_err();
         ended.map_err(Error::in_filtered)
     }
@@ -259,36 +230,27 @@ impl Tail {
         self.failed
     }
 
-    fn end_stages(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
-        #[cfg(feature = "text")]
-        if let Some((engine, lines)) = &mut self.lines {
-            let mut out = Behind { stage: &mut self.rest, sink, error: None };
-            let ended = engine.end(lines, &mut out);
-            out.result(ended.map_err(|failure| failed(failure, &engine.machine)))?;
-        }
-        self.rest.end(kept, original, sink)
-    }
-
     /// Steps of all machines, and bytes that were looked at to cut strings.
     #[cfg(test)]
     pub(super) fn steps(&self) -> (u64, u64) {
+        let Some(stages) = &self.stages else { return (0, 0) };
+        let mut steps = 0;
         #[cfg(feature = "text")]
-        let lines = self.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
-        #[cfg(not(feature = "text"))]
-        let lines = 0;
+        {
+            steps += stages.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
+        }
         #[cfg(feature = "template")]
-        let summary = self.rest.last.summary.as_ref().map_or(0, Summary::steps);
-        #[cfg(not(feature = "template"))]
-        let summary = 0;
-        let steps = lines + summary;
-        match &self.rest.fit {
+        {
+            steps += stages.rest.last.summary.as_ref().map_or(0, |(engine, _)| engine.steps());
+        }
+        match &stages.rest.fit {
             Some((engine, fit)) => (steps + engine.steps(), fit.work()),
             None => (steps, 0),
         }
     }
 
     pub(super) fn report(&self, report: &mut Report) {
-        let Rest { fit, last, bytes, .. } = &self.rest;
+        let Some(Stages { rest: Rest { fit, last, bytes }, .. }) = &self.stages else { return };
         report.held_peak_bytes += last.meter.peak();
         if let Some((_, fit)) = fit {
             report.held_peak_bytes += fit.held_peak();
@@ -328,6 +290,27 @@ impl Tail {
     }
 }
 
+impl Stages {
+    /// The document is complete.
+    fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
+        #[cfg(feature = "text")]
+        if let Some((engine, lines)) = &mut self.lines {
+            let mut out = Behind { stage: &mut self.rest, sink, error: None };
+            let ended = engine.end(lines, &mut out);
+            out.result(ended.map_err(|failure| failed(failure, &engine.machine)))?;
+        }
+        self.rest.end(kept, original, sink)
+    }
+
+    fn leave_engines(self, spare: &mut Vec<Engine>) {
+        #[cfg(feature = "text")]
+        spare.extend(self.lines.map(|(engine, _)| engine));
+        spare.extend(self.rest.fit.map(|(engine, _)| engine));
+        #[cfg(feature = "template")]
+        spare.extend(self.rest.last.summary.map(|(engine, _)| engine));
+    }
+}
+
 #[cfg(feature = "template")]
 fn compile_compact(compact: &Compact) -> Result<Templates, Error> {
     let Compact { header, item, footer } = compact;
@@ -358,7 +341,7 @@ impl Takes for Rest {
         let Some((engine, fit)) = &mut self.fit else { return self.last.take(bytes, sink) };
         let mut out = Behind { stage: &mut self.last, sink, error: None };
         let fed = engine.feed(fit, bytes, &mut out);
-        let held = fit.failed().map_err(|raise| self.capacity.place(raise));
+        let held = fit.failed();
         out.result(held.and(fed.map_err(|failure| failed(failure, &engine.machine))))
     }
 }
@@ -369,8 +352,7 @@ impl Rest {
         if let Some((engine, fit)) = &mut self.fit {
             let mut out = Behind { stage: &mut self.last, sink: &mut *sink, error: None };
             let ended = engine.end(fit, &mut out);
-            let held = fit.failed().and_then(|()| fit.finish(&mut out));
-            let held = held.map_err(|raise| self.capacity.place(raise));
+            let held = fit.finish(&mut out);
             out.result(held.and(ended.map_err(|failure| failed(failure, &engine.machine))))?;
             kept = fit.kept().unwrap_or(kept);
         }
@@ -390,9 +372,8 @@ impl Takes for Last {
             counter.push(bytes);
         }
         #[cfg(feature = "template")]
-        if let Some(summary) = &mut self.summary {
-            let written = summary.write(bytes, &mut self.meter);
-            return written.map_err(|raise| self.capacity.place(raise));
+        if let Some((_, summary)) = &mut self.summary {
+            return summary.write(bytes, &mut self.meter);
         }
         sink.write(bytes);
         Ok(())
@@ -402,9 +383,9 @@ impl Takes for Last {
 impl Last {
     #[cfg(feature = "template")]
     fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
-        if let Some(summary) = &mut self.summary {
+        if let Some((engine, summary)) = &mut self.summary {
             let totals = Totals::new(kept, original);
-            self.error = summary.finish(totals, kept, &mut self.meter, sink)?;
+            self.error = summary.finish(engine, totals, kept, &mut self.meter, sink)?;
         }
         Ok(())
     }

@@ -13,7 +13,6 @@ use crate::json::machine::Config;
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::{Limits, Meter};
-use crate::scan::Scanner;
 use crate::sink::Sink;
 use crate::template::{Templates, Totals};
 
@@ -27,11 +26,8 @@ pub(super) struct Summary {
     templates: Arc<Templates>,
     limits: Limits,
     config: Config,
-    scanner: Scanner,
     place: Place,
     document: Hold,
-    #[cfg(test)]
-    steps: u64,
 }
 
 impl Summary {
@@ -40,41 +36,27 @@ impl Summary {
         place: Place,
         config: Config,
         limits: Limits,
-        scanner: Scanner,
     ) -> Self {
-        Self {
-            templates,
-            limits,
-            config,
-            scanner,
-            place,
-            document: Hold::default(),
-            #[cfg(test)]
-            steps: 0,
-        }
-    }
-
-    /// Steps of the machines that read the document again.
-    #[cfg(test)]
-    pub(super) fn steps(&self) -> u64 {
-        self.steps
+        Self { templates, limits, config, place, document: Hold::default() }
     }
 
     /// Takes more of the filtered document.
-    pub(super) fn write(&mut self, bytes: &[u8], meter: &mut Meter) -> Result<(), Raise> {
-        self.document.push(bytes, &self.limits, meter)
+    pub(super) fn write(&mut self, bytes: &[u8], meter: &mut Meter) -> Result<(), Error> {
+        let Self { document, limits, .. } = self;
+        document.push(bytes, limits, meter).map_err(|raise| Hold::place(limits, raise))
     }
 
     /// The document is complete: renders it, given how many items it has, and had. Tells why it was left as it was.
     pub(super) fn finish(
         &mut self,
+        engine: &mut Engine,
         totals: Totals,
         count: u64,
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<Option<String>, Error> {
-        match self.render(totals, meter)? {
-            Rendered::Text(text) => self.replace(text, count, meter, sink).map(|()| None),
+        match self.render(engine, totals, meter)? {
+            Rendered::Text(text) => self.replace(engine, text, count, meter, sink).map(|()| None),
             Rendered::NoItems => self.pass(meter, sink).map(|()| None),
             Rendered::Failed(message) => self.pass(meter, sink).map(|()| Some(message)),
         }
@@ -90,8 +72,13 @@ impl Summary {
         self.document.drain(meter, take, place)
     }
 
-    fn render(&mut self, totals: Totals, meter: &mut Meter) -> Result<Rendered, Error> {
-        let Self { templates, limits, config, scanner, place, document, .. } = self;
+    fn render(
+        &mut self,
+        engine: &mut Engine,
+        totals: Totals,
+        meter: &mut Meter,
+    ) -> Result<Rendered, Error> {
+        let Self { templates, limits, config, place, document } = self;
         let mut render = Render {
             way: Way::new(place.clone()),
             templates,
@@ -109,23 +96,16 @@ impl Summary {
             failed: None,
         };
         let at_the_end = at_the_end(document);
-        let mut engine = Engine::new(config.clone(), *scanner);
-        let mut nowhere = Nowhere;
-        let more =
-            |engine: &mut Engine, render: &mut Render<'_>, piece: &[u8], sink: &mut Nowhere| {
-                engine.feed(render, piece, sink).map_err(|failure| failed(failure, &engine.machine))
-            };
+        engine.restart(config.clone());
         document.visit(
             |piece| {
-                more(&mut engine, &mut render, piece, &mut nowhere)?;
+                engine
+                    .feed(&mut render, piece, &mut Nowhere)
+                    .map_err(|failure| failed(failure, &engine.machine))?;
                 Ok(render.failed.is_none())
             },
             at_the_end,
         )?;
-        #[cfg(test)]
-        {
-            self.steps += engine.steps();
-        }
         if !render.any {
             return Ok(Rendered::NoItems);
         }
@@ -140,6 +120,7 @@ impl Summary {
     /// Writes the document with the summary in the payload's place.
     fn replace(
         &mut self,
+        engine: &mut Engine,
         text: Hold,
         count: u64,
         meter: &mut Meter,
@@ -153,7 +134,7 @@ impl Summary {
             failed: None,
         };
         let at_the_end = at_the_end(&self.document);
-        let mut engine = Engine::new(self.config.clone(), self.scanner);
+        engine.restart(self.config.clone());
         self.document.drain(
             meter,
             |_, piece| {
@@ -164,10 +145,6 @@ impl Summary {
             },
             at_the_end,
         )?;
-        #[cfg(test)]
-        {
-            self.steps += engine.steps();
-        }
         meter.release(swap.text.len());
         match swap.failed {
             Some(raise) => Err(at_the_end(raise)),

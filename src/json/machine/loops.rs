@@ -54,10 +54,26 @@ pub(super) fn is_white(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Passes and takes members up to one that is unusual, where no key has an escape. A handful of loads each, and no branch on
-/// what an unwanted key is. A function of its own, for the sake of the registers.
+/// Passes and takes members up to one that is unusual, where no key has an escape. `check`: scalars nobody wants are checked.
+#[inline(always)]
+pub(super) fn take_usual(
+    check: bool,
+    text: &[u8],
+    tokens: &[u16],
+    next: usize,
+    wanted: &Names,
+    taker: impl Take,
+) -> usize {
+    if check {
+        take_checked::<true>(text, tokens, next, wanted, taker)
+    } else {
+        take_checked::<false>(text, tokens, next, wanted, taker)
+    }
+}
+
+/// A handful of loads a member, and no branch on what an unwanted key is.
 #[inline(never)]
-pub(super) fn take_usual<const CHECK: bool>(
+fn take_checked<const CHECK: bool>(
     text: &[u8],
     tokens: &[u16],
     mut next: usize,

@@ -225,21 +225,13 @@ impl Machine {
         };
         let mut next = begin;
         loop {
-            let structure = self.config.structure;
+            let (text, check) = (passing.text, !self.config.structure);
             let usual = if !passing.plain {
                 next
             } else if let Some((wanted, taker)) = h.taking() {
-                if structure {
-                    take_usual::<false>(passing.text, tokens, next, wanted, taker)
-                } else {
-                    take_usual::<true>(passing.text, tokens, next, wanted, taker)
-                }
+                take_usual(check, text, tokens, next, wanted, taker)
             } else if let Some(wanted) = h.wanted() {
-                if structure {
-                    take_usual::<false>(passing.text, tokens, next, wanted, Nothing)
-                } else {
-                    take_usual::<true>(passing.text, tokens, next, wanted, Nothing)
-                }
+                take_usual(check, text, tokens, next, wanted, Nothing)
             } else {
                 next
             };

@@ -8,6 +8,9 @@
 //! Leap      leap            brackets alone, on masks: dropped containers under `structure`
 //! ```
 //!
+//! The walk goes token by token and knows every error. What is usual is passed in front of it, by `members.rs` (Inspect) and
+//! `quiet.rs` (Quiet), with the loops of `loops.rs`.
+//!
 //! Invariants:
 //! - The place of an error is the first byte with which no valid document goes on (its length, if it ended too early).
 //!   What the handler has seen by then is what it would have seen had the chunk ended there; so neither the error nor
