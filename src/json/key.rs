@@ -54,39 +54,66 @@ impl<'a> Key<'a> {
 /// The text that `raw`, the inside of a valid JSON string, spells. `None` for lone surrogates.
 #[cold]
 pub(crate) fn unescape(raw: &[u8]) -> Option<Vec<u8>> {
-    let mut name = Vec::with_capacity(raw.len());
+    match unescape_any(raw) {
+        (text, false) => Some(text),
+        (_, true) => None,
+    }
+}
+
+/// The text that `raw`, the inside of a valid JSON string, spells, and whether it has lone surrogates: each of those is
+/// spelled in three bytes, as UTF-8 would have it, so that equal texts are equal bytes.
+pub(crate) fn unescape_any(raw: &[u8]) -> (Vec<u8>, bool) {
+    let mut text = Vec::with_capacity(raw.len());
+    let mut lone = false;
     let mut rest = raw;
     while let Some((byte, tail)) = rest.split_first() {
         rest = tail;
         if *byte != b'\\' {
-            name.push(*byte);
+            text.push(*byte);
             continue;
         }
-        let (escape, tail) = rest.split_first()?;
+        let Some((escape, tail)) = rest.split_first() else { break };
         rest = tail;
         match escape {
-            b'b' => name.push(8),
-            b'f' => name.push(12),
-            b'n' => name.push(b'\n'),
-            b'r' => name.push(b'\r'),
-            b't' => name.push(b'\t'),
+            b'b' => text.push(8),
+            b'f' => text.push(12),
+            b'n' => text.push(b'\n'),
+            b'r' => text.push(b'\r'),
+            b't' => text.push(b'\t'),
             b'u' => {
-                let mut code = hex(&mut rest)?;
-                if (0xD800..0xDC00).contains(&code) {
-                    rest = rest.strip_prefix(b"\\u")?;
-                    let low = hex(&mut rest)?;
-                    if !(0xDC00..0xE000).contains(&low) {
-                        return None;
+                let code = code_point(&mut rest);
+                match char::from_u32(code) {
+                    Some(char) => {
+                        text.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
                     }
-                    code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+                    None => {
+                        lone = true;
+                        let low = |shift: u32| 0x80 | (code >> shift & 0x3F) as u8;
+                        text.extend([0xE0 | (code >> 12) as u8, low(6), low(0)]);
+                    }
                 }
-                let mut utf8 = [0; 4];
-                name.extend_from_slice(char::from_u32(code)?.encode_utf8(&mut utf8).as_bytes());
             }
-            other => name.push(*other),
+            other => text.push(*other),
         }
     }
-    Some(name)
+    (text, lone)
+}
+
+/// The code point behind `\u`: that of a pair of surrogates, where there is one.
+fn code_point(rest: &mut &[u8]) -> u32 {
+    let Some(code) = hex(rest) else { return 0xFFFD };
+    if !(0xD800..0xDC00).contains(&code) {
+        return code;
+    }
+    let mut behind = *rest;
+    if let Some(tail) = behind.strip_prefix(b"\\u") {
+        behind = tail;
+        if let Some(low @ 0xDC00..0xE000) = hex(&mut behind) {
+            *rest = behind;
+            return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+        }
+    }
+    code
 }
 
 fn hex(rest: &mut &[u8]) -> Option<u32> {

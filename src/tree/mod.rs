@@ -1,0 +1,266 @@
+//! A document as a tree of raw pieces, split only along the paths that are touched: all else stays the text that it was.
+//!
+//! Knows JSON texts that are valid and minified, and the operations of RFC 6902 ([`patch`]); no rule, no stage. What cannot
+//! be decided while a document streams is done here, on what there is of it by then.
+//!
+//! ```text
+//! {"a":{"b":[1,2]},"c":{"d":3}}           remove /a/b/0
+//! node 0: {"a": node 1, "c": {"d":3}}     node 1: {"b": node 2}     node 2: [ 2 ]
+//! ```
+//!
+//! Invariants: a value is a piece of text or a node, and a node belongs to one value. Text and nodes are charged to a
+//! [`Meter`], together up to the limit `item`. Nothing recurses. To split a container costs its length, and is done once.
+
+mod equal;
+mod number;
+pub(crate) mod patch;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use crate::error::{ErrorKind, Raise};
+use crate::limits::Meter;
+pub(crate) use equal::equal;
+use equal::name;
+use walk::{Children, Span};
+
+/// A document that can be changed.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    /// The document, and behind it the values that came to it.
+    text: Vec<u8>,
+    nodes: Vec<Node>,
+    root: Value,
+    limit: u64,
+    used: u64,
+    meter: Meter,
+}
+
+/// A container that was split.
+#[derive(Debug)]
+enum Node {
+    Object(Vec<Member>),
+    Array(Vec<Value>),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    key: Piece,
+    value: Value,
+}
+
+/// Bytes of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    at: u32,
+    len: u32,
+}
+
+/// A piece, or the node with the number `at` where `len` is [`NODE`]: eight bytes, for an array may have many of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Value(Piece);
+
+const NODE: u32 = u32::MAX;
+
+/// The members (their keys as spelled, between the quotes) and values of an object, or the elements of an array with empty
+/// keys. `text` is valid and minified.
+pub(crate) fn children(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let of = move |(from, to): Span| text.get(from..to).unwrap_or_default();
+    Children::of(text.as_bytes())
+        .into_iter()
+        .flatten()
+        .map(move |child| (of(child.key), of(child.value)))
+}
+
+/// Whether two JSON numbers have the same value, exactly.
+pub(crate) fn same_number(a: &str, b: &str) -> bool {
+    number::equal(a.as_bytes(), b.as_bytes())
+}
+
+/// Where a value is.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Root,
+    /// The child of a node with this position.
+    Child(usize, usize),
+}
+
+impl Value {
+    fn node(self) -> Option<usize> {
+        (self.0.len == NODE).then_some(self.0.at as usize)
+    }
+}
+
+impl Tree {
+    /// The tree of a document, which is valid and minified. It takes at most `limit` bytes.
+    pub(crate) fn new(document: Vec<u8>, limit: u64) -> Result<Self, Raise> {
+        let root = Value(Piece { at: 0, len: 0 });
+        let mut tree = Self {
+            text: Vec::new(),
+            nodes: Vec::new(),
+            root,
+            limit,
+            used: 0,
+            meter: Meter::default(),
+        };
+        tree.charge(document.len())?;
+        tree.root = Value(tree.piece(0, document.len())?);
+        tree.text = document;
+        Ok(tree)
+    }
+
+    /// The most bytes that it took.
+    pub(crate) fn peak(&self) -> u64 {
+        self.meter.peak()
+    }
+
+    /// Hands the document on, in pieces.
+    pub(crate) fn write(&self, mut put: impl FnMut(&[u8])) {
+        self.write_value(self.root, &mut put);
+    }
+
+    fn charge(&mut self, bytes: usize) -> Result<(), Raise> {
+        self.meter.charge("item", self.limit, self.used, bytes as u64)?;
+        self.used += bytes as u64;
+        Ok(())
+    }
+
+    fn room(&self) -> u64 {
+        self.limit.saturating_sub(self.used)
+    }
+
+    #[allow(clippy::unused_self, reason = "a piece is one of this text")]
+    fn piece(&self, at: usize, len: usize) -> Result<Piece, Raise> {
+        // The length of a node is none of a piece.
+        match (u32::try_from(at), u32::try_from(at.saturating_add(len))) {
+            (Ok(at), Ok(end)) if end < NODE => Ok(Piece { at, len: end - at }),
+            _ => Err(Raise::new(ErrorKind::Limit, "a tree takes less than 4 GiB of text")),
+        }
+    }
+
+    fn text(&self, piece: Piece) -> &[u8] {
+        let at = piece.at as usize;
+        self.text.get(at..at + piece.len as usize).unwrap_or_default()
+    }
+
+    /// Appends a text, and gives its piece.
+    fn add_text(&mut self, text: &[u8]) -> Result<Piece, Raise> {
+        self.charge(text.len())?;
+        let piece = self.piece(self.text.len(), text.len())?;
+        self.text.extend_from_slice(text);
+        Ok(piece)
+    }
+
+    fn get(&self, place: Place) -> Value {
+        let found = match place {
+            Place::Root => Some(self.root),
+            Place::Child(node, at) => match self.nodes.get(node) {
+                Some(Node::Object(members)) => members.get(at).map(|member| member.value),
+                Some(Node::Array(elements)) => elements.get(at).copied(),
+                None => None,
+            },
+        };
+        found.unwrap_or(self.root)
+    }
+
+    fn set(&mut self, place: Place, value: Value) {
+        match place {
+            Place::Root => self.root = value,
+            Place::Child(node, at) => match self.nodes.get_mut(node) {
+                Some(Node::Object(members)) => {
+                    if let Some(member) = members.get_mut(at) {
+                        member.value = value;
+                    }
+                }
+                Some(Node::Array(elements)) => {
+                    if let Some(element) = elements.get_mut(at) {
+                        *element = value;
+                    }
+                }
+                None => {}
+            },
+        }
+    }
+
+    /// The node of the container at a place, which is split if it was not. `None`: a scalar is there.
+    fn open(&mut self, place: Place) -> Result<Option<usize>, Raise> {
+        let value = self.get(place);
+        if let Some(node) = value.node() {
+            return Ok(Some(node));
+        }
+        let base = value.0.at as usize;
+        let Some(children) = Children::of(self.text(value.0)) else { return Ok(None) };
+        let count = Children::of(self.text(value.0)).map_or(0, Iterator::count);
+        let size = if children.is_object() { size_of::<Member>() } else { size_of::<Value>() };
+        self.charge(size_of::<Node>() + count * size)?;
+        let piece =
+            |span: Span| Piece { at: (base + span.0) as u32, len: (span.1 - span.0) as u32 };
+        let Some(children) = Children::of(self.text(value.0)) else { return Ok(None) };
+        let node = if children.is_object() {
+            let members = children
+                .map(|child| Member { key: piece(child.key), value: Value(piece(child.value)) });
+            Node::Object(members.collect())
+        } else {
+            Node::Array(children.map(|child| Value(piece(child.value))).collect())
+        };
+        let number = self.nodes.len();
+        self.nodes.push(node);
+        self.set(place, Value(Piece { at: number as u32, len: NODE }));
+        Ok(Some(number))
+    }
+
+    /// Whether a key spells this name.
+    fn is_named(&self, key: Piece, wanted: &str) -> bool {
+        *name(self.text(key)) == *wanted.as_bytes()
+    }
+
+    /// The text of a value.
+    fn render(&self, value: Value) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.write_value(value, &mut |bytes: &[u8]| out.extend_from_slice(bytes));
+        out
+    }
+
+    fn write_value(&self, value: Value, put: &mut impl FnMut(&[u8])) {
+        // Nodes that are open, and how many of their children were written.
+        let mut open: Vec<(&Node, usize)> = Vec::new();
+        let mut next = Some(value);
+        loop {
+            if let Some(value) = next.take() {
+                match value.node().and_then(|node| self.nodes.get(node)) {
+                    None => put(self.text(value.0)),
+                    Some(node) => {
+                        put(if matches!(node, Node::Object(_)) { b"{" } else { b"[" });
+                        open.push((node, 0));
+                    }
+                }
+            }
+            let Some((node, at)) = open.last_mut() else { return };
+            let first = *at == 0;
+            match node {
+                Node::Object(members) => match members.get(*at) {
+                    Some(member) => {
+                        put(if first { b"\"" } else { b",\"" });
+                        put(self.text(member.key));
+                        put(b"\":");
+                        next = Some(member.value);
+                    }
+                    None => put(b"}"),
+                },
+                Node::Array(elements) => match elements.get(*at) {
+                    Some(element) => {
+                        if !first {
+                            put(b",");
+                        }
+                        next = Some(*element);
+                    }
+                    None => put(b"]"),
+                },
+            }
+            *at += 1;
+            if next.is_none() {
+                open.pop();
+            }
+        }
+    }
+}

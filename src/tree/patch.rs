@@ -1,0 +1,285 @@
+//! The operations of RFC 6902 on a [`Tree`], as SPEC §8 reads them.
+//!
+//! Paths are those of RFC 6901, read against the document as it is when the operation comes. Where an object has a member
+//! twice, what an operation takes away goes in all of them, and what it gives goes to the first:
+//!
+//! | operation | of several values at its path |
+//! |---|---|
+//! | `remove` | all go |
+//! | `replace`, `add` | the first is rewritten, the others go |
+//! | `move`, `copy` | the first is taken; `move` drops the others |
+//! | `test` | the first is compared |
+//!
+//! A path leads through the first member of a name, but for what is taken away.
+
+use super::{Node, Place, Tree, Value, equal};
+use crate::error::{ErrorKind, Raise};
+use crate::path::{Path, Token, index};
+
+/// Why nothing can be added to what is at a place: it is an array, and the token no index.
+pub(crate) const NO_INDEX: &str =
+    "what it would be added to is an array, which has indices and `-`";
+/// The same, of a scalar.
+pub(crate) const NO_PARENT: &str = "what it would be added to is neither an object nor an array";
+
+/// One operation.
+#[derive(Clone, Debug)]
+pub(crate) enum Edit {
+    Add { path: Path, value: Box<[u8]> },
+    Remove { path: Path },
+    Replace { path: Path, value: Box<[u8]> },
+    Move { from: Path, path: Path },
+    Copy { from: Path, path: Path },
+    Test { path: Path, value: Box<[u8]> },
+}
+
+/// What an operation that did not fail did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Did {
+    Apply,
+    /// Nothing: there was nothing to remove, and that is allowed.
+    Nothing,
+    /// It was a test, and does not hold: the sequence ends.
+    Stop,
+}
+
+impl Tree {
+    /// Applies an operation. `lenient`: it may remove nothing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Patch`]: it cannot be applied. [`ErrorKind::Limit`]: the tree grows too large. The tree is of no use then.
+    pub(crate) fn apply(&mut self, edit: &Edit, lenient: bool) -> Result<Did, Raise> {
+        match edit {
+            Edit::Add { path, value } => {
+                let value = Value(self.add_text(value)?);
+                self.add(path, value)?;
+            }
+            Edit::Remove { path } => {
+                if !self.remove(path)? {
+                    return if lenient { Ok(Did::Nothing) } else { Err(self.nothing_at(path)) };
+                }
+            }
+            Edit::Replace { path, value } => {
+                let value = Value(self.add_text(value)?);
+                self.replace(path, value)?;
+            }
+            Edit::Move { from, path } => {
+                let value = self.first(from)?.ok_or_else(|| self.nothing_at(from))?;
+                if from == path {
+                    return Ok(Did::Apply);
+                }
+                if path.0.starts_with(&from.0) {
+                    return Err(refused("a value cannot be moved into itself"));
+                }
+                self.remove(from)?;
+                self.add(path, value)?;
+            }
+            Edit::Copy { from, path } => {
+                let value = self.first(from)?.ok_or_else(|| self.nothing_at(from))?;
+                let value = match value.node() {
+                    // The text is there, but is to be written once more.
+                    None => {
+                        self.charge(value.0.len as usize)?;
+                        value
+                    }
+                    Some(_) => Value(self.add_text(&self.render(value))?),
+                };
+                self.add(path, value)?;
+            }
+            Edit::Test { path, value } => {
+                let Some(found) = self.first(path)? else { return Ok(Did::Stop) };
+                let same = match found.node() {
+                    None => equal(self.text(found.0), value, self.room())?,
+                    Some(_) => equal(&self.render(found), value, self.room())?,
+                };
+                return Ok(if same { Did::Apply } else { Did::Stop });
+            }
+        }
+        Ok(Did::Apply)
+    }
+
+    /// The places that a path leads to, in document order: of members of one name all, or the first alone.
+    fn find(&mut self, path: &[Token], all: bool) -> Result<Vec<Place>, Raise> {
+        path.iter().try_fold(vec![Place::Root], |places, token| self.step(&places, token, all))
+    }
+
+    fn step(&mut self, from: &[Place], token: &Token, all: bool) -> Result<Vec<Place>, Raise> {
+        let mut next = Vec::new();
+        for place in from {
+            let Some(node) = self.open(*place)? else { continue };
+            let found = |at| Place::Child(node, at);
+            match (self.nodes.get(node), token) {
+                (Some(Node::Object(members)), Token::Name(name)) => {
+                    let named = members
+                        .iter()
+                        .enumerate()
+                        .filter(|(_, member)| self.is_named(member.key, name));
+                    let most = if all { usize::MAX } else { 1 };
+                    next.extend(named.take(most).map(|(at, _)| found(at)));
+                }
+                (Some(Node::Array(elements)), _) => {
+                    next.extend(position(token).filter(|at| *at < elements.len()).map(found));
+                }
+                _ => {}
+            }
+        }
+        Ok(next)
+    }
+
+    fn first(&mut self, path: &Path) -> Result<Option<Value>, Raise> {
+        let places = self.find(&path.0, false)?;
+        Ok(places.first().map(|place| self.get(*place)))
+    }
+
+    /// Takes away what is at a path. Whether something was.
+    fn remove(&mut self, path: &Path) -> Result<bool, Raise> {
+        let Some((last, parents)) = path.0.split_last() else {
+            return Err(refused("the document itself cannot be removed"));
+        };
+        let mut found = false;
+        for parent in self.find(parents, true)? {
+            found |= self.drop_child(parent, last, 0)?;
+        }
+        Ok(found)
+    }
+
+    /// Drops what a token leads to from the container at a place, but for the first `spare` of it.
+    fn drop_child(&mut self, parent: Place, token: &Token, spare: usize) -> Result<bool, Raise> {
+        let Some(node) = self.open(parent)? else { return Ok(false) };
+        let Some(mut container) =
+            self.nodes.get_mut(node).map(|node| std::mem::replace(node, Node::Array(Vec::new())))
+        else {
+            return Ok(false);
+        };
+        let dropped = match (&mut container, token) {
+            (Node::Object(members), Token::Name(name)) => {
+                let before = members.len();
+                let mut seen = 0;
+                members.retain(|member| {
+                    let named = self.is_named(member.key, name);
+                    seen += usize::from(named);
+                    !named || seen <= spare
+                });
+                members.len() < before
+            }
+            (Node::Array(elements), _) if spare == 0 => {
+                match position(token).filter(|at| *at < elements.len()) {
+                    Some(at) => {
+                        elements.remove(at);
+                        true
+                    }
+                    None => false,
+                }
+            }
+            _ => false,
+        };
+        if let Some(node) = self.nodes.get_mut(node) {
+            *node = container;
+        }
+        Ok(dropped)
+    }
+
+    fn replace(&mut self, path: &Path, value: Value) -> Result<(), Raise> {
+        let places = self.find(&path.0, true)?;
+        let Some(first) = places.first() else { return Err(self.nothing_at(path)) };
+        self.set(*first, value);
+        match path.0.split_last() {
+            Some((last, parents)) => self.drop_others(parents, last, *first),
+            None => Ok(()),
+        }
+    }
+
+    /// Drops what is at a path but for what is at the place `first`, which is the first of it.
+    fn drop_others(&mut self, parents: &[Token], last: &Token, first: Place) -> Result<(), Raise> {
+        let Place::Child(home, _) = first else { return Ok(()) };
+        for parent in self.find(parents, true)? {
+            let Some(node) = self.open(parent)? else { continue };
+            if matches!(self.nodes.get(node), Some(Node::Object(_))) {
+                self.drop_child(parent, last, usize::from(node == home))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &Path, value: Value) -> Result<(), Raise> {
+        let Some((last, parents)) = path.0.split_last() else {
+            self.root = value;
+            return Ok(());
+        };
+        let Some(parent) = self.find(parents, false)?.first().copied() else {
+            return Err(self.nothing_at(&Path(parents.to_vec())));
+        };
+        let Some(node) = self.open(parent)? else {
+            return Err(refused(NO_PARENT));
+        };
+        let Token::Name(name) = last else { return Ok(()) };
+        if let Some(Node::Array(elements)) = self.nodes.get(node) {
+            let count = elements.len();
+            let at = match index(name) {
+                _ if **name == *"-" => count,
+                None => {
+                    return Err(refused(NO_INDEX));
+                }
+                Some(at) => usize::try_from(at).unwrap_or(usize::MAX),
+            };
+            if at > count {
+                let message =
+                    format!("the array has {count} elements, and no place for that index");
+                return Err(Raise::new(ErrorKind::Patch, message));
+            }
+            self.charge(size_of::<Value>())?;
+            if let Some(Node::Array(elements)) = self.nodes.get_mut(node) {
+                elements.insert(at, value);
+            }
+            return Ok(());
+        }
+        let Some(Node::Object(members)) = self.nodes.get(node) else { return Ok(()) };
+        let there = members.iter().position(|member| self.is_named(member.key, name));
+        let at = match there {
+            Some(at) => at,
+            None => {
+                let at = members.len();
+                let quoted = crate::json::key::quote(name);
+                let key = self.add_text(quoted.get(1..quoted.len() - 1).unwrap_or_default())?;
+                self.charge(size_of::<super::Member>())?;
+                if let Some(Node::Object(members)) = self.nodes.get_mut(node) {
+                    members.push(super::Member { key, value });
+                }
+                at
+            }
+        };
+        let place = Place::Child(node, at);
+        self.set(place, value);
+        self.drop_others(parents, last, place)
+    }
+
+    /// The error of a path that leads nowhere: says how far it leads.
+    fn nothing_at(&mut self, path: &Path) -> Raise {
+        let mut places = vec![Place::Root];
+        let mut upto = 0usize;
+        for token in &path.0 {
+            upto += 1;
+            match self.step(&places, token, false) {
+                Ok(next) if next.is_empty() => break,
+                Ok(next) => places = next,
+                Err(raise) => return raise,
+            }
+        }
+        nothing_at(path, upto.saturating_sub(1))
+    }
+}
+
+/// The error of a path of which so many steps lead somewhere.
+pub(crate) fn nothing_at(path: &Path, steps: usize) -> Raise {
+    let missing = Path(path.0.get(..=steps).unwrap_or(&path.0).to_vec());
+    Raise::new(ErrorKind::Patch, format!("nothing is at {}", missing.to_pointer()))
+}
+
+/// The element that a token leads to.
+fn position(token: &Token) -> Option<usize> {
+    usize::try_from(token.index()?).ok()
+}
+
+fn refused(message: &'static str) -> Raise {
+    Raise::new(ErrorKind::Patch, message)
+}
