@@ -66,10 +66,13 @@ pub enum ErrorKind {
     Encoding,
     /// A named limit of [`Limits`](crate::Limits) was reached.
     Limit,
-    /// No selected path was found, and the spec says `on_error: closed`; or nothing was where the spec extracts.
+    /// No selected path was found, and the spec says `on_error: closed`; or nothing was where the spec extracts;
+    /// or no branch of `when` holds, and that is an error.
     Miss,
-    /// A member came twice, and the spec says `duplicate_keys: reject`.
+    /// A member came twice, and the spec says `duplicate_keys: reject`, or a branch was chosen by it.
     Duplicate,
+    /// An operation of the spec's `patches` cannot be applied.
+    Patch,
     /// The spec cannot be compiled.
     Spec,
     /// The reader failed, or its file changed while it was read.
@@ -95,6 +98,7 @@ impl ErrorKind {
             Self::Limit => "limit",
             Self::Miss => "miss",
             Self::Duplicate => "duplicate",
+            Self::Patch => "patch",
             Self::Spec => "spec",
             Self::Read => "read",
             Self::Write => "write",
@@ -186,6 +190,16 @@ impl Error {
         self.placed_in("what `extract` and `retain` left")
     }
 
+    /// Says in which branch of `when` a rule is wrong.
+    pub(crate) fn in_branch(mut self, entry: usize) -> Self {
+        let place = self.0.rule.take();
+        let message = place.as_ref().map_or(self.message(), |place| &place.message);
+        let (rule, message) = ("when", format!("when[{entry}]: {message}"));
+        self.0.rule = Some(RulePlace { rule, entry, is_key: false, at: 0, message });
+        self.0.message = format!("when[{entry}]: {}", self.0.message).into();
+        self
+    }
+
     /// Says that offset and path are those of what the rules on items made.
     pub(crate) fn in_filtered(self) -> Self {
         self.placed_in("the filtered document")
@@ -252,6 +266,7 @@ impl Error {
             | ErrorKind::Encoding
             | ErrorKind::Miss
             | ErrorKind::Duplicate
+            | ErrorKind::Patch
             | ErrorKind::Read => Fault::Input,
             ErrorKind::Spec => Fault::Spec,
             ErrorKind::Limit => Fault::Limit,

@@ -98,6 +98,7 @@ mod template;
 mod text;
 #[cfg(feature = "tokens")]
 mod tokens;
+mod tree;
 
 pub use error::{Error, ErrorKind, Fault};
 pub use filter::{CallOptions, Explanation, Filter, Mode, Program};
@@ -114,8 +115,8 @@ pub use report::{Failed, Report};
 pub use reserved::{ParameterType, ReservedParameter, ReservedParameters};
 pub use sink::Sink;
 pub use spec::{
-    Budget, Compact, DuplicateKeys, OnError, Root, Select, Siblings, Source, Spec, TextFilter,
-    Validation, Whitespace,
+    Budget, Compact, DuplicateKeys, Json, OnError, Operation, Otherwise, Root, Select, Siblings,
+    Source, Spec, Test, TextFilter, Validation, Whitespace,
 };
 #[cfg(feature = "template")]
 pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};

@@ -188,6 +188,12 @@ impl Meter {
         self.now = self.now.saturating_sub(bytes);
     }
 
+    /// Takes on what another meter was charged, beside what this one was.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        self.now += other.now;
+        self.peak = self.peak.max(other.peak);
+    }
+
     pub(crate) fn peak(&self) -> u64 {
         self.peak
     }

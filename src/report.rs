@@ -43,6 +43,18 @@ pub struct Report {
     /// A total miss: which rules do not apply, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_error: Option<String>,
+    /// The branch of `when` that applied: `when[0]`, or `otherwise`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Operations of `patches` that were applied, tests that held among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patches_applied: Option<u64>,
+    /// Removes that had nothing to remove, where `lenient_remove` allows it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub patches_without_effect: u64,
+    /// The `test` among `patches` that did not hold, and ended the sequence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch_stopped_at: Option<String>,
     /// Whether a budget made the output shorter.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub budget_applied: bool,

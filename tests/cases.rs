@@ -61,6 +61,7 @@ files! {
     limits
     misses
     order
+    patches
     paths
     report
     retain
@@ -68,5 +69,6 @@ files! {
     select
     text_filter
     verbatim
+    when
     wildcards
 }

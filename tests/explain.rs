@@ -131,14 +131,22 @@ fn json_says_it_too() {
         let stages = told["stages"].as_array().expect("there are stages");
         let holds = |stage: &Json| stage["holds"].as_array().is_some_and(|holds| !holds.is_empty());
         for stage in stages {
-            let mode = if holds(stage) { "hold" } else { "stream" };
+            let tree = !stage["tree"].is_null();
+            let mode = match (tree, holds(stage)) {
+                (true, _) => "tree",
+                (false, true) => "hold",
+                (false, false) => "stream",
+            };
             assert_eq!(stage["mode"], mode, "{}: {stage}", case.name);
             // What is a line in the text is a stage here, in the same order.
             let name = stage["stage"].as_str().expect("a stage has a name");
             assert!(case.text.contains(&format!(". {name}: {mode}\n")), "{}: {name}", case.name);
         }
-        let mode = if stages.iter().any(holds) { "hold" } else { "stream" };
-        assert_eq!(told["mode"], mode, "{}", case.name);
+        let branches = told["branches"].as_array().into_iter().flatten();
+        let modes = stages.iter().chain(branches).map(|part| part["mode"].as_str());
+        let modes: BTreeSet<_> = modes.flatten().collect();
+        let mode = ["tree", "hold", "stream"].into_iter().find(|mode| modes.contains(mode));
+        assert_eq!(told["mode"].as_str(), mode, "{}", case.name);
     }
 }
 
@@ -234,7 +242,9 @@ fn every_stage_and_every_reason_has_a_case() {
     for stage in [
         "validate",
         "extract",
+        "when",
         "retain",
+        "patches",
         "root",
         "max_items",
         "select",
@@ -252,6 +262,13 @@ fn every_stage_and_every_reason_has_a_case() {
         "holds the document until one of these paths",
         "holds the document until the payload begins",
         "holds the payload until one of these paths",
+        "holds the document until a branch is certain",
+        "holds a value that a test asks for",
+        "holds the output until all that the operations need was found",
+        "holds the document until all that the operations need was found",
+        "holds what retain leaves until it ends",
+        "holds the document until it ends",
+        "needs a tree: patches[0], move /a to /b",
         "holds a value that more than one output needs",
         "early skip on",
         "early skip off: duplicate_keys count",

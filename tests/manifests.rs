@@ -186,6 +186,7 @@ files! {
     kimbap
     lookup
     native
+    reshapr
     yaml
 }
 

@@ -131,9 +131,16 @@ pub(crate) struct FilterArgs {
 pub(crate) struct Selection {
     /// Filter by the rules of this manifest; may be repeated
     ///
-    /// YAML: tamis' own (`version: 1`, `filters:`) or a kimbap service's. `-` is standard input.
+    /// YAML: tamis' own (`version: 1`, `filters:`), a kimbap service's, or a reShapr artifact (`kind: ToolsFilters`). `-` is
+    /// standard input.
     #[arg(long, value_name = "M", help_heading = "Rules")]
     pub(crate) manifest: Vec<PathBuf>,
+
+    /// The service of the tool: only reShapr artifacts that are bound to it count
+    ///
+    /// Needed where artifacts of several services have a tool of that name.
+    #[arg(long, value_name = "NAME@VERSION", help_heading = "Rules")]
+    pub(crate) service: Option<String>,
 
     /// The tool whose filter is meant
     ///
@@ -159,6 +166,17 @@ pub(crate) struct Selection {
     /// otherwise, and --raw without effect.
     #[arg(long, value_name = "POINTER,POINTER", help_heading = "Rules")]
     pub(crate) retain: Vec<String>,
+
+    /// Apply the operations of a JSON Patch (RFC 6902) to what --retain left; may be repeated
+    ///
+    /// A JSON array of operations. One that cannot be applied is an error, and nothing comes out; a `test` that does not hold
+    /// ends the sequence. Makes --raw without effect.
+    #[arg(long, value_name = "FILE|-", help_heading = "Rules")]
+    pub(crate) patch: Vec<PathBuf>,
+
+    /// Let a patch remove what is not there
+    #[arg(long, help_heading = "Rules")]
+    pub(crate) lenient_remove: bool,
 
     /// Where the items are: auto, first, object, or a path
     ///
@@ -211,7 +229,7 @@ pub(crate) struct Selection {
     #[arg(long, help_heading = "Rules")]
     pub(crate) is_error: bool,
 
-    /// What a total miss does (no selected path in any item, or no items where --root says)
+    /// What a total miss does (no selected path in any item, or no items where --root says), and a patch that fails
     #[arg(long, value_name = "WHAT", help_heading = "Rules", value_parser = on_error())]
     pub(crate) on_error: Option<OnError>,
 
@@ -266,10 +284,10 @@ fn on_error() -> impl TypedValueParser<Value = OnError> {
     one_of(&[
         (
             "raw",
-            "what would have been selected from passes, with a warning (default)",
+            "what would have been selected from, or patched, passes, with a warning (default)",
             OnError::Raw,
         ),
-        ("closed", "an error, and no output (default with --retain)", OnError::Closed),
+        ("closed", "an error, and no output (default with --retain and --patch)", OnError::Closed),
     ])
 }
 

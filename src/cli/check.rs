@@ -42,6 +42,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE|-", conflicts_with = "schema")]
     tools: Option<PathBuf>,
 
+    /// The service that reShapr artifacts must be bound to
+    #[arg(long, value_name = "NAME@VERSION", conflicts_with = "schema")]
+    service: Option<String>,
+
     /// Make warnings errors (exit code 2)
     #[arg(long)]
     deny_warnings: bool,
@@ -74,6 +78,13 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
                 continue;
             }
         };
+        if let Some(service) = &args.service
+            && let Err(error) = manifest.for_service(service)
+        {
+            tell(&console, &error);
+            exit = Exit::Usage;
+            continue;
+        }
         for warning in manifest.entries().flat_map(|entry| entry.warnings()) {
             console.usage(&Usage::new(warning.to_string()));
             warnings += 1;

@@ -11,6 +11,7 @@ mod explain;
 mod files;
 mod help;
 mod lists;
+mod patch;
 mod places;
 mod print;
 mod progress;

@@ -8,8 +8,8 @@ use tamis::{Budget, CallOptions, Error, Limits, Program, Root, Spec, Whitespace}
 
 use crate::args::{FilterArgs, Selection};
 use crate::diagnostics::Usage;
-use crate::lists;
 use crate::tool::{self, Tool};
+use crate::{lists, patch};
 
 /// One run, resolved.
 #[derive(Debug)]
@@ -72,7 +72,8 @@ pub(crate) struct Selected {
 /// Where the rules are from.
 #[derive(Debug)]
 enum Rules {
-    Inline(Box<Spec>),
+    /// The spec, and the files with its patches.
+    Inline(Box<Spec>, Vec<PathBuf>),
     Tool(Tool),
 }
 
@@ -83,7 +84,8 @@ impl Selected {
     /// What is wrong with it, or with the manifest that it is from.
     pub(crate) fn program(&self) -> Result<Program, Error> {
         match &self.rules {
-            Rules::Inline(spec) => Program::compile(spec),
+            Rules::Inline(spec, patches) if patches.is_empty() => Program::compile(spec),
+            Rules::Inline(spec, patches) => Program::compile(&patch::add_all(spec, patches)?),
             Rules::Tool(tool) => tool.program(),
         }
     }
@@ -91,7 +93,7 @@ impl Selected {
     /// The manifests that it is from.
     pub(crate) fn manifests(&self) -> &[PathBuf] {
         match &self.rules {
-            Rules::Inline(_) => &[],
+            Rules::Inline(..) => &[],
             Rules::Tool(tool) => &tool.manifests,
         }
     }
@@ -141,7 +143,12 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
                 "--min-items needs --budget or --budget-tokens: without one all items are kept",
             ));
         }
-        None => Rules::Inline(Box::new(spec(args))),
+        None if args.lenient_remove && args.patch.is_empty() => {
+            return Err(Usage::new(
+                "--lenient-remove needs --patch: it is about what that removes",
+            ));
+        }
+        None => Rules::Inline(Box::new(spec(args)), args.patch.clone()),
     };
     let mut limits = Limits::new();
     if let Some(depth) = args.max_depth {
@@ -161,13 +168,14 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
     if let Some(count) = args.min_items {
         options = options.min_items(count);
     }
-    let ignored = args.raw && !args.retain.is_empty();
+    let ignored = args.raw && !(args.retain.is_empty() && args.patch.is_empty());
     Ok(Selected {
         rules,
         raw: args.raw,
         options,
-        warning: ignored
-            .then_some("--raw is ignored: what --retain removes must not leave by another flag"),
+        warning: ignored.then_some(
+            "--raw is ignored: what --retain and --patch remove must not leave by another flag",
+        ),
     })
 }
 
@@ -181,6 +189,10 @@ fn check(args: &FilterArgs) -> Result<(), Usage> {
         "--pretty and --whitespace keep: both say what white space there is; leave one of them out"
     } else if args.tee.as_ref().is_some_and(|path| path.as_os_str() == "-") {
         "--tee needs a file: standard output is for what is filtered (a file called - is ./-)"
+    } else if args.file.as_os_str() == "-"
+        && args.selection.patch.iter().any(|path| path.as_os_str() == "-")
+    {
+        "--patch - and the document are both on standard input; give one of them as a file"
     } else if args.file.as_os_str() == "-"
         && args.selection.manifest.iter().any(|path| path.as_os_str() == "-")
     {
@@ -197,6 +209,7 @@ fn spec(args: &Selection) -> Spec {
         .stop_early(args.stop_early)
         .drop_nulls(args.drop_nulls)
         .drop_empty(args.drop_empty)
+        .lenient_remove(args.lenient_remove)
         .siblings(args.siblings.unwrap_or_default())
         .validation(args.validation.unwrap_or_default())
         .whitespace(args.whitespace.unwrap_or_default())

@@ -18,6 +18,8 @@ pub(crate) struct Tool {
     pub(crate) manifests: Vec<PathBuf>,
     /// May be left out where there is one filter.
     pub(crate) name: Option<String>,
+    /// Only artifacts of this service count.
+    pub(crate) service: Option<String>,
     pub(crate) validation: Option<Validation>,
     pub(crate) whitespace: Option<Whitespace>,
 }
@@ -27,14 +29,21 @@ pub(crate) struct Tool {
 /// # Errors
 /// Rules from both.
 pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
+    if args.manifest.is_empty() && args.service.is_some() {
+        return Err(Usage::new(
+            "--service needs --manifest: it says which of the artifacts there counts",
+        ));
+    }
     if args.manifest.is_empty() && args.tool.is_none() {
         return Ok(None);
     }
     let by = if args.tool.is_some() { "--tool" } else { "--manifest" };
-    let rules: [(&str, bool); 11] = [
+    let rules: [(&str, bool); 13] = [
         ("--select", !args.select.is_empty()),
         ("--exclude", !args.exclude.is_empty()),
         ("--retain", !args.retain.is_empty()),
+        ("--patch", !args.patch.is_empty()),
+        ("--lenient-remove", args.lenient_remove),
         ("--root", args.root.is_some()),
         ("--siblings", args.siblings.is_some()),
         ("--max-items", args.max_items.is_some()),
@@ -53,6 +62,7 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
     Ok(Some(Tool {
         manifests: args.manifest.clone(),
         name: args.tool.clone(),
+        service: args.service.clone(),
         validation: args.validation,
         whitespace: args.whitespace,
     }))
@@ -68,6 +78,10 @@ impl Tool {
             ([], Some(name)) => Manifest::catalog_for(name)?,
             ([], None) => Manifest::catalog()?,
             (paths, _) => load_all(paths)?,
+        };
+        let manifest = match &self.service {
+            Some(service) => manifest.for_service(service)?,
+            None => manifest,
         };
         let program = match &self.name {
             Some(name) => manifest.program(name).map_err(|error| self.remedied(error))?,

@@ -6,7 +6,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::patches::Patches;
 use super::tail::TailRules;
+use super::when::When;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::json::key;
 use crate::path::trie::{Cursor, NodeId, Trie};
@@ -14,7 +16,7 @@ use crate::path::{Path, PathError, Token};
 use crate::spec::{DuplicateKeys, Root, Siblings, Source as Written, Spec};
 
 /// Paths of one spec, all rules together.
-const MAX_RULES: usize = 10_000;
+pub(super) const MAX_RULES: usize = 10_000;
 /// Selected sources inside one another: each level reads the value once more.
 const MAX_OVERLAP: usize = 32;
 /// Steps of one path.
@@ -44,7 +46,9 @@ pub(crate) struct Compiled {
     pub(super) spec: Spec,
     /// The value here is the document.
     pub(super) extract: Option<Path>,
+    pub(super) when: Option<When>,
     pub(super) retain: Option<Trie>,
+    pub(super) patches: Option<Arc<Patches>>,
     pub(super) items: ItemRules,
     #[cfg_attr(
         not(any(feature = "text", feature = "template")),
@@ -130,9 +134,24 @@ impl Program {
     /// # Complexity
     /// Linear in the length of all paths.
     pub fn compile(spec: &Spec) -> Result<Self, Error> {
+        if spec.test.is_some() {
+            let message = "`test` stands in a branch of `when`, and nowhere else";
+            return refuse_in("test", 0, true, message.into());
+        }
+        let extract = match &spec.extract {
+            None => None,
+            Some(text) => Some(one_place("extract", "the document", text)?),
+        };
+        Self::compile_at(spec, extract)
+    }
+
+    /// Compiles a spec whose document is at a place of the input.
+    pub(super) fn compile_at(spec: &Spec, extract: Option<Path>) -> Result<Self, Error> {
+        let when = When::compile(spec, extract.as_ref())?;
         let selects = spec.select.as_ref().map_or(0, |select| select.0.len());
         let retains = spec.retain.as_ref().map_or(0, Vec::len);
-        let rules = selects + spec.exclude.len() + retains;
+        let patches = spec.patches.as_ref().map_or(0, Vec::len);
+        let rules = selects + spec.exclude.len() + retains + patches;
         if rules > MAX_RULES {
             return refuse(format!("{rules} rules are more than {MAX_RULES}"));
         }
@@ -148,13 +167,12 @@ impl Program {
                 Some(trie)
             }
         };
-        let extract = match &spec.extract {
-            None => None,
-            Some(text) => Some(one_place("extract", "the document", text)?),
-        };
+        let patches = Patches::compile(spec)?;
         let items = ItemRules::compile(spec)?;
         let tail = TailRules::compile(spec)?;
-        Ok(Self(Arc::new(Compiled { spec: spec.clone(), extract, retain, items, tail })))
+        let spec = spec.clone();
+        let compiled = Compiled { spec, extract, when, retain, patches, items, tail };
+        Ok(Self(Arc::new(compiled)))
     }
 
     /// The spec that this program was compiled from.
@@ -368,7 +386,7 @@ impl Selection {
 }
 
 /// A path that leads to one place.
-fn one_place(rule: &'static str, what: &str, text: &str) -> Result<Path, Error> {
+pub(super) fn one_place(rule: &'static str, what: &str, text: &str) -> Result<Path, Error> {
     let path = steps(Path::parse(text), rule, 0, text)?;
     if path.0.contains(&Token::Any) {
         let message = format!("{rule}: a wildcard cannot say where {what} is: {text}");
@@ -377,7 +395,7 @@ fn one_place(rule: &'static str, what: &str, text: &str) -> Result<Path, Error> 
     Ok(path)
 }
 
-fn steps(
+pub(super) fn steps(
     path: Result<Path, PathError>,
     rule: &'static str,
     entry: usize,
@@ -397,7 +415,7 @@ fn steps(
 }
 
 /// Refuses an entry of a rule, or its key.
-fn refuse_in<T>(
+pub(super) fn refuse_in<T>(
     rule: &'static str,
     entry: usize,
     is_key: bool,
@@ -407,6 +425,6 @@ fn refuse_in<T>(
     Err(Error::new(ErrorKind::Spec, message).in_rule(place))
 }
 
-fn refuse<T>(message: String) -> Result<T, Error> {
+pub(super) fn refuse<T>(message: String) -> Result<T, Error> {
     Err(Error::new(ErrorKind::Spec, message))
 }

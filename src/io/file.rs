@@ -1,4 +1,4 @@
-//! Files: read twice where a stream would have to hold the document until its payload is found.
+//! Files: read ahead where a stream would have to hold the document until its branch or its payload is found.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -6,18 +6,23 @@ use std::time::SystemTime;
 
 use super::{CHUNK, pump};
 use crate::error::{Error, ErrorKind};
-use crate::filter::{CallOptions, Filter, Payload, Program, Scout};
+use crate::filter::{Ahead, CallOptions, Filter, Program, Scout};
 use crate::io::sinks::WriteSink;
 use crate::report::Report;
 
-/// Reads ahead to find the payload, if that must be found.
-fn scout(
-    file: &mut File,
-    program: &Program,
-    options: &CallOptions,
-) -> Result<Option<Payload>, Error> {
-    let Some(mut scout) = Scout::new(program, options) else { return Ok(None) };
-    let unreadable = Error::read;
+/// Reads ahead, as often as there is something to find out, and goes back to where the file was.
+fn read_ahead(file: &mut File, program: &Program, options: &CallOptions) -> Result<Ahead, Error> {
+    let begin = file.stream_position().map_err(Error::read)?;
+    let mut ahead = Ahead::default();
+    while let Some(scout) = Scout::new(program, options, ahead) {
+        let found = look(file, scout);
+        file.seek(SeekFrom::Start(begin)).map_err(Error::read)?;
+        ahead = found?;
+    }
+    Ok(ahead)
+}
+
+fn look(file: &mut File, mut scout: Scout) -> Result<Ahead, Error> {
     let mut chunk = vec![0; CHUNK];
     loop {
         match file.read(&mut chunk) {
@@ -28,28 +33,15 @@ fn scout(
                 }
             }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(unreadable(error)),
+            Err(error) => return Err(Error::read(error)),
         }
     }
     scout.end()
 }
 
-/// Scouts, and goes back to where the file was.
-fn ahead(
-    file: &mut File,
-    program: &Program,
-    options: &CallOptions,
-) -> Result<Option<Payload>, Error> {
-    let unreadable = Error::read;
-    let begin = file.stream_position().map_err(unreadable)?;
-    let scouted = scout(file, program, options);
-    file.seek(SeekFrom::Start(begin)).map_err(unreadable)?;
-    scouted
-}
-
 /// Filters a file into `writer`, from where the file is.
 ///
-/// A regular file is read twice where a stream would have to wait for its payload, never mapped and never slurped; so
+/// A regular file is read ahead where a stream would have to wait for its branch or its payload, never mapped and never slurped; so
 /// nothing of it is held for that. Anything else is read once, as by [`filter_reader`](crate::filter_reader).
 ///
 /// The report that comes with an error says what the run did until then. `around` wraps the reader of the second pass,
@@ -82,9 +74,10 @@ pub fn filter_file<W: Write>(
 ) -> (Report, Result<(), Error>) {
     let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
     let before = if regular { stamp(&file) } else { None };
-    let payload = if regular { ahead(&mut file, program, options) } else { Ok(None) };
-    let payload = match payload {
-        Ok(payload) => payload,
+    let ahead =
+        if regular { read_ahead(&mut file, program, options) } else { Ok(Ahead::default()) };
+    let ahead = match ahead {
+        Ok(ahead) => ahead,
         Err(error) => {
             // Whoever wraps the reader sees what a run would have read of it.
             let read = error.offset().map_or(0, |offset| offset.saturating_add(1));
@@ -93,8 +86,8 @@ pub fn filter_file<W: Write>(
             return (filter.fail(&error), Err(error));
         }
     };
-    let twice = payload.is_some();
-    let mut filter = Filter::scouted(program, options, WriteSink::new(writer), payload, false);
+    let twice = ahead.is_known();
+    let mut filter = Filter::scouted(program, options, WriteSink::new(writer), ahead, false);
     let again = if twice { file.try_clone().ok() } else { None };
     let mut result = pump(&mut filter, around(Box::new(file))).map(|_| ());
     if result.is_ok() && twice && again.is_none_or(|file| stamp(&file) != before) {

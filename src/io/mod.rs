@@ -16,7 +16,7 @@ mod tests;
 use std::io::{ErrorKind as IoKind, Read, Write};
 
 use crate::error::{Error, ErrorKind};
-use crate::filter::{CallOptions, Filter, Program, Scout};
+use crate::filter::{Ahead, CallOptions, Filter, Program, Scout};
 use crate::report::Report;
 
 pub use file::filter_file;
@@ -87,7 +87,7 @@ pub fn filter_reader<R: Read, W: Write>(
 
 /// Filters a document that is in memory.
 ///
-/// Nothing of it is held for the payload's root or the first hit: it is read twice where a stream would have to wait.
+/// Nothing of it is held for a branch, the payload's root or the first hit: it is read twice where a stream would have to wait.
 /// (Rules on items behind a `retain` read what that leaves, which is a stream.)
 ///
 /// # Errors
@@ -114,14 +114,12 @@ pub fn filter_slice_with(
     options: &CallOptions,
     document: &[u8],
 ) -> Result<(Vec<u8>, Report), Error> {
-    let payload = match Scout::new(program, options) {
-        None => None,
-        Some(mut scout) => {
-            scout.write(document)?;
-            scout.end()?
-        }
-    };
-    let mut filter = Filter::scouted(program, options, Vec::new(), payload, true);
+    let mut ahead = Ahead::default();
+    while let Some(mut scout) = Scout::new(program, options, ahead) {
+        scout.write(document)?;
+        ahead = scout.end()?;
+    }
+    let mut filter = Filter::scouted(program, options, Vec::new(), ahead, true);
     filter.write(document)?;
     let report = filter.end()?;
     Ok((filter.into_sink(), report))

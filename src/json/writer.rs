@@ -180,8 +180,9 @@ impl Writer {
         }
     }
 
+    /// The containers that were opened deferred are there, whatever follows.
     #[inline]
-    fn commit(&mut self, sink: &mut dyn Sink) {
+    pub(crate) fn commit(&mut self, sink: &mut dyn Sink) {
         if !self.marks.is_empty() {
             self.write_deferred(sink);
         }

@@ -5,28 +5,35 @@
 use super::error::{Problem, Problems, Text};
 use super::node::{Flaw, Key, Node, Value};
 use super::scalar::byte_inside;
+pub(super) use super::service::Service;
 use super::{ManifestEntry, name, suggest};
 use crate::error::RulePlace;
 use crate::filter::Program;
-use crate::spec::{Root, Spec};
+use crate::spec::{Op, Otherwise, Root, Spec};
 
 /// A manifest while it is read.
 #[derive(Debug)]
 pub(super) struct Building<'a> {
     pub(super) text: &'a Text<'a>,
     format: &'static str,
+    service: Option<Service>,
     entries: Vec<ManifestEntry>,
     problems: Problems,
 }
 
 impl<'a> Building<'a> {
     pub(super) fn new(text: &'a Text<'a>, format: &'static str) -> Self {
-        Self { text, format, entries: Vec::new(), problems: Problems::default() }
+        Self { text, format, service: None, entries: Vec::new(), problems: Problems::default() }
     }
 
     /// The entries, or what is wrong.
     pub(super) fn finish(self) -> Result<Vec<ManifestEntry>, Problems> {
         if self.problems.is_empty() { Ok(self.entries) } else { Err(self.problems) }
+    }
+
+    /// The filters are for the tools of this service.
+    pub(super) fn bind(&mut self, service: Service) {
+        self.service = Some(service);
     }
 
     /// Something is wrong at a byte of the file.
@@ -73,8 +80,8 @@ impl<'a> Building<'a> {
         };
         let place = self.text.problem(at, String::new());
         let warnings = self.warnings(&name, at, spec, &rules);
-        let format = self.format;
-        self.entries.push(ManifestEntry { name, program, format, place, warnings });
+        let (format, service) = (self.format, self.service.clone());
+        self.entries.push(ManifestEntry { name, program, format, service, place, warnings });
     }
 
     /// The byte of the file that an error in a rule is about.
@@ -107,35 +114,76 @@ impl<'a> Building<'a> {
         spec: &Spec,
         rules: &impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
     ) -> Vec<Problem> {
+        let place = |rule: &str| rules(rule).map_or(at, |(key, _)| key.at.start);
         let mut warnings = Vec::new();
-        if spec.root != Root::Auto {
-            return warnings;
-        }
-        let name = suggest::short(name);
-        let place = |rule| rules(rule).map_or(at, |(key, _)| key.at.start);
-        let remedy = if spec.envelope {
-            "write `type: object` if it is the document, or a tamis manifest with a path as `root`"
-        } else {
-            "name it: `root: object`, or a path"
-        };
-        if !spec.exclude.is_empty() {
-            let message = format!(
-                "warning: {name}: `exclude` with an automatic root: which part it applies to depends on the document; {remedy}"
-            );
-            warnings.push(self.text.problem(place("exclude"), message));
-        }
-        // With an automatic root only a select can miss; who wrote `closed` expects more of it.
-        let said = spec.on_error.is_some() && spec.has_item_rules();
-        if spec.is_closed() && (spec.select.is_some() || said) {
-            let rule = if spec.on_error.is_some() { "on_error" } else { "retain" };
-            let message = format!(
-                "warning: {name}: fails on a miss (`on_error: closed`) with an automatic root: which part is looked at depends on \
-                 the document; {remedy}"
-            );
+        let mut warn = |rule: &str, message: String| {
+            let message = format!("warning: {}: {message}", suggest::short(name));
             warnings.push(self.text.problem(place(rule), message));
+        };
+        if spec.when.is_some() {
+            let pass = "the document passes unchanged where no branch holds";
+            match spec.otherwise {
+                None => warn(
+                    "when",
+                    "`when` has no `otherwise`: a document for which no branch holds is an error; say `otherwise: drop`, `pass` or `error`"
+                        .to_owned(),
+                ),
+                Some(Otherwise::Pass) if self.format == "reshapr" => warn(
+                    "when",
+                    format!("{pass}, as reShapr has it; a tamis manifest can say `otherwise: drop`"),
+                ),
+                Some(_) => {}
+            }
+        }
+        let branches = spec.when.iter().flatten().map(|branch| ("when", branch));
+        for (inside, spec) in std::iter::once(("", spec)).chain(branches) {
+            for (rule, message) in doubts(spec, !inside.is_empty()) {
+                warn(if inside.is_empty() { rule } else { inside }, message);
+            }
         }
         warnings
     }
+}
+
+/// What works, but is not what it may seem. `branch`: it fails on a miss unless it says otherwise.
+fn doubts(spec: &Spec, branch: bool) -> Vec<(&'static str, String)> {
+    let mut doubts = Vec::new();
+    let mut tests = spec.patches.iter().flatten().skip_while(|operation| operation.op != Op::Test);
+    if tests.any(|operation| operation.op == Op::Remove) {
+        let message =
+            "a `remove` comes after a `test`: where the test does not hold, nothing is removed";
+        doubts.push(("patches", message.to_owned()));
+    }
+    if spec.root != Root::Auto {
+        return doubts;
+    }
+    let remedy = if spec.envelope {
+        "write `type: object` if it is the document, or a tamis manifest with a path as `root`"
+    } else {
+        "name it: `root: object`, or a path"
+    };
+    if !spec.exclude.is_empty() {
+        let message = format!(
+            "`exclude` with an automatic root: which part it applies to depends on the document; {remedy}"
+        );
+        doubts.push(("exclude", message));
+    }
+    // With an automatic root only a select can miss; who wrote `closed` expects more of it.
+    let said = spec.on_error.is_some() && spec.has_item_rules();
+    let closed = spec.is_closed() || (branch && spec.on_error.is_none());
+    if closed && (spec.select.is_some() || said) {
+        let rule = match (spec.on_error, &spec.retain) {
+            (Some(_), _) => "on_error",
+            (None, Some(_)) => "retain",
+            (None, None) => "patches",
+        };
+        let message = format!(
+            "fails on a miss (`on_error: closed`) with an automatic root: which part is looked at depends on \
+             the document; {remedy}"
+        );
+        doubts.push((rule, message));
+    }
+    doubts
 }
 
 /// The node of a rule, where `rules` has it: the lists of a text filter and the templates of a compact are inside theirs.

@@ -44,8 +44,10 @@ pub enum ManifestErrorKind {
     Invalid,
     /// No filter has the name of the tool.
     UnknownTool,
-    /// Two patterns fit the name of the tool equally well.
+    /// Two patterns fit the name of the tool equally well, or several services have a tool of this name.
     Ambiguous,
+    /// No artifact is for the service.
+    UnknownService,
 }
 
 /// One thing that is wrong, or worth a warning, and where.

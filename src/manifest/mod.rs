@@ -10,8 +10,10 @@ mod kimbap;
 mod name;
 mod native;
 mod node;
+mod reshapr;
 mod scalar;
 mod schema;
+mod service;
 mod suggest;
 mod yaml;
 
@@ -29,6 +31,8 @@ use crate::spec::Spec;
 use building::Building;
 use error::{Problems, Text};
 use node::{Node, Value};
+use service::Service;
+use smallvec::SmallVec;
 
 pub(crate) use yaml::MAX_BYTES;
 
@@ -44,7 +48,7 @@ struct Format {
 }
 
 /// All formats, in the order in which they are asked.
-const FORMATS: [&Format; 2] = [&native::FORMAT, &kimbap::FORMAT];
+const FORMATS: [&Format; 3] = [&reshapr::FORMAT, &native::FORMAT, &kimbap::FORMAT];
 
 /// Names that are patterns, in all manifests together.
 const MAX_PATTERNS: usize = 1000;
@@ -115,8 +119,8 @@ struct Inner {
     /// The files, for messages.
     files: Vec<Arc<str>>,
     entries: Vec<ManifestEntry>,
-    /// Exact names and patterns, by their text.
-    by_name: HashMap<String, usize>,
+    /// Exact names and patterns, by their text; of several services one each.
+    by_name: HashMap<String, SmallVec<[usize; 1]>>,
     /// Patterns, most literal characters first.
     patterns: Vec<(usize, usize)>,
 }
@@ -127,6 +131,8 @@ pub struct ManifestEntry {
     name: String,
     program: Program,
     format: &'static str,
+    /// Its artifact is bound to it.
+    service: Option<Service>,
     /// Where its name stands.
     place: Problem,
     warnings: Vec<Problem>,
@@ -163,7 +169,7 @@ impl ManifestEntry {
         &self.program
     }
 
-    /// The format of the file that it is from: `tamis`, `kimbap`.
+    /// The format of the file that it is from: `tamis`, `kimbap`, `reshapr`.
     #[must_use]
     pub fn format(&self) -> &str {
         self.format
@@ -262,13 +268,19 @@ impl Manifest {
     }
 
     fn build(files: Vec<Arc<str>>, entries: Vec<ManifestEntry>) -> Result<Self, ManifestError> {
-        let mut by_name: HashMap<String, usize> = HashMap::with_capacity(entries.len());
+        let mut by_name: HashMap<String, SmallVec<[usize; 1]>> =
+            HashMap::with_capacity(entries.len());
         let mut patterns = Vec::new();
         let mut problems = Problems::default();
         for (number, entry) in entries.iter().enumerate() {
-            if let Some(first) = by_name.insert(entry.name.clone(), number)
-                && let Some(first) = entries.get(first)
-            {
+            let same = by_name.entry(entry.name.clone()).or_default();
+            let mut others = same.iter().filter_map(|number| entries.get(*number));
+            let clash = others.find(|other| match (&other.service, &entry.service) {
+                (Some(other), Some(own)) => other == own,
+                _ => true,
+            });
+            same.push(number);
+            if let Some(first) = clash {
                 problems.push(|| {
                     let message = format!(
                         "`{}` has a filter already, at {}; leave one of them out",
@@ -346,8 +358,13 @@ impl Manifest {
     /// As for [`program`](Self::program).
     pub fn entry(&self, tool: &str) -> Result<&ManifestEntry, ManifestError> {
         let Inner { entries, by_name, patterns, .. } = &*self.0;
-        if let Some(entry) = by_name.get(tool).and_then(|number| entries.get(*number)) {
-            return Ok(entry);
+        let named = by_name.get(tool).into_iter().flatten();
+        let named: SmallVec<[&ManifestEntry; 1]> =
+            named.filter_map(|number| entries.get(*number)).collect();
+        match named.as_slice() {
+            [] => {}
+            [entry] => return Ok(entry),
+            several => return Err(ManifestEntry::of_several(several, tool)),
         }
         let fitting = patterns.iter().filter_map(|(literals, number)| {
             let entry = entries.get(*number)?;
@@ -372,7 +389,7 @@ impl Manifest {
     }
 
     fn unknown(&self, tool: &str) -> ManifestError {
-        let Inner { files, entries, .. } = &*self.0;
+        let entries = &self.0.entries;
         let meant = match suggest::closest(tool, self.names()) {
             Some(close) => format!("did you mean `{close}`?"),
             None if entries.is_empty() => "it has none".to_owned(),
@@ -384,13 +401,20 @@ impl Manifest {
                 format!("there are {}", names.join(", "))
             }
         };
+        let message = format!("no filter for the tool `{}`; {meant}", suggest::short(tool));
+        let problem = Problem::nowhere(&self.files_named(), message);
+        ManifestError::new(ManifestErrorKind::UnknownTool, problem)
+    }
+
+    /// What messages call the files.
+    fn files_named(&self) -> String {
+        let files = &self.0.files;
         let mut names: Vec<&str> = files.iter().take(5).map(|file| &**file).collect();
-        if files.len() > names.len() {
+        names.dedup();
+        if files.len() > 5 {
             names.push("…");
         }
-        let message = format!("no filter for the tool `{}`; {meant}", suggest::short(tool));
-        let problem = Problem::nowhere(&names.join(", "), message);
-        ManifestError::new(ManifestErrorKind::UnknownTool, problem)
+        names.join(", ")
     }
 
     /// Whether a filter is for the tool of this name: quicker than a look-up that fails.

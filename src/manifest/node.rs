@@ -11,6 +11,7 @@ use serde::de::{
 };
 
 use super::suggest;
+use crate::spec::{JSON_TEXT, Json};
 
 /// A value and where it is.
 #[derive(Clone, Debug)]
@@ -252,6 +253,54 @@ struct Reader<'a> {
     text: &'a str,
 }
 
+impl<'a> Reader<'a> {
+    /// Writes the node as JSON. It is no deeper than a manifest may be.
+    fn write_json(self, out: &mut String) -> Result<(), Flaw> {
+        let inside = |node: &'a Node| Reader { node, text: self.text };
+        match &self.node.value {
+            Value::Null => out.push_str("null"),
+            Value::Bool(yes) => out.push_str(if *yes { "true" } else { "false" }),
+            Value::Unsigned(number) => out.push_str(&number.to_string()),
+            Value::Signed(number) => out.push_str(&number.to_string()),
+            Value::Number => {
+                let written = self.text.get(self.node.at.clone()).unwrap_or_default();
+                if written.parse::<Json>().is_err() {
+                    let message = format!(
+                        "the number {} is none of JSON's; write digits, as in 0.5 or 1e9, or quote it if it is text",
+                        suggest::short(written)
+                    );
+                    return Err(Flaw::new(self.node.at.start, message));
+                }
+                out.push_str(written);
+            }
+            Value::Text(text) => out.push_str(Json::from(text.as_str()).as_str()),
+            Value::List(list) => {
+                out.push('[');
+                for (number, node) in list.iter().enumerate() {
+                    if number > 0 {
+                        out.push(',');
+                    }
+                    inside(node).write_json(out)?;
+                }
+                out.push(']');
+            }
+            Value::Map(entries) => {
+                out.push('{');
+                for (number, (key, node)) in entries.iter().enumerate() {
+                    if number > 0 {
+                        out.push(',');
+                    }
+                    out.push_str(Json::from(key.text.as_str()).as_str());
+                    out.push(':');
+                    inside(node).write_json(out)?;
+                }
+                out.push('}');
+            }
+        }
+        Ok(())
+    }
+}
+
 impl<'a> Deserializer<'a> for Reader<'a> {
     type Error = Flaw;
 
@@ -294,11 +343,17 @@ impl<'a> Deserializer<'a> for Reader<'a> {
         visitor.visit_some(self)
     }
 
+    /// A JSON value is handed over as text: its numbers stay as they are written.
     fn deserialize_newtype_struct<V: Visitor<'a>>(
         self,
-        _: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Flaw> {
+        if name == JSON_TEXT {
+            let mut text = String::new();
+            self.write_json(&mut text)?;
+            return visitor.visit_str(&text).map_err(|flaw: Flaw| flaw.or_at(self.node.at.start));
+        }
         visitor.visit_newtype_struct(self)
     }
 

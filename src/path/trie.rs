@@ -70,6 +70,16 @@ impl Trie {
         Self { nodes, longest }
     }
 
+    /// The trie of the ways to `paths`, none of which ends in it.
+    pub(crate) fn ways<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
+        let mut trie = Self::new(paths);
+        for node in &mut trie.nodes {
+            node.ends.clear();
+        }
+        trie.sharpen();
+        trie
+    }
+
     /// The number of nodes.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()

@@ -2,7 +2,9 @@
 //!
 //! Knows no document. A builder for code, serde for files and for callers' own formats.
 
+mod json;
 mod output;
+mod patch;
 mod select;
 mod summary;
 mod text;
@@ -10,7 +12,12 @@ mod text;
 use serde::{Deserialize, Serialize};
 
 use crate::reserved::ReservedParameters;
+pub use json::Json;
+#[cfg(feature = "manifest")]
+pub(crate) use json::TEXT as JSON_TEXT;
 pub use output::{Budget, Compact};
+pub(crate) use patch::{Op, named};
+pub use patch::{Operation, Otherwise, Test};
 pub use select::{Select, Source};
 pub use text::TextFilter;
 
@@ -48,6 +55,16 @@ pub struct Spec {
     pub(crate) exclude: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retain: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) patches: Option<Vec<Operation>>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) lenient_remove: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) test: Option<Test>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) when: Option<Vec<Spec>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) otherwise: Option<Otherwise>,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) root: Root,
     #[serde(skip_serializing_if = "is_default")]
@@ -156,7 +173,7 @@ pub enum OnError {
     /// What would have been selected from passes at full length; exclude still applies, the report says so. The default
     /// for specs without rules on the document.
     Raw,
-    /// An error, and no output. The default as soon as a spec retains.
+    /// An error, and no output. The default as soon as a spec has `retain`, `patches` or `when`.
     Closed,
 }
 
@@ -249,6 +266,74 @@ impl Spec {
     #[must_use]
     pub fn retain(mut self, pointer: impl Into<String>) -> Self {
         self.retain.get_or_insert_default().push(pointer.into());
+        self
+    }
+
+    /// Applies an operation of a JSON Patch (RFC 6902) to what `retain` left; repeat it for a sequence. An operation that
+    /// cannot be applied is an error, and nothing is emitted ([`on_error`](Self::on_error)); a `test` that does not hold ends
+    /// the sequence, and what was done stays.
+    ///
+    /// Operations `add`, `remove` and `replace` on members of objects are applied while the document arrives. For others,
+    /// what `retain` left of the document is held as a whole, up to the limit `item`.
+    ///
+    /// ```
+    /// use tamis::{Operation, Program, Spec, filter_slice};
+    ///
+    /// let spec = Spec::new()
+    ///     .patch(Operation::remove("/user/ssn"))
+    ///     .patch(Operation::add("/user/seen", true));
+    /// let program = Program::compile(&spec)?;
+    /// let (output, report) = filter_slice(&program, br#"{"user": {"ssn": "1", "id": 1.10}}"#)?;
+    /// assert_eq!(output, br#"{"user":{"id":1.10,"seen":true}}"#);
+    /// assert_eq!(report.patches_applied, Some(2));
+    ///
+    /// let error = filter_slice(&program, br#"{"user": {"id": 2}}"#).unwrap_err();
+    /// assert_eq!(error.message(), "patches[0], remove /user/ssn: nothing is at /user/ssn");
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn patch(mut self, operation: Operation) -> Self {
+        self.patches.get_or_insert_default().push(operation);
+        self
+    }
+
+    /// Whether an operation may remove what is not there. Default: no.
+    #[must_use]
+    pub fn lenient_remove(mut self, yes: bool) -> Self {
+        self.lenient_remove = yes;
+        self
+    }
+
+    /// Applies the rules of `branch` where the test holds, and no test of a branch before. Repeat it for more branches.
+    ///
+    /// Beside branches a spec has no rules but [`extract`](Self::extract), and says for all of them how the document is read
+    /// ([`validation`](Self::validation), [`whitespace`](Self::whitespace), [`allow_raw`](Self::allow_raw)). A member whose
+    /// name a test's path names must not come twice in its object.
+    ///
+    /// ```
+    /// use tamis::{Json, Otherwise, Program, Spec, Test, filter_slice};
+    ///
+    /// let spec = Spec::new()
+    ///     .when(Test::new("/type", "person"), Spec::new().retain("/person/name"))
+    ///     .when(Test::new("/type", "company"), Spec::new().retain("/company/name"))
+    ///     .otherwise(Otherwise::Drop);
+    /// let program = Program::compile(&spec)?;
+    /// let (output, report) = filter_slice(&program, br#"{"type": "person", "person": {"name": "Ada", "ssn": 1}}"#)?;
+    /// assert_eq!(output, br#"{"person":{"name":"Ada"}}"#);
+    /// assert_eq!(report.branch.as_deref(), Some("when[0]"));
+    /// assert_eq!(filter_slice(&program, br#"{"type": "ship"}"#)?.0, b"{}");
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn when(mut self, test: Test, branch: Self) -> Self {
+        self.when.get_or_insert_default().push(Self { test: Some(test), ..branch });
+        self
+    }
+
+    /// What happens to a document for which no branch holds. Default: [`Otherwise::Error`].
+    #[must_use]
+    pub fn otherwise(mut self, otherwise: Otherwise) -> Self {
+        self.otherwise = Some(otherwise);
         self
     }
 
@@ -360,7 +445,7 @@ impl Spec {
         self
     }
 
-    /// Whether a call may ask for the raw output. Default: yes, unless the spec retains.
+    /// Whether a call may ask for the raw output. Default: yes, unless the spec has `retain`, `patches` or `when`.
     #[must_use]
     pub fn allow_raw(mut self, yes: bool) -> Self {
         self.allow_raw = Some(yes);
@@ -371,7 +456,7 @@ impl Spec {
     pub(crate) fn is_closed(&self) -> bool {
         match self.on_error {
             Some(on_error) => on_error == OnError::Closed,
-            None => self.retain.is_some(),
+            None => self.has_document_rules(),
         }
     }
 
@@ -391,7 +476,7 @@ impl Spec {
     /// ```
     #[must_use]
     pub fn reserved_parameters(&self) -> Option<ReservedParameters> {
-        let shapes = self.has_item_rules() || self.retain.is_some() || self.shapes_output();
+        let shapes = self.has_item_rules() || self.has_document_rules() || self.shapes_output();
         shapes.then(|| ReservedParameters::new(self.allows_raw()))
     }
 
@@ -411,6 +496,19 @@ impl Spec {
     }
 
     pub(crate) fn allows_raw(&self) -> bool {
-        self.allow_raw.unwrap_or(self.retain.is_none())
+        self.allow_raw.unwrap_or(!self.has_document_rules())
+    }
+
+    /// Whether anything is done to a document but validating it.
+    pub(crate) fn has_rules(&self) -> bool {
+        self.extract.is_some()
+            || self.has_item_rules()
+            || self.has_document_rules()
+            || self.shapes_output()
+    }
+
+    /// Whether a rule applies to the document, and not to items alone.
+    pub(crate) fn has_document_rules(&self) -> bool {
+        self.retain.is_some() || self.patches.is_some() || self.when.is_some()
     }
 }

@@ -8,9 +8,10 @@ use super::*;
 /// What a page says happens.
 fn happened(folder: &Folder, command: &str) -> Ran {
     let typed = Typed::parse(command);
-    let ran = folder.tamis(&typed.args, typed.input.as_deref().unwrap_or_default().as_bytes());
+    let mut ran = folder.tamis(&typed.args, typed.input.as_deref().unwrap_or_default().as_bytes());
     if let Some(file) = &typed.into {
         folder.write(file, &ran.out);
+        ran.out.clear();
     }
     ran
 }
@@ -199,12 +200,19 @@ fn what_the_readme_saves_is_saved() {
 }
 
 /// What each flag of `tamis filter` does, as simply as it can be seen.
-const FLAGS: [(&str, &[&str], &str); 31] = [
+const FLAGS: [(&str, &[&str], &str); 34] = [
     ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--select", &["--select", "id"], "[{\"id\":1}]\n"),
     ("--exclude", &["--exclude", "x"], "[{\"id\":1,\"n\":null,\"e\":\"\"}]\n"),
     ("--retain", &["--retain", "/id"], "[{\"id\":1}]\n"),
+    ("--patch", &["--patch", "patch.json"], "[{\"id\":1,\"n\":null,\"e\":\"\"}]\n"),
+    (
+        "--lenient-remove",
+        &["--lenient-remove", "--patch", "wrong.json"],
+        "[{\"id\":1,\"n\":null,\"e\":\"\",\"x\":{}}]\n",
+    ),
+    ("--service", &["--service", "Crm@1", "--manifest", "artifact.yaml"], "[{\"id\":1}]\n"),
     ("--root", &["--root", "first", "--select", "id"], "[{\"id\":1}]\n"),
     ("--siblings", &["--siblings", "drop", "--select", "id"], "[{\"id\":1}]\n"),
     ("--max-items", &["--max-items", "1", "--select", "id"], "[{\"id\":1}]\n"),
@@ -239,6 +247,13 @@ fn every_flag_is_run() {
     let folder = Folder::new();
     folder.write("a.json", "[ {\"id\":1,\"n\":null,\"e\":\"\",\"x\":{}} ]");
     folder.write("tools.yaml", "version: 1\nfilters: {crm.list: {select: [id], root: first}}\n");
+    folder.write("patch.json", r#"[{"op": "remove", "path": "/0/x"}]"#);
+    folder.write("wrong.json", r#"[{"op": "remove", "path": "/0/y"}]"#);
+    folder.write(
+        "artifact.yaml",
+        "apiVersion: reshapr.io/v1alpha1\nkind: ToolsFilters\nservice: {name: Crm, version: 1}\n\
+         filters: {list: {retain: [/id]}}\n",
+    );
     let help = folder.tamis(&["filter", "-h"], b"").out;
     let flag = |word: &str| {
         word.trim_matches(|char: char| !char.is_ascii_alphabetic() && char != '-').to_owned()

@@ -11,9 +11,13 @@ use std::fmt;
 use serde::Serialize;
 
 use super::CallOptions;
+use super::patches::Patches;
 use super::program::{Compiled, ItemRules, Program, RootRule, WaitFrom};
+use super::when::When;
 use crate::limits::Limits;
-use crate::spec::{Budget, DuplicateKeys, OnError, Root, Siblings, Spec, Validation, Whitespace};
+use crate::spec::{
+    Budget, DuplicateKeys, OnError, Otherwise, Root, Siblings, Spec, Validation, Whitespace, named,
+};
 use tree::Paths;
 
 /// How a program runs: the stages that it has, whether each streams or may have to hold input, and why.
@@ -29,9 +33,11 @@ use tree::Paths;
 /// | `validation`, `whitespace`, `duplicate_keys` | as in a [`Spec`] |
 /// | `stages` | in the order in which they run, each with `stage`, `mode`, `holds` and the keys below |
 /// | `total_miss` | `on_error` (`raw`, `closed`), `default` (not said by the spec) and `effect`, in words; left out if there can be none |
+/// | `branches` | those of `when`, and `otherwise`: each with its `name`, its `test` in words, and the keys of its own explanation; left out if there are none |
 /// | `limits` | `depth`, `key`, `held`, `spill`, `item` of the call |
 ///
-/// `stage` is `validate` (there is no rule), `extract` (with its `path`), `retain`, `root`, `max_items`, `select`, `exclude`, `drop_nulls` or
+/// `stage` is `validate` (there is no rule), `extract` (with its `path`), `when` (with what `otherwise` does), `retain`, `patches` (with `operations` in words,
+/// `lenient_remove`, and `tree`: why a tree is needed, if it is), `root`, `max_items`, `select`, `exclude`, `drop_nulls` or
 /// `drop_empty`, `text_filter`, `budget` (with `budget`, as in a [`Spec`]: `bytes` or `tokens`, and `min_items`), `compact`. `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
 /// `many` (it yields an array of all that is found), `excluded` (a later rule removes it) and `held`; `root` has `root` and
 /// `siblings`; `max_items` has `count` and `stop_early`; `select` has `early_skip` with `on` and `why`. Each of `holds` has
@@ -60,12 +66,24 @@ pub struct Explanation {
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate_keys: Option<DuplicateKeys>,
     stages: Vec<Stage>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    branches: Vec<Branch>,
     #[serde(skip_serializing_if = "Option::is_none")]
     total_miss: Option<TotalMiss>,
     limits: Bounds,
 }
 
-/// Whether a stage, or a program, holds input. No stage of this version builds a tree of the document.
+/// What happens to a document for which a branch holds, or none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Branch {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test: Option<String>,
+    #[serde(flatten)]
+    explanation: Explanation,
+}
+
+/// Whether a stage, or a program, holds input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -74,6 +92,8 @@ pub enum Mode {
     Stream,
     /// A bounded amount may have to wait until something is decided.
     Hold,
+    /// What is left of the document is held as a whole, as a tree of raw pieces.
+    Tree,
 }
 
 /// One stage.
@@ -96,6 +116,15 @@ enum Does {
     },
     Retain {
         paths: Paths,
+    },
+    When {
+        otherwise: &'static str,
+    },
+    Patches {
+        operations: Vec<String>,
+        lenient_remove: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tree: Option<String>,
     },
     Root {
         root: Root,
@@ -183,6 +212,8 @@ impl Program {
                 let paths = Paths::plain(trie, spec.retain.as_deref().unwrap_or_default(), true);
                 Stage::new(Does::Retain { paths }, Vec::new())
             }));
+            stages.extend(compiled.patches.as_ref().map(|patches| patches.stage(spec)));
+            stages.extend(compiled.when.as_ref().map(|_| choice(spec)));
             stages.extend(items.into_iter().flat_map(|items| items.stages(compiled)));
             let min_items = options.call_min_items().unwrap_or(spec.min_items);
             stages.extend(tail_stages(spec, budget, min_items));
@@ -190,14 +221,21 @@ impl Program {
         if stages.is_empty() {
             stages.push(Stage::new(Does::Validate, Vec::new()));
         }
+        let branches = match &compiled.when {
+            Some(when) if skipped.is_none() => branches(when, spec, options),
+            _ => Vec::new(),
+        };
+        let modes = stages.iter().map(|stage| stage.mode);
+        let modes = modes.chain(branches.iter().map(|branch| branch.explanation.mode));
         Explanation {
             version: 1,
-            mode: stages.iter().map(|stage| stage.mode).max().unwrap_or(Mode::Stream),
+            mode: modes.max().unwrap_or(Mode::Stream),
             skipped,
             validation: spec.validation,
             whitespace: spec.whitespace,
             duplicate_keys: items.map(|items| items.duplicates),
             stages,
+            branches,
             total_miss: items.and_then(|items| items.total_miss(spec)),
             limits: Bounds::from(options.limits_ref()),
         }
@@ -218,11 +256,18 @@ impl Program {
         if compiled.extract.is_some() {
             plan.push("extract: stream");
         }
+        if compiled.when.is_some() {
+            plan.push(CHOICE);
+        }
         if compiled.retain.is_some() {
             plan.push("retain: stream");
         }
+        let patches = compiled.patches.as_ref().map(|patches| patches.line(&compiled.spec));
+        plan.extend(patches.as_deref());
         let items = &compiled.items;
-        if !items.idle || compiled.spec.shapes_output() || budget.is_some() {
+        // The branches have their own.
+        let rules = compiled.when.is_none();
+        if rules && !items.idle || compiled.spec.shapes_output() || budget.is_some() {
             let reasons = items.reasons();
             plan.extend(reasons.iter().map(|reason| reason.line()));
             if !reasons.contains(&Reason::Shared) {
@@ -244,9 +289,25 @@ impl Program {
         if plan.is_empty() {
             plan.push("validate and minify: stream");
         }
-        plan.into_iter().map(str::to_owned).collect()
+        let mut plan: Vec<String> = plan.into_iter().map(str::to_owned).collect();
+        for (name, program) in compiled.when.iter().flat_map(When::programs) {
+            plan.extend(program.plan_with(budget).iter().map(|line| format!("{name}: {line}")));
+        }
+        plan
+    }
+
+    /// How the run went over a document for which this branch held.
+    pub(super) fn plan_of_branch(&self, program: &Self, budget: Option<Budget>) -> Vec<String> {
+        let mut plan = program.plan_with(budget);
+        let at = usize::from(program.compiled().extract.is_some());
+        plan.insert(at.min(plan.len()), CHOICE.to_owned());
+        plan
     }
 }
+
+/// The line of a choice.
+const CHOICE: &str = "when: hold the document until a branch is certain (limits held, spill, item); slices and files are read \
+                      twice instead";
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -287,7 +348,8 @@ impl Reason {
     fn holds(self, compiled: &Compiled, items: &ItemRules) -> Holds {
         let both: &[&str] = &["held", "spill"];
         // What an earlier stage leaves comes as a stream, whatever the document is.
-        let first = compiled.extract.is_none() && compiled.retain.is_none();
+        let first =
+            compiled.extract.is_none() && compiled.retain.is_none() && compiled.patches.is_none();
         let one_slice = first.then_some("nothing, where the document is one slice");
         match self {
             Self::Root => Holds {
@@ -314,6 +376,86 @@ impl Reason {
                 limits: &["item"],
                 instead: None,
             },
+        }
+    }
+}
+
+/// The choice of a branch.
+fn choice(spec: &Spec) -> Stage {
+    let document = Holds {
+        what: "the document",
+        until: "a branch is certain to apply, or none",
+        limits: &["held", "spill"],
+        instead: Some("a slice or a regular file is read twice"),
+    };
+    let value = Holds {
+        what: "a value that a test asks for",
+        until: "it is complete",
+        limits: &["item"],
+        instead: None,
+    };
+    let otherwise = match spec.otherwise {
+        Some(Otherwise::Pass) => "pass",
+        Some(Otherwise::Drop) => "drop",
+        Some(Otherwise::Error) | None => "error",
+    };
+    Stage::new(Does::When { otherwise }, vec![document, value])
+}
+
+fn branches(when: &When, spec: &Spec, options: &CallOptions) -> Vec<Branch> {
+    let tests = spec.when.iter().flatten().map(|branch| {
+        let test = branch.test.as_ref()?;
+        Some(format!("{} is {}", named(&test.path), test.value))
+    });
+    let tests = tests.chain(std::iter::once(None));
+    let explained = when.programs().zip(tests).map(|((name, program), test)| Branch {
+        name,
+        test,
+        explanation: program.explain(options),
+    });
+    explained.collect()
+}
+
+impl Patches {
+    fn stage(&self, spec: &Spec) -> Stage {
+        let operations = spec.patches.iter().flatten().map(ToString::to_string).collect();
+        let tree = self.needs_tree();
+        let retained = spec.retain.is_some();
+        let holds = match (&tree, self.can_fail()) {
+            (Some(_), _) => Some(Holds {
+                what: if retained { "what retain leaves" } else { "the document" },
+                until: "it ends; then the operations are applied to it",
+                limits: &["item"],
+                instead: None,
+            }),
+            (None, true) => Some(Holds {
+                what: if spec.is_closed() { "the output" } else { "the document" },
+                until: "all that the operations need was found",
+                limits: &["held", "spill"],
+                instead: None,
+            }),
+            (None, false) => None,
+        };
+        let mode = match (&tree, &holds) {
+            (Some(_), _) => Mode::Tree,
+            (None, Some(_)) => Mode::Hold,
+            (None, None) => Mode::Stream,
+        };
+        let does = Does::Patches { operations, lenient_remove: spec.lenient_remove, tree };
+        Stage { does, mode, holds: holds.into_iter().collect() }
+    }
+
+    /// The line of a plan.
+    fn line(&self, spec: &Spec) -> String {
+        match (self.needs_tree(), self.can_fail()) {
+            (Some(why), _) => format!("patches: tree of what is left of the document (limit item); {why}"),
+            (None, true) if spec.is_closed() => {
+                "patches: stream, hold the output until no operation can fail (limits held, spill)".to_owned()
+            }
+            (None, true) => {
+                "patches: stream, hold the document until no operation can fail (limits held, spill)".to_owned()
+            }
+            (None, false) => "patches: stream".to_owned(),
         }
     }
 }

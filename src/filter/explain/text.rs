@@ -11,6 +11,7 @@ impl fmt::Display for Mode {
         f.write_str(match self {
             Self::Stream => "stream",
             Self::Hold => "hold",
+            Self::Tree => "tree",
         })
     }
 }
@@ -56,6 +57,18 @@ impl fmt::Display for Explanation {
             };
             writeln!(f, "duplicate keys: {duplicates}")?;
         }
+        self.fmt_stages(f)?;
+        for branch in &self.branches {
+            let test = branch.test.as_deref().map_or("no branch holds", |test| test);
+            writeln!(f, "\n{}: where {}", branch.name, Plain(test))?;
+            branch.explanation.fmt_stages(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl Explanation {
+    fn fmt_stages(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (stage, number) in self.stages.iter().zip(1..) {
             writeln!(f, "\n{number}. {}: {}", stage.does.name(), stage.mode)?;
             stage.fmt(f, &self.limits)?;
@@ -77,7 +90,9 @@ impl Does {
         match self {
             Self::Validate => "validate",
             Self::Extract { .. } => "extract",
+            Self::When { .. } => "when",
             Self::Retain { .. } => "retain",
+            Self::Patches { .. } => "patches",
             Self::Root { .. } => "root",
             Self::MaxItems { .. } => "max_items",
             Self::Select { .. } => "select",
@@ -105,6 +120,24 @@ impl Stage {
             Does::Retain { paths } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
                 writeln!(f, "   everything else goes; names reach through arrays")?;
+            }
+            Does::When { otherwise } => {
+                writeln!(f, "   the first branch applies whose test holds; they are below")?;
+                writeln!(f, "   a member on the path of a test that comes twice is an error")?;
+                if *otherwise == "error" {
+                    writeln!(f, "   where none holds: an error, and no output")?;
+                }
+            }
+            Does::Patches { operations, lenient_remove, tree } => {
+                for operation in operations {
+                    writeln!(f, "   {}", Plain(operation))?;
+                }
+                if *lenient_remove {
+                    writeln!(f, "   what is to be removed need not be there")?;
+                }
+                if let Some(why) = tree {
+                    writeln!(f, "   needs a tree: {}", Plain(why))?;
+                }
             }
             Does::Root { root, siblings } => {
                 writeln!(f, "   {}", Where(root))?;

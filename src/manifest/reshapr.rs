@@ -1,0 +1,216 @@
+//! reShapr's artifacts (seed 003; SPEC §9.3): `kind: ToolsFilters`, as documented, and `kind: ToolsOutputFilters`, as shipped.
+//!
+//! | documented | shipped |
+//! |---|---|
+//! | `retain`, `patches` | `jsonRetain`, `jsonPatches`, `convertToToon` (refused: TOON is not written here) |
+//!
+//! An artifact is bound to a service, by name and version. A filter is one entry, or a list of branches with a `test` each;
+//! where no branch holds the response passes, as reShapr has it. Keys that an artifact does not have are refused: a rule
+//! that is overlooked would let something pass.
+
+use serde::Deserialize;
+
+use super::Format;
+use super::building::{Building, Service};
+use super::name::is_pattern;
+use super::node::{Flaw, Key, Node, Value};
+use crate::spec::{Operation, Otherwise, Spec, Test};
+
+pub(super) const FORMAT: Format = Format {
+    name: "reshapr",
+    signs: "`apiVersion:` and `kind: ToolsFilters`",
+    recognises: |root| root.has("kind") || (root.has("apiVersion") && root.has("filters")),
+    read,
+};
+
+const API_VERSION: &str = "reshapr.io/v1alpha1";
+const KINDS: [&str; 2] = ["ToolsFilters", "ToolsOutputFilters"];
+const KEYS: [&str; 4] = ["apiVersion", "kind", "service", "filters"];
+
+/// An entry as it is documented.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename = "filter")]
+struct Documented {
+    test: Option<Test>,
+    retain: Option<Vec<String>>,
+    patches: Option<Vec<Operation>>,
+}
+
+/// An entry as it is shipped.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename = "filter", rename_all = "camelCase")]
+struct Shipped {
+    test: Option<Test>,
+    json_retain: Option<Vec<String>>,
+    json_patches: Option<Vec<Operation>>,
+    convert_to_toon: Option<bool>,
+}
+
+/// What the rules of an entry are called.
+#[derive(Clone, Copy)]
+struct Spelling {
+    retain: &'static str,
+    patches: &'static str,
+}
+
+fn read(building: &mut Building<'_>, root: &Node) {
+    for (key, _) in root.entries().unwrap_or_default() {
+        if !KEYS.contains(&key.text.as_str()) {
+            building.refuse_key(key.at.start, &key.text, &KEYS);
+        }
+    }
+    word(building, root, "apiVersion", &[API_VERSION]);
+    let kind = word(building, root, "kind", &KINDS);
+    if let Some(service) = service(building, root) {
+        building.bind(service);
+    }
+    let Some((key, filters)) = root.entry("filters") else {
+        let message =
+            "the key `filters` is missing; it maps names of tools to `retain` and `patches`";
+        building.refuse(root.at.start, message);
+        return;
+    };
+    let Some(filters) = filters.entries() else {
+        let message =
+            format!("`filters` wants a map from names of tools to rules, not {}", filters.what());
+        building.refuse(key.at.start, message);
+        return;
+    };
+    let shipped = kind == Some(1);
+    for (name, node) in filters {
+        if is_pattern(&name.text) {
+            let message = "names of tools are exact here; `*` and `?` are patterns in tamis' own format alone";
+            building.refuse_tool(&name.text, &Flaw::new(name.at.start, message));
+            continue;
+        }
+        match spec(building, name, node, shipped) {
+            Ok(spec) => {
+                let spelling = if shipped {
+                    Spelling { retain: "jsonRetain", patches: "jsonPatches" }
+                } else {
+                    Spelling { retain: "retain", patches: "patches" }
+                };
+                building.add(name.text.clone(), name.at.start, &spec, |rule| match rule {
+                    "when" => Some((name, node)),
+                    "retain" => node.entry(spelling.retain),
+                    "patches" => node.entry(spelling.patches),
+                    rule => node.entry(rule),
+                });
+            }
+            Err(flaw) => building.refuse_tool(&name.text, &flaw),
+        }
+    }
+}
+
+/// Which of the words that it may be a key has; what is wrong with it is said.
+fn word(building: &mut Building<'_>, root: &Node, key: &str, words: &[&str]) -> Option<usize> {
+    let one_of = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or ");
+    let Some((at, node)) = root.entry(key) else {
+        building.refuse(root.at.start, format!("the key `{key}` is missing; it is {one_of}"));
+        return None;
+    };
+    let found = words.iter().position(|word| node.as_text() == Some(word));
+    if found.is_none() {
+        let place = if node.at.is_empty() { at.at.start } else { node.at.start };
+        let given = match node.as_text() {
+            Some(text) => format!("`{}`", super::suggest::short(text)),
+            None => node.what().to_owned(),
+        };
+        building.refuse(place, format!("`{key}` wants {one_of}, not {given}"));
+    }
+    found
+}
+
+/// The service that the artifact is bound to.
+fn service(building: &mut Building<'_>, root: &Node) -> Option<Service> {
+    let Some((key, node)) = root.entry("service") else {
+        let message =
+            "the key `service` is missing; it has the `name` and the `version` of a service";
+        building.refuse(root.at.start, message);
+        return None;
+    };
+    let Some(entries) = node.entries() else {
+        let message =
+            format!("`service` wants a map with `name` and `version`, not {}", node.what());
+        building.refuse(key.at.start, message);
+        return None;
+    };
+    for (inner, _) in entries {
+        if !["name", "version"].contains(&inner.text.as_str()) {
+            building.refuse_key(inner.at.start, &inner.text, &["name", "version"]);
+        }
+    }
+    let mut text = |name: &str| {
+        let Some((inner, node)) = node.entry(name) else {
+            building.refuse(key.at.start, format!("`service` lacks the key `{name}`"));
+            return None;
+        };
+        // A version may look like a number.
+        match node.read::<String>(building.text.text) {
+            Ok(text) if !text.trim().is_empty() => Some(text),
+            _ => {
+                let message = format!("`{name}` of the service wants a text that is not empty");
+                building.refuse(inner.at.start, message);
+                None
+            }
+        }
+    };
+    let (name, version) = (text("name"), text("version"));
+    Some(Service { name: name?, version: version? })
+}
+
+/// What an entry says: rules, or branches.
+fn spec(building: &Building<'_>, name: &Key, node: &Node, shipped: bool) -> Result<Spec, Flaw> {
+    let Value::List(branches) = &node.value else {
+        let spec = rules(building, node, shipped)?;
+        if spec.test.is_some() {
+            let message = "a filter with a `test` is a list of branches; begin each with `-`";
+            return Err(Flaw::new(name.at.start, message));
+        }
+        return Ok(spec);
+    };
+    if branches.is_empty() {
+        return Err(Flaw::new(
+            name.at.start,
+            "has no branch; each is `test` with `retain` or `patches`",
+        ));
+    }
+    let mut spec = Spec::new().otherwise(Otherwise::Pass);
+    for node in branches {
+        let branch = rules(building, node, shipped)?;
+        let Some(test) = branch.test.clone() else {
+            return Err(Flaw::new(
+                node.at.start,
+                "a branch wants a `test` with `path` and `value`",
+            ));
+        };
+        spec = spec.when(test, branch);
+    }
+    Ok(spec)
+}
+
+/// One entry, or one branch.
+fn rules(building: &Building<'_>, node: &Node, shipped: bool) -> Result<Spec, Flaw> {
+    let what = if shipped { "`jsonRetain`, `jsonPatches`" } else { "`retain`, `patches`" };
+    if node.entries().is_none() {
+        let message = format!("wants a map with {what} or both, not {}", node.what());
+        return Err(Flaw::new(node.at.start, message));
+    }
+    let Documented { test, retain, patches } = if shipped {
+        let Shipped { test, json_retain, json_patches, convert_to_toon } =
+            node.read(building.text.text)?;
+        if convert_to_toon == Some(true) {
+            let at = node.entry("convertToToon").map_or(node.at.start, |(key, _)| key.at.start);
+            let message = "`convertToToon` is not supported: the output is JSON; leave it out";
+            return Err(Flaw::new(at, message));
+        }
+        Documented { test, retain: json_retain, patches: json_patches }
+    } else {
+        node.read(building.text.text)?
+    };
+    if retain.is_none() && patches.is_none() {
+        let message = format!("has no rule; it wants {what} or both");
+        return Err(Flaw::new(node.at.start, message));
+    }
+    Ok(Spec { test, retain, patches, ..Spec::new() })
+}

@@ -1,0 +1,98 @@
+//! The service that an artifact is bound to (seed 003; SPEC §9.3): a tool's name is one of its service's.
+//!
+//! Filters of several artifacts may be called alike, if their services differ; then a service must be named.
+
+use std::fmt;
+
+use super::error::Problem;
+use super::{Manifest, ManifestEntry, ManifestError, ManifestErrorKind, suggest};
+
+/// A service's name and version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Service {
+    pub(super) name: String,
+    pub(super) version: String,
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.name, self.version)
+    }
+}
+
+impl Manifest {
+    /// The filters of a service, `NAME@VERSION`, and those that are bound to none: reShapr's artifacts name their service,
+    /// other formats have none.
+    ///
+    /// ```
+    /// use tamis::Manifest;
+    ///
+    /// let artifact = |version: &str, field: &str| Manifest::parse("artifact.yaml", &format!("
+    /// apiVersion: reshapr.io/v1alpha1
+    /// kind: ToolsFilters
+    /// service: {{name: Crm, version: '{version}'}}
+    /// filters: {{get_user: {{retain: [/{field}]}}}}
+    /// "));
+    /// let both = Manifest::merge([artifact("1", "name")?, artifact("2", "fullName")?])?;
+    /// assert!(both.program("get_user").is_err());
+    /// assert!(both.for_service("Crm@2")?.program("get_user").is_ok());
+    /// assert_eq!(
+    ///     both.for_service("Crm@3").unwrap_err().to_string(),
+    ///     "artifact.yaml: no artifact is for the service `Crm@3`; there are Crm@1, Crm@2"
+    /// );
+    /// # Ok::<(), tamis::ManifestError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ManifestErrorKind::UnknownService`]: artifacts are there, and none is for this one.
+    pub fn for_service(&self, service: &str) -> Result<Self, ManifestError> {
+        let is_bound = |entry: &&ManifestEntry| entry.service.is_some();
+        let fits = |entry: &&ManifestEntry| {
+            entry.service.as_ref().is_none_or(|own| own.to_string() == service)
+        };
+        if self.entries().any(|entry| is_bound(&entry))
+            && !self.entries().filter(is_bound).any(|entry| fits(&entry))
+        {
+            let mut services: Vec<String> = Vec::new();
+            for own in self.entries().filter_map(|entry| entry.service.as_ref()) {
+                let own = suggest::short(&own.to_string());
+                if services.len() <= 10 && !services.contains(&own) {
+                    services.push(own);
+                }
+            }
+            let message = format!(
+                "no artifact is for the service `{}`; there are {}",
+                suggest::short(service),
+                services.join(", ")
+            );
+            let problem = Problem::nowhere(&self.files_named(), message);
+            return Err(ManifestError::new(ManifestErrorKind::UnknownService, problem));
+        }
+        Self::build(self.0.files.clone(), self.entries().filter(fits).cloned().collect())
+    }
+}
+
+impl ManifestEntry {
+    /// The service that the filter's artifact is bound to, as `NAME@VERSION`: reShapr's are, others are not.
+    #[must_use]
+    pub fn service(&self) -> Option<String> {
+        self.service.as_ref().map(Service::to_string)
+    }
+
+    /// The error of a name that several services have.
+    pub(super) fn of_several(entries: &[&Self], tool: &str) -> ManifestError {
+        let first = entries.first();
+        let services: Vec<String> =
+            entries.iter().take(10).filter_map(|entry| entry.service()).collect();
+        let message = format!(
+            "several services have a filter for the tool `{}`: {}; name one of them (--service)",
+            suggest::short(tool),
+            services.join(", ")
+        );
+        let problem = first.map_or_else(
+            || Problem::nowhere("", message.clone()),
+            |entry| entry.place.clone().with_message(message.clone()),
+        );
+        ManifestError::new(ManifestErrorKind::Ambiguous, problem)
+    }
+}

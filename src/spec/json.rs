@@ -1,0 +1,375 @@
+//! JSON values inside a spec, kept as they are written: what patches put into a document, and what is compared with it.
+//!
+//! Knows no rule. A number in a spec is as exact as one in a document: nothing passes through a float that comes as text.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{self, SerializeMap, SerializeSeq, Serializer};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorKind, Raise};
+use crate::json::key::{quote, unescape};
+use crate::json::machine::{Config, Failure, Machine};
+use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::limits::Limits;
+use crate::scan::{Scanner, Window};
+use crate::tree::children;
+
+/// The name by which a deserialiser that has numbers as text may know that it can hand the value over as a JSON text, which
+/// says more than serde's numbers do.
+pub(crate) const TEXT: &str = "tamis::Json";
+
+/// A JSON value, as text: what a patch puts into a document, and what a test compares.
+///
+/// Numbers, strings and keys stay as they were written; white space between tokens goes. It is made from a text
+/// ([`parse`](str::parse)) or from a value of serde's, where numbers are those that serde has.
+///
+/// ```
+/// use tamis::Json;
+///
+/// let value: Json = r#"{"price": 1.10, "id": 12345678901234567890123}"#.parse()?;
+/// assert_eq!(value.as_str(), r#"{"price":1.10,"id":12345678901234567890123}"#);
+/// assert_eq!(Json::from("a \"b\"").as_str(), r#""a \"b\"""#);
+/// assert_eq!("[1, 2".parse::<Json>().unwrap_err().offset(), Some(6));
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Json(Box<str>);
+
+impl Json {
+    /// The text, minified.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Json({})", self.0)
+    }
+}
+
+impl FromStr for Json {
+    type Err = Error;
+
+    /// Reads a JSON text (RFC 8259) with at most 1,024 containers inside one another.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let limits = Limits::new();
+        let mut machine = Machine::new(Config {
+            depth: limits.depth(),
+            // Keys are copied, whatever their length.
+            key: limits.key(),
+            structure: false,
+            keep_white: false,
+            tell_empty: false,
+        });
+        let mut minified = Minified(Vec::with_capacity(text.len()));
+        let fed = machine
+            .feed(Scanner::new(), &mut Window::new(), text.as_bytes(), &mut minified)
+            .and_then(|_| machine.end(&mut minified));
+        match fed {
+            Ok(()) => {}
+            Err(Failure::Error(error)) => return Err(error),
+            // No value is marked, so that nothing can go back.
+            Err(Failure::Rewind | Failure::Overdue) => {
+                return Err(Error::new(ErrorKind::Failed, "the value cannot be read"));
+            }
+        }
+        String::from_utf8(minified.0).map(|text| Self(text.into())).map_err(|_not_utf8| {
+            let raise = Raise::new(ErrorKind::Encoding, "the value is not UTF-8");
+            Error::at(raise, 0, String::new())
+        })
+    }
+}
+
+/// The text without white space.
+struct Minified(Vec<u8>);
+
+impl Handler for Minified {
+    fn value(&mut self, _: Slot<'_>, _: Kind, _: u64) -> Result<Interest, Halt> {
+        Ok(Interest::Copy)
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        Ok(())
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+}
+
+/// `text` as a JSON string.
+fn quoted(text: &str) -> String {
+    String::from_utf8_lossy(&quote(text)).into_owned()
+}
+
+impl From<&str> for Json {
+    /// A string with this text.
+    fn from(text: &str) -> Self {
+        Self(quoted(text).into())
+    }
+}
+
+impl From<bool> for Json {
+    fn from(yes: bool) -> Self {
+        Self(yes.to_string().into())
+    }
+}
+
+impl From<i64> for Json {
+    fn from(number: i64) -> Self {
+        Self(number.to_string().into())
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = Json;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON value")
+            }
+
+            /// The value itself, as any deserialiser has it.
+            fn visit_newtype_struct<D: Deserializer<'de>>(
+                self,
+                deserializer: D,
+            ) -> Result<Json, D::Error> {
+                let mut text = String::new();
+                deserializer.deserialize_any(Build(&mut text))?;
+                Ok(Json(text.into()))
+            }
+
+            /// Its text, from one that knows the name.
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Json, E> {
+                text.parse().map_err(|error: Error| E::custom(error.message()))
+            }
+        }
+        deserializer.deserialize_newtype_struct(TEXT, Text)
+    }
+}
+
+/// Writes a value of serde's behind a text.
+struct Build<'a>(&'a mut String);
+
+impl<'de> de::DeserializeSeed<'de> for Build<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Build<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E: de::Error>(self, yes: bool) -> Result<(), E> {
+        self.0.push_str(if yes { "true" } else { "false" });
+        Ok(())
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<(), E> {
+        self.0.push_str(&number.to_string());
+        Ok(())
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<(), E> {
+        self.0.push_str(&number.to_string());
+        Ok(())
+    }
+
+    fn visit_i128<E: de::Error>(self, number: i128) -> Result<(), E> {
+        self.0.push_str(&number.to_string());
+        Ok(())
+    }
+
+    fn visit_u128<E: de::Error>(self, number: u128) -> Result<(), E> {
+        self.0.push_str(&number.to_string());
+        Ok(())
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<(), E> {
+        if !number.is_finite() {
+            return Err(E::custom("JSON has no such number"));
+        }
+        self.0.push_str(&format!("{number:?}"));
+        Ok(())
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<(), E> {
+        self.0.push_str(&quoted(text));
+        Ok(())
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<(), E> {
+        self.0.push_str("null");
+        Ok(())
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<(), E> {
+        self.visit_unit()
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        self.0.push('[');
+        let mut first = true;
+        loop {
+            let at = self.0.len();
+            if !first {
+                self.0.push(',');
+            }
+            if list.next_element_seed(Build(self.0))?.is_none() {
+                self.0.truncate(at);
+                self.0.push(']');
+                return Ok(());
+            }
+            first = false;
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.0.push('{');
+        let mut first = true;
+        while let Some(key) = map.next_key::<String>()? {
+            if !std::mem::take(&mut first) {
+                self.0.push(',');
+            }
+            self.0.push_str(&quoted(&key));
+            self.0.push(':');
+            map.next_value_seed(Build(self.0))?;
+        }
+        self.0.push('}');
+        Ok(())
+    }
+}
+
+impl Serialize for Json {
+    /// As the value that it is. A number that serde has no place for (past 64 bits, or not a float's) is an error.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Piece(&self.0).serialize(serializer)
+    }
+}
+
+/// A text inside another.
+struct Piece<'a>(&'a str);
+
+impl Serialize for Piece<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = self.0;
+        match text.as_bytes() {
+            b"null" => serializer.serialize_unit(),
+            b"true" => serializer.serialize_bool(true),
+            b"false" => serializer.serialize_bool(false),
+            [b'"', inside @ .., b'"'] => {
+                let inside = unescape(inside).and_then(|text| String::from_utf8(text).ok());
+                let lone = "a string with a lone surrogate is no text";
+                serializer.serialize_str(&inside.ok_or_else(|| ser::Error::custom(lone))?)
+            }
+            [b'[', ..] => {
+                let mut list = serializer.serialize_seq(None)?;
+                for (_, value) in children(text) {
+                    list.serialize_element(&Piece(value))?;
+                }
+                list.end()
+            }
+            [b'{', ..] => {
+                let mut map = serializer.serialize_map(None)?;
+                for (key, value) in children(text) {
+                    let name = unescape(key.as_bytes()).and_then(|key| String::from_utf8(key).ok());
+                    let lone = "a key with a lone surrogate is no text";
+                    let name = name.ok_or_else(|| ser::Error::custom(lone))?;
+                    map.serialize_entry(&name, &Piece(value))?;
+                }
+                map.end()
+            }
+            _ => {
+                if let Ok(number) = text.parse::<u64>() {
+                    return serializer.serialize_u64(number);
+                }
+                if let Ok(number) = text.parse::<i64>() {
+                    return serializer.serialize_i64(number);
+                }
+                match text.parse::<f64>() {
+                    Ok(number) if crate::tree::same_number(text, &format!("{number:?}")) => {
+                        serializer.serialize_f64(number)
+                    }
+                    _ => Err(ser::Error::custom(format!(
+                        "the number {text:.40} has no exact place here"
+                    ))),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Json;
+
+    #[test]
+    fn through_serde_and_back() {
+        for text in [
+            "null",
+            "true",
+            "-7",
+            "18446744073709551615",
+            "1.5",
+            "1e300",
+            r#""a\"\\b\u0001é""#,
+            "[]",
+            "{}",
+            r#"[1,[2,{"a":null}],"x"]"#,
+            r#"{"a":{"b":[{}]},"":0}"#,
+        ] {
+            let json: Json = serde_json::from_str(text).unwrap();
+            let back = serde_json::to_string(&json).unwrap();
+            let again: Json = back.parse().unwrap();
+            let value: serde_json::Value = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::from_str::<serde_json::Value>(again.as_str()).unwrap(), value);
+            assert_eq!(serde_json::from_str::<serde_json::Value>(json.as_str()).unwrap(), value);
+        }
+    }
+
+    #[test]
+    fn numbers_that_serde_does_not_have() {
+        for text in ["12345678901234567890123", "1E400", "0.10000000000000000000001"] {
+            let json: Json = text.parse().unwrap();
+            assert_eq!(json.as_str(), text);
+            assert!(serde_json::to_string(&json).is_err(), "{text} is not rounded");
+        }
+    }
+
+    #[test]
+    fn only_white_space_goes() {
+        let json: Json = " { \"\\u0041 b\" : [ 1.10 , -0 ] } ".parse().unwrap();
+        assert_eq!(json.as_str(), r#"{"\u0041 b":[1.10,-0]}"#);
+    }
+}
