@@ -78,6 +78,8 @@
 
 #[cfg(feature = "manifest")]
 mod catalog;
+#[cfg(feature = "command")]
+mod command;
 mod error;
 mod excerpt;
 mod filter;
@@ -99,6 +101,10 @@ mod text;
 #[cfg(feature = "tokens")]
 mod tokens;
 
+#[cfg(all(feature = "command", unix))]
+pub use command::{
+    CommandControls, CommandRunner, Notice, OverflowFile, OverflowFolder, RunReport, RunningCommand,
+};
 pub use error::{Error, ErrorKind, Fault};
 pub use filter::{CallOptions, Explanation, Filter, Mode, Program};
 #[cfg(feature = "lenient")]

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order. Modules in one row are leaves of the same height.
-const LAYERS: [&[&str]; 10] = [
+const LAYERS: [&[&str]; 11] = [
     &["error", "excerpt", "limits", "report", "sink", "tokens"],
     &["scan", "path"],
     &["json"],
@@ -15,6 +15,7 @@ const LAYERS: [&[&str]; 10] = [
     &["spec"],
     &["text"],
     &["filter"],
+    &["command"],
     &["manifest"],
     &["catalog"],
     &["io"],
@@ -82,8 +83,10 @@ fn modules_use_those_above_them() {
 fn the_outside_world_is_in_few_places() {
     for (path, module, text) in library() {
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let allowed =
-            module == "io" || path.ends_with("filter/hold.rs") || path.ends_with("tests.rs");
+        let allowed = module == "io"
+            || path.ends_with("filter/hold.rs")
+            || path.starts_with("command/run")
+            || path.ends_with("tests.rs");
         for word in ["std::fs", "std::env", "std::process"] {
             assert!(allowed || !code.contains(word), "{} uses {word}", path.display());
         }

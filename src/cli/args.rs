@@ -12,9 +12,10 @@ use tamis::{DuplicateKeys, OnError, Siblings, Validation, Whitespace};
 use crate::check::CheckArgs;
 use crate::explain::ExplainArgs;
 use crate::help::HelpArgs;
+use crate::runner::RunArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
 use crate::tools::ToolsArgs;
-use crate::{check, colour, explain, help, lists, scripts, tools};
+use crate::{check, colour, explain, help, lists, runner, scripts, tools};
 
 /// Keeps what was declared of a tool's output and drops the rest while it streams.
 #[derive(Debug, Parser)]
@@ -44,6 +45,14 @@ pub(crate) enum Command {
         after_long_help = help::FILTER
     )]
     Filter(Box<FilterArgs>),
+
+    /// Runs a command and prints its output, filtered; the full output is kept if something was cut
+    #[command(
+        args_override_self = true,
+        after_help = runner::HELP_SHORT,
+        after_long_help = runner::HELP
+    )]
+    Run(RunArgs),
 
     /// Says in words how a filter runs: its stages, what each holds and why, what becomes of each path
     #[command(

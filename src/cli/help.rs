@@ -33,7 +33,7 @@ const TOPICS: [(&str, &str, &str); 7] = [
 ];
 
 /// Commands that completions offer.
-const COMMANDS: [&str; 6] = ["filter", "explain", "check", "tools", "help", "completions"];
+const COMMANDS: [&str; 7] = ["filter", "run", "explain", "check", "tools", "help", "completions"];
 
 pub(crate) const OVERVIEW: &str = "\
 Topics (tamis help TOPIC):

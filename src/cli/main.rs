@@ -17,7 +17,10 @@ mod progress;
 mod remedies;
 mod resolve;
 mod run;
+mod runner;
 mod scripts;
+#[cfg(unix)]
+mod signals;
 mod stats;
 mod tool;
 mod tools;
@@ -25,6 +28,7 @@ mod tools;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use anstream::ColorChoice;
 use clap::Parser;
 use clap::error::ErrorKind;
 
@@ -35,7 +39,11 @@ fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
     colour::choose(&typed);
     let exit = match Args::try_parse_from(typed) {
-        Ok(args) => execute(args.command),
+        Ok(args) => {
+            // What was typed for a command that is run says nothing about our colours.
+            args.color.unwrap_or(ColorChoice::Auto).write_global();
+            execute(args.command)
+        }
         Err(error) => not_parsed(&error),
     };
     exit.into()
@@ -50,6 +58,7 @@ fn execute(command: Command) -> Exit {
                 Exit::Usage
             }
         },
+        Command::Run(args) => runner::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Tools(args) => tools::run(&args),
