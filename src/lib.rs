@@ -38,12 +38,13 @@
 //! - **filter** compiles a spec and runs it: one stage for the document (`extract`, `retain`), one for the items of its
 //!   payload, and a **tail** for what is left (`text_filter`, `budget`, `compact`), in a chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never;
 //!   **explain** says what a program does, and holds, before it runs ([`Program::explain`]).
+//! - **command** runs commands: both streams of one through one pipe, its full output in a file before anything is cut.
 //! - **manifest** reads files that map names of tools to specs: YAML to a tree with places, one file for each format;
 //!   **catalog** has those that are built in.
 //! - **io** drives a filter from readers, files and slices, and loads manifests.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `excerpt`, `tokens`, `scan`, `path`, `json`, `reserved`, `template`, `spec`, `text`, `filter`, `manifest`, `catalog`,
+//! [`sink`](Sink), `excerpt`, `tokens`, `scan`, `path`, `json`, `reserved`, `template`, `spec`, `text`, `filter`, `command`, `manifest`, `catalog`,
 //! `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
@@ -59,8 +60,8 @@
 //! - On an error, what was emitted is a prefix of the output of some valid completion of the input read so far.
 //!
 //! Not promised: JSON inside strings is text. `root: auto` and the `raw` fallback are conveniences, not security
-//! boundaries; where fields must not leak, use `retain`, or name the root and say `on_error: closed`. Spilled and teed bytes are
-//! unredacted.
+//! boundaries; where fields must not leak, use `retain`, or name the root and say `on_error: closed`. Spilled and teed bytes,
+//! and the full outputs of commands, are unredacted.
 //!
 //! # Features
 //!
@@ -72,6 +73,7 @@
 //!   simd-json.
 //! - `tokens` (default, through `cli`): budgets in tokens are counted, through bpe-openai; without it they are estimated.
 //! - `text` (default, through `cli`): `TextProgram`, `TextRun`, `QuotedTextRun`, through regex.
+//! - `command` (default, through `cli`): `CommandRunner` and what it is made of, on Unix, through rustix and shared_child.
 //! - `bench-simdjson`: another peer for the benches; nothing in the library.
 //!
 //! `default-features = false` leaves the library with a handful of small dependencies.

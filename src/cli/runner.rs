@@ -42,6 +42,7 @@ Exit codes:
   2    the command line or a manifest is wrong";
 
 #[derive(Debug, clap::Args)]
+#[cfg_attr(not(unix), allow(dead_code, reason = "commands are run on Unix alone"))]
 pub(crate) struct RunArgs {
     /// The command and its arguments
     ///
@@ -50,7 +51,6 @@ pub(crate) struct RunArgs {
         value_name = "COMMAND",
         required = true,
         trailing_var_arg = true,
-        allow_hyphen_values = true,
         value_hint = clap::ValueHint::CommandWithArguments
     )]
     command: Vec<OsString>,
@@ -123,20 +123,23 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         }
     };
     let result = execute(args, &console);
+    let mut unreported = false;
     if let Some((writer, place)) = report_to
         && let Err(error) = write_report(&Told::new(args, &result), writer)
     {
         console.say(&place.name("standard error"), cannot_report(&error));
+        unreported = true;
     }
     let name = name(args);
-    match result {
+    let exit = match result {
         Err(error) => {
             let (code, why) = not_started(&error);
             console.say(&name, why);
             Exit::Code(code)
         }
         Ok(report) => tell(args, &console, &name, &report),
-    }
+    };
+    if unreported && exit == Exit::Code(0) { Exit::Failed } else { exit }
 }
 
 /// How the command is called in diagnostics.
@@ -170,7 +173,7 @@ fn execute(args: &RunArgs, console: &Console) -> io::Result<RunReport> {
     let run = |command: Command| {
         runner.run(
             command,
-            files::standard_output()?,
+            files::Patient(files::standard_output()?),
             |controls| {
                 if let Err(error) = signals::forward(controls) {
                     console.warn(&name, format_args!("signals do not reach the command: {error}"));

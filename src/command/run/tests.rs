@@ -89,7 +89,7 @@ fn the_record_goes_where_nothing_was_cut() {
     let (output, report, said) = run(&CommandRunner::new().overflow(folder.clone()), "echo ab");
     assert_eq!((output.as_str(), report.record, said.len()), ("ab\n", None, 0));
     assert!(!report.cut && names(folder.path()).is_empty());
-    let keeping = CommandRunner::new().overflow(folder.clone()).keep(true);
+    let keeping = CommandRunner::new().overflow(folder).keep(true);
     let (_, report, _) = run(&keeping, "echo ab");
     assert_eq!(fs::read_to_string(report.record.unwrap()).unwrap(), "ab\n");
     // Without a folder the filter works all the same, and names none.
