@@ -228,7 +228,9 @@ fn a_terminal_interrupts_once() {
     unlockpt(&shows).unwrap();
     let name = ptsname(&shows, Vec::new()).unwrap();
     let terminal = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-    let script = "n=0; trap 'n=$((n+1))' INT; echo ready; i=0; while [ $i -lt 10 ]; do sleep .05; i=$((i+1)); done; echo $n";
+    // It does not sleep: while it waited for that, two would be one.
+    let script = "n=0; trap 'n=$((n+1))' INT; echo ready; i=0; \
+                  while [ $i -lt 500000 ]; do i=$((i+1)); done; echo $n";
     let mut command = Command::new("setsid");
     command.args(["--ctty", env!("CARGO_BIN_EXE_tamis"), "run", "--", "sh", "-c", script]);
     command.env("TAMIS_STATE_DIR", folder.path(".state")).stdin(terminal).stdout(Stdio::piped());
