@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order. Modules in one row are leaves of the same height.
-const LAYERS: [&[&str]; 10] = [
+const LAYERS: [&[&str]; 11] = [
     &["error", "excerpt", "limits", "report", "sink", "tokens"],
     &["scan", "path"],
     &["json"],
@@ -17,6 +17,7 @@ const LAYERS: [&[&str]; 10] = [
     &["filter"],
     &["manifest"],
     &["catalog"],
+    &["command"],
     &["io"],
 ];
 
