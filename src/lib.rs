@@ -38,14 +38,16 @@
 //! - **filter** compiles a spec and runs it: one stage for the document (`extract`, `retain`), one for the items of its
 //!   payload, and a **tail** for what is left (`text_filter`, `budget`, `compact`), in a chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never;
 //!   **explain** says what a program does, and holds, before it runs ([`Program::explain`]).
-//! - **command** runs commands: both streams of one through one pipe, its full output in a file before anything is cut.
 //! - **manifest** reads files that map names of tools to specs: YAML to a tree with places, one file for each format;
 //!   **catalog** has those that are built in.
+//! - **command** filters the output of commands: it finds the command in what was typed, the filter that is for it, and runs
+//!   that over the text; rules are data, in TOML. Its **run** runs a command: both streams through one pipe, the full output
+//!   in a file before anything is cut.
 //! - **io** drives a filter from readers, files and slices, and loads manifests.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `excerpt`, `tokens`, `scan`, `path`, `json`, `reserved`, `template`, `spec`, `text`, `filter`, `command`, `manifest`, `catalog`,
-//! `io`; the command line is a crate of its own on top.
+//! [`sink`](Sink), `excerpt`, `tokens`, `scan`, `path`, `json`, `reserved`, `template`, `spec`, `text`, `filter`, `manifest`, `catalog`,
+//! `command`, `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
 //!
@@ -66,6 +68,8 @@
 //! # Features
 //!
 //! - `cli` (default): the `tamis` command.
+//! - `command` (default, through `cli`): `OutputFilterRegistry` and `CommandRules`, filters for the output of commands, through
+//!   toml. Brings `manifest`. On Unix `CommandRunner` and what it is made of, through rustix and shared_child.
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
 //! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr. Brings `template` and
 //!   `text`: what is wrong with a template or a pattern is said where it stands in the file.
@@ -73,7 +77,6 @@
 //!   simd-json.
 //! - `tokens` (default, through `cli`): budgets in tokens are counted, through bpe-openai; without it they are estimated.
 //! - `text` (default, through `cli`): `TextProgram`, `TextRun`, `QuotedTextRun`, through regex.
-//! - `command` (default, through `cli`): `CommandRunner` and what it is made of, on Unix, through rustix and shared_child.
 //! - `bench-simdjson`: another peer for the benches; nothing in the library.
 //!
 //! `default-features = false` leaves the library with a handful of small dependencies.
@@ -107,6 +110,11 @@ mod tokens;
 pub use command::{
     CommandControls, CommandRunner, Notice, OverflowFile, OverflowFolder, RunReport, RunningCommand,
 };
+#[cfg(feature = "command")]
+pub use command::{
+    CommandLine, CommandReport, CommandRules, CommandRun, FilterResult, OutputFilter,
+    OutputFilterRegistry, Passed,
+};
 pub use error::{Error, ErrorKind, Fault};
 pub use filter::{CallOptions, Explanation, Filter, Mode, Program};
 #[cfg(feature = "lenient")]
@@ -132,7 +140,7 @@ pub use text::{QuotedTextRun, TextProgram, TextReport, TextRun};
 
 /// A program is shared by any number of threads; a filter moves between them.
 const _: () = {
-    const fn shared<T: Send + Sync>() {}
+    const fn shared<T: Send + Sync + ?Sized>() {}
     const fn moved<T: Send>() {}
     shared::<Program>();
     moved::<Filter<Vec<u8>>>();
@@ -141,5 +149,11 @@ const _: () = {
         shared::<TextProgram>();
         moved::<TextRun<Vec<u8>>>();
         moved::<QuotedTextRun<Vec<u8>>>();
+    }
+    #[cfg(feature = "command")]
+    {
+        shared::<OutputFilterRegistry>();
+        shared::<dyn OutputFilter>();
+        moved::<CommandRun<Vec<u8>>>();
     }
 };

@@ -15,9 +15,9 @@ const LAYERS: [&[&str]; 11] = [
     &["spec"],
     &["text"],
     &["filter"],
-    &["command"],
     &["manifest"],
     &["catalog"],
+    &["command"],
     &["io"],
 ];
 

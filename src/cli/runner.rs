@@ -6,16 +6,20 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 #[cfg(unix)]
 use std::{
-    io::{self, ErrorKind as IoKind},
+    fs::File,
+    io::{self, ErrorKind as IoKind, Read, Write},
     process::Command,
 };
 
 #[cfg(unix)]
 use serde::Serialize;
 #[cfg(unix)]
-use tamis::{CommandRunner, Notice, OverflowFolder, RunReport};
+use tamis::{
+    CommandReport, CommandRules, CommandRunner, Error, ManifestError, Notice, OutputFilterRegistry,
+    OverflowFolder, RunReport,
+};
 
-use crate::diagnostics::{Console, Exit};
+use crate::diagnostics::{Console, Exit, Usage};
 use crate::lists;
 #[cfg(unix)]
 use crate::{
@@ -24,6 +28,10 @@ use crate::{
     run::{cannot_report, open_report, write_report},
     signals,
 };
+
+/// Bytes of a file with rules.
+#[cfg(unix)]
+const MOST: u64 = 16 << 20;
 
 pub(crate) const HELP_SHORT: &str = "\
 --help says more and gives examples. tamis ends as the command did; 127: not found, 126: not executable.";
@@ -55,7 +63,13 @@ pub(crate) struct RunArgs {
     )]
     command: Vec<OsString>,
 
+    /// Filter by the rules of this file, before those that come with tamis; may be repeated
+    #[arg(long, value_name = "RULES.toml", help_heading = "Rules")]
+    manifest: Vec<PathBuf>,
+
     /// Print the output as it is
+    ///
+    /// For commands that ask questions too: a line is filtered when it has ended.
     #[arg(long, help_heading = "Rules")]
     raw: bool,
 
@@ -122,10 +136,17 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
             return Exit::Failed;
         }
     };
-    let result = execute(args, &console);
+    let registry = match registry(args) {
+        Ok(registry) => registry,
+        Err(error) => {
+            console.usage(&Usage::from(&error));
+            return Exit::Usage;
+        }
+    };
+    let result = execute(args, registry, &console);
     let mut unreported = false;
     if let Some((writer, place)) = report_to
-        && let Err(error) = write_report(&Told::new(args, &result), writer)
+        && let Err(error) = report(args, &result, writer)
     {
         console.say(&place.name("standard error"), cannot_report(&error));
         unreported = true;
@@ -142,6 +163,22 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     if unreported && exit == Exit::Code(0) { Exit::Failed } else { exit }
 }
 
+/// The filters: those of the files, then those that come with tamis.
+#[cfg(unix)]
+fn registry(args: &RunArgs) -> Result<OutputFilterRegistry, Error> {
+    let mut registry = OutputFilterRegistry::new();
+    for path in &args.manifest {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| ManifestError::read(&name, &error))?;
+        let mut text = Vec::new();
+        // One byte more than is allowed, so that it can be told that it is too much.
+        let read = file.take(MOST + 1).read_to_end(&mut text);
+        read.map_err(|error| ManifestError::read(&name, &error))?;
+        registry = registry.register_rules(CommandRules::parse_bytes(&name, &text)?);
+    }
+    Ok(registry.register_rules(CommandRules::builtin()).with_enabled(!args.raw))
+}
+
 /// How the command is called in diagnostics.
 #[cfg(unix)]
 fn name(args: &RunArgs) -> String {
@@ -149,23 +186,32 @@ fn name(args: &RunArgs) -> String {
 }
 
 #[cfg(unix)]
-fn execute(args: &RunArgs, console: &Console) -> io::Result<RunReport> {
+fn execute(
+    args: &RunArgs,
+    mut registry: OutputFilterRegistry,
+    console: &Console,
+) -> io::Result<RunReport> {
     let name = name(args);
-    let mut runner = CommandRunner::new().keep(args.keep);
+    let mut overflow = None;
     // What is not filtered needs no record.
     if !args.no_overflow && (args.keep || !args.raw) {
         let folder = args.overflow_dir.clone().map(OverflowFolder::new);
         match folder.or_else(OverflowFolder::of_user) {
             Some(folder) => {
                 let limit = args.overflow_limit.unwrap_or(OverflowFolder::FILE_LIMIT);
-                runner = runner.overflow(folder.with_file_limit(limit));
+                overflow = Some(folder.with_file_limit(limit));
             }
             None => {
                 let error =
                     "there is no home; name a folder with --overflow-dir, or say --no-overflow";
                 console.warn(&name, Notice::NoRecord(io::Error::other(error)));
+                registry = registry.with_enabled(false);
             }
         }
+    }
+    let mut runner = CommandRunner::new(registry).keep(args.keep);
+    if let Some(folder) = overflow {
+        runner = runner.overflow(folder);
     }
     if let Some(quiet) = args.linger {
         runner = runner.linger(quiet);
@@ -225,7 +271,10 @@ fn tell(args: &RunArgs, console: &Console, name: &str, report: &RunReport) -> Ex
         console.note(format_args!("{name}: the full output is in {}", record.display()));
     }
     if args.stats {
-        console.note(crate::stats::Saved { original: report.bytes_in, result: report.bytes_out });
+        console.note(crate::stats::Saved {
+            original: report.output.bytes_in,
+            result: report.output.bytes_out,
+        });
     }
     if let Some(error) = &report.error
         && error.io_error().is_none_or(|error| error.kind() != IoKind::BrokenPipe)
@@ -238,49 +287,39 @@ fn tell(args: &RunArgs, console: &Console, name: &str, report: &RunReport) -> Ex
     signals::end_as(report.status)
 }
 
-/// The report of a run.
+/// The report of a run: that on the output, and how the command ended.
 #[cfg(unix)]
 #[derive(Serialize)]
-struct Told {
+struct Told<'a> {
     command: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exit_code: Option<i32>,
+    #[serde(flatten)]
+    output: &'a CommandReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     signal: Option<i32>,
-    bytes_in: u64,
-    bytes_out: u64,
-    cut: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    full_output: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     full_output_complete: Option<bool>,
+    full_output_failed: bool,
     left_open: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
 
 #[cfg(unix)]
-impl Told {
-    fn new(args: &RunArgs, result: &io::Result<RunReport>) -> Self {
-        use std::os::unix::process::ExitStatusExt;
-        let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let nothing = RunReport::default();
-        let (report, ended) = result.as_ref().map_or((&nothing, false), |report| (report, true));
-        let error = match result {
-            Err(error) => Some(not_started(error).1),
-            Ok(report) => report.error.as_ref().map(ToString::to_string),
-        };
-        Self {
-            command,
-            exit_code: report.status.code().filter(|_| ended),
-            signal: report.status.signal(),
-            bytes_in: report.bytes_in,
-            bytes_out: report.bytes_out,
-            cut: report.cut,
-            full_output: report.record.as_ref().map(|path| path.display().to_string()),
-            full_output_complete: report.record.as_ref().map(|_| report.record_complete),
-            left_open: report.left_open,
-            error,
-        }
-    }
+fn report(args: &RunArgs, result: &io::Result<RunReport>, to: Box<dyn Write>) -> io::Result<()> {
+    use std::os::unix::process::ExitStatusExt;
+    let nothing = RunReport::default();
+    let (report, error) = match result {
+        Err(error) => (&nothing, Some(not_started(error).1)),
+        Ok(report) => (report, report.error.as_ref().map(ToString::to_string)),
+    };
+    let told = Told {
+        command: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        output: &report.output,
+        signal: report.status.signal(),
+        full_output_complete: report.record.as_ref().map(|_| report.record_complete),
+        full_output_failed: report.record_failed,
+        left_open: report.left_open,
+        error,
+    };
+    write_report(&told, to)
 }

@@ -189,8 +189,7 @@ impl Stages {
     fn end(&mut self, program: &Compiled, sink: &mut dyn Sink) {
         self.through_front(program, sink, stage::flush);
         let Self { operations, back, fold, cut, gate, written, .. } = self;
-        let mut out =
-            Out { folds: operations.fold, fold, cut, gate, written, sink: &mut *sink };
+        let mut out = Out { folds: operations.fold, fold, cut, gate, written, sink: &mut *sink };
         stage::flush(back, &mut |line| out.line(line));
         out.flush();
         cut.note(|note| {

@@ -34,6 +34,8 @@ use crate::limits::Limits;
 use crate::sink::Sink;
 use engine::Engine;
 
+#[cfg(feature = "command")]
+pub(crate) use patterns::check as check_pattern;
 pub use program::TextProgram;
 pub use quoted::QuotedTextRun;
 pub use report::TextReport;

@@ -159,6 +159,12 @@ pub(super) fn single(
     one(text).map_err(|error| too_big(part, &[text.to_owned()], &error))
 }
 
+/// What is wrong with a pattern, if anything is.
+#[cfg(feature = "command")]
+pub(crate) fn check(text: &str) -> Result<(), Error> {
+    single("pattern", "pattern", 0, text).map(|_| ())
+}
+
 fn one(text: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(text).size_limit(COMPILED).dfa_size_limit(CACHE).build()
 }

@@ -27,6 +27,7 @@ use crate::spec::TextFilter;
 #[derive(Clone)]
 pub struct TextProgram(Arc<Compiled>);
 
+#[derive(Default)]
 pub(super) struct Compiled {
     filter: TextFilter,
     strip: Option<Patterns>,
@@ -76,6 +77,12 @@ impl TextProgram {
         };
         let more = more::Compiled::new(more)?;
         Ok(Self(Arc::new(Compiled { filter: filter.clone(), strip, keep, more })))
+    }
+
+    /// No operations: counts, and passes everything.
+    #[cfg(feature = "command")]
+    pub(crate) fn passing() -> Self {
+        Self(Arc::new(Compiled::default()))
     }
 
     /// The filter that this program was compiled from.

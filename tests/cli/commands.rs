@@ -262,11 +262,10 @@ fn a_closed_pipe_ends_the_command() {
 fn output_that_cannot_be_written_is_told() {
     let folder = Folder::new();
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let output = folder.runner(&["echo", "a"]).stdout(full).output().unwrap();
+    let output = folder.runner(&["--keep", "echo", "a"]).stdout(full).output().unwrap();
     let ran = Ran::new(&output);
     ran.refused(1, &["tamis: standard output: ", "what was read of it is in "]);
-    let record = ran.err.trim_end().rsplit(' ').next().unwrap();
-    assert_eq!(folder.read(record), "a\n");
+    assert_eq!(folder.read(&folder.records()[0]), "a\n");
 }
 
 /// What a command leaves behind does not hold it up; what the command wrote comes, however much it is.
@@ -341,6 +340,117 @@ fn the_full_output_is_kept_where_that_is_asked_for() {
     assert_eq!(folder.read(record), "abc");
 }
 
+/// Rules that leave one line of ten.
+const TENTHS: &str = r#"
+[[rules]]
+name = "tenths"
+match = { prefix = "seq" }
+strip = ["[1-9]$"]
+"#;
+
+#[test]
+fn output_is_filtered_while_it_comes_and_all_of_it_kept() {
+    let folder = Folder::new();
+    folder.write("rules.toml", TENTHS);
+    let run = |args: &[&str]| {
+        let args = [&["--manifest", "rules.toml", "--report", "report.json"], args].concat();
+        Ran::new(&folder.runner(&args).output().unwrap())
+    };
+    let all: String = (1..=5000).map(|n| format!("{n}\n")).collect();
+    let tenths: String = (1..=500).map(|n| format!("{n}0\n")).collect();
+    let ran = run(&["seq", "5000"]);
+    let records = folder.records();
+    assert_eq!((ran.code, ran.err.as_str(), records.len()), (0, "", 1));
+    let record = records[0].display().to_string();
+    let note = format!("[tamis tenths: 4500 of 5000 lines left out; full output: {record}]\n");
+    assert_eq!(ran.out, format!("{tenths}{note}"));
+    assert_eq!(folder.read(&records[0]), all);
+    let report: Value = serde_json::from_str(&folder.read("report.json")).unwrap();
+    assert_eq!((&report["filter"], &report["cut"]), (&"tenths".into(), &true.into()));
+    assert_eq!((&report["lines_in"], &report["lines_out"]), (&5000.into(), &501.into()));
+    assert_eq!(report["full_output"], record);
+    assert_eq!(report["full_output_complete"], true);
+    // Without a place the output says so by itself.
+    let note = "[tamis tenths: 4500 of 5000 lines left out]\n";
+    assert_eq!(run(&["--no-overflow", "seq", "5000"]).out, format!("{tenths}{note}"));
+    run(&["--raw", "seq", "5000"]).done(&all);
+    // Over its limit the record has the beginning, and the output is filtered to its end.
+    let ran = run(&["--overflow-limit", "1k", "seq", "5000"]);
+    assert!(ran.out.starts_with(&tenths), "{}", ran.out);
+    assert!(ran.out.ends_with(".log (its first 1024 bytes)]\n"), "{}", ran.out);
+    assert!(ran.err.contains("only the first 1024 bytes"), "{}", ran.err);
+    assert_eq!(folder.records().len(), 2);
+}
+
+/// The first lines are out before the command goes on.
+#[test]
+fn filtered_output_comes_while_the_command_runs() {
+    let folder = Folder::new();
+    folder.write("rules.toml", TENTHS.replace("seq", "sed"));
+    let mut command = folder.runner(&["--manifest", "rules.toml", "sed", "-u", "s/1$/1/"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for n in 0..10_000 {
+        writeln!(stdin, "{n}").unwrap();
+    }
+    stdin.flush().unwrap();
+    // Its input is still open.
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert_eq!(line, "0\n");
+    drop(stdin);
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("\n9990\n[tamis tenths: 9000 of 10000 lines left out; "), "{rest}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+/// Nothing is lost: what was cut is in the record, what is not in the record is not cut.
+#[test]
+fn when_the_disk_is_full_nothing_more_is_cut() {
+    let folder = Folder::new();
+    folder.write("rules.toml", TENTHS);
+    folder.write("blocked", "a file in the way");
+    let mut command = Command::new("sh");
+    let script =
+        "trap '' XFSZ; ulimit -f 100; exec \"$TAMIS\" run --manifest rules.toml -- seq 60000";
+    command.args(["-c", script]).env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
+    command.env("TAMIS_STATE_DIR", folder.path(".state")).current_dir(folder.path(""));
+    let ran = Ran::new(&command.output().unwrap());
+    assert_eq!(ran.code, 0);
+    ran.one_line();
+    let records = folder.records();
+    assert_eq!(records.len(), 1);
+    let (filtered, raw) = ran.out.split_once("[tamis tenths: ").unwrap();
+    let (note, raw) = raw.split_once('\n').unwrap();
+    let said = format!("full output: {} (until it could not be written)]", records[0].display());
+    assert!(note.ends_with(&said), "{note}");
+    assert!(filtered.starts_with("10\n20\n30\n"), "{filtered}");
+    let recorded = folder.read(&records[0]);
+    let all: String = (1..=60_000).map(|n| format!("{n}\n")).collect();
+    assert!(all.starts_with(&recorded) && all.ends_with(raw));
+    assert!(recorded.len() + raw.len() >= all.len(), "{} and {}", recorded.len(), raw.len());
+    // From the start: as it came.
+    let mut command = folder.runner(&["--manifest", "rules.toml", "seq", "5000"]);
+    let ran = Ran::new(&command.env("TAMIS_STATE_DIR", folder.path("blocked")).output().unwrap());
+    assert!(ran.out.starts_with("1\n2\n3\n") && ran.out.ends_with("\n5000\n"));
+    ran.one_line();
+}
+
+#[test]
+fn rules_that_are_wrong_are_told_before_anything_runs() {
+    let folder = Folder::new();
+    folder.write("rules.toml", "[[rules]]\nname = \"a\"\nmach = { prefix = \"a\" }\n");
+    for (file, place) in
+        [("rules.toml", "tamis: rules.toml:3:"), ("none.toml", "tamis: none.toml: ")]
+    {
+        let ran = folder.tamis(&["run", "--manifest", file, "touch", "ran"], b"");
+        ran.refused(2, &[place]);
+        assert!(!folder.path("ran").exists());
+    }
+}
+
 #[test]
 fn the_folder_of_the_user_is_where_it_says() {
     let folder = Folder::new();
@@ -370,16 +480,18 @@ fn the_folder_of_the_user_is_where_it_says() {
 fn without_a_place_for_the_full_output_the_run_goes_on() {
     let folder = Folder::new();
     folder.write(".state", "a file in the way");
-    let ran = folder.shell("echo a; echo b >&2; exit 3");
+    let args = ["--keep", "--", "sh", "-c", "echo a; echo b >&2; exit 3"];
+    let ran = Ran::new(&folder.runner(&args).output().unwrap());
     assert_eq!((ran.code, ran.out.as_str()), (3, "a\nb\n"));
     ran.one_line();
     assert!(
         ran.err.contains("warning: the full output cannot be recorded, so nothing is filtered: ")
     );
-    // Nobody has asked for it here.
+    // What no filter is for needs none, nor what is not to be filtered, nor who wants none.
+    folder.shell("echo a").done("a\n");
     for flag in ["--raw", "--no-overflow"] {
-        let ran = Ran::new(&folder.runner(&[flag, "echo", "a"]).output().unwrap());
-        ran.done("a\n");
+        let ran = Ran::new(&folder.runner(&[flag, "git", "--version"]).output().unwrap());
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     }
     folder.tamis(&["run", "--no-overflow", "--keep", "true"], b"").refused(2, &["--keep"]);
 }
@@ -419,10 +531,9 @@ fn the_report_says_what_the_run_did() {
     assert_eq!(said["full_output"], folder.records()[0].to_str().unwrap());
     assert_eq!(said["full_output_complete"], true);
     let said = report(&["sh", "-c", "kill -9 $$"]);
-    assert_eq!(
-        (&said["exit_code"], &said["signal"], &said["full_output"]),
-        (&Value::Null, &9.into(), &Value::Null)
-    );
+    // As shells say it.
+    assert_eq!((&said["exit_code"], &said["signal"]), (&137.into(), &9.into()));
+    assert_eq!(said["full_output"], Value::Null);
     let said = report(&["no-such-command"]);
     assert_eq!((&said["error"], &said["exit_code"]), (&"not found".into(), &Value::Null));
     folder

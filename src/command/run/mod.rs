@@ -11,6 +11,7 @@ mod process;
 mod tests;
 
 use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -19,7 +20,12 @@ use std::process::{Command, ExitStatus};
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::line::CommandLine;
+use super::registry::OutputFilterRegistry;
+use super::report::CommandReport;
+use super::stream::CommandRun;
 use crate::error::Error;
+use crate::limits::Limits;
 use crate::sink::Sink;
 
 pub use overflow::{OverflowFile, OverflowFolder};
@@ -28,20 +34,20 @@ pub use process::{CommandControls, RunningCommand};
 /// Bytes that are read at once: what a pipe holds.
 const READ: usize = 64 << 10;
 
-/// Runs commands.
+/// Runs commands, and filters what they print.
 ///
 /// Both streams of a command are read as one, in the order in which they were written, while it runs. The output is recorded
 /// before it is filtered: if something was cut the record stays, and the output says where. If it cannot be recorded
-/// nothing is cut any more.
+/// nothing is cut any more. What no filter is for passes as it comes, and is not recorded.
 ///
 /// ```
 /// use std::process::Command;
-/// use tamis::CommandRunner;
+/// use tamis::{CommandRunner, OutputFilterRegistry};
 ///
 /// let mut command = Command::new("sh");
 /// command.args(["-c", "echo out; echo err >&2; exit 2"]);
 /// let mut output = Vec::new();
-/// let runner = CommandRunner::new();
+/// let runner = CommandRunner::new(OutputFilterRegistry::builtin());
 /// let report = runner.run(command, &mut output, |_| {}, |notice| eprintln!("{notice}"))?;
 /// assert_eq!(output, b"out\nerr\n");
 /// assert_eq!(report.status.code(), Some(2));
@@ -49,22 +55,26 @@ const READ: usize = 64 << 10;
 /// ```
 #[derive(Clone, Debug)]
 pub struct CommandRunner {
+    registry: OutputFilterRegistry,
+    limits: Limits,
     overflow: Option<OverflowFolder>,
     keep: bool,
     linger: Duration,
 }
 
-impl Default for CommandRunner {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl CommandRunner {
-    /// A runner that records nothing.
+    /// A runner with these filters, that records nothing.
     #[must_use]
-    pub fn new() -> Self {
-        Self { overflow: None, keep: false, linger: RunningCommand::LINGER }
+    pub fn new(registry: OutputFilterRegistry) -> Self {
+        let linger = RunningCommand::LINGER;
+        Self { registry, limits: Limits::new(), overflow: None, keep: false, linger }
+    }
+
+    /// Other limits for what a filter holds.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
     }
 
     /// Records full outputs in this folder.
@@ -97,38 +107,38 @@ impl CommandRunner {
         command: Command,
         output: W,
         started: impl FnOnce(CommandControls),
-        notice: impl FnMut(Notice),
-    ) -> io::Result<RunReport> {
-        self.run_with(command, output, started, notice, Passed)
-    }
-
-    fn run_with<W: Write, F: Filtering>(
-        &self,
-        command: Command,
-        output: W,
-        started: impl FnOnce(CommandControls),
         mut notice: impl FnMut(Notice),
-        start: impl FnOnce(Gathered) -> F,
     ) -> io::Result<RunReport> {
-        let gathered = Gathered::default();
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let line = CommandLine::from_args(words.map(OsStr::to_string_lossy));
         let mut running = RunningCommand::start(command)?.linger(self.linger);
         started(running.controls());
+        let gathered = Gathered::default();
+        let counted = self.registry.clone().with_enabled(false).start(&line, &self.limits, Nowhere);
         let mut flow = Flow {
-            filter: None,
-            gathered: gathered.clone(),
+            filter: Some(self.registry.start(&line, &self.limits, gathered.clone())),
+            counted,
+            gathered,
             output,
             record: None,
             broken: false,
             keep: self.keep,
             report: RunReport::default(),
         };
-        match self.overflow.as_ref().map(OverflowFolder::create) {
-            Some(Err(error)) => notice(Notice::NoRecord(error)),
-            Some(Ok(record)) => {
-                flow.record = Some(record);
-                flow.filter = Some(start(gathered));
-            }
-            None => flow.filter = Some(start(gathered)),
+        if flow.filter.as_ref().is_none_or(|filter| filter.filter().is_none()) {
+            // It would wait for the ends of lines, for nothing.
+            flow.end_filter(None);
+        }
+        match self.overflow.as_ref().filter(|_| self.keep || flow.filter.is_some()) {
+            None => {}
+            Some(folder) => match folder.create() {
+                Ok(record) => flow.record = Some(record),
+                Err(error) => {
+                    flow.filter = None;
+                    flow.report.record_failed = true;
+                    notice(Notice::NoRecord(error));
+                }
+            },
         }
         let mut buffer = vec![0; READ];
         loop {
@@ -197,16 +207,15 @@ impl fmt::Display for Notice {
 pub struct RunReport {
     /// How the command ended.
     pub status: ExitStatus,
-    /// Bytes that the command wrote, as far as they were read.
-    pub bytes_in: u64,
-    /// Bytes that came out.
-    pub bytes_out: u64,
-    /// Whether the filter cut something.
-    pub cut: bool,
+    /// What the filter did: all of it, with [`bytes_in`](CommandReport::bytes_in) as far as the output was read. Of a command
+    /// that was killed the exit code is that of a shell: 128 and the signal.
+    pub output: CommandReport,
     /// The record, if it was kept.
     pub record: Option<PathBuf>,
     /// Whether the record has all of the output.
     pub record_complete: bool,
+    /// Something was to be recorded and could not be, so that it was not filtered.
+    pub record_failed: bool,
     /// Something that the command started still had its output open when reading stopped.
     pub left_open: bool,
     /// The output could not be read or written; what followed is lost. With a closed pipe
@@ -224,32 +233,19 @@ impl Sink for Gathered {
     }
 }
 
-/// One run of a filter over an output.
-trait Filtering {
-    fn write(&mut self, bytes: &[u8]);
+/// Where output goes that is counted and nothing else.
+struct Nowhere;
 
-    /// The output is over, or the filter is: `exit_code` is that of a command that has ended, `full` says where the full
-    /// output is. Says whether something was cut.
-    fn end(self, exit_code: Option<i32>, full: Option<&str>) -> bool;
-}
-
-/// Output as it came.
-struct Passed(Gathered);
-
-impl Filtering for Passed {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.write(bytes);
-    }
-
-    fn end(self, _: Option<i32>, _: Option<&str>) -> bool {
-        false
-    }
+impl Sink for Nowhere {
+    fn write(&mut self, _: &[u8]) {}
 }
 
 /// An output on its way: recorded, filtered, written.
-struct Flow<F, W> {
+struct Flow<W> {
     /// `None`: what comes now passes as it is.
-    filter: Option<F>,
+    filter: Option<CommandRun<Gathered>>,
+    /// What passed as it is.
+    counted: CommandRun<Nowhere>,
     gathered: Gathered,
     output: W,
     record: Option<OverflowFile>,
@@ -259,13 +255,13 @@ struct Flow<F, W> {
     report: RunReport,
 }
 
-impl<F: Filtering, W: Write> Flow<F, W> {
+impl<W: Write> Flow<W> {
     fn take(&mut self, bytes: &[u8], notice: &mut impl FnMut(Notice)) {
-        self.report.bytes_in += bytes.len() as u64;
         if let Some(record) = self.record.as_mut().filter(|_| !self.broken) {
             let was_full = record.left_out() > 0;
             if let Err(error) = record.write_all(bytes) {
                 self.broken = true;
+                self.report.record_failed = true;
                 // Nothing more is cut that cannot be found again.
                 self.end_filter(None);
                 self.end_line();
@@ -276,7 +272,10 @@ impl<F: Filtering, W: Write> Flow<F, W> {
         }
         match &mut self.filter {
             Some(filter) => filter.write(bytes),
-            None => self.gathered.write(bytes),
+            None => {
+                self.counted.write(bytes);
+                self.gathered.write(bytes);
+            }
         }
         self.hand_on();
     }
@@ -293,13 +292,13 @@ impl<F: Filtering, W: Write> Flow<F, W> {
                 path.to_string()
             }
         });
-        self.report.cut = filter.end(exit_code, full.as_deref());
+        self.report.output = filter.end(exit_code, full.as_deref()).1;
     }
 
     /// What passes from now on does not go on with a line that the filter has ended.
     fn end_line(&mut self) {
         let mut gathered = self.gathered.0.borrow_mut();
-        if self.report.cut && gathered.last().is_some_and(|byte| *byte != b'\n') {
+        if self.report.output.cut && gathered.last().is_some_and(|byte| *byte != b'\n') {
             gathered.push(b'\n');
         }
     }
@@ -309,9 +308,8 @@ impl<F: Filtering, W: Write> Flow<F, W> {
         let mut gathered = self.gathered.0.borrow_mut();
         if !gathered.is_empty() && self.report.error.is_none() {
             let written = self.output.write_all(&gathered).and_then(|()| self.output.flush());
-            match written {
-                Ok(()) => self.report.bytes_out += gathered.len() as u64,
-                Err(error) => self.report.error = Some(Error::write(error)),
+            if let Err(error) = written {
+                self.report.error = Some(Error::write(error));
             }
         }
         gathered.clear();
@@ -324,15 +322,29 @@ impl<F: Filtering, W: Write> Flow<F, W> {
         let code = status.code().or_else(|| Some(128 + status.signal()?));
         self.end_filter(code);
         self.hand_on();
-        self.report.status = status;
-        let lost = self.report.error.as_ref().and_then(Error::io_error);
+        let Self { mut report, counted, record, .. } = self;
+        add(&mut report.output, &counted.end(code, None).1);
+        report.status = status;
+        report.output.exit_code = code;
+        report.output.full_output = None;
+        let lost = report.error.as_ref().and_then(Error::io_error);
         let lost = lost.is_some_and(|error| error.kind() != ErrorKind::BrokenPipe);
-        if let Some(record) = self.record.take()
-            && (self.keep || self.report.cut || lost)
-        {
-            self.report.record_complete = !self.broken && record.left_out() == 0;
-            self.report.record = Some(record.keep());
+        if let Some(record) = record.filter(|_| self.keep || report.output.cut || lost) {
+            report.record_complete = !self.broken && record.left_out() == 0;
+            let path = record.keep();
+            report.output.full_output = Some(path.display().to_string());
+            report.record = Some(path);
         }
-        self.report
+        report
     }
+}
+
+/// Counts what passed with what was filtered.
+fn add(report: &mut CommandReport, passed: &CommandReport) {
+    report.bytes_in += passed.bytes_in;
+    report.bytes_out += passed.bytes_out;
+    report.chars_in += passed.chars_in;
+    report.chars_out += passed.chars_out;
+    report.lines_in += passed.lines_in;
+    report.lines_out += passed.lines_out;
 }

@@ -1,6 +1,5 @@
 //! What a run does with its record and its filter, on real processes; what is in the folder of records, and what goes.
 
-use std::cell::RefCell;
 use std::fs::{self, File};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
 use std::path::Path;
@@ -10,34 +9,30 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
-use super::{CommandRunner, Filtering, Gathered, OverflowFolder, RunReport};
-use crate::sink::Sink;
+use super::{CommandRunner, OverflowFolder, RunReport};
+use crate::command::{CommandReport, FilterResult, OutputFilter, OutputFilterRegistry, Passed};
 
-/// Cuts every `x`, and says so.
-struct Cutter {
-    sink: Gathered,
-    cut: bool,
-}
+/// Cuts lines with an `x`.
+struct Cutter;
 
-impl Cutter {
-    fn new(sink: Gathered) -> Self {
-        Self { sink, cut: false }
+impl OutputFilter for Cutter {
+    fn matches(&self, _: &str) -> bool {
+        true
+    }
+
+    fn filter(&self, _: &str, raw_output: &str, exit_code: i32) -> FilterResult {
+        let left = raw_output.split_inclusive('\n').filter(|line| !line.contains('x'));
+        let left: String = left.collect();
+        let left = if raw_output.contains('x') { left + &format!("{exit_code}\n") } else { left };
+        FilterResult::new(raw_output, left)
     }
 }
 
-impl Filtering for Cutter {
-    fn write(&mut self, bytes: &[u8]) {
-        let left: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != b'x').collect();
-        self.cut |= left.len() < bytes.len();
-        self.sink.write(&left);
-    }
+/// Lines that are cut, enough to be worth it.
+const MANY: &str = "n=0; while [ $n -lt 100 ]; do echo xxxxxxx; n=$((n+1)); done;";
 
-    fn end(mut self, exit_code: Option<i32>, full: Option<&str>) -> bool {
-        if self.cut {
-            self.sink.write(format!("cut, {exit_code:?}: {full:?}\n").as_bytes());
-        }
-        self.cut
-    }
+fn runner() -> CommandRunner {
+    CommandRunner::new(OutputFilterRegistry::new().register(Cutter))
 }
 
 /// What came out, the report, and what was said.
@@ -45,10 +40,15 @@ fn run(runner: &CommandRunner, script: &str) -> (String, RunReport, Vec<String>)
     let mut command = Command::new("sh");
     command.args(["-c", script]);
     let mut output = Vec::new();
-    let notices = RefCell::new(Vec::new());
-    let say = |notice: super::Notice| notices.borrow_mut().push(notice.to_string());
-    let report = runner.run_with(command, &mut output, |_| {}, say, Cutter::new).unwrap();
-    (String::from_utf8(output).unwrap(), report, notices.into_inner())
+    let mut notices = Vec::new();
+    let say = |notice: super::Notice| notices.push(notice.to_string());
+    let report = runner.run(command, &mut output, |_| {}, say).unwrap();
+    (String::from_utf8(output).unwrap(), report, notices)
+}
+
+/// What stands for the lines that were cut.
+fn note(full: impl std::fmt::Display) -> String {
+    format!("[tamis custom: 100 of 102 lines left out; full output: {full}]\n")
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -69,40 +69,56 @@ fn place() -> (TempDir, OverflowFolder) {
 #[test]
 fn the_record_stays_where_something_was_cut() {
     let (_home, folder) = place();
-    let runner = CommandRunner::new().overflow(folder.clone());
-    let (output, report, said) = run(&runner, "echo axb; echo cxd >&2; exit 3");
+    let runner = runner().overflow(folder.clone());
+    let (output, report, said) = run(&runner, &format!("{MANY} echo a; echo b >&2; exit 3"));
     let record = report.record.unwrap();
-    assert_eq!(output, format!("ab\ncd\ncut, Some(3): Some({record:?})\n"));
-    assert_eq!(fs::read_to_string(&record).unwrap(), "axb\ncxd\n");
-    assert!(report.cut && report.record_complete && report.error.is_none() && said.is_empty());
-    assert_eq!((report.bytes_in, report.bytes_out), (8, output.len() as u64));
+    // One line less is missing: the filter has one of its own.
+    assert_eq!(output, format!("a\nb\n3\n{}", note(record.display()).replace("100", "99")));
+    let full = "xxxxxxx\n".repeat(100) + "a\nb\n";
+    assert_eq!(fs::read_to_string(&record).unwrap(), full);
+    assert_eq!(report.output.full_output.as_deref(), record.to_str());
+    assert!(report.output.cut && report.record_complete && !report.record_failed);
+    assert!(report.error.is_none() && said.is_empty());
+    assert_eq!(report.output.bytes_in, full.len() as u64);
+    assert_eq!(report.output.bytes_out, output.len() as u64);
     assert_eq!(record.metadata().unwrap().mode() & 0o7777, 0o600);
     assert_eq!(folder.path().metadata().unwrap().mode() & 0o7777, 0o700);
     // A signal is an exit code as shells have it.
-    let (output, ..) = run(&runner, "echo x; kill -9 $$");
-    assert!(output.contains("cut, Some(137)"), "{output}");
+    let (output, report, _) = run(&runner, &format!("{MANY} kill -9 $$"));
+    assert!(output.starts_with("137\n["), "{output}");
+    assert_eq!(report.output.exit_code, Some(137));
 }
 
 #[test]
 fn the_record_goes_where_nothing_was_cut() {
     let (_home, folder) = place();
-    let (output, report, said) = run(&CommandRunner::new().overflow(folder.clone()), "echo ab");
+    let (output, report, said) = run(&runner().overflow(folder.clone()), "echo ab");
     assert_eq!((output.as_str(), report.record, said.len()), ("ab\n", None, 0));
-    assert!(!report.cut && names(folder.path()).is_empty());
-    let keeping = CommandRunner::new().overflow(folder).keep(true);
-    let (_, report, _) = run(&keeping, "echo ab");
+    assert_eq!((report.output.cut, report.output.full_output), (false, None));
+    assert!(names(folder.path()).is_empty());
+    let (_, report, _) = run(&runner().overflow(folder.clone()).keep(true), "echo ab");
     assert_eq!(fs::read_to_string(report.record.unwrap()).unwrap(), "ab\n");
     // Without a folder the filter works all the same, and names none.
-    assert_eq!(run(&CommandRunner::new(), "echo axb").0, "ab\ncut, Some(0): None\n");
+    let (output, ..) = run(&runner(), MANY);
+    assert_eq!(output, "0\n[tamis custom: 99 of 100 lines left out]\n");
+    // What no filter is for needs no folder.
+    let (home, folder) = place();
+    let none = CommandRunner::new(OutputFilterRegistry::new()).overflow(folder);
+    let (output, report, _) = run(&none, "printf 'a\nb'");
+    assert_eq!((output.as_str(), report.output.passed), ("a\nb", Some(Passed::NoFilter)));
+    let CommandReport { bytes_in, bytes_out, lines_in, lines_out, .. } = report.output;
+    assert_eq!((bytes_in, bytes_out, lines_in, lines_out), (3, 3, 2, 2));
+    assert!(names(home.path()).is_empty());
 }
 
 #[test]
 fn what_cannot_be_recorded_is_not_filtered() {
     let (home, folder) = place();
     fs::write(home.path().join("state"), "a file in the way").unwrap();
-    let (output, report, said) =
-        run(&CommandRunner::new().overflow(folder), "echo axb; sleep .1; echo cxd");
-    assert_eq!((output.as_str(), report.cut, report.record), ("axb\ncxd\n", false, None));
+    let (output, report, said) = run(&runner().overflow(folder), MANY);
+    assert_eq!(output, "xxxxxxx\n".repeat(100));
+    assert_eq!((report.output.cut, report.record, report.record_failed), (false, None, true));
+    assert_eq!((report.output.bytes_in, report.output.bytes_out), (800, 800));
     assert_eq!(said.len(), 1);
     assert!(said[0].contains("nothing is filtered: "), "{said:?}");
 }
@@ -110,14 +126,15 @@ fn what_cannot_be_recorded_is_not_filtered() {
 #[test]
 fn over_the_limit_the_beginning_is_recorded() {
     let (_home, folder) = place();
-    let runner = CommandRunner::new().overflow(folder.with_file_limit(5));
-    let (output, report, said) = run(&runner, "echo axb; sleep .1; echo cxd; sleep .1; echo e");
+    let runner = runner().overflow(folder.with_file_limit(13));
+    let (output, report, said) =
+        run(&runner, &format!("{MANY} sleep .1; echo a; sleep .1; echo b"));
     let record = report.record.unwrap();
-    assert_eq!(fs::read_to_string(&record).unwrap(), "axb\nc");
-    assert!(output.starts_with("ab\ncd\ne\ncut, Some(0): "), "{output}");
-    assert!(output.ends_with(".log (its first 5 bytes)\")\n"), "{output}");
-    assert_eq!(said, ["only the first 5 bytes of the full output are recorded"]);
-    assert!(!report.record_complete);
+    assert_eq!(fs::read_to_string(&record).unwrap(), "xxxxxxx\nxxxxx");
+    let full = format!("{} (its first 13 bytes)", record.display());
+    assert_eq!(output, format!("a\nb\n0\n{}", note(full).replace("100", "99")));
+    assert_eq!(said, ["only the first 13 bytes of the full output are recorded"]);
+    assert!(!report.record_complete && !report.record_failed);
 }
 
 #[test]
