@@ -96,7 +96,7 @@ fn the_record_goes_where_nothing_was_cut() {
     assert_eq!((output.as_str(), report.record, said.len()), ("ab\n", None, 0));
     assert_eq!((report.output.cut, report.output.full_output), (false, None));
     assert!(names(folder.path()).is_empty());
-    let (_, report, _) = run(&runner().overflow(folder.clone()).keep(true), "echo ab");
+    let (_, report, _) = run(&runner().overflow(folder).keep(true), "echo ab");
     assert_eq!(fs::read_to_string(report.record.unwrap()).unwrap(), "ab\n");
     // Without a folder the filter works all the same, and names none.
     let (output, ..) = run(&runner(), MANY);
