@@ -13,8 +13,9 @@ use crate::check::CheckArgs;
 use crate::explain::ExplainArgs;
 use crate::help::HelpArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
+use crate::text::TextArgs;
 use crate::tools::ToolsArgs;
-use crate::{check, colour, explain, help, lists, scripts, tools};
+use crate::{check, colour, explain, help, lists, scripts, text, tools};
 
 /// Keeps what was declared of a tool's output and drops the rest while it streams.
 #[derive(Debug, Parser)]
@@ -52,6 +53,10 @@ pub(crate) enum Command {
         after_long_help = explain::HELP
     )]
     Explain(Box<ExplainArgs>),
+
+    /// Filters the saved output of a command: failures, errors and summaries stay, progress goes
+    #[command(args_override_self = true, after_help = text::HELP)]
+    Text(TextArgs),
 
     /// Validates manifests; errors point at line and column
     #[command(after_help = check::HELP)]

@@ -19,6 +19,7 @@ mod resolve;
 mod run;
 mod scripts;
 mod stats;
+mod text;
 mod tool;
 mod tools;
 
@@ -52,6 +53,7 @@ fn execute(command: Command) -> Exit {
         },
         Command::Explain(args) => explain::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Text(args) => text::run(&args),
         Command::Tools(args) => tools::run(&args),
         Command::Help(args) => help::run(&args),
         Command::Completions(args) => scripts::completions(&args),

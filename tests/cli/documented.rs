@@ -78,6 +78,7 @@ topics! {
     manifests "manifests"
     limits "limits"
     reports "reports"
+    commands "commands"
     exit_codes "exit-codes"
 }
 
