@@ -14,8 +14,9 @@ use crate::explain::ExplainArgs;
 use crate::help::HelpArgs;
 use crate::runner::RunArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
+use crate::text::TextArgs;
 use crate::tools::ToolsArgs;
-use crate::{check, colour, explain, help, lists, runner, scripts, tools};
+use crate::{check, colour, explain, help, lists, runner, scripts, text, tools};
 
 /// Keeps what was declared of a tool's output and drops the rest while it streams.
 #[derive(Debug, Parser)]
@@ -61,6 +62,10 @@ pub(crate) enum Command {
         after_long_help = explain::HELP
     )]
     Explain(Box<ExplainArgs>),
+
+    /// Filters the saved output of a command: failures, errors and summaries stay, progress goes
+    #[command(args_override_self = true, after_help = text::HELP)]
+    Text(TextArgs),
 
     /// Validates manifests; errors point at line and column
     #[command(after_help = check::HELP)]

@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use struson::reader::{JsonReader, JsonStreamReader};
-use tamis::{Manifest, ManifestError, ManifestErrorKind, Program, Spec, filter_reader};
+use tamis::{Manifest, ManifestErrorKind, Program, Spec, filter_reader};
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files;
 use crate::print::print;
+use crate::text::{self, tell};
 use crate::tool::{called, load, read_once};
 
 /// Bytes of a list of tools.
@@ -24,6 +25,7 @@ const TOLD: usize = 100;
 pub(crate) const HELP: &str = "\
 Examples:
   tamis check tools.yaml
+  tamis check rules.toml
   tamis check tools.yaml --tools names.txt --deny-warnings
   tamis check --schema
 
@@ -31,7 +33,8 @@ Exit codes: 0 fine (warnings too), 1 a list of tools cannot be read, 2 a manifes
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
-    /// The manifests; `-` is standard input
+    /// The manifests; `-` is standard input. Of files that end in `.toml`, rules for the output of commands, the examples are
+    /// run
     #[arg(value_name = "MANIFEST", required_unless_present = "schema")]
     manifests: Vec<PathBuf>,
 
@@ -66,6 +69,13 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
     let mut warnings = 0;
     let mut exit = Exit::Done;
     for path in &args.manifests {
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            match rules(&console, path) {
+                Some(told) => fine.push_str(&told),
+                None => exit = Exit::Usage,
+            }
+            continue;
+        }
         let manifest = match load(path) {
             Ok(manifest) => manifest,
             Err(error) => {
@@ -114,14 +124,32 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
     print(fine.as_bytes())
 }
 
-/// Says each problem.
-fn tell(console: &Console, error: &ManifestError) {
-    for problem in error.problems() {
+/// Checks rules for the output of commands, and runs their examples; what is fine with them.
+fn rules(console: &Console, path: &Path) -> Option<String> {
+    let rules = match text::load(path) {
+        Ok(rules) => rules,
+        Err(error) => {
+            tell(console, &error);
+            return None;
+        }
+    };
+    let wrong = rules.run_examples();
+    for problem in wrong.iter().take(TOLD) {
         console.usage(&Usage::new(problem.to_string()));
     }
-    if error.more() > 0 {
-        console.usage(&Usage::new(format!("{} more problems", error.more())));
+    if wrong.len() > TOLD {
+        console.usage(&Usage::new(format!("{} more problems", wrong.len() - TOLD)));
     }
+    let count =
+        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    wrong.is_empty().then(|| {
+        format!(
+            "{}: {}, {} (rules for commands)\n",
+            called(path),
+            count(rules.names().len(), "rule"),
+            count(rules.examples(), "example")
+        )
+    })
 }
 
 /// Warns of tools without a filter and of filters without a tool; tells how many. Two patterns that fit one tool equally

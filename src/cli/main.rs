@@ -22,6 +22,7 @@ mod scripts;
 #[cfg(unix)]
 mod signals;
 mod stats;
+mod text;
 mod tool;
 mod tools;
 
@@ -61,6 +62,7 @@ fn execute(command: Command) -> Exit {
         Command::Run(args) => runner::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Text(args) => text::run(&args),
         Command::Tools(args) => tools::run(&args),
         Command::Help(args) => help::run(&args),
         Command::Completions(args) => scripts::completions(&args),

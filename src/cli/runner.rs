@@ -6,8 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 #[cfg(unix)]
 use std::{
-    fs::File,
-    io::{self, ErrorKind as IoKind, Read, Write},
+    io::{self, ErrorKind as IoKind, Write},
     process::Command,
 };
 
@@ -15,23 +14,19 @@ use std::{
 use serde::Serialize;
 #[cfg(unix)]
 use tamis::{
-    CommandReport, CommandRules, CommandRunner, Error, ManifestError, Notice, OutputFilterRegistry,
-    OverflowFolder, RunReport,
+    CommandReport, CommandRunner, Notice, OutputFilterRegistry, OverflowFolder, RunReport,
 };
 
-use crate::diagnostics::{Console, Exit, Usage};
+use crate::diagnostics::{Console, Exit};
 use crate::lists;
 #[cfg(unix)]
 use crate::{
+    diagnostics::Usage,
     files,
     resolve::Place,
     run::{cannot_report, open_report, write_report},
-    signals,
+    signals, stats, text,
 };
-
-/// Bytes of a file with rules.
-#[cfg(unix)]
-const MOST: u64 = 16 << 20;
 
 pub(crate) const HELP_SHORT: &str = "\
 --help says more and gives examples. tamis ends as the command did; 127: not found, 126: not executable.";
@@ -39,8 +34,10 @@ pub(crate) const HELP_SHORT: &str = "\
 pub(crate) const HELP: &str = "\
 Examples:
   tamis run -- cargo test
-  tamis run --stats -- sh -c 'cargo build && cargo test'
+  tamis run --stats -- sh -c 'cd corpus && cargo build 2>&1'
   tamis run --keep --overflow-dir logs -- make -j4
+
+What is filtered: tamis help commands. What becomes of the command: tamis help running.
 
 Exit codes:
   that of the command; if a signal killed it, tamis dies of the same one
@@ -63,7 +60,9 @@ pub(crate) struct RunArgs {
     )]
     command: Vec<OsString>,
 
-    /// Filter by the rules of this file, before those that come with tamis; may be repeated
+    /// Rules in TOML, which go before those that come with tamis; may be repeated
+    ///
+    /// How they are written: tamis help commands.
     #[arg(long, value_name = "RULES.toml", help_heading = "Rules")]
     manifest: Vec<PathBuf>,
 
@@ -102,7 +101,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PATH|-", help_heading = "Output")]
     report: Option<PathBuf>,
 
-    /// Say on standard error how much was saved
+    /// Say on standard error which filter ran and how much was saved
     #[arg(long, help_heading = "Output")]
     stats: bool,
 }
@@ -136,10 +135,17 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
             return Exit::Failed;
         }
     };
-    let registry = match registry(args) {
+    if args.manifest.iter().any(|path| path.as_os_str() == "-") {
+        console.usage(&Usage::new(
+            "--manifest - would take the command's standard input; give the rules as a file",
+        ));
+        return Exit::Usage;
+    }
+    let registry = match text::registry(&args.manifest) {
+        Ok(registry) if args.raw => registry.with_enabled(false),
         Ok(registry) => registry,
         Err(error) => {
-            console.usage(&Usage::from(&error));
+            text::tell(&console, &error);
             return Exit::Usage;
         }
     };
@@ -161,22 +167,6 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         Ok(report) => tell(args, &console, &name, &report),
     };
     if unreported && exit == Exit::Code(0) { Exit::Failed } else { exit }
-}
-
-/// The filters: those of the files, then those that come with tamis.
-#[cfg(unix)]
-fn registry(args: &RunArgs) -> Result<OutputFilterRegistry, Error> {
-    let mut registry = OutputFilterRegistry::new();
-    for path in &args.manifest {
-        let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| ManifestError::read(&name, &error))?;
-        let mut text = Vec::new();
-        // One byte more than is allowed, so that it can be told that it is too much.
-        let read = file.take(MOST + 1).read_to_end(&mut text);
-        read.map_err(|error| ManifestError::read(&name, &error))?;
-        registry = registry.register_rules(CommandRules::parse_bytes(&name, &text)?);
-    }
-    Ok(registry.register_rules(CommandRules::builtin()).with_enabled(!args.raw))
 }
 
 /// How the command is called in diagnostics.
@@ -271,10 +261,9 @@ fn tell(args: &RunArgs, console: &Console, name: &str, report: &RunReport) -> Ex
         console.note(format_args!("{name}: the full output is in {}", record.display()));
     }
     if args.stats {
-        console.note(crate::stats::Saved {
-            original: report.output.bytes_in,
-            result: report.output.bytes_out,
-        });
+        let filter = report.output.filter.as_deref().unwrap_or("no filter");
+        let saved = stats::saved(report.output.bytes_in, report.output.bytes_out);
+        console.note(format_args!("{filter}: {saved}"));
     }
     if let Some(error) = &report.error
         && error.io_error().is_none_or(|error| error.kind() != IoKind::BrokenPipe)

@@ -15,7 +15,7 @@ impl fmt::Display for Stats<'_> {
         let Report { filter_original_bytes: original, filter_result_bytes, output_bytes, .. } =
             *self.0;
         let result = output_bytes.unwrap_or(filter_result_bytes);
-        Saved { original, result }.fmt(f)?;
+        f.write_str(&saved(original, result))?;
         let Some(kept) = self.0.items_kept else { return Ok(()) };
         match (self.0.items_seen, self.0.items_at_least) {
             // Of lines, some may have stopped early.
@@ -32,24 +32,16 @@ impl fmt::Display for Stats<'_> {
     }
 }
 
-/// Bytes that went in and came out, in words.
-pub(crate) struct Saved {
-    pub(crate) original: u64,
-    pub(crate) result: u64,
-}
-
-impl fmt::Display for Saved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { original, result } = *self;
-        write!(f, "{} bytes in, {} out", HumanCount(original), HumanCount(result))?;
-        if original > 0 {
-            let saved = u128::from(original.saturating_sub(result));
-            // Tenths of a percent, rounded down: 100 % is said only of an empty output.
-            let tenths = saved * 1000 / u128::from(original);
-            write!(f, ", {}.{} % saved", tenths / 10, tenths % 10)?;
-        }
-        Ok(())
+/// How many bytes became how many.
+pub(crate) fn saved(original: u64, result: u64) -> String {
+    let told = format!("{} bytes in, {} out", HumanCount(original), HumanCount(result));
+    if original == 0 {
+        return told;
     }
+    let saved = u128::from(original.saturating_sub(result));
+    // Tenths of a percent, rounded down: 100 % is said only of an empty output.
+    let tenths = saved * 1000 / u128::from(original);
+    format!("{told}, {}.{} % saved", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]

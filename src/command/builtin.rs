@@ -3,7 +3,15 @@
 use super::rules::{self, Rules};
 
 /// Name and text of each file.
-const FILES: &[(&str, &str)] = &[("cargo", include_str!("builtin/cargo.toml"))];
+const FILES: &[(&str, &str)] = &[
+    ("build", include_str!("builtin/build.toml")),
+    ("cargo", include_str!("builtin/cargo.toml")),
+    ("cloud", include_str!("builtin/cloud.toml")),
+    ("files", include_str!("builtin/files.toml")),
+    ("git", include_str!("builtin/git.toml")),
+    ("node", include_str!("builtin/node.toml")),
+    ("python", include_str!("builtin/python.toml")),
+];
 
 /// Reads them. A file that is wrong has no rules; the tests say what is wrong with it.
 pub(super) fn read() -> Rules {

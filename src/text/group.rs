@@ -1,7 +1,7 @@
 //! Lines with a common key become a header and items below it: `src/a.rs:` and `  12: use std::fmt;`.
 //!
-//! Those in a row, holding one line; or, if the group is scattered, wherever they are: then they are held up to a limit and
-//! stand at the end of the text, groups in the order of their first lines. No line is lost, and no group is longer than its lines
+//! Those in a row, holding one line; or, if the group is scattered, in the order of their keys: then a run of lines that have
+//! one is held up to a limit, and groups stand in the order of their first lines. No line is lost, and no group is longer than its lines
 //! were: where it would be, they stay as they came.
 
 use std::collections::HashMap;
@@ -168,10 +168,9 @@ impl LineStage for Group {
         match (is_member, self.grouping.scattered) {
             (true, true) => self.scattered(line, next),
             (true, false) => self.in_a_row(line, next),
-            (false, scattered) => {
-                if !scattered {
-                    self.flush(next);
-                }
+            // What stands between is about the lines before it.
+            (false, _) => {
+                self.flush(next);
                 next(line);
             }
         }

@@ -374,6 +374,9 @@ fn output_is_filtered_while_it_comes_and_all_of_it_kept() {
     let note = "[tamis tenths: 4500 of 5000 lines left out]\n";
     assert_eq!(run(&["--no-overflow", "seq", "5000"]).out, format!("{tenths}{note}"));
     run(&["--raw", "seq", "5000"]).done(&all);
+    // What a file turns off is off.
+    folder.write("off.toml", "[tools.filters]\nenabled = false\n");
+    run(&["--manifest", "off.toml", "seq", "5000"]).done(&all);
     // Over its limit the record has the beginning, and the output is filtered to its end.
     let ran = run(&["--overflow-limit", "1k", "seq", "5000"]);
     assert!(ran.out.starts_with(&tenths), "{}", ran.out);
@@ -414,7 +417,7 @@ fn when_the_disk_is_full_nothing_more_is_cut() {
     folder.write("blocked", "a file in the way");
     let mut command = Command::new("sh");
     let script =
-        "trap '' XFSZ; ulimit -f 100; exec \"$TAMIS\" run --manifest rules.toml -- seq 60000";
+        "trap '' XFSZ; ulimit -f 400; exec \"$TAMIS\" run --manifest rules.toml -- seq 600000";
     command.args(["-c", script]).env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
     command.env("TAMIS_STATE_DIR", folder.path(".state")).current_dir(folder.path(""));
     let ran = Ran::new(&command.output().unwrap());
@@ -428,7 +431,7 @@ fn when_the_disk_is_full_nothing_more_is_cut() {
     assert!(note.ends_with(&said), "{note}");
     assert!(filtered.starts_with("10\n20\n30\n"), "{filtered}");
     let recorded = folder.read(&records[0]);
-    let all: String = (1..=60_000).map(|n| format!("{n}\n")).collect();
+    let all: String = (1..=600_000).map(|n| format!("{n}\n")).collect();
     assert!(all.starts_with(&recorded) && all.ends_with(raw));
     assert!(recorded.len() + raw.len() >= all.len(), "{} and {}", recorded.len(), raw.len());
     // From the start: as it came.
@@ -449,6 +452,8 @@ fn rules_that_are_wrong_are_told_before_anything_runs() {
         ran.refused(2, &[place]);
         assert!(!folder.path("ran").exists());
     }
+    let ran = folder.tamis(&["run", "--manifest", "-", "cat"], b"");
+    ran.refused(2, &["the command's standard input"]);
 }
 
 #[test]
@@ -541,5 +546,9 @@ fn the_report_says_what_the_run_did() {
         .refused(1, &["no/such/folder"]);
     let ran = folder.tamis(&["run", "--stats", "--report", "-", "echo", "a"], b"");
     assert!(ran.err.starts_with("{\"command\":[\"echo\",\"a\"],"), "{}", ran.err);
-    assert!(ran.err.ends_with("}\ntamis: 2 bytes in, 2 out, 0.0 % saved\n"), "{}", ran.err);
+    assert!(
+        ran.err.ends_with("}\ntamis: no filter: 2 bytes in, 2 out, 0.0 % saved\n"),
+        "{}",
+        ran.err
+    );
 }

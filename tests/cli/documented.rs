@@ -79,6 +79,7 @@ topics! {
     running "running"
     limits "limits"
     reports "reports"
+    filters_for_commands "commands"
     exit_codes "exit-codes"
 }
 

@@ -41,6 +41,8 @@ struct CargoTest {
     suites: u64,
     sums: Counts,
     result: Vec<u8>,
+    /// A line of a backtrace that names a function: where that is decides whether it stays.
+    frame: Option<Vec<u8>>,
     /// Lines that came, and that went on.
     seen: u64,
     passed_on: u64,
@@ -143,6 +145,25 @@ impl CargoTest {
         self.emit(text, line.end, next);
     }
 
+    /// All stays but the frames of the standard library.
+    fn failures(&mut self, line: Line<'_>, next: Next<'_>) {
+        let text = line.text;
+        if let Some(frame) = self.frame.take() {
+            if text.trim_ascii_start().starts_with(b"at /rustc/") {
+                return;
+            }
+            self.emit(&frame, End::Lf, next);
+        }
+        if is_frame(text) && line.end != End::Missing {
+            self.frame = Some(text.to_vec());
+            return;
+        }
+        if text.starts_with(b"test result: ") {
+            self.place = Place::Outside;
+        }
+        self.emit(text, line.end, next);
+    }
+
     /// A suite whose header is not known: libtest without cargo.
     fn is_quiet(&self) -> bool {
         self.passed_on == 0
@@ -155,17 +176,14 @@ impl LineStage for CargoTest {
         match self.place {
             Place::Outside => self.outside(line, next),
             Place::Suite => self.suite(line, next),
-            Place::Failures => {
-                if line.text.starts_with(b"test result: ") {
-                    self.place = Place::Outside;
-                }
-                self.emit(line.text, line.end, next);
-            }
+            Place::Failures => self.failures(line, next),
         }
     }
 
     fn flush(&mut self, next: Next<'_>) {
-        if let Some(header) = self.header.take() {
+        if let Some(frame) = self.frame.take() {
+            self.emit(&frame, End::Lf, next);
+        } else if let Some(header) = self.header.take() {
             self.passed_on += 1;
             next(Line { text: &header, end: End::Lf });
         }
@@ -194,6 +212,15 @@ fn is_ok(text: &[u8]) -> bool {
         // `--report-time`
         said.starts_with(b"ok <") && said.ends_with(b">")
     }
+}
+
+/// `   3: core::ops::function::FnOnce::call_once`
+fn is_frame(text: &[u8]) -> bool {
+    let rest = text.trim_ascii_start();
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0
+        && rest.len() < text.len()
+        && rest.get(digits..).unwrap_or_default().starts_with(b": ")
 }
 
 /// One sign for each test (`-q`), none of which failed.
