@@ -189,8 +189,6 @@ fn open(path: &Path) -> Result<OwnedFd> {
     if stat.st_uid != rustix::process::geteuid().as_raw() {
         return Err(refused("it is another user's"));
     }
-    // The type of the mode is the system's own.
-    #[allow(clippy::useless_conversion, reason = "it is u16 on some systems")]
     let mode = Mode::from_raw_mode(stat.st_mode);
     if mode.intersects(Mode::RWXG | Mode::RWXO) {
         return Err(refused(
