@@ -50,6 +50,7 @@ pub(crate) enum Command {
     /// Runs a command and prints its output, filtered; the full output is kept if something was cut
     #[command(
         args_override_self = true,
+        override_usage = "tamis run [OPTIONS] [--] COMMAND [ARG]...",
         after_help = runner::HELP_SHORT,
         after_long_help = runner::HELP
     )]

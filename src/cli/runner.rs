@@ -14,7 +14,8 @@ use std::{
 use serde::Serialize;
 #[cfg(unix)]
 use tamis::{
-    CommandReport, CommandRunner, Notice, OutputFilterRegistry, OverflowFolder, RunReport,
+    CommandReport, CommandRunner, ErrorKind, Notice, OutputFilterRegistry, OverflowFolder,
+    RunReport,
 };
 
 use crate::diagnostics::{Console, Exit};
@@ -206,6 +207,9 @@ fn execute(
     if let Some(quiet) = args.linger {
         runner = runner.linger(quiet);
     }
+    if let Err(error) = signals::wait_for_children() {
+        console.warn(&name, error);
+    }
     let run = |command: Command| {
         runner.run(
             command,
@@ -270,7 +274,8 @@ fn tell(args: &RunArgs, console: &Console, name: &str, report: &RunReport) -> Ex
     {
         let kept = report.record.as_ref();
         let kept = kept.map(|path| format!("; what was read of it is in {}", path.display()));
-        console.say("standard output", format_args!("{error}{}", kept.unwrap_or_default()));
+        let about = if error.kind() == ErrorKind::Write { "standard output" } else { name };
+        console.say(about, format_args!("{error}{}", kept.unwrap_or_default()));
         return Exit::Failed;
     }
     signals::end_as(report.status)

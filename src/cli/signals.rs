@@ -6,13 +6,14 @@
 use std::fs::File;
 use std::io::Result;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::thread;
 
 #[cfg(target_os = "linux")]
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::process::{Pid, Resource, Rlimit, getpgid, getpgrp, setrlimit};
 use rustix::termios::tcgetpgrp;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use std::os::unix::process::ExitStatusExt;
@@ -22,6 +23,12 @@ use crate::diagnostics::Exit;
 
 /// Those that ask a process for something. What stops and continues, a terminal sends to both.
 const FORWARDED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
+
+/// Makes sure that the end of a command can be waited for: where tamis is started with SIGCHLD ignored, the system would
+/// forget how it ended. The command starts with the default, as it does where nothing is ignored.
+pub(crate) fn wait_for_children() -> Result<()> {
+    signal_hook::flag::register(SIGCHLD, Arc::default()).map(|_| ())
+}
 
 /// Sends signals on, from now on.
 pub(crate) fn forward(controls: CommandControls) -> Result<()> {

@@ -129,6 +129,17 @@ fn what_is_ignored_stays_ignored() {
     assert_eq!((rest.as_str(), child.wait().unwrap().code()), ("alive\n", Some(0)));
 }
 
+/// Some start programs so; then a system forgets how children ended.
+#[test]
+fn ignored_children_are_waited_for() {
+    let folder = Folder::new();
+    let mut command = Command::new("bash");
+    let script = "trap '' CHLD; exec \"$TAMIS\" run -- sh -c 'echo a; (exit 3); exit $(($? + 4))'";
+    command.args(["-c", script]).env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
+    let ran = Ran::new(&command.env("TAMIS_STATE_DIR", folder.path(".state")).output().unwrap());
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (7, "a\n", ""));
+}
+
 #[test]
 fn what_cannot_be_run_is_told_as_shells_do() {
     let folder = Folder::new();

@@ -13,7 +13,7 @@ mod tests;
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind as IoKind, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
@@ -24,7 +24,7 @@ use super::line::CommandLine;
 use super::registry::OutputFilterRegistry;
 use super::report::CommandReport;
 use super::stream::CommandRun;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::sink::Sink;
 
@@ -33,6 +33,9 @@ pub use process::{CommandControls, RunningCommand};
 
 /// Bytes that are read at once: what a pipe holds.
 const READ: usize = 64 << 10;
+
+/// How a command is said to have ended if nobody knows, as `wait` has it: with exit code 1.
+const UNKNOWN: i32 = 1 << 8;
 
 /// Runs commands, and filters what they print.
 ///
@@ -145,7 +148,7 @@ impl CommandRunner {
             let count = match running.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == IoKind::Interrupted => continue,
                 Err(error) => {
                     flow.report.error = Some(Error::read(error));
                     break;
@@ -161,7 +164,11 @@ impl CommandRunner {
             flow.report.left_open = true;
             notice(Notice::LeftOpen);
         }
-        let status = running.finish()?;
+        let status = running.finish().unwrap_or_else(|error| {
+            let unknown = "it is not known how the command ended";
+            flow.report.error.get_or_insert(Error::io(ErrorKind::Read, unknown, error));
+            ExitStatus::from_raw(UNKNOWN)
+        });
         Ok(flow.end(status))
     }
 }
@@ -218,8 +225,8 @@ pub struct RunReport {
     pub record_failed: bool,
     /// Something that the command started still had its output open when reading stopped.
     pub left_open: bool,
-    /// The output could not be read or written; what followed is lost. With a closed pipe
-    /// ([`BrokenPipe`](ErrorKind::BrokenPipe)) whoever reads has enough.
+    /// The output could not be read or written, and what followed is lost; or it is not known how the command ended. With a closed pipe
+    /// ([`BrokenPipe`](IoKind::BrokenPipe)) whoever reads has enough.
     pub error: Option<Error>,
 }
 
@@ -328,7 +335,7 @@ impl<W: Write> Flow<W> {
         report.output.exit_code = code;
         report.output.full_output = None;
         let lost = report.error.as_ref().and_then(Error::io_error);
-        let lost = lost.is_some_and(|error| error.kind() != ErrorKind::BrokenPipe);
+        let lost = lost.is_some_and(|error| error.kind() != IoKind::BrokenPipe);
         if let Some(record) = record.filter(|_| self.keep || report.output.cut || lost) {
             report.record_complete = !self.broken && record.left_out() == 0;
             let path = record.keep();
