@@ -221,8 +221,9 @@ impl<S: Sink> CommandRun<S> {
             waiting += out.len();
         }
         if waiting > self.held {
-            let failed = variants.iter().position(|variant| variant.exit == Exit::Failed);
-            let mut chosen = variants.swap_remove(failed.unwrap_or(0));
+            let of = |exit| variants.iter().position(|variant| variant.exit == exit);
+            let place = of(Exit::Failed).or_else(|| of(Exit::Any)).unwrap_or(0);
+            let mut chosen = variants.swap_remove(place);
             self.sink.write(&std::mem::take(&mut chosen.out));
             *variants = vec![chosen];
         }

@@ -153,7 +153,7 @@ pub(super) fn single(
     text: &str,
 ) -> Result<Regex, Error> {
     if text.is_empty() {
-        return Err(refuse(part, entry, format!("{rule}: {part} is an empty pattern")));
+        return Err(refuse(part, entry, format!("{rule}: an empty pattern matches every line")));
     }
     parse(part, entry, text)?;
     one(text).map_err(|error| too_big(part, &[text.to_owned()], &error))

@@ -1,7 +1,7 @@
 //! `cargo test`: suites that pass become one line with their sums; of those that fail, everything stays.
 //!
 //! Knows the lines of cargo and of libtest, from rustc 1.7x on; what it does not know passes, with the header of the suite in
-//! which it stands. Holds two lines.
+//! which it stands. Of backtraces the frames of the standard library go. Holds three lines.
 
 use crate::text::lines::{End, Line};
 use crate::text::stage::{LineStage, Next, Tally};

@@ -108,7 +108,7 @@ pub(in crate::command) fn read(
     overlap::check(&rules, &text, &mut reader.problems);
     let problems = reader.problems;
     if !problems.is_empty() {
-        return Err(invalid(problems));
+        return Err(invalid(problems.in_order()));
     }
     read.text = text.text.into();
     read.rules = rules.into_iter().map(std::sync::Arc::new).collect();
