@@ -62,6 +62,8 @@ struct Ended {
     at: Instant,
     /// Bytes that were in the pipe then: the command's own are among them.
     owed: u64,
+    /// Nobody has looked, since those were read, whether the pipe is closed.
+    fresh: bool,
 }
 
 impl RunningCommand {
@@ -144,8 +146,8 @@ impl RunningCommand {
 
     /// How long to wait for more: no time limit while the command runs. `None`: it is over.
     fn patience(&self) -> Option<Option<Duration>> {
-        let Some(Ended { at, owed }) = self.ended else { return Some(None) };
-        if owed > 0 {
+        let Some(Ended { at, owed, fresh }) = self.ended else { return Some(None) };
+        if owed > 0 || fresh {
             return Some(Some(self.linger));
         }
         let most = self.linger.saturating_mul(AT_MOST);
@@ -164,9 +166,16 @@ impl Read for RunningCommand {
                 Some(time) => ready(output, end, time)?,
                 None => Ready::default(),
             };
+            if let Some(ended) = &mut self.ended {
+                ended.fresh = false;
+            }
             if ready.end {
                 // Counted after the end, so that all that was written before it is among them.
-                self.ended = Some(Ended { at: Instant::now(), owed: ioctl_fionread(&*output)? });
+                self.ended = Some(Ended {
+                    at: Instant::now(),
+                    owed: ioctl_fionread(&*output)?,
+                    fresh: true,
+                });
             }
             if ready.output {
                 let count = output.read(buffer)?;
@@ -174,6 +183,7 @@ impl Read for RunningCommand {
                     self.output = None;
                 }
                 if let Some(ended) = &mut self.ended {
+                    ended.fresh |= ended.owed > 0;
                     ended.owed = ended.owed.saturating_sub(count as u64);
                 }
                 return Ok(count);

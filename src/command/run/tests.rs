@@ -1,6 +1,7 @@
 //! What a run does with its record and its filter, on real processes; what is in the folder of records, and what goes.
 
 use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
-use super::{CommandRunner, OverflowFolder, RunReport};
+use super::{CommandRunner, OverflowFolder, RunReport, RunningCommand};
 use crate::command::{CommandReport, FilterResult, OutputFilter, OutputFilterRegistry, Passed};
 
 /// Cuts lines with an `x`.
@@ -135,6 +136,26 @@ fn over_the_limit_the_beginning_is_recorded() {
     assert_eq!(output, format!("a\nb\n0\n{}", note(full).replace("100", "99")));
     assert_eq!(said, ["only the first 13 bytes of the full output are recorded"]);
     assert!(!report.record_complete && !report.record_failed);
+}
+
+/// However its end and that of its output come together.
+#[test]
+fn a_command_that_leaves_nothing_behind_is_not_said_to() {
+    let runner = CommandRunner::new(OutputFilterRegistry::new()).linger(Duration::ZERO);
+    for _ in 0..200 {
+        let (output, report, said) = run(&runner, "echo a");
+        assert_eq!((output.as_str(), report.left_open, said.len()), ("a\n", false, 0));
+        // In small pieces, of which some are read after the end.
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo abcdefgh"]);
+        let mut running = RunningCommand::start(command).unwrap().linger(Duration::ZERO);
+        let (mut output, mut piece) = (Vec::new(), [0; 2]);
+        while let count @ 1.. = running.read(&mut piece).unwrap() {
+            output.extend_from_slice(&piece[..count]);
+        }
+        assert_eq!((output.as_slice(), running.is_left_open()), (&b"abcdefgh\n"[..], false));
+        assert!(running.finish().unwrap().success());
+    }
 }
 
 #[test]
