@@ -17,6 +17,12 @@ fn happened(folder: &Folder, command: &str) -> Ran {
 
 fn check(name: &str, page: &str) {
     let folder = Folder::new();
+    // Files that a page shows are there.
+    for block in page.split("```toml\n# ").skip(1) {
+        let (block, _) = block.split_once("```").unwrap();
+        let (file, text) = block.split_once('\n').unwrap();
+        folder.write(file, text);
+    }
     let examples = examples(page);
     assert!(!examples.is_empty(), "{name}: examples are found");
     let mut failed = String::new();
@@ -79,7 +85,7 @@ topics! {
     running "running"
     limits "limits"
     reports "reports"
-    filters_for_commands "commands"
+    about_commands "commands"
     exit_codes "exit-codes"
 }
 
@@ -94,6 +100,9 @@ fn with_files() -> Folder {
     }
     folder.write("users.json", r#"[{"id":1,"owner":{"login":"a"},"teams":[{"name":"b"}],"x":2}]"#);
     folder.write("names.txt", "crm.list-users\n");
+    folder.write("test.log", "test a ... ok\n");
+    folder.write("make.log", "cc -c a.c\n");
+    folder.write("rules.toml", "[[rules]]\nname = \"a\"\nmatch = { exact = \"a\" }\n");
     // The manifest is the one that the README shows.
     let readme = source("README.md");
     let manifest = readme.split("```yaml\n").nth(1).unwrap().split_once("```").unwrap().0;
@@ -134,7 +143,8 @@ fn examples_of_the_help_run() {
         ("filter", 7),
         ("run", 3),
         ("explain", 4),
-        ("check", 3),
+        ("text", 3),
+        ("check", 4),
         ("tools", 3),
         ("help", 2),
         ("completions", 3),

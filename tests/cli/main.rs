@@ -21,6 +21,7 @@ mod rules;
 mod shell;
 mod stats;
 mod terminal;
+mod text;
 mod usage;
 
 use std::ffi::OsStr;

@@ -126,6 +126,20 @@ impl CommandRules {
         Ok(Self(Arc::new(rules)))
     }
 
+    /// Whether a text is rules for commands, by its first line that says something: `[[rules]]`, or a table of `tools`.
+    #[must_use]
+    pub fn recognises(text: &[u8]) -> bool {
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
+        let begins = |line: &[u8]| {
+            [&b"[[rules]]"[..], b"[tools", b"rules =", b"tools.filters"]
+                .iter()
+                .any(|begin| line.starts_with(begin))
+        };
+        first.is_some_and(begins)
+    }
+
     /// The same from bytes.
     ///
     /// # Errors
