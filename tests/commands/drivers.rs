@@ -17,6 +17,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) command: &'a str,
     pub(crate) exit_code: Option<i32>,
     pub(crate) quiet: bool,
+    pub(crate) full_output: &'a str,
     pub(crate) output: &'a [u8],
 }
 
@@ -33,7 +34,7 @@ impl Subject<'_> {
             run.write(&self.output[begin..end]);
             begin = end;
         }
-        run.end(self.exit_code, Some("full.log"))
+        run.end(self.exit_code, Some(self.full_output))
     }
 }
 

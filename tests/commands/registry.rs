@@ -83,6 +83,7 @@ fn what_passes_and_why() {
             command,
             exit_code: Some(0),
             quiet: false,
+            full_output: "full.log",
             output: compiling.as_bytes(),
         };
         let (out, report) = agree(command, subject);
@@ -115,6 +116,7 @@ fn output_that_is_structured_passes_whatever_the_command() {
             command: "cargo build",
             exit_code: Some(0),
             quiet: false,
+            full_output: "full.log",
             output: output.as_bytes(),
         };
         let (out, report) = agree(begins, subject);
@@ -142,6 +144,7 @@ fn filters_of_ones_own_get_what_may_be_held() {
             command: "deploy",
             exit_code: None,
             quiet: false,
+            full_output: "full.log",
             output: &output,
         };
         let (out, report) = agree("own", subject);
@@ -197,6 +200,7 @@ fn variants_wait_and_have_an_end() {
             command: "make",
             exit_code,
             quiet: false,
+            full_output: "full.log",
             output: output.as_bytes(),
         };
         let (out, report) = subject.push([]);

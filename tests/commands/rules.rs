@@ -73,6 +73,7 @@ impl Case {
             command,
             exit_code: self.exit_code,
             quiet: true,
+            full_output: "full.log",
             output: input.as_bytes(),
         };
         let (out, report) = agree(&self.name, subject);

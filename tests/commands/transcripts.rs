@@ -51,6 +51,7 @@ impl Transcript {
             command: &self.command,
             exit_code: Some(self.exit_code),
             quiet: false,
+            full_output: "full.log",
             output,
         }
     }
@@ -187,6 +188,7 @@ fn what_is_empty_or_of_another_shape_passes() {
                     command,
                     exit_code,
                     quiet: false,
+                    full_output: "full.log",
                     output,
                 };
                 let (out, report) = agree(command, subject);
@@ -211,6 +213,7 @@ fn bytes_that_are_no_text_pass() {
             command,
             exit_code: Some(1),
             quiet: false,
+            full_output: "full.log",
             output: &bytes,
         };
         assert_eq!(subject.push([]).0, bytes, "{name}");
