@@ -395,6 +395,29 @@ fn output_is_filtered_while_it_comes_and_all_of_it_kept() {
     assert_eq!(folder.records().len(), 2);
 }
 
+#[test]
+fn the_filters_that_come_with_tamis_are_there() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("some/folder")).unwrap();
+    for number in 0..300 {
+        folder.write(format!("some/folder/number-{number}.txt"), "");
+    }
+    let find = ["find", ".", "-name", "*.txt"];
+    let raw = Command::new("find").args(&find[1..]).current_dir(folder.path("")).output().unwrap();
+    let ran = Ran::new(&folder.runner(&find).output().unwrap());
+    let records = folder.records();
+    assert_eq!((ran.code, ran.err.as_str(), records.len()), (0, "", 1));
+    assert_eq!(folder.read(&records[0]).as_bytes(), raw.stdout);
+    assert!(ran.out.len() < raw.stdout.len(), "{}", ran.out);
+    let last = ran.out.lines().last().unwrap();
+    assert!(last.starts_with("[tamis ") && last.contains(records[0].to_str().unwrap()), "{last}");
+    // What programs read is left alone, and so is what no filter is for.
+    let raw = raw.stdout.iter().map(|byte| if *byte == b'\n' { 0 } else { *byte }).collect();
+    let ran = Ran::new(&folder.runner(&[&find[..], &["-print0"]].concat()).output().unwrap());
+    ran.done(&String::from_utf8(raw).unwrap());
+    assert_eq!(folder.records().len(), 1);
+}
+
 /// The first lines are out before the command goes on.
 #[test]
 fn filtered_output_comes_while_the_command_runs() {
