@@ -39,6 +39,13 @@ mod tests {
     }
 
     #[test]
+    fn no_two_rules_are_for_one_command() {
+        let all: Vec<&str> = FILES.iter().map(|(_, text)| *text).collect();
+        let rules = read_alone("all", &all.concat()).unwrap_or_else(|error| panic!("{error}"));
+        assert!(rules.names().eq(super::rules::CommandRules::builtin().names()));
+    }
+
+    #[test]
     fn no_file_is_forgotten() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/command/builtin");
         let files = std::fs::read_dir(folder).unwrap();

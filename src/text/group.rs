@@ -21,6 +21,9 @@ pub(super) struct Grouping {
 /// In front of an item.
 const INDENT: &[u8] = b"  ";
 
+/// Bytes that a line costs beside its texts.
+const COST: usize = 128;
+
 /// Lines of one key.
 #[derive(Debug, Default)]
 struct Lines {
@@ -141,7 +144,7 @@ impl Group {
             self.flush(next);
             return next(line);
         }
-        let size = 2 * line.text.len() + self.key.len() + 64;
+        let size = line.text.len() + self.item.len() + self.key.len() + COST;
         if self.held + size > self.limit {
             // What is held goes, and grouping begins anew.
             self.flush(next);

@@ -2,6 +2,11 @@
 //!
 //! Data alone, and its compilation to stages in their order: engine or sections, replacements, groups, lines alike.
 
+#![cfg_attr(
+    not(feature = "command"),
+    allow(dead_code, reason = "rules for commands alone declare them")
+)]
+
 use std::sync::Arc;
 
 use regex::bytes::Regex;

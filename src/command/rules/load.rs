@@ -19,8 +19,9 @@ use crate::text::more::{Between, Edge, GroupBy, Swap};
 
 /// Bytes of a file.
 const MOST: usize = 16 << 20;
-/// Rules in a file, and patterns in a list.
+/// Rules in a file, ways to say which commands one is for, and patterns in a list.
 const RULES: usize = 1000;
+const FORMS: usize = 64;
 const PATTERNS: usize = 10_000;
 
 const OPERATIONS: [&str; 12] = [
@@ -243,6 +244,10 @@ impl Reader<'_> {
                     _ => self.regex(node, &text).map(Form::Regex),
                 });
             }
+        }
+        if matcher.forms.len() > FORMS {
+            self.problem(node.span().start, format!("`match` has more than {FORMS} texts"));
+            matcher.forms.clear();
         }
         if table.is_empty() {
             self.problem(node.span().start, "`match` has `exact`, `prefix`, `regex` or `glob`");

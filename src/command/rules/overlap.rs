@@ -6,15 +6,23 @@
 use super::Rule;
 use crate::manifest::error::{Problems, Text};
 
+/// Commands that are tried, all rules together. Beyond that the first rule that fits is taken, as always.
+const TRIED: usize = 200_000;
+
 /// Finds them.
 pub(super) fn check(rules: &[Rule], text: &Text<'_>, problems: &mut Problems) {
     let witnesses: Vec<Vec<String>> = rules.iter().map(witnesses).collect();
+    let mut tried = 0;
     for (place, rule) in rules.iter().enumerate() {
         let earlier = rules.iter().zip(&witnesses).take(place);
         let own = witnesses.get(place).map_or([].as_slice(), Vec::as_slice);
         for (other, others) in earlier {
             if rule.order != other.order || !rule.enabled || !other.enabled {
                 continue;
+            }
+            tried += own.len() + others.len();
+            if tried > TRIED {
+                return;
             }
             let both = |command: &&String| fits(rule, command) && fits(other, command);
             if let Some(command) = own.iter().chain(others).find(both) {
