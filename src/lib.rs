@@ -40,11 +40,14 @@
 //!   **explain** says what a program does, and holds, before it runs ([`Program::explain`]).
 //! - **manifest** reads files that map names of tools to specs: YAML to a tree with places, one file for each format;
 //!   **catalog** has those that are built in.
+//! - **command** filters the output of commands: it finds the command in what was typed, the filter that is for it, and runs
+//!   that over the text; rules are data, in TOML. Its **run** runs a command: both streams through one pipe, the full output
+//!   in a file before anything is cut.
 //! - **io** drives a filter from readers, files and slices, and loads manifests.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
 //! [`sink`](Sink), `excerpt`, `tokens`, `scan`, `path`, `json`, `reserved`, `template`, `spec`, `text`, `filter`, `manifest`, `catalog`,
-//! `io`; the command line is a crate of its own on top.
+//! `command`, `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
 //!
@@ -59,12 +62,14 @@
 //! - On an error, what was emitted is a prefix of the output of some valid completion of the input read so far.
 //!
 //! Not promised: JSON inside strings is text. `root: auto` and the `raw` fallback are conveniences, not security
-//! boundaries; where fields must not leak, use `retain`, or name the root and say `on_error: closed`. Spilled and teed bytes are
-//! unredacted.
+//! boundaries; where fields must not leak, use `retain`, or name the root and say `on_error: closed`. Spilled and teed bytes,
+//! and the full outputs of commands, are unredacted.
 //!
 //! # Features
 //!
 //! - `cli` (default): the `tamis` command.
+//! - `command` (default, through `cli`): `OutputFilterRegistry` and `CommandRules`, filters for the output of commands, through
+//!   toml. Brings `manifest`. On Unix `CommandRunner` and what it is made of, through rustix and shared_child.
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
 //! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr. Brings `template` and
 //!   `text`: what is wrong with a template or a pattern is said where it stands in the file.
@@ -78,6 +83,8 @@
 
 #[cfg(feature = "manifest")]
 mod catalog;
+#[cfg(feature = "command")]
+mod command;
 mod error;
 mod excerpt;
 mod filter;
@@ -100,6 +107,15 @@ mod text;
 mod tokens;
 mod tree;
 
+#[cfg(all(feature = "command", unix))]
+pub use command::{
+    CommandControls, CommandRunner, Notice, OverflowFile, OverflowFolder, RunReport, RunningCommand,
+};
+#[cfg(feature = "command")]
+pub use command::{
+    CommandLine, CommandReport, CommandRules, CommandRun, FilterResult, OutputFilter,
+    OutputFilterRegistry, Passed,
+};
 pub use error::{Error, ErrorKind, Fault};
 pub use filter::{CallOptions, Explanation, Filter, Mode, Program};
 #[cfg(feature = "lenient")]
@@ -125,7 +141,7 @@ pub use text::{QuotedTextRun, TextProgram, TextReport, TextRun};
 
 /// A program is shared by any number of threads; a filter moves between them.
 const _: () = {
-    const fn shared<T: Send + Sync>() {}
+    const fn shared<T: Send + Sync + ?Sized>() {}
     const fn moved<T: Send>() {}
     shared::<Program>();
     moved::<Filter<Vec<u8>>>();
@@ -134,5 +150,11 @@ const _: () = {
         shared::<TextProgram>();
         moved::<TextRun<Vec<u8>>>();
         moved::<QuotedTextRun<Vec<u8>>>();
+    }
+    #[cfg(feature = "command")]
+    {
+        shared::<OutputFilterRegistry>();
+        shared::<dyn OutputFilter>();
+        moved::<CommandRun<Vec<u8>>>();
     }
 };

@@ -12,9 +12,11 @@ use tamis::{DuplicateKeys, OnError, Siblings, Validation, Whitespace};
 use crate::check::CheckArgs;
 use crate::explain::ExplainArgs;
 use crate::help::HelpArgs;
+use crate::runner::RunArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
+use crate::text::TextArgs;
 use crate::tools::ToolsArgs;
-use crate::{check, colour, explain, help, lists, scripts, tools};
+use crate::{check, colour, explain, help, lists, runner, scripts, text, tools};
 
 /// Keeps what was declared of a tool's output and drops the rest while it streams.
 #[derive(Debug, Parser)]
@@ -45,6 +47,15 @@ pub(crate) enum Command {
     )]
     Filter(Box<FilterArgs>),
 
+    /// Runs a command and prints its output, filtered; the full output is kept if something was cut
+    #[command(
+        args_override_self = true,
+        override_usage = "tamis run [OPTIONS] [--] COMMAND [ARG]...",
+        after_help = runner::HELP_SHORT,
+        after_long_help = runner::HELP
+    )]
+    Run(RunArgs),
+
     /// Says in words how a filter runs: its stages, what each holds and why, what becomes of each path
     #[command(
         args_override_self = true,
@@ -52,6 +63,10 @@ pub(crate) enum Command {
         after_long_help = explain::HELP
     )]
     Explain(Box<ExplainArgs>),
+
+    /// Filters the saved output of a command: failures, errors and summaries stay, progress goes
+    #[command(args_override_self = true, after_help = text::HELP)]
+    Text(TextArgs),
 
     /// Validates manifests; errors point at line and column
     #[command(after_help = check::HELP)]

@@ -9,12 +9,15 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use struson::reader::{JsonReader, JsonStreamReader};
-use tamis::{Manifest, ManifestError, ManifestErrorKind, Program, Spec, filter_reader};
+use tamis::{
+    CommandRules, Manifest, ManifestError, ManifestErrorKind, Program, Spec, filter_reader,
+};
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files;
 use crate::print::print;
-use crate::tool::{called, load, read_once};
+use crate::text::tell;
+use crate::tool::{called, read_once};
 
 /// Bytes of a list of tools.
 const MOST: u64 = 16 << 20;
@@ -24,6 +27,7 @@ const TOLD: usize = 100;
 pub(crate) const HELP: &str = "\
 Examples:
   tamis check tools.yaml
+  tamis check rules.toml
   tamis check tools.yaml --tools names.txt --deny-warnings
   tamis check --schema
 
@@ -32,6 +36,8 @@ Exit codes: 0 fine (warnings too), 1 a list of tools cannot be read, 2 a manifes
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
     /// The manifests; `-` is standard input
+    ///
+    /// Rules for the output of commands (TOML) are manifests, too: their examples are run.
     #[arg(value_name = "MANIFEST", required_unless_present = "schema")]
     manifests: Vec<PathBuf>,
 
@@ -70,7 +76,23 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
     let mut warnings = 0;
     let mut exit = Exit::Done;
     for path in &args.manifests {
-        let manifest = match load(path) {
+        let bytes = match read(path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                tell(&console, &error);
+                exit = Exit::Usage;
+                continue;
+            }
+        };
+        let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+        if is_toml || CommandRules::recognises(&bytes) {
+            match rules(&console, path, &bytes) {
+                Some(told) => fine.push_str(&told),
+                None => exit = Exit::Usage,
+            }
+            continue;
+        }
+        let manifest = match Manifest::parse_bytes(&called(path), &bytes) {
             Ok(manifest) => manifest,
             Err(error) => {
                 tell(&console, &error);
@@ -125,14 +147,42 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
     print(fine.as_bytes())
 }
 
-/// Says each problem.
-fn tell(console: &Console, error: &ManifestError) {
-    for problem in error.problems() {
+/// A file, as far as one may be long; one byte more tells that it is longer.
+fn read(path: &Path) -> Result<Vec<u8>, ManifestError> {
+    let name = called(path);
+    let cannot = |error: std::io::Error| ManifestError::read(&name, &error);
+    let file = if path.as_os_str() == "-" { files::standard_input() } else { File::open(path) };
+    let mut bytes = Vec::new();
+    file.map_err(cannot)?.take(MOST + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    Ok(bytes)
+}
+
+/// Checks rules for the output of commands, and runs their examples; what is fine with them.
+fn rules(console: &Console, path: &Path, bytes: &[u8]) -> Option<String> {
+    let rules = match CommandRules::parse_bytes(&called(path), bytes) {
+        Ok(rules) => rules,
+        Err(error) => {
+            tell(console, &error);
+            return None;
+        }
+    };
+    let wrong = rules.run_examples();
+    for problem in wrong.iter().take(TOLD) {
         console.usage(&Usage::new(problem.to_string()));
     }
-    if error.more() > 0 {
-        console.usage(&Usage::new(format!("{} more problems", error.more())));
+    if wrong.len() > TOLD {
+        console.usage(&Usage::new(format!("{} more problems", wrong.len() - TOLD)));
     }
+    let count =
+        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    wrong.is_empty().then(|| {
+        format!(
+            "{}: {}, {} (rules for commands)\n",
+            called(path),
+            count(rules.names().len(), "rule"),
+            count(rules.examples(), "example")
+        )
+    })
 }
 
 /// Warns of tools without a filter and of filters without a tool; tells how many. Two patterns that fit one tool equally

@@ -21,6 +21,9 @@ pub(crate) enum Exit {
     Done,
     Failed,
     Usage,
+    /// As a command that was run.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "commands are run on Unix alone"))]
+    Code(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -29,6 +32,7 @@ impl From<Exit> for ExitCode {
             Exit::Done => 0,
             Exit::Failed => 1,
             Exit::Usage => 2,
+            Exit::Code(code) => code,
         })
     }
 }

@@ -43,6 +43,30 @@ pub(crate) fn standard_output() -> Result<File> {
     std::io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
+/// A stream that may belong to a program that does not wait: what cannot be taken now is written when it can.
+#[cfg(unix)]
+pub(crate) struct Patient(pub(crate) File);
+
+#[cfg(unix)]
+impl Write for Patient {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        use rustix::event::{PollFd, PollFlags, poll};
+        loop {
+            match self.0.write(bytes) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    // Interrupted or failed: the next write tells.
+                    _ = poll(&mut [PollFd::new(&self.0, PollFlags::OUT)], None);
+                }
+                written => return written,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.0.flush()
+    }
+}
+
 /// Creates a file for its owner alone, and its folder likewise if there is none.
 pub(crate) fn create_private(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();

@@ -18,14 +18,19 @@ mod progress;
 mod remedies;
 mod resolve;
 mod run;
+mod runner;
 mod scripts;
+#[cfg(unix)]
+mod signals;
 mod stats;
+mod text;
 mod tool;
 mod tools;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use anstream::ColorChoice;
 use clap::Parser;
 use clap::error::ErrorKind;
 
@@ -36,7 +41,11 @@ fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
     colour::choose(&typed);
     let exit = match Args::try_parse_from(typed) {
-        Ok(args) => execute(args.command),
+        Ok(args) => {
+            // What was typed for a command that is run says nothing about our colours.
+            args.color.unwrap_or(ColorChoice::Auto).write_global();
+            execute(args.command)
+        }
         Err(error) => not_parsed(&error),
     };
     exit.into()
@@ -51,8 +60,10 @@ fn execute(command: Command) -> Exit {
                 Exit::Usage
             }
         },
+        Command::Run(args) => runner::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Text(args) => text::run(&args),
         Command::Tools(args) => tools::run(&args),
         Command::Help(args) => help::run(&args),
         Command::Completions(args) => scripts::completions(&args),

@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{ErrorKind as IoKind, IsTerminal, Read, Write};
 
+use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::{
     Error, ErrorKind, Failed, Pretty, Program, Report, Tee, filter_file, filter_lenient,
@@ -203,14 +204,19 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     Exit::Failed
 }
 
-fn open_report(place: &Place) -> std::io::Result<Box<dyn Write>> {
+/// Opens the place of a report.
+pub(crate) fn open_report(place: &Place) -> std::io::Result<Box<dyn Write>> {
     Ok(match place {
         Place::Standard => Box::new(std::io::stderr()),
         Place::Path(path) => Box::new(File::create(path)?),
     })
 }
 
-fn write_report(report: &Report, mut writer: Box<dyn Write>) -> std::io::Result<()> {
+/// Writes a report, as one line of JSON.
+pub(crate) fn write_report(
+    report: &impl Serialize,
+    mut writer: Box<dyn Write>,
+) -> std::io::Result<()> {
     let mut json = JsonStreamWriter::new(Vec::new());
     json.serialize_value(report).map_err(std::io::Error::other)?;
     let mut text = json.finish_document()?;
@@ -219,6 +225,7 @@ fn write_report(report: &Report, mut writer: Box<dyn Write>) -> std::io::Result<
     writer.flush()
 }
 
-fn cannot_report(error: &std::io::Error) -> String {
+/// Says that it was not written.
+pub(crate) fn cannot_report(error: &std::io::Error) -> String {
     format!("cannot write the report: {error}")
 }

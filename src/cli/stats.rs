@@ -15,13 +15,7 @@ impl fmt::Display for Stats<'_> {
         let Report { filter_original_bytes: original, filter_result_bytes, output_bytes, .. } =
             *self.0;
         let result = output_bytes.unwrap_or(filter_result_bytes);
-        write!(f, "{} bytes in, {} out", HumanCount(original), HumanCount(result))?;
-        if original > 0 {
-            let saved = u128::from(original.saturating_sub(result));
-            // Tenths of a percent, rounded down: 100 % is said only of an empty output.
-            let tenths = saved * 1000 / u128::from(original);
-            write!(f, ", {}.{} % saved", tenths / 10, tenths % 10)?;
-        }
+        f.write_str(&saved(original, result))?;
         let Some(kept) = self.0.items_kept else { return Ok(()) };
         match (self.0.items_seen, self.0.items_at_least) {
             // Of lines, some may have stopped early.
@@ -36,6 +30,18 @@ impl fmt::Display for Stats<'_> {
             (None, None) => Ok(()),
         }
     }
+}
+
+/// How many bytes became how many.
+pub(crate) fn saved(original: u64, result: u64) -> String {
+    let told = format!("{} bytes in, {} out", HumanCount(original), HumanCount(result));
+    if original == 0 {
+        return told;
+    }
+    let saved = u128::from(original.saturating_sub(result));
+    // Tenths of a percent, rounded down: 100 % is said only of an empty output.
+    let tenths = saved * 1000 / u128::from(original);
+    format!("{told}, {}.{} % saved", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ mod lenient;
 mod manifest;
 mod ndjson;
 mod pretty;
+#[cfg(feature = "command")]
+mod rules;
 mod sinks;
 #[cfg(test)]
 mod tests;

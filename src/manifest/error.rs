@@ -337,6 +337,13 @@ impl Problems {
     pub(crate) fn is_empty(&self) -> bool {
         self.told.is_empty()
     }
+
+    /// In the order of their places.
+    #[cfg(feature = "command")]
+    pub(crate) fn in_order(mut self) -> Self {
+        self.told.sort_by_key(|problem| (problem.line, problem.column));
+        self
+    }
 }
 
 impl From<Problem> for Problems {

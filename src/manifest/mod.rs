@@ -5,16 +5,16 @@
 //! entries of it. Everything is compiled while it is read, so that what is wrong is said then, with its place.
 
 mod building;
-mod error;
+pub(crate) mod error;
 mod kimbap;
-mod name;
+pub(crate) mod name;
 mod native;
 mod node;
 mod reshapr;
 mod scalar;
 mod schema;
 mod service;
-mod suggest;
+pub(crate) mod suggest;
 mod yaml;
 
 #[cfg(test)]

@@ -48,6 +48,8 @@ pub(super) struct Gate {
     /// The output has won.
     open: bool,
     size: Size,
+    /// The last byte that came out.
+    last: Option<u8>,
 }
 
 impl Gate {
@@ -66,6 +68,7 @@ impl Gate {
     /// What comes out.
     #[inline]
     pub(super) fn put(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
+        self.last = bytes.last().copied().or(self.last);
         if self.out.len() + bytes.len() > GATHERED {
             self.flush(sink);
             if self.open && bytes.len() > GATHERED {
@@ -78,6 +81,15 @@ impl Gate {
         if !self.open && self.out.len() > HOLD {
             self.open();
         }
+    }
+
+    /// A last line behind what came out: short, and part of what is compared.
+    pub(super) fn note(&mut self, text: &str) {
+        if self.last.is_some_and(|last| last != b'\n') {
+            self.out.push(b'\n');
+        }
+        self.out.extend_from_slice(text.as_bytes());
+        self.out.push(b'\n');
     }
 
     /// The output is to win, however long it is beside the input.

@@ -11,7 +11,7 @@ use super::{CR, ESC};
 
 /// How a line ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// With the text.
     #[default]
     Missing,
@@ -20,7 +20,7 @@ pub(super) enum End {
 }
 
 impl End {
-    pub(super) fn bytes(self) -> &'static [u8] {
+    pub(crate) fn bytes(self) -> &'static [u8] {
         match self {
             Self::Missing => b"",
             Self::Lf => b"\n",
@@ -31,10 +31,10 @@ impl End {
 
 /// A line, ready to be judged.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// Without its end.
-    pub(super) text: &'a [u8],
-    pub(super) end: End,
+    pub(crate) text: &'a [u8],
+    pub(crate) end: End,
 }
 
 /// Takes the lines.

@@ -8,16 +8,22 @@
 //! and a short output; a line over the limit `line` is never held. Work is linear in the text. What is not UTF-8 passes as
 //! it is. A line end that is missing is missing behind the last line that comes out, too. No run fails.
 
+mod alike;
 mod ansi;
 mod cut;
 pub(crate) mod engine;
 mod fold;
 mod gate;
-mod lines;
+mod group;
+pub(crate) mod lines;
+pub(crate) mod more;
 mod patterns;
 mod program;
 pub(crate) mod quoted;
+mod replace;
 mod report;
+mod sections;
+pub(crate) mod stage;
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +34,8 @@ use crate::limits::Limits;
 use crate::sink::Sink;
 use engine::Engine;
 
+#[cfg(feature = "command")]
+pub(crate) use patterns::check as check_pattern;
 pub use program::TextProgram;
 pub use quoted::QuotedTextRun;
 pub use report::TextReport;

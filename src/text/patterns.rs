@@ -145,6 +145,26 @@ fn parse(rule: &'static str, entry: usize, text: &str) -> Result<Hir, Error> {
     })
 }
 
+/// Compiles a pattern that stands alone: the part `part` of entry `entry` of `rule`.
+pub(super) fn single(
+    rule: &'static str,
+    part: &'static str,
+    entry: usize,
+    text: &str,
+) -> Result<Regex, Error> {
+    if text.is_empty() {
+        return Err(refuse(part, entry, format!("{rule}: an empty pattern matches every line")));
+    }
+    parse(part, entry, text)?;
+    one(text).map_err(|error| too_big(part, &[text.to_owned()], &error))
+}
+
+/// What is wrong with a pattern, if anything is.
+#[cfg(feature = "command")]
+pub(crate) fn check(text: &str) -> Result<(), Error> {
+    single("pattern", "pattern", 0, text).map(|_| ())
+}
+
 fn one(text: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(text).size_limit(COMPILED).dfa_size_limit(CACHE).build()
 }

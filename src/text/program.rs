@@ -3,10 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::cut::Most;
+use super::more::{self, More};
 use super::patterns::{Patterns, Verdict};
 use super::report::TextReport;
+use super::stage::LineStage;
 use super::{TextRun, engine};
 use crate::error::{Error, ErrorKind, RulePlace};
+use crate::limits::Limits;
 use crate::spec::TextFilter;
 
 /// A [`TextFilter`], compiled. Immutable, cheap to clone, shared by any number of threads.
@@ -23,10 +27,12 @@ use crate::spec::TextFilter;
 #[derive(Clone)]
 pub struct TextProgram(Arc<Compiled>);
 
+#[derive(Default)]
 pub(super) struct Compiled {
     filter: TextFilter,
     strip: Option<Patterns>,
     keep: Option<Patterns>,
+    more: more::Compiled,
 }
 
 impl TextProgram {
@@ -45,6 +51,11 @@ impl TextProgram {
     /// assert_eq!(error.excerpt(), Some("npm (warn\n    ^"));
     /// ```
     pub fn compile(filter: &TextFilter) -> Result<Self, Error> {
+        Self::compile_with(filter, &More::default())
+    }
+
+    /// The same with more operations.
+    pub(crate) fn compile_with(filter: &TextFilter, more: &More) -> Result<Self, Error> {
         let strip = match filter.strip_lines_matching.as_deref() {
             None | Some([]) => None,
             Some(texts) => Some(Patterns::compile("strip_lines_matching", texts)?),
@@ -64,7 +75,14 @@ impl TextProgram {
             }
             Some(texts) => Some(Patterns::compile("keep_lines_matching", texts)?),
         };
-        Ok(Self(Arc::new(Compiled { filter: filter.clone(), strip, keep })))
+        let more = more::Compiled::new(more)?;
+        Ok(Self(Arc::new(Compiled { filter: filter.clone(), strip, keep, more })))
+    }
+
+    /// No operations: counts, and passes everything.
+    #[cfg(feature = "command")]
+    pub(crate) fn passing() -> Self {
+        Self(Arc::new(Compiled::default()))
     }
 
     /// The filter that this program was compiled from.
@@ -93,12 +111,20 @@ impl fmt::Debug for TextProgram {
 }
 
 impl Compiled {
-    pub(super) fn operations(&self) -> engine::Operations {
+    pub(super) fn operations(&self, limits: &Limits) -> engine::Operations {
+        let more::Compiled { head, tail, uncut, .. } = self.more;
+        // `max_lines` is a head.
+        let head = if head == 0 { self.filter.max_lines } else { head };
         engine::Operations {
             terminal: self.filter.strip_ansi,
             fold: self.filter.dedup,
-            max_lines: self.filter.max_lines,
+            most: Most { head, tail, uncut, held: more::held(limits) },
         }
+    }
+
+    /// Stages in front of the patterns and behind them.
+    pub(super) fn stages(&self, limits: &Limits) -> [Vec<Box<dyn LineStage>>; 2] {
+        [self.more.front(limits), self.more.back(limits)]
     }
 
     pub(super) fn on_empty(&self) -> Option<&str> {

@@ -36,10 +36,12 @@ pub struct TextReport {
     pub lines_in: u64,
     /// Lines that came out, with the one that says how many were left out.
     pub lines_out: u64,
-    /// Lines that patterns removed.
+    /// Lines that were removed.
     pub lines_removed: u64,
-    /// Lines that went into the equal one before them.
+    /// Lines that went into the equal one before them, or one that is alike.
     pub lines_folded: u64,
+    /// Lines that were written shorter, or below a header that they have in common.
+    pub lines_shortened: u64,
     /// Lines that `max_lines` left out.
     pub lines_left_out: u64,
     /// Lines longer than the limit `line`: removed where there are patterns and they were not certain, else passed.

@@ -303,7 +303,7 @@ fn bash_completes() {
         (&["tamis", "fi"][..], "filter"),
         (&["tamis", "filter", "--max"], "--max-items --max-depth"),
         (&["tamis", "filter", "--on-error", ""], "raw closed"),
-        (&["tamis", "help", "r"], "roots rules reports"),
+        (&["tamis", "help", "r"], "run roots rules running reports"),
         (&["tamis", "help", "ex"], "explain exit-codes"),
         (&["tamis", "completions", "z"], "zsh"),
     ] {

@@ -8,6 +8,8 @@
     reason = "in a test a panic is the report"
 )]
 
+#[cfg(unix)]
+mod commands;
 mod documented;
 mod explain;
 mod hostile;
@@ -19,6 +21,7 @@ mod rules;
 mod shell;
 mod stats;
 mod terminal;
+mod text;
 mod usage;
 
 use std::ffi::OsStr;
@@ -65,10 +68,19 @@ impl Folder {
         command
     }
 
+    /// Any command, whose state is in the folder, with programs of the folder's own `bin`.
+    fn any(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = [self.path("bin")].into_iter().chain(std::env::split_paths(&path));
+        command.current_dir(self.0.path()).env("TAMIS_STATE_DIR", self.path(".state"));
+        command.env("PATH", std::env::join_paths(path).unwrap());
+        command
+    }
+
     /// Runs any command.
     fn tamis<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> Ran {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
-        Ran::new(&self.feed(command.current_dir(self.0.path()).args(args), input))
+        Ran::new(&self.feed(self.any().args(args), input))
     }
 
     /// Runs over files.

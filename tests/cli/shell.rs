@@ -39,6 +39,7 @@ impl Typed {
             ["printf", r"%s\n", lines @ ..] => lines.join("\n") + "\n",
             // What the network would say.
             ["curl", ..] => "[{\"id\":1,\"body\":\"x\",\"name\":\"y\",\"none\":null}]\n".to_owned(),
+            ["git", "log"] => "commit 0123456789abcdef0123456789abcdef01234567\n".to_owned(),
             _ => panic!("what is this: {line}"),
         });
         typed

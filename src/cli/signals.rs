@@ -1,0 +1,75 @@
+//! Signals of a command that is run: those that tamis gets go on to it, and tamis ends as it did.
+//!
+//! Must not know what the command does. Handlers are installed when the command runs, so that it starts with those that
+//! tamis was started with: what `nohup` ignores stays ignored.
+
+use std::fs::File;
+use std::io::Result;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::thread;
+
+#[cfg(target_os = "linux")]
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+use rustix::process::{Pid, Resource, Rlimit, getpgid, getpgrp, setrlimit};
+use rustix::termios::tcgetpgrp;
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+use std::os::unix::process::ExitStatusExt;
+use tamis::CommandControls;
+
+use crate::diagnostics::Exit;
+
+/// Those that ask a process for something. What stops and continues, a terminal sends to both.
+const FORWARDED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
+
+/// Makes sure that the end of a command can be waited for: where tamis is started with SIGCHLD ignored, the system would
+/// forget how it ended. The command starts with the default, as it does where nothing is ignored.
+pub(crate) fn wait_for_children() -> Result<()> {
+    signal_hook::flag::register(SIGCHLD, Arc::default()).map(|_| ())
+}
+
+/// Sends signals on, from now on.
+pub(crate) fn forward(controls: CommandControls) -> Result<()> {
+    let mut signals = Signals::new(FORWARDED)?;
+    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        for signal in signals.forever() {
+            if !is_from_terminal(signal, &controls) {
+                // If it is not allowed (the command is another user's now) there is nobody to tell.
+                _ = controls.signal(signal);
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// Whether a terminal has sent it to the command as well. Where both are in the foreground, Ctrl-C and Ctrl-\ reach both,
+/// and many programs understand a second one as "at once".
+fn is_from_terminal(signal: i32, controls: &CommandControls) -> bool {
+    let both = || -> Option<bool> {
+        let foreground = tcgetpgrp(File::open("/dev/tty").ok()?).ok()?;
+        let command = Pid::from_raw(i32::try_from(controls.id()).ok()?)?;
+        Some(foreground == getpgrp() && getpgid(Some(command)).ok()? == foreground)
+    };
+    [SIGINT, SIGQUIT].contains(&signal) && both().unwrap_or(false)
+}
+
+/// Ends as a command did: with its exit code, or by the signal that killed it.
+pub(crate) fn end_as(status: ExitStatus) -> Exit {
+    let Some(signal) = status.signal() else {
+        return status
+            .code()
+            .and_then(|code| u8::try_from(code).ok())
+            .map_or(Exit::Failed, Exit::Code);
+    };
+    // The command has left its memory where it is wanted; ours is not.
+    _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    #[cfg(target_os = "linux")]
+    {
+        _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+    // It does not return, but for signals that it does not know.
+    _ = emulate_default_handler(signal);
+    Exit::Code(u8::try_from(128 + signal).unwrap_or(u8::MAX))
+}

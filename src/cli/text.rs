@@ -1,0 +1,201 @@
+//! `tamis text`: filters the saved output of a command.
+//!
+//! Must not know rules: a registry has them.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{ErrorKind as IoKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+use struson::writer::{JsonStreamWriter, JsonWriter};
+use tamis::{
+    CommandLine, CommandReport, CommandRules, Error, Limits, ManifestError, OutputFilterRegistry,
+    WriteSink,
+};
+
+use crate::diagnostics::{Console, Exit, Usage};
+use crate::files::{self, Output};
+use crate::lists;
+use crate::resolve::Place;
+use crate::stats::saved;
+use crate::tool::{called, read_once};
+
+pub(crate) const HELP: &str = "\
+Examples:
+  tamis text --command 'cargo test' --exit-code 101 test.log
+  git log | tamis text --command 'git log' --stats
+  tamis text --command make --manifest rules.toml --report report.json make.log
+
+What is filtered, and how rules are written: tamis help commands.
+
+Exit codes: 0 done, 1 the input or the run failed, 2 the command line or a file of rules is wrong.";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TextArgs {
+    /// The output; `-` is standard input
+    #[arg(value_name = "FILE|-", default_value = "-", hide_default_value = true)]
+    file: PathBuf,
+
+    /// The command whose output it is, as it was typed
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    command: String,
+
+    /// How the command ended; some rules ask
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    exit_code: Option<i32>,
+
+    /// Rules in TOML, which go before those that come with tamis; may be repeated
+    #[arg(long, value_name = "RULES.toml")]
+    manifest: Vec<PathBuf>,
+
+    /// Bytes that may wait in memory (k, M, G: powers of 1024) [default: 4M]
+    #[arg(long, value_name = "BYTES", value_parser = lists::bytes, allow_negative_numbers = true)]
+    held: Option<u64>,
+
+    /// Write what the run did as JSON; `-` is standard error
+    #[arg(long, value_name = "PATH|-")]
+    report: Option<PathBuf>,
+
+    /// Say on standard error which filter ran and how much was saved
+    #[arg(long)]
+    stats: bool,
+
+    /// Write to a file, which may be FILE itself
+    #[arg(short, long = "output", value_name = "OUT")]
+    output: Option<PathBuf>,
+}
+
+/// Filters.
+pub(crate) fn run(args: &TextArgs) -> Exit {
+    let console = Console::default();
+    let read = args.manifest.iter().chain(Some(&args.file));
+    if let Err(usage) = read_once(read) {
+        console.usage(&usage);
+        return Exit::Usage;
+    }
+    let registry = match registry(&args.manifest) {
+        Ok(registry) => registry,
+        Err(error) => {
+            tell(&console, &error);
+            return Exit::Usage;
+        }
+    };
+    let report_to = match &args.report {
+        None => None,
+        Some(path) => match open_report(path) {
+            Ok(writer) => Some(writer),
+            Err(error) => {
+                console.say(&called(path), format_args!("cannot write the report: {error}"));
+                return Exit::Failed;
+            }
+        },
+    };
+    let report = match filter(args, &registry) {
+        Ok(report) => report,
+        // Whoever reads the output has enough of it.
+        Err((_, error)) if is_closed(&error) => return Exit::Done,
+        Err((name, error)) => {
+            console.say(&name, error);
+            return Exit::Failed;
+        }
+    };
+    if let Some(mut writer) = report_to
+        && let Err(error) = write_report(&report, &mut writer)
+    {
+        console.say("report", format_args!("cannot be written: {error}"));
+        return Exit::Failed;
+    }
+    if args.stats {
+        let filter = report.filter.as_deref().unwrap_or("no filter");
+        console.note(format_args!("{filter}: {}", saved(report.bytes_in, report.bytes_out)));
+    }
+    Exit::Done
+}
+
+/// The rules of files, and those that come with tamis behind them.
+pub(crate) fn registry(manifests: &[PathBuf]) -> Result<OutputFilterRegistry, ManifestError> {
+    let mut registry = OutputFilterRegistry::new();
+    for path in manifests {
+        registry = registry.register_rules(load(path)?);
+    }
+    Ok(registry.register_rules(CommandRules::builtin()))
+}
+
+/// Reads a file of rules.
+pub(crate) fn load(path: &Path) -> Result<CommandRules, ManifestError> {
+    if path.as_os_str() != "-" {
+        return CommandRules::load(path);
+    }
+    let name = called(path);
+    let input = files::standard_input().map_err(|error| ManifestError::read(&name, &error))?;
+    CommandRules::read(&name, input)
+}
+
+/// Says each problem.
+pub(crate) fn tell(console: &Console, error: &ManifestError) {
+    for problem in error.problems() {
+        console.usage(&Usage::new(problem.to_string()));
+    }
+    if error.more() > 0 {
+        console.usage(&Usage::new(format!("{} more problems", error.more())));
+    }
+}
+
+/// Runs the filter; on failure, what the error is about.
+fn filter(
+    args: &TextArgs,
+    registry: &OutputFilterRegistry,
+) -> Result<CommandReport, (String, Error)> {
+    let input = Place::from(args.file.clone());
+    let output = args.output.clone().map_or(Place::Standard, Place::from);
+    let (from, to) = (input.name("standard input"), output.name("standard output"));
+    let mut reader = files::open(&input).map_err(|error| (from.clone(), Error::read(error)))?;
+    let mut writer = Output::open(&output).map_err(|error| (to.clone(), Error::write(error)))?;
+    let mut limits = Limits::new();
+    if let Some(bytes) = args.held {
+        limits = limits.with_held(bytes);
+    }
+    let line = CommandLine::parse(&args.command);
+    let mut run = registry.start(&line, &limits, WriteSink::new(&mut writer));
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let count = match reader.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == IoKind::Interrupted => continue,
+            Err(error) => return Err((from, Error::read(error))),
+        };
+        run.write(buffer.get(..count).unwrap_or_default());
+        run.sink_mut().flush().map_err(|error| (to.clone(), error))?;
+    }
+    // All of the output is where it was read.
+    let full = match &input {
+        Place::Path(path) if args.output.as_ref() != Some(path) => path.to_str(),
+        _ => None,
+    };
+    let (mut sink, report) = run.end(args.exit_code, full);
+    sink.flush().map_err(|error| (to.clone(), error))?;
+    drop(sink);
+    writer.finish().map_err(|error| (to, Error::write(error)))?;
+    Ok(report)
+}
+
+fn is_closed(error: &Error) -> bool {
+    error.io_error().is_some_and(|error| error.kind() == IoKind::BrokenPipe)
+}
+
+fn open_report(path: &Path) -> std::io::Result<Box<dyn Write>> {
+    if path.as_os_str() == OsStr::new("-") {
+        return Ok(Box::new(std::io::stderr()));
+    }
+    Ok(Box::new(File::create(path)?))
+}
+
+fn write_report(report: &CommandReport, writer: &mut dyn Write) -> std::io::Result<()> {
+    let mut json = JsonStreamWriter::new(Vec::new());
+    json.serialize_value(report).map_err(std::io::Error::other)?;
+    let mut text = json.finish_document()?;
+    text.push(b'\n');
+    writer.write_all(&text)?;
+    writer.flush()
+}

@@ -1,0 +1,61 @@
+//! The rules that come with tamis: TOML files beside this one, one for each family of tools.
+
+use super::rules::{self, Rules};
+
+/// Name and text of each file.
+const FILES: &[(&str, &str)] = &[
+    ("build", include_str!("builtin/build.toml")),
+    ("cargo", include_str!("builtin/cargo.toml")),
+    ("cloud", include_str!("builtin/cloud.toml")),
+    ("files", include_str!("builtin/files.toml")),
+    ("git", include_str!("builtin/git.toml")),
+    ("node", include_str!("builtin/node.toml")),
+    ("python", include_str!("builtin/python.toml")),
+];
+
+/// Reads them. A file that is wrong has no rules; the tests say what is wrong with it.
+pub(super) fn read() -> Rules {
+    let files = FILES.iter().map(|(name, text)| (*name, *text));
+    rules::together("the built-in rules", files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FILES;
+    use crate::command::rules::read_alone;
+
+    #[test]
+    fn every_file_is_right_and_does_what_its_examples_say() {
+        for (name, text) in FILES {
+            let rules =
+                read_alone(&format!("{name}.toml"), text).unwrap_or_else(|error| panic!("{error}"));
+            let problems: Vec<String> =
+                rules.run_examples().iter().map(ToString::to_string).collect();
+            assert!(problems.is_empty(), "{}", problems.join("\n"));
+            for rule in rules.names() {
+                assert!(rules.examples() > 0, "{name}: {rule} has examples");
+            }
+        }
+    }
+
+    #[test]
+    fn no_two_rules_are_for_one_command() {
+        let all: Vec<&str> = FILES.iter().map(|(_, text)| *text).collect();
+        let rules = read_alone("all", &all.concat()).unwrap_or_else(|error| panic!("{error}"));
+        assert!(rules.names().eq(super::rules::CommandRules::builtin().names()));
+    }
+
+    #[test]
+    fn no_file_is_forgotten() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/command/builtin");
+        let files = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = files
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .map(|name| name.trim_end_matches(".toml").to_owned())
+            .collect();
+        names.sort();
+        let mut known: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
+        known.sort_unstable();
+        assert_eq!(names, known);
+    }
+}

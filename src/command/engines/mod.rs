@@ -1,0 +1,19 @@
+//! Filters that data does not suffice for, by name: stages on lines, as those of `text` are.
+//!
+//! An engine knows one tool's output and nothing of commands, rules or bytes. It holds little, loses no failure, and lets
+//! pass what it does not know.
+
+mod cargo_test;
+
+use crate::text::more::MakeEngine;
+
+/// Their names.
+pub(super) const NAMES: [&str; 1] = ["cargo-test"];
+
+/// The engine of a name.
+pub(super) fn find(name: &str) -> Option<MakeEngine> {
+    match name {
+        "cargo-test" => Some(cargo_test::make),
+        _ => None,
+    }
+}

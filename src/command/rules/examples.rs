@@ -1,0 +1,82 @@
+//! Examples that rules carry: an output, and what their filter makes of it.
+//!
+//! Run without the line that says what was left out: an example is about the operations.
+
+use super::{Exit, Rule, Rules};
+use crate::command::line::CommandLine;
+use crate::limits::Limits;
+use crate::manifest::Problem;
+use crate::manifest::error::Text;
+use crate::text::TextProgram;
+
+pub(super) struct Example {
+    /// A command that the rule has to fit.
+    pub(super) command: Option<String>,
+    pub(super) exit_code: Option<i32>,
+    pub(super) input: String,
+    pub(super) output: String,
+    pub(super) at: usize,
+}
+
+/// Runs all; what does not come out as it says.
+pub(super) fn run(rules: &Rules) -> Vec<Problem> {
+    let text = Text::new(&rules.file, &rules.text);
+    let mut problems = Vec::new();
+    for rule in &rules.rules {
+        for example in &rule.examples {
+            let wrong = fits(rule, example).or_else(|| comes_out(rule, example));
+            problems.extend(
+                wrong.map(|wrong| text.problem(example.at, format!("{}: {wrong}", rule.name))),
+            );
+        }
+    }
+    problems
+}
+
+fn fits(rule: &Rule, example: &Example) -> Option<String> {
+    let typed = example.command.as_deref()?;
+    let line = CommandLine::parse(typed);
+    let fits = line.command().is_some_and(|command| rule.matcher.fits(command, line.arguments()));
+    (!fits).then(|| format!("the rule does not match the example's command `{typed}`"))
+}
+
+fn comes_out(rule: &Rule, example: &Example) -> Option<String> {
+    let programs = rule.programs()?;
+    let (_, program) = programs
+        .iter()
+        .find(|(exit, _)| exit.is(example.exit_code))
+        .or_else(|| programs.iter().find(|(exit, _)| *exit == Exit::Any))?;
+    let found = output(program, &example.input);
+    if found == example.output.as_bytes() {
+        return None;
+    }
+    let found = String::from_utf8_lossy(&found).into_owned();
+    Some(difference(&found, &example.output))
+}
+
+fn output(program: &TextProgram, input: &str) -> Vec<u8> {
+    let mut engine = crate::text::engine::Engine::new(program, &Limits::new());
+    let mut out = Vec::new();
+    engine.write(input.as_bytes(), &mut out);
+    engine.end(&mut out);
+    engine.settle(&mut out);
+    out
+}
+
+/// The first line in which two texts differ.
+fn difference(found: &str, expected: &str) -> String {
+    let lines = |text: &str| text.split('\n').map(str::to_owned).collect::<Vec<_>>();
+    let (found, expected) = (lines(found), lines(expected));
+    let same = found.iter().zip(&expected).take_while(|(a, b)| a == b).count();
+    let show = |lines: &[String]| match lines.get(same) {
+        Some(line) if same + 1 == lines.len() && line.is_empty() => "the end".to_owned(),
+        Some(line) => format!("`{line}`"),
+        None => "the end".to_owned(),
+    };
+    format!(
+        "the example gives {} in line {} of its output, not {}",
+        show(&found),
+        same + 1,
+        show(&expected)
+    )
+}

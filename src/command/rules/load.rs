@@ -1,0 +1,475 @@
+//! Reads rules from TOML: `[tools.filters]`, which turns filters on and off, and `[[rules]]`.
+//!
+//! Every problem is told at its line and column. Knows how rules are spelled, not what they do.
+
+use regex::Regex;
+use toml::de::DeTable;
+
+use super::examples::Example;
+use super::matcher::{Form, Matcher};
+use super::operations::{Dedup, Operations};
+use super::tree::{Node, Reader, syntax};
+use super::{Exit, Rule, Rules, overlap};
+use crate::command::engines;
+use crate::manifest::error::{Problems, Text};
+use crate::manifest::suggest::{closest, unknown};
+use crate::manifest::{ManifestError, ManifestErrorKind, Problem};
+use crate::text::check_pattern;
+use crate::text::more::{Between, Edge, GroupBy, Swap};
+
+/// Bytes of a file.
+const MOST: usize = 16 << 20;
+/// Rules in a file, ways to say which commands one is for, and patterns in a list.
+const RULES: usize = 1000;
+const FORMS: usize = 64;
+const PATTERNS: usize = 10_000;
+
+const OPERATIONS: [&str; 12] = [
+    "strip_ansi",
+    "strip",
+    "keep",
+    "sections",
+    "strip_sections",
+    "replace",
+    "group",
+    "dedup",
+    "head",
+    "tail",
+    "max_lines",
+    "on_empty",
+];
+const RULE: [&str; 10] = [
+    "name",
+    "description",
+    "match",
+    "unless",
+    "order",
+    "enabled",
+    "engine",
+    "exit",
+    "examples",
+    "strategy",
+];
+
+/// Filters that a file may turn off beside its own.
+pub(super) struct Known(Vec<String>);
+
+impl Known {
+    pub(super) fn builtin() -> Self {
+        Self(super::CommandRules::builtin().names().map(str::to_owned).collect())
+    }
+
+    pub(in crate::command) fn none() -> Self {
+        Self(Vec::new())
+    }
+}
+
+/// The text of a file.
+pub(super) fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, ManifestError> {
+    let invalid = |message: String| {
+        ManifestError::new(ManifestErrorKind::Invalid, Problem::nowhere(name, message))
+    };
+    std::str::from_utf8(bytes).map_err(|error| {
+        let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let at = error.valid_up_to();
+        invalid(format!("the file is not UTF-8: byte {at} in line {line}; save it as UTF-8"))
+    })
+}
+
+/// Reads a file of rules.
+pub(in crate::command) fn read(
+    name: &str,
+    text: &str,
+    known: &Known,
+) -> Result<Rules, ManifestError> {
+    let invalid = |problems: Problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
+    if text.len() > MOST {
+        let message = format!("a file of rules has at most {MOST} bytes");
+        return Err(invalid(Problem::nowhere(name, message).into()));
+    }
+    let text = Text::new(name, text.strip_prefix('\u{feff}').unwrap_or(text));
+    let root = DeTable::parse(text.text).map_err(|error| invalid(syntax(&text, &error).into()))?;
+    let root = root.get_ref();
+    let mut reader = Reader { text: &text, problems: Problems::default() };
+    reader.known(root, &["tools", "rules"]);
+    let mut rules = Vec::new();
+    if let Some(node) = root.get("rules") {
+        for (at, table) in reader.tables(node, "rules") {
+            if rules.len() == RULES {
+                reader.problem(at, format!("more than {RULES} rules"));
+                break;
+            }
+            rules.extend(reader.rule(at, table));
+        }
+    }
+    reader.names(&rules);
+    let mut read = Rules::none(name);
+    reader.toggles(root, &rules, known, &mut read);
+    overlap::check(&rules, &text, &mut reader.problems);
+    let problems = reader.problems;
+    if !problems.is_empty() {
+        return Err(invalid(problems.in_order()));
+    }
+    read.text = text.text.into();
+    read.rules = rules.into_iter().map(std::sync::Arc::new).collect();
+    Ok(read)
+}
+
+impl Reader<'_> {
+    fn names(&mut self, rules: &[Rule]) {
+        for (place, rule) in rules.iter().enumerate() {
+            if rules.iter().take(place).any(|other| other.name == rule.name) {
+                self.problem(rule.at, format!("two rules are called `{}`", rule.name));
+            }
+        }
+    }
+
+    /// `[tools.filters]`
+    fn toggles(&mut self, root: &DeTable<'_>, rules: &[Rule], known: &Known, read: &mut Rules) {
+        let Some(tools) = root.get("tools") else { return };
+        let Some(tools) = self.table(tools, "tools") else { return };
+        let Some(filters) = tools.get("filters") else { return };
+        let Some(filters) = self.table(filters, "tools.filters") else { return };
+        let own = rules.iter().map(|rule| rule.name.as_str());
+        let names: Vec<&str> = own.chain(known.0.iter().map(String::as_str)).collect();
+        for (key, node) in filters {
+            let (at, key) = (key.span().start, key.get_ref().as_ref());
+            if key == "enabled" {
+                read.enabled = self.bool(node, key).unwrap_or(true);
+                continue;
+            }
+            if !names.contains(&key) {
+                let meant = closest(key, names.iter().copied());
+                let meant = meant.map_or_else(
+                    || "`tamis help commands` lists those that come with tamis".to_owned(),
+                    |meant| format!("did you mean `{meant}`?"),
+                );
+                self.problem(at, format!("no filter is called `{key}`; {meant}"));
+                continue;
+            }
+            let Some(toggle) = self.table(node, key) else { continue };
+            self.known(toggle, &["enabled"]);
+            let enabled = toggle.get("enabled").and_then(|node| self.bool(node, "enabled"));
+            if enabled == Some(false) {
+                read.off.push(key.to_owned());
+            }
+        }
+    }
+
+    fn rule(&mut self, at: usize, table: &DeTable<'_>) -> Option<Rule> {
+        let keys: Vec<&str> = RULE.iter().chain(&OPERATIONS).copied().collect();
+        self.known(table, &keys);
+        let name = match table.get("name") {
+            Some(node) => self.string(node, "name").unwrap_or_default().to_owned(),
+            None => {
+                self.problem(at, "a rule has a `name`");
+                return None;
+            }
+        };
+        if name.is_empty() || name.chars().any(|char| char.is_control() || char.is_whitespace()) {
+            self.problem(at, "the `name` of a rule is a word without spaces");
+        }
+        let mut matcher = Matcher::default();
+        match table.get("match") {
+            Some(node) => self.forms(node, &mut matcher),
+            None => self.problem(at, format!("{name}: a rule says what it does `match`")),
+        }
+        for (node, text) in table.get("unless").map_or(Vec::new(), |n| self.strings(n, "unless")) {
+            matcher.unless.extend(self.regex(node, text));
+        }
+        let order = table.get("order").and_then(|node| self.integer(node, "order")).unwrap_or(0);
+        let enabled = table.get("enabled").and_then(|node| self.bool(node, "enabled"));
+        if let Some(node) = table.get("description") {
+            self.string(node, "description");
+        }
+        let mut own = self.operations(table);
+        if let Some(node) = table.get("strategy") {
+            self.strategy(node, &mut own);
+        }
+        if let Some(node) = table.get("engine")
+            && let Some(engine) = self.string(node, "engine")
+        {
+            own.engine = engines::find(engine);
+            if own.engine.is_none() {
+                self.problem(node.span().start, unknown("engine", engine, &engines::NAMES));
+            }
+            // What an engine does not do, a rule may: escape sequences, and a text for an empty output.
+            let operations = OPERATIONS.iter().chain(&["exit", "strategy"]);
+            let mut beside = operations
+                .filter(|key| !matches!(**key, "on_empty" | "strip_ansi"))
+                .filter(|key| table.contains_key(**key));
+            if let Some(key) = beside.next() {
+                self.problem(
+                    at,
+                    format!("{name}: a rule has an `engine` or operations, not both (`{key}`)"),
+                );
+            }
+        }
+        let mut operations = Vec::new();
+        if let Some(node) = table.get("exit") {
+            self.exits(node, &own, &mut operations);
+        }
+        operations.push((Exit::Any, own));
+        self.programs(at, &name, &operations);
+        let examples = table.get("examples").map_or(Vec::new(), |node| self.examples(node));
+        Some(Rule {
+            name,
+            matcher,
+            order,
+            enabled: enabled.unwrap_or(true),
+            operations,
+            examples,
+            at,
+            programs: std::sync::OnceLock::new(),
+        })
+    }
+
+    /// `match`
+    fn forms(&mut self, node: Node<'_>, matcher: &mut Matcher) {
+        let Some(table) = self.table(node, "match") else { return };
+        self.known(table, &["exact", "prefix", "regex", "glob"]);
+        for key in ["exact", "prefix", "regex", "glob"] {
+            let Some(node) = table.get(key) else { continue };
+            for (node, text) in self.strings(node, key) {
+                if text.trim().is_empty() {
+                    self.problem(node.span().start, format!("`{key}` is empty"));
+                    continue;
+                }
+                let text = text.to_owned();
+                matcher.forms.extend(match key {
+                    "exact" => Some(Form::Exact(text)),
+                    "prefix" => Some(Form::Prefix(text)),
+                    "glob" => Some(Form::Glob(text)),
+                    _ => self.regex(node, &text).map(Form::Regex),
+                });
+            }
+        }
+        if matcher.forms.len() > FORMS {
+            self.problem(node.span().start, format!("`match` has more than {FORMS} texts"));
+            matcher.forms.clear();
+        }
+        if table.is_empty() {
+            self.problem(node.span().start, "`match` has `exact`, `prefix`, `regex` or `glob`");
+        }
+    }
+
+    /// A pattern for commands.
+    fn regex(&mut self, node: Node<'_>, text: &str) -> Option<Regex> {
+        self.pattern(node, text, check_pattern(text));
+        Regex::new(text).ok()
+    }
+
+    /// Patterns for lines.
+    fn patterns(&mut self, node: Node<'_>, key: &str) -> Vec<String> {
+        let patterns = self.strings(node, key);
+        if patterns.len() > PATTERNS {
+            self.problem(node.span().start, format!("`{key}` has more than {PATTERNS} patterns"));
+            return Vec::new();
+        }
+        for (node, text) in &patterns {
+            self.pattern(node, text, check_pattern(text));
+        }
+        patterns.into_iter().map(|(_, text)| text.to_owned()).collect()
+    }
+
+    /// One pattern for lines.
+    fn one(&mut self, node: Node<'_>, key: &str) -> String {
+        let text = self.string(node, key).unwrap_or_default().to_owned();
+        self.pattern(node, &text, check_pattern(&text));
+        text
+    }
+
+    fn operations(&mut self, table: &DeTable<'_>) -> Operations {
+        let mut read = Operations::default();
+        for (key, node) in table {
+            let key = key.get_ref().as_ref();
+            match key {
+                "strip_ansi" => read.strip_ansi = self.bool(node, key),
+                "strip" => read.strip = Some(self.patterns(node, key)),
+                "keep" => read.keep = Some(self.patterns(node, key)),
+                "sections" => read.sections = Some(self.sections(node, key)),
+                "strip_sections" => read.strip_sections = Some(self.sections(node, key)),
+                "replace" => read.replace = Some(self.replace(node)),
+                "group" => read.group = self.group(node),
+                "dedup" => read.dedup = self.dedup(node),
+                "head" => read.head = self.count(node, key),
+                "tail" => read.tail = self.count(node, key),
+                "max_lines" => read.max_lines = self.count(node, key),
+                "on_empty" => read.on_empty = self.string(node, key).map(str::to_owned),
+                _ => {}
+            }
+        }
+        if read.keep.as_ref().is_some_and(Vec::is_empty)
+            && let Some(node) = table.get("keep")
+        {
+            self.problem(node.span().start, "`keep` has no pattern, so that no line would stay");
+        }
+        read
+    }
+
+    fn sections(&mut self, node: Node<'_>, key: &str) -> Vec<Between> {
+        let mut sections = Vec::new();
+        for (at, table) in self.tables(node, key) {
+            self.known(table, &["from", "to", "before"]);
+            let Some(from) = table.get("from") else {
+                self.problem(at, format!("a table of `{key}` says where it begins: `from`"));
+                continue;
+            };
+            let from = self.one(from, "from");
+            let to = table.get("to").map(|node| Edge::To(self.one(node, "to")));
+            let before = table.get("before").map(|node| Edge::Before(self.one(node, "before")));
+            if to.is_some() && before.is_some() {
+                self.problem(at, "a section ends with a line (`to`) or `before` one, not both");
+            }
+            sections.push(Between { from, end: to.or(before) });
+        }
+        sections
+    }
+
+    fn replace(&mut self, node: Node<'_>) -> Vec<Swap> {
+        let mut swaps = Vec::new();
+        for (at, table) in self.tables(node, "replace") {
+            self.known(table, &["pattern", "with"]);
+            let (Some(pattern), Some(with)) = (table.get("pattern"), table.get("with")) else {
+                self.problem(
+                    at,
+                    "a table of `replace` has a `pattern` and what is written `with` it",
+                );
+                continue;
+            };
+            let pattern = self.one(pattern, "pattern");
+            let with = self.string(with, "with").unwrap_or_default().to_owned();
+            swaps.push(Swap { pattern, with });
+        }
+        swaps
+    }
+
+    fn group(&mut self, node: Node<'_>) -> Option<GroupBy> {
+        let table = self.table(node, "group")?;
+        self.known(table, &["by", "key", "item", "scattered"]);
+        let Some(by) = table.get("by") else {
+            self.problem(node.span().start, "`group` has a pattern: `by`");
+            return None;
+        };
+        let by = self.one(by, "by");
+        let mut text = |key: &str, default: &str| match table.get(key) {
+            Some(node) => self.string(node, key).unwrap_or_default().to_owned(),
+            None => default.to_owned(),
+        };
+        let (key, item) = (text("key", "$1"), text("item", "$2"));
+        let scattered = table.get("scattered").and_then(|node| self.bool(node, "scattered"));
+        Some(GroupBy { by, key, item, scattered: scattered.unwrap_or(false) })
+    }
+
+    fn dedup(&mut self, node: Node<'_>) -> Option<Dedup> {
+        match (node.get_ref().as_bool(), node.get_ref().as_str()) {
+            (Some(false), _) => Some(Dedup::None),
+            (Some(true), _) => Some(Dedup::Equal),
+            (_, Some("alike")) => Some(Dedup::Alike),
+            _ => {
+                self.problem(node.span().start, "`dedup` is true, false or \"alike\"");
+                None
+            }
+        }
+    }
+
+    /// `exit.0`, `exit.ok`, `exit.failed`: other operations for commands that end so.
+    fn exits(
+        &mut self,
+        node: Node<'_>,
+        own: &Operations,
+        operations: &mut Vec<(Exit, Operations)>,
+    ) {
+        let Some(table) = self.table(node, "exit") else { return };
+        for (key, node) in table {
+            let (at, key) = (key.span().start, key.get_ref().as_ref());
+            let exit = match (key, key.parse::<i32>()) {
+                ("ok", _) => Exit::Ok,
+                ("failed", _) => Exit::Failed,
+                (_, Ok(code)) => Exit::Code(code),
+                _ => {
+                    let message = format!("`{key}` is no exit: a code, `ok` or `failed`");
+                    self.problem(at, message);
+                    continue;
+                }
+            };
+            let Some(table) = self.table(node, key) else { continue };
+            self.known(table, &OPERATIONS);
+            let variant = self.operations(table).over(own);
+            // Codes are looked at first: they say more.
+            let place = if matches!(exit, Exit::Code(_)) { 0 } else { operations.len() };
+            operations.insert(place, (exit, variant));
+        }
+    }
+
+    /// zeph's way to say operations: `strategy = { type = "strip_noise", patterns = […] }`.
+    fn strategy(&mut self, node: Node<'_>, own: &mut Operations) {
+        const TYPES: [&str; 4] = ["strip_noise", "keep_matching", "truncate", "dedup"];
+        let Some(table) = self.table(node, "strategy") else { return };
+        let Some(kind) = table.get("type") else {
+            self.problem(node.span().start, "a `strategy` has a `type`");
+            return;
+        };
+        let Some(name) = self.string(kind, "type") else { return };
+        match name {
+            "strip_noise" | "keep_matching" => {
+                self.known(table, &["type", "patterns"]);
+                let patterns = table.get("patterns").map(|node| self.patterns(node, "patterns"));
+                if name == "strip_noise" { own.strip = patterns } else { own.keep = patterns }
+            }
+            "truncate" => {
+                self.known(table, &["type", "max_lines", "head", "tail"]);
+                let mut count = |key: &str| table.get(key).and_then(|node| self.count(node, key));
+                own.max_lines = count("max_lines");
+                own.head = count("head");
+                own.tail = count("tail");
+            }
+            "dedup" => {
+                self.known(table, &["type"]);
+                own.dedup = Some(Dedup::Alike);
+            }
+            _ => self.problem(kind.span().start, unknown("type of strategy", name, &TYPES)),
+        }
+    }
+
+    /// What patterns are together: they are right one by one.
+    fn programs(&mut self, at: usize, name: &str, operations: &[(Exit, Operations)]) {
+        if !self.problems.is_empty() {
+            return;
+        }
+        for (_, operations) in operations {
+            if let Err(error) = operations.compile() {
+                self.problem(at, format!("{name}: {}", error.message()));
+            }
+        }
+    }
+
+    fn examples(&mut self, node: Node<'_>) -> Vec<Example> {
+        let mut examples = Vec::new();
+        for (at, table) in self.tables(node, "examples") {
+            self.known(table, &["command", "exit_code", "input", "output", "unchanged"]);
+            let mut text = |key: &str| {
+                table.get(key).and_then(|node| self.string(node, key)).map(str::to_owned)
+            };
+            let (command, input, output) = (text("command"), text("input"), text("output"));
+            let exit_code = table.get("exit_code").and_then(|node| self.integer(node, "exit_code"));
+            let unchanged = table.get("unchanged").and_then(|node| self.bool(node, "unchanged"));
+            let Some(input) = input else {
+                self.problem(at, "an example has an `input`");
+                continue;
+            };
+            let output = match (output, unchanged) {
+                (Some(output), None | Some(false)) => output,
+                (None, Some(true)) => input.clone(),
+                _ => {
+                    self.problem(at, "an example has an `output`, or is `unchanged = true`");
+                    continue;
+                }
+            };
+            let exit_code = exit_code.and_then(|code| i32::try_from(code).ok());
+            examples.push(Example { command, exit_code, input, output, at });
+        }
+        examples
+    }
+}

@@ -1,0 +1,236 @@
+//! Rules as data: which commands, and what is done with their output's lines.
+//!
+//! [`load`] reads them from TOML, [`overlap`] compares those that fit the same commands, [`examples`] runs what they say of
+//! themselves. A rule's operations are those of `text`; a rule is such data or a named engine, never both.
+
+mod examples;
+mod load;
+mod matcher;
+mod operations;
+mod overlap;
+mod tree;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::manifest::{ManifestError, Problem};
+use crate::text::TextProgram;
+
+use super::builtin;
+use super::line::CommandLine;
+use matcher::Matcher;
+use operations::Operations;
+
+/// How a command ended, as far as a rule asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// However it did, or nobody knows.
+    Any,
+    Ok,
+    Failed,
+    Code(i32),
+}
+
+impl Exit {
+    pub(crate) fn is(self, code: Option<i32>) -> bool {
+        match (self, code) {
+            (Self::Code(own), Some(code)) => own == code,
+            (Self::Ok, Some(code)) => code == 0,
+            (Self::Failed, Some(code)) => code != 0,
+            _ => false,
+        }
+    }
+}
+
+/// One rule.
+pub(crate) struct Rule {
+    name: String,
+    matcher: Matcher,
+    /// Rules that fit the same commands are taken in this order.
+    order: i64,
+    enabled: bool,
+    /// For each way to end; single codes first, whatever is left last.
+    operations: Vec<(Exit, Operations)>,
+    examples: Vec<examples::Example>,
+    /// Where it is in its file.
+    at: usize,
+    programs: OnceLock<Option<Vec<(Exit, TextProgram)>>>,
+}
+
+impl Rule {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What runs; `None` if it cannot be compiled, which is told when a file is read.
+    pub(crate) fn programs(&self) -> Option<&[(Exit, TextProgram)]> {
+        let compile = |(exit, operations): &(Exit, Operations)| {
+            operations.compile().ok().map(|program| (*exit, program))
+        };
+        let programs = self.programs.get_or_init(|| self.operations.iter().map(compile).collect());
+        programs.as_deref()
+    }
+}
+
+/// Rules for the output of commands, from a file or those that come with tamis. Immutable and cheap to clone.
+///
+/// ```
+/// use tamis::{CommandRules, OutputFilterRegistry};
+///
+/// let rules = CommandRules::parse(
+///     "deploy.toml",
+///     r#"
+///         [[rules]]
+///         name = "deploy"
+///         match = { prefix = "deploy" }
+///         strip = ["^copying "]
+///
+///         [[rules.examples]]
+///         input = "copying a\nis up\n"
+///         output = "is up\n"
+///     "#,
+/// )?;
+/// assert!(rules.run_examples().is_empty());
+/// let registry = OutputFilterRegistry::new().register_rules(rules);
+/// assert_eq!(registry.apply("deploy web", "copying a\nis up\n", 0).output, "is up\n");
+/// # Ok::<(), tamis::ManifestError>(())
+/// ```
+#[derive(Clone)]
+pub struct CommandRules(Arc<Rules>);
+
+pub(super) struct Rules {
+    file: Arc<str>,
+    /// The text, for problems that examples have.
+    text: Arc<str>,
+    rules: Vec<Arc<Rule>>,
+    enabled: bool,
+    off: Vec<String>,
+}
+
+impl CommandRules {
+    /// Reads rules from TOML; `name` is what errors call the file.
+    ///
+    /// # Errors
+    /// What is wrong, with line and column: no TOML, a key that is not known, a value of another type, a pattern that is none,
+    /// an engine that is not known or stands beside operations, two rules for the same commands without an order.
+    ///
+    /// ```
+    /// use tamis::CommandRules;
+    ///
+    /// let error = CommandRules::parse("x.toml", "[[rules]]\nname = \"a\"\nmach = { prefix = \"a\" }\n").unwrap_err();
+    /// assert_eq!(error.problems()[0].line(), 3);
+    /// assert_eq!(error.problems()[0].message(), "unknown key `mach`; did you mean `match`?");
+    /// ```
+    pub fn parse(name: &str, text: &str) -> Result<Self, ManifestError> {
+        let rules = load::read(name, text, &load::Known::builtin())?;
+        Ok(Self(Arc::new(rules)))
+    }
+
+    /// Whether a text is rules for commands, by its first line that says something: `[[rules]]`, or a table of `tools`.
+    #[must_use]
+    pub fn recognises(text: &[u8]) -> bool {
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
+        let begins = |line: &[u8]| {
+            [&b"[[rules]]"[..], b"[tools", b"rules =", b"tools.filters"]
+                .iter()
+                .any(|begin| line.starts_with(begin))
+        };
+        first.is_some_and(begins)
+    }
+
+    /// The same from bytes.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse), and text that is not UTF-8 or too long.
+    pub fn parse_bytes(name: &str, bytes: &[u8]) -> Result<Self, ManifestError> {
+        Self::parse(name, load::text(name, bytes)?)
+    }
+
+    /// The rules that come with tamis.
+    #[must_use]
+    pub fn builtin() -> Self {
+        static BUILTIN: OnceLock<CommandRules> = OnceLock::new();
+        BUILTIN.get_or_init(|| Self(Arc::new(builtin::read()))).clone()
+    }
+
+    /// The names of the rules, in their order.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.0.rules.iter().map(|rule| rule.name())
+    }
+
+    /// Runs the examples of the rules; what does not come out as they say, with their places.
+    #[must_use]
+    pub fn run_examples(&self) -> Vec<Problem> {
+        examples::run(&self.0)
+    }
+
+    /// How many examples there are.
+    #[must_use]
+    pub fn examples(&self) -> usize {
+        self.0.rules.iter().map(|rule| rule.examples.len()).sum()
+    }
+
+    /// Whether the file does not turn all filters off.
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        self.0.enabled
+    }
+
+    /// Filters that the file turns off by their names.
+    pub(crate) fn off(&self) -> &[String] {
+        &self.0.off
+    }
+
+    /// The first rule, by order, that fits a command.
+    pub(crate) fn find(
+        &self,
+        line: &CommandLine,
+        is_on: impl Fn(&str) -> bool,
+    ) -> Option<Arc<Rule>> {
+        let command = line.command()?;
+        let fitting = self.0.rules.iter().filter(|rule| {
+            rule.enabled && is_on(&rule.name) && rule.matcher.fits(command, line.arguments())
+        });
+        fitting.min_by_key(|rule| rule.order).cloned()
+    }
+}
+
+/// Reads files as one, which is right as it was shipped. What is wrong is left out.
+pub(super) fn together<'a>(name: &str, files: impl Iterator<Item = (&'a str, &'a str)>) -> Rules {
+    let mut all = Rules::none(name);
+    for (file, text) in files {
+        if let Ok(rules) = load::read(file, text, &load::Known::none()) {
+            all.rules.extend(rules.rules);
+        }
+    }
+    all
+}
+
+/// One of those files, by itself.
+#[cfg(test)]
+pub(super) fn read_alone(name: &str, text: &str) -> Result<CommandRules, ManifestError> {
+    load::read(name, text, &load::Known::none()).map(|rules| CommandRules(Arc::new(rules)))
+}
+
+impl Rules {
+    fn none(name: &str) -> Self {
+        Self {
+            file: name.into(),
+            text: "".into(),
+            rules: Vec::new(),
+            enabled: true,
+            off: Vec::new(),
+        }
+    }
+}
+
+impl fmt::Debug for CommandRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommandRules")
+            .field("file", &self.0.file)
+            .field("rules", &self.names().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}

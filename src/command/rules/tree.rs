@@ -1,0 +1,148 @@
+//! TOML with places: values of a type, or a problem where they stand.
+//!
+//! Knows no rule.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::Error;
+use crate::manifest::Problem;
+use crate::manifest::error::{Problems, Text};
+use crate::manifest::suggest::unknown;
+
+pub(super) type Node<'t> = &'t Spanned<DeValue<'t>>;
+
+/// A file, and what is wrong in it so far.
+pub(super) struct Reader<'a> {
+    pub(super) text: &'a Text<'a>,
+    pub(super) problems: Problems,
+}
+
+impl Reader<'_> {
+    pub(super) fn problem(&mut self, at: usize, message: impl Into<String>) {
+        let text = self.text;
+        self.problems.push(|| text.problem(at, message));
+    }
+
+    /// Keys that are not known are problems.
+    pub(super) fn known(&mut self, table: &DeTable<'_>, known: &[&str]) {
+        let mut wrong: Vec<(usize, &str)> = table
+            .keys()
+            .filter(|key| !known.contains(&key.get_ref().as_ref()))
+            .map(|key| (key.span().start, key.get_ref().as_ref()))
+            .collect();
+        wrong.sort_unstable();
+        for (at, key) in wrong {
+            self.problem(at, unknown("key", key, known));
+        }
+    }
+
+    fn wrong(&mut self, node: Node<'_>, key: &str, wanted: &str) {
+        let found = node.get_ref().type_str();
+        self.problem(node.span().start, format!("`{key}` is {wanted}, not {}", article(found)));
+    }
+
+    pub(super) fn string<'t>(&mut self, node: Node<'t>, key: &str) -> Option<&'t str> {
+        let found = node.get_ref().as_str();
+        if found.is_none() {
+            self.wrong(node, key, "a string");
+        }
+        found
+    }
+
+    pub(super) fn bool(&mut self, node: Node<'_>, key: &str) -> Option<bool> {
+        let found = node.get_ref().as_bool();
+        if found.is_none() {
+            self.wrong(node, key, "true or false");
+        }
+        found
+    }
+
+    pub(super) fn integer(&mut self, node: Node<'_>, key: &str) -> Option<i64> {
+        let found = node.get_ref().as_integer();
+        let found = found.and_then(|int| i64::from_str_radix(int.as_str(), int.radix()).ok());
+        if found.is_none() {
+            self.wrong(node, key, "a whole number");
+        }
+        found
+    }
+
+    pub(super) fn count(&mut self, node: Node<'_>, key: &str) -> Option<u64> {
+        let found = self.integer(node, key)?;
+        let count = u64::try_from(found).ok().filter(|count| *count > 0);
+        if count.is_none() {
+            self.problem(node.span().start, format!("`{key}` is a number of lines, 1 or more"));
+        }
+        count
+    }
+
+    pub(super) fn table<'t>(&mut self, node: Node<'t>, key: &str) -> Option<&'t DeTable<'t>> {
+        let found = node.get_ref().as_table();
+        if found.is_none() {
+            self.wrong(node, key, "a table");
+        }
+        found
+    }
+
+    /// A list of tables.
+    pub(super) fn tables<'t>(
+        &mut self,
+        node: Node<'t>,
+        key: &str,
+    ) -> Vec<(usize, &'t DeTable<'t>)> {
+        let Some(array) = node.get_ref().as_array() else {
+            self.wrong(node, key, "a list of tables");
+            return Vec::new();
+        };
+        array
+            .iter()
+            .filter_map(|node| self.table(node, key).map(|table| (node.span().start, table)))
+            .collect()
+    }
+
+    /// A string, or a list of them.
+    pub(super) fn strings<'t>(&mut self, node: Node<'t>, key: &str) -> Vec<(Node<'t>, &'t str)> {
+        if let Some(text) = node.get_ref().as_str() {
+            return vec![(node, text)];
+        }
+        let Some(array) = node.get_ref().as_array() else {
+            self.wrong(node, key, "a string or a list of strings");
+            return Vec::new();
+        };
+        array.iter().filter_map(|node| self.string(node, key).map(|text| (node, text))).collect()
+    }
+
+    /// Says what is wrong with a pattern, at its character where it stands as it was written.
+    pub(super) fn pattern(&mut self, node: Node<'_>, text: &str, compiled: Result<(), Error>) {
+        let Err(error) = compiled else { return };
+        let at = self.inside(node.span(), text, error.rule().map_or(0, |rule| rule.at));
+        let message =
+            error.rule().map_or_else(|| error.message().to_owned(), |rule| rule.message.clone());
+        self.problem(at, message);
+    }
+
+    /// The byte of the file that is byte `at` of a string's text.
+    fn inside(&self, span: Range<usize>, text: &str, at: usize) -> usize {
+        let spelled = self.text.text.get(span.clone()).unwrap_or_default();
+        let open = spelled.bytes().take_while(|byte| matches!(byte, b'"' | b'\'')).count();
+        let verbatim = spelled.get(open..).is_some_and(|rest| rest.starts_with(text));
+        // An escape makes it another text: then the string's beginning has to do.
+        if verbatim { span.start + open + at } else { span.start }
+    }
+}
+
+fn article(type_name: &str) -> String {
+    let article = if type_name.starts_with(['a', 'i']) { "an" } else { "a" };
+    format!("{article} {type_name}")
+}
+
+/// What is wrong with a text that is no TOML.
+pub(super) fn syntax(text: &Text<'_>, error: &toml::de::Error) -> Problem {
+    let at = error.span().map_or(0, |span| span.start);
+    let message = error.message();
+    // The parser says some things on two lines.
+    let message = message.lines().collect::<Vec<_>>().join("; ");
+    text.problem(at, format!("no TOML: {message}"))
+}

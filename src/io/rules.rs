@@ -1,0 +1,42 @@
+//! Rules for the output of commands, from files.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::command::CommandRules;
+use crate::manifest::{MAX_BYTES, ManifestError};
+
+impl CommandRules {
+    /// Reads rules from a file, at most 16 MiB of it.
+    ///
+    /// # Errors
+    /// [`ManifestErrorKind::Read`](crate::ManifestErrorKind::Read) if the file cannot be read; else as for [`parse`](Self::parse).
+    ///
+    /// ```
+    /// use tamis::CommandRules;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("rules.toml");
+    /// std::fs::write(&path, "[[rules]]\nname = \"deploy\"\nmatch = { prefix = \"deploy\" }\nstrip = ['^copying ']\n")?;
+    /// assert!(CommandRules::load(&path)?.names().eq(["deploy"]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ManifestError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| ManifestError::read(&name, &error))?;
+        Self::read(&name, file)
+    }
+
+    /// The same from a reader; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn read(name: &str, reader: impl Read) -> Result<Self, ManifestError> {
+        let mut bytes = Vec::new();
+        let read = reader.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
+        read.map_err(|error| ManifestError::read(name, &error))?;
+        Self::parse_bytes(name, &bytes)
+    }
+}

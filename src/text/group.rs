@@ -1,0 +1,209 @@
+//! Lines with a common key become a header and items below it: `src/a.rs:` and `  12: use std::fmt;`.
+//!
+//! Those in a row, holding one line; or, if the group is scattered, in the order of their keys: then a run of lines that have
+//! one is held up to a limit, and groups stand in the order of their first lines. No line is lost, and no group is longer than its lines
+//! were: where it would be, they stay as they came.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::lines::{End, Line};
+use super::more::Pattern;
+use super::stage::{LineStage, Next, Tally};
+
+pub(super) struct Grouping {
+    pub(super) by: Pattern,
+    pub(super) key: Vec<u8>,
+    pub(super) item: Vec<u8>,
+    pub(super) scattered: bool,
+}
+
+/// In front of an item.
+const INDENT: &[u8] = b"  ";
+
+/// Bytes that a line costs beside its texts.
+const COST: usize = 128;
+
+/// Lines of one key.
+#[derive(Debug, Default)]
+struct Lines {
+    key: Vec<u8>,
+    lines: Vec<Member>,
+    raw_bytes: usize,
+    item_bytes: usize,
+}
+
+/// A line as it came, and as an item.
+#[derive(Debug)]
+struct Member {
+    raw: Vec<u8>,
+    item: Vec<u8>,
+    end: End,
+}
+
+impl Lines {
+    fn push(&mut self, line: Line<'_>, item: &[u8]) {
+        self.raw_bytes += line.text.len();
+        self.item_bytes += INDENT.len() + item.len();
+        self.lines.push(Member { raw: line.text.to_vec(), item: item.to_vec(), end: line.end });
+    }
+
+    fn is_shorter(&self) -> bool {
+        let end = self.lines.first().map_or(0, |line| line.end.bytes().len());
+        self.lines.len() > 1 && self.key.len() + 1 + end + self.item_bytes < self.raw_bytes
+    }
+}
+
+pub(super) struct Group {
+    grouping: Arc<Grouping>,
+    /// In a row: the key, and the first line while it is alone; its items have gone out once it is not.
+    row: Option<Row>,
+    /// Scattered: the groups in the order of their first lines.
+    groups: Vec<Lines>,
+    places: HashMap<Vec<u8>, usize>,
+    held: usize,
+    limit: usize,
+    item: Vec<u8>,
+    key: Vec<u8>,
+    tally: Tally,
+}
+
+struct Row {
+    key: Vec<u8>,
+    first: Option<(Vec<u8>, End, Vec<u8>)>,
+    /// Items are shorter than their lines; decided with the second line.
+    grouped: bool,
+}
+
+impl Group {
+    pub(super) fn new(grouping: Arc<Grouping>, limit: usize) -> Self {
+        Self {
+            grouping,
+            row: None,
+            groups: Vec::new(),
+            places: HashMap::new(),
+            held: 0,
+            limit,
+            item: Vec::new(),
+            key: Vec::new(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// The key and the item of a line, if it has them.
+    fn read(&mut self, text: &[u8]) -> bool {
+        let Self { grouping, key, item, .. } = self;
+        if !grouping.by.is_match(text) {
+            return false;
+        }
+        let Some(groups) = grouping.by.captures(text) else { return false };
+        key.clear();
+        item.clear();
+        groups.expand(&grouping.key, key);
+        groups.expand(&grouping.item, item);
+        !key.is_empty()
+    }
+
+    fn in_a_row(&mut self, line: Line<'_>, next: Next<'_>) {
+        let Self { row, key, item, tally, .. } = self;
+        if let Some(Row { key: open, first, grouped }) = row
+            && open == key
+        {
+            if let Some((text, end, first_item)) = first.take() {
+                let before = text.len() + line.text.len() + end.bytes().len();
+                let after = key.len() + 1 + first_item.len() + item.len() + 2 * INDENT.len();
+                *grouped = after + 2 * end.bytes().len() < before + end.bytes().len();
+                if *grouped {
+                    let header = [key.as_slice(), b":"].concat();
+                    next(Line { text: &header, end });
+                    let text = [INDENT, &first_item].concat();
+                    next(Line { text: &text, end });
+                    tally.shortened += 1;
+                } else {
+                    next(Line { text: &text, end });
+                }
+            }
+            // Beside its header, an item has to be shorter than its line.
+            if *grouped && INDENT.len() + item.len() <= line.text.len() {
+                let text = [INDENT, item].concat();
+                next(Line { text: &text, end: line.end });
+                tally.shortened += 1;
+            } else {
+                next(line);
+            }
+            return;
+        }
+        self.flush(next);
+        let first = Some((line.text.to_vec(), line.end, self.item.clone()));
+        self.row = Some(Row { key: self.key.clone(), first, grouped: false });
+    }
+
+    fn scattered(&mut self, line: Line<'_>, next: Next<'_>) {
+        if line.end == End::Missing {
+            // It is the last of the text, and stays so.
+            self.flush(next);
+            return next(line);
+        }
+        let size = line.text.len() + self.item.len() + self.key.len() + COST;
+        if self.held + size > self.limit {
+            // What is held goes, and grouping begins anew.
+            self.flush(next);
+        }
+        self.held += size;
+        let Self { groups, places, key, item, .. } = self;
+        let place = match places.get(key.as_slice()) {
+            Some(place) => *place,
+            None => {
+                places.insert(key.clone(), groups.len());
+                groups.push(Lines { key: key.clone(), ..Lines::default() });
+                groups.len() - 1
+            }
+        };
+        if let Some(lines) = groups.get_mut(place) {
+            lines.push(line, item);
+        }
+    }
+}
+
+impl LineStage for Group {
+    fn line(&mut self, line: Line<'_>, next: Next<'_>) {
+        let is_member = self.read(line.text);
+        match (is_member, self.grouping.scattered) {
+            (true, true) => self.scattered(line, next),
+            (true, false) => self.in_a_row(line, next),
+            // What stands between is about the lines before it.
+            (false, _) => {
+                self.flush(next);
+                next(line);
+            }
+        }
+    }
+
+    fn flush(&mut self, next: Next<'_>) {
+        if let Some(Row { first: Some((text, end, _)), .. }) = self.row.take() {
+            next(Line { text: &text, end });
+        }
+        self.places = HashMap::new();
+        self.held = 0;
+        for group in std::mem::take(&mut self.groups) {
+            let shorter = group.is_shorter();
+            if shorter && let Some(first) = group.lines.first() {
+                self.tally.shortened += group.lines.len() as u64;
+                let text = [group.key.as_slice(), b":"].concat();
+                next(Line { text: &text, end: first.end });
+            }
+            for Member { raw, item, end } in &group.lines {
+                if shorter {
+                    let text = [INDENT, item].concat();
+                    next(Line { text: &text, end: *end });
+                } else {
+                    next(Line { text: raw, end: *end });
+                }
+            }
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        self.tally
+    }
+}

@@ -1,0 +1,172 @@
+//! Operations beyond those of [`TextFilter`](crate::TextFilter), as data: what rules for the output of commands declare.
+//!
+//! Data alone, and its compilation to stages in their order: engine or sections, replacements, groups, lines alike.
+
+#![cfg_attr(
+    not(feature = "command"),
+    allow(dead_code, reason = "rules for commands alone declare them")
+)]
+
+use std::sync::Arc;
+
+use regex::bytes::Regex;
+
+use super::alike::Alike;
+use super::group::{Group, Grouping};
+use super::patterns::single;
+use super::replace::{Replace, Replacement};
+use super::sections::{Section, Sections};
+use super::stage::LineStage;
+use crate::error::Error;
+use crate::limits::Limits;
+
+/// Makes the stage of a named engine, for one run.
+pub(crate) type MakeEngine = fn() -> Box<dyn LineStage>;
+
+/// Operations, declared.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct More {
+    /// Only lines in these sections stay; all lines, if none of them begins.
+    pub(crate) sections: Vec<Between>,
+    /// Lines in these sections go.
+    pub(crate) strip_sections: Vec<Between>,
+    /// What is written instead of the first match in a line, where that is shorter.
+    pub(crate) replace: Vec<Swap>,
+    pub(crate) group: Option<GroupBy>,
+    /// Lines in a row become one that differ in times and ids alone.
+    pub(crate) alike: bool,
+    pub(crate) head: u64,
+    pub(crate) tail: u64,
+    /// Only a text of more lines is cut to its head and tail.
+    pub(crate) uncut: u64,
+    pub(crate) engine: Option<MakeEngine>,
+}
+
+/// A section: from a line to a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Between {
+    pub(crate) from: String,
+    pub(crate) end: Option<Edge>,
+}
+
+/// What ends a section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Edge {
+    /// The last line of it.
+    To(String),
+    /// The first line behind it.
+    Before(String),
+}
+
+/// A pattern and what stands instead of its match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Swap {
+    pub(crate) pattern: String,
+    pub(crate) with: String,
+}
+
+/// Lines with a common key become a header and items.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GroupBy {
+    pub(crate) by: String,
+    /// What the header says, and an item below it: `$1`, `${name}`.
+    pub(crate) key: String,
+    pub(crate) item: String,
+    /// Wherever the lines are; else those in a row.
+    pub(crate) scattered: bool,
+}
+
+/// The same, compiled.
+#[derive(Default)]
+pub(super) struct Compiled {
+    sections: Arc<[Section]>,
+    replace: Arc<[Replacement]>,
+    group: Option<Arc<Grouping>>,
+    alike: bool,
+    engine: Option<MakeEngine>,
+    pub(super) head: u64,
+    pub(super) tail: u64,
+    pub(super) uncut: u64,
+}
+
+impl Compiled {
+    pub(super) fn new(more: &More) -> Result<Self, Error> {
+        let mut sections = Vec::new();
+        for (rule, list, keeps) in
+            [("sections", &more.sections, true), ("strip_sections", &more.strip_sections, false)]
+        {
+            for (entry, between) in list.iter().enumerate() {
+                sections.push(Section {
+                    keeps,
+                    from: single(rule, "from", entry, &between.from)?,
+                    end: match &between.end {
+                        None => None,
+                        Some(Edge::To(text)) => Some((true, single(rule, "to", entry, text)?)),
+                        Some(Edge::Before(text)) => {
+                            Some((false, single(rule, "before", entry, text)?))
+                        }
+                    },
+                });
+            }
+        }
+        let mut replace = Vec::new();
+        for (entry, swap) in more.replace.iter().enumerate() {
+            let pattern = single("replace", "pattern", entry, &swap.pattern)?;
+            replace.push(Replacement { pattern, with: swap.with.clone().into_bytes() });
+        }
+        let group = match &more.group {
+            None => None,
+            Some(group) => Some(Arc::new(Grouping {
+                by: single("group", "by", 0, &group.by)?,
+                key: group.key.clone().into_bytes(),
+                item: group.item.clone().into_bytes(),
+                scattered: group.scattered,
+            })),
+        };
+        Ok(Self {
+            sections: sections.into(),
+            replace: replace.into(),
+            group,
+            alike: more.alike,
+            engine: more.engine,
+            head: more.head,
+            tail: more.tail,
+            uncut: more.uncut,
+        })
+    }
+
+    /// The stages in front of the patterns.
+    pub(super) fn front(&self, limits: &Limits) -> Vec<Box<dyn LineStage>> {
+        let mut stages: Vec<Box<dyn LineStage>> = Vec::new();
+        if let Some(engine) = self.engine {
+            stages.push(engine());
+        }
+        if !self.sections.is_empty() {
+            stages.push(Box::new(Sections::new(Arc::clone(&self.sections), held(limits))));
+        }
+        stages
+    }
+
+    /// The stages behind them.
+    pub(super) fn back(&self, limits: &Limits) -> Vec<Box<dyn LineStage>> {
+        let mut stages: Vec<Box<dyn LineStage>> = Vec::new();
+        if !self.replace.is_empty() {
+            stages.push(Box::new(Replace::new(Arc::clone(&self.replace))));
+        }
+        if let Some(group) = &self.group {
+            stages.push(Box::new(Group::new(Arc::clone(group), held(limits))));
+        }
+        if self.alike {
+            stages.push(Box::<Alike>::default());
+        }
+        stages
+    }
+}
+
+/// Bytes that a stage may hold.
+pub(super) fn held(limits: &Limits) -> usize {
+    usize::try_from(limits.held()).unwrap_or(usize::MAX)
+}
+
+/// A regex, for the stages.
+pub(super) type Pattern = Regex;

@@ -1,0 +1,80 @@
+//! A stage on lines, between the patterns and the fold: takes lines, hands lines on, holds few.
+//!
+//! What is declared (sections, replacements, groups, lines that are alike) and what is written for one tool (named engines)
+//! are stages alike. Knows nothing of bytes, chunks or the way out.
+//!
+//! A stage is linear in its lines, and what it holds has a limit. Lines come out in the order in which they are decided; a
+//! line that a stage does not know passes.
+
+use super::lines::Line;
+
+/// What a stage did with lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Lines that are gone.
+    pub(crate) removed: u64,
+    /// Lines that are part of another.
+    pub(crate) folded: u64,
+    /// Lines that were made shorter, or written in another way.
+    pub(crate) shortened: u64,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, other: Self) {
+        self.removed += other.removed;
+        self.folded += other.folded;
+        self.shortened += other.shortened;
+    }
+
+    pub(super) fn is_nothing(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// Takes what a stage hands on.
+pub(crate) type Next<'a> = &'a mut dyn FnMut(Line<'_>);
+
+pub(crate) trait LineStage: Send {
+    /// Takes a line.
+    fn line(&mut self, line: Line<'_>, next: Next<'_>);
+
+    /// A line that is too long to be held comes by; its beginning is known. What is held goes first. Whether the line
+    /// passes.
+    fn long(&mut self, _head: &[u8], next: Next<'_>) -> bool {
+        self.flush(next);
+        true
+    }
+
+    /// Hands on what is held: the text is complete, or a line comes by that is too long.
+    fn flush(&mut self, next: Next<'_>);
+
+    /// What was done so far.
+    fn tally(&self) -> Tally;
+}
+
+/// Takes a line through stages, the first to the last. The depth is that of the list, a handful.
+pub(super) fn through(stages: &mut [Box<dyn LineStage>], line: Line<'_>, out: Next<'_>) {
+    match stages.split_first_mut() {
+        None => out(line),
+        Some((first, rest)) => first.line(line, &mut |line| through(rest, line, out)),
+    }
+}
+
+/// Flushes stages, the first to the last.
+pub(super) fn flush(stages: &mut [Box<dyn LineStage>], out: Next<'_>) {
+    if let Some((first, rest)) = stages.split_first_mut() {
+        first.flush(&mut |line| through(rest, line, out));
+        flush(rest, out);
+    }
+}
+
+/// Takes a long line past the stages. Whether it passes.
+pub(super) fn past(stages: &mut [Box<dyn LineStage>], head: &[u8], out: Next<'_>) -> bool {
+    match stages.split_first_mut() {
+        None => true,
+        Some((first, rest)) => {
+            let passes = first.long(head, &mut |line| through(rest, line, out));
+            passes && past(rest, head, out)
+        }
+    }
+}
