@@ -185,7 +185,10 @@ fn what_is_said_of_what_was_cut() {
 /// Rules for how a command ended wait, up to a limit; then the one for failures is taken.
 #[test]
 fn variants_wait_and_have_an_end() {
-    let registry = OutputFilterRegistry::builtin();
+    let rules =
+        "[[rules]]\nname = \"x\"\nmatch = { exact = \"x\" }\n[rules.exit.ok]\nstrip = ['^cc ']\n";
+    let registry =
+        OutputFilterRegistry::new().register_rules(CommandRules::parse("x.toml", rules).unwrap());
     let output = "cc -c -o a.o a.c\n".repeat(2000);
     for (held, exit_code, cut) in [
         (1 << 20, Some(0), true),
@@ -197,7 +200,7 @@ fn variants_wait_and_have_an_end() {
         let subject = Subject {
             registry: &registry,
             limits: &limits,
-            command: "make",
+            command: "x",
             exit_code,
             quiet: false,
             full_output: "full.log",
