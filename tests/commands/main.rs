@@ -15,6 +15,7 @@ mod prng;
 
 mod atoms;
 mod drivers;
+mod hostile;
 mod memory;
 mod random;
 mod readme;
