@@ -113,7 +113,7 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
 }
 
 /// The rules of files, and those that come with tamis behind them.
-fn registry(manifests: &[PathBuf]) -> Result<OutputFilterRegistry, ManifestError> {
+pub(crate) fn registry(manifests: &[PathBuf]) -> Result<OutputFilterRegistry, ManifestError> {
     let mut registry = OutputFilterRegistry::new();
     for path in manifests {
         registry = registry.register_rules(load(path)?);

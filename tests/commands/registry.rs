@@ -213,6 +213,33 @@ fn variants_wait_and_have_an_end() {
     }
 }
 
+/// A list without an end keeps its head and its tail.
+#[test]
+fn long_lists_are_cut() {
+    let registry = OutputFilterRegistry::builtin();
+    let output: String = (0..3000).map(|number| format!("src/a.rs:{number}:x\n")).collect();
+    for (command, separator) in [("grep -rn x .", "  "), ("rg x", "  ")] {
+        let limits = Limits::new();
+        let subject = Subject {
+            registry: &registry,
+            limits: &limits,
+            command,
+            exit_code: Some(0),
+            quiet: false,
+            full_output: "full.log",
+            output: output.as_bytes(),
+        };
+        let (out, report) = agree(command, subject);
+        let out = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = out.lines().collect();
+        // A header is one of them.
+        assert_eq!(lines[..2], ["src/a.rs:", &format!("{separator}0:x")]);
+        assert_eq!(lines[800..802], ["... 2101 lines left out", "  2900:x"]);
+        assert_eq!(report.lines_left_out, 2101);
+        assert!(lines.last().unwrap().starts_with("[tamis grep: 2101 of 3000 lines left out, "));
+    }
+}
+
 /// A gigabyte of it would be no more: what a run holds is bounded, and each byte costs the same.
 #[test]
 fn long_outputs_stream() {
