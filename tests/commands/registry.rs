@@ -74,6 +74,7 @@ fn what_passes_and_why() {
         ("for x in 1 2; do cargo build; done", Some(Passed::Unclear)),
         ("cargo build --message-format=json", Some(Passed::MachineFormat)),
         ("cargo metadata", Some(Passed::NoFilter)),
+        ("git show HEAD:src/main.rs", Some(Passed::NoFilter)),
         ("curl -s https://api.example.com", Some(Passed::NoFilter)),
         ("", Some(Passed::Unclear)),
     ] {

@@ -156,9 +156,13 @@ fn is_command(text: &[u8]) -> bool {
     TOOLS.iter().any(|tool| {
         name.strip_suffix(*tool).is_some_and(|front| front.is_empty() || front.ends_with(b"-"))
     }) && text.get(at + 1..).is_some_and(|rest| {
-        // `make done` is said, `make -C lib` is a command; compilers have a flag or a file.
-        let tool = name.ends_with(b"make");
-        !tool || rest.starts_with(b"-") || memchr::memmem::find(rest, b" -C ").is_some()
+        // `as a result` is said: a command has a flag, or ends with a file.
+        let flag =
+            |pair: &[u8]| matches!(pair, [b' ', b'-', letter] if letter.is_ascii_alphabetic());
+        let files: [&[u8]; 5] = [b".o", b".a", b".so", b".c", b".cpp"];
+        rest.starts_with(b"-")
+            || rest.windows(3).any(flag)
+            || files.iter().any(|file| rest.ends_with(file))
     })
 }
 
@@ -177,6 +181,8 @@ mod tests {
             ("make: *** [Makefile:3: all] Error 1", Kind::Said),
             ("make -C lib", Kind::Command),
             ("make love", Kind::Said),
+            ("as a result, nothing - at all - was built", Kind::Said),
+            ("ld was here", Kind::Said),
             ("cc -c a.c", Kind::Command),
             ("/usr/bin/x86_64-linux-gnu-gcc-12 -c a.c", Kind::Command),
             ("ar rcs lib.a a.o", Kind::Command),
