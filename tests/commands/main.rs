@@ -17,6 +17,7 @@ mod atoms;
 mod drivers;
 mod hostile;
 mod memory;
+mod model;
 mod random;
 mod readme;
 mod registry;
