@@ -1,10 +1,15 @@
 //! Lines in a row become one that differ in times and ids alone: `12:00:01 retrying (x3 alike)`; the first of them stays.
 //!
+//! In lines that speak of errors, failures and the like only dates and times of day: their ids may be what is looked for.
+//!
 //! Times and ids: dates, times of day, durations with a unit, numbers of five digits and more, UUIDs and other hexadecimal
 //! words of eight characters and more with a digit. Other numbers count as text: `user 17` is not `user 18`. Holds one line,
 //! and one more as it is compared. Linear: each byte is looked at a few times.
 
 use std::io::Write;
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
 
 use super::lines::{End, Line};
 use super::stage::{LineStage, Next, Tally};
@@ -34,7 +39,7 @@ pub(super) struct Alike {
 impl LineStage for Alike {
     fn line(&mut self, line: Line<'_>, next: Next<'_>) {
         self.other.clear();
-        normalise(line.text, &mut self.other);
+        normalise(line.text, !is_grave(line.text), &mut self.other);
         let same_end = line.end == self.ends || line.end == End::Missing;
         if self.count > 0 && same_end && self.key == self.other {
             if self.others <= NUMBER {
@@ -84,8 +89,18 @@ impl LineStage for Alike {
     }
 }
 
-/// Appends the line to `key` with a mark for each time and id.
-fn normalise(line: &[u8], key: &mut Vec<u8>) {
+/// What nobody wants to miss a number of.
+static GRAVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let words = "error|fail|panic|fatal|critical|exception|abort|denied|refused|traceback";
+    Regex::new(&format!("(?i-u){words}")).ok()
+});
+
+fn is_grave(line: &[u8]) -> bool {
+    GRAVE.as_ref().is_none_or(|grave| grave.is_match(line))
+}
+
+/// Appends the line to `key` with a mark for each time, and each id if they are wanted.
+fn normalise(line: &[u8], ids: bool, key: &mut Vec<u8>) {
     let mut at = 0;
     while let Some(byte) = line.get(at) {
         if !byte.is_ascii_alphanumeric() {
@@ -96,7 +111,7 @@ fn normalise(line: &[u8], key: &mut Vec<u8>) {
         let rest = line.get(at..).unwrap_or_default();
         let before = at.checked_sub(1).and_then(|before| line.get(before));
         let length = match stamp(rest, before.copied()) {
-            0 => id(rest),
+            0 if ids => id(rest),
             length => length,
         };
         if length > 0 {
@@ -233,11 +248,13 @@ mod tests {
             ("a.rs:12:5: x", "a.rs:12:5: x"),
             ("a.rs:12:34: x", "a.rs:12:34: x"),
             ("12:345 x", "12:345 x"),
+            ("12:00:01 ERROR in request 123456", "# ERROR in request 123456"),
+            ("12:00:01 it Failed after 15ms", "# it Failed after 15ms"),
             ("x9: 3", "x9: 3"),
             ("12: 3", "12: 3"),
         ] {
             let mut key = Vec::new();
-            normalise(line.as_bytes(), &mut key);
+            normalise(line.as_bytes(), !super::is_grave(line.as_bytes()), &mut key);
             let expected: Vec<u8> =
                 expected.bytes().map(|byte| if byte == b'#' { 0xFF } else { byte }).collect();
             assert_eq!(key, expected, "{line}: {}", key.escape_ascii());

@@ -4,9 +4,12 @@
 //! is declared, [`TextProgram`] compiles it, [`TextRun`] runs it over a text and [`QuotedTextRun`] over the inside of a JSON
 //! string; [`engine`] has the order of the operations.
 //!
+//! [`more`] has operations beyond those, which rules for commands declare; each is a [`stage`] on lines.
+//!
 //! Invariants: output and report do not depend on the chunks. What is held is one line, one more if equal ones are folded,
-//! and a short output; a line over the limit `line` is never held. Work is linear in the text. What is not UTF-8 passes as
-//! it is. A line end that is missing is missing behind the last line that comes out, too. No run fails.
+//! what a stage says within the limit `held`, and a short output; a line over the limit `line` is never held. Work is linear
+//! in the text. What is not UTF-8 passes as it is. A line end that is missing is missing behind the last line that comes out,
+//! too. No run fails.
 
 mod alike;
 mod ansi;

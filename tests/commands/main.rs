@@ -15,6 +15,9 @@ mod prng;
 
 mod atoms;
 mod drivers;
+mod hostile;
+mod memory;
+mod model;
 mod random;
 mod readme;
 mod registry;

@@ -74,6 +74,7 @@ fn what_passes_and_why() {
         ("for x in 1 2; do cargo build; done", Some(Passed::Unclear)),
         ("cargo build --message-format=json", Some(Passed::MachineFormat)),
         ("cargo metadata", Some(Passed::NoFilter)),
+        ("git show HEAD:src/main.rs", Some(Passed::NoFilter)),
         ("curl -s https://api.example.com", Some(Passed::NoFilter)),
         ("", Some(Passed::Unclear)),
     ] {
@@ -185,7 +186,10 @@ fn what_is_said_of_what_was_cut() {
 /// Rules for how a command ended wait, up to a limit; then the one for failures is taken.
 #[test]
 fn variants_wait_and_have_an_end() {
-    let registry = OutputFilterRegistry::builtin();
+    let rules =
+        "[[rules]]\nname = \"x\"\nmatch = { exact = \"x\" }\n[rules.exit.ok]\nstrip = ['^cc ']\n";
+    let registry =
+        OutputFilterRegistry::new().register_rules(CommandRules::parse("x.toml", rules).unwrap());
     let output = "cc -c -o a.o a.c\n".repeat(2000);
     for (held, exit_code, cut) in [
         (1 << 20, Some(0), true),
@@ -197,7 +201,7 @@ fn variants_wait_and_have_an_end() {
         let subject = Subject {
             registry: &registry,
             limits: &limits,
-            command: "make",
+            command: "x",
             exit_code,
             quiet: false,
             full_output: "full.log",
@@ -207,6 +211,33 @@ fn variants_wait_and_have_an_end() {
         assert_eq!(subject.push((1..output.len()).step_by(7)), (out.clone(), report.clone()));
         assert_eq!(report.cut, cut, "{held} {exit_code:?}");
         assert_eq!(out.len() < output.len(), cut);
+    }
+}
+
+/// A list without an end keeps its head and its tail.
+#[test]
+fn long_lists_are_cut() {
+    let registry = OutputFilterRegistry::builtin();
+    let output: String = (0..3000).map(|number| format!("src/a.rs:{number}:x\n")).collect();
+    for (command, separator) in [("grep -rn x .", "  "), ("rg x", "  ")] {
+        let limits = Limits::new();
+        let subject = Subject {
+            registry: &registry,
+            limits: &limits,
+            command,
+            exit_code: Some(0),
+            quiet: false,
+            full_output: "full.log",
+            output: output.as_bytes(),
+        };
+        let (out, report) = agree(command, subject);
+        let out = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = out.lines().collect();
+        // A header is one of them.
+        assert_eq!(lines[..2], ["src/a.rs:", &format!("{separator}0:x")]);
+        assert_eq!(lines[800..802], ["... 2101 lines left out", "  2900:x"]);
+        assert_eq!(report.lines_left_out, 2101);
+        assert!(lines.last().unwrap().starts_with("[tamis grep: 2101 of 3000 lines left out, "));
     }
 }
 

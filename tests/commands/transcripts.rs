@@ -113,7 +113,7 @@ fn every_saved_output_is_listed() {
 }
 
 /// Filters of which no output could be saved: they are from documentation.
-const UNVERIFIED: [&str; 4] = ["cargo-nextest", "docker-build", "kubectl", "terraform"];
+const UNVERIFIED: [&str; 3] = ["cargo-nextest", "docker-build", "kubectl"];
 
 #[test]
 fn every_filter_has_an_output_that_went_well_and_one_that_did_not() {

@@ -4,16 +4,18 @@
 //! pass what it does not know.
 
 mod cargo_test;
+mod make;
 
 use crate::text::more::MakeEngine;
 
 /// Their names.
-pub(super) const NAMES: [&str; 1] = ["cargo-test"];
+pub(super) const NAMES: [&str; 2] = ["cargo-test", "make"];
 
 /// The engine of a name.
 pub(super) fn find(name: &str) -> Option<MakeEngine> {
     match name {
         "cargo-test" => Some(cargo_test::make),
+        "make" => Some(make::make),
         _ => None,
     }
 }

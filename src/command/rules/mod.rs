@@ -117,9 +117,10 @@ impl CommandRules {
     /// ```
     /// use tamis::CommandRules;
     ///
-    /// let error = CommandRules::parse("x.toml", "[[rules]]\nname = \"a\"\nmach = { prefix = \"a\" }\n").unwrap_err();
-    /// assert_eq!(error.problems()[0].line(), 3);
-    /// assert_eq!(error.problems()[0].message(), "unknown key `mach`; did you mean `match`?");
+    /// let text = "[[rules]]\nname = \"a\"\nmatch = { prefix = \"a\" }\nstripp = [\"x\"]\n";
+    /// let error = CommandRules::parse("x.toml", text).unwrap_err();
+    /// assert_eq!(error.problems()[0].line(), 4);
+    /// assert_eq!(error.problems()[0].message(), "unknown key `stripp`; did you mean `strip`?");
     /// ```
     pub fn parse(name: &str, text: &str) -> Result<Self, ManifestError> {
         let rules = load::read(name, text, &load::Known::builtin())?;

@@ -1,0 +1,125 @@
+//! Memory, counted at the allocator, over outputs that are far longer than it; and that time grows with the output alone.
+
+use std::time::Instant;
+
+use tamis::{CommandLine, CommandRules, Limits, OutputFilterRegistry, Sink};
+
+/// What a run may hold by its limits: `held` for what waits, for the tail and for what is grouped.
+const HELD: u64 = 256 << 10;
+/// What it may allocate: that, twice for a list that grows, the automata of patterns, and what is at hand of a chunk.
+const PEAK: u64 = 3 << 20;
+
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn write(&mut self, _: &[u8]) {}
+}
+
+/// Rules that hold, one for each stage, and texts that make them.
+const RULES: &str = r#"
+[[rules]]
+name = "sections"
+match = { exact = "sections" }
+sections = [{ from = "^never$" }]
+[[rules]]
+name = "scattered"
+match = { exact = "scattered" }
+group = { by = '^(\w+) (.*)$', scattered = true }
+[[rules]]
+name = "row"
+match = { exact = "row" }
+group = { by = '^(\w+) (.*)$' }
+[[rules]]
+name = "alike"
+match = { exact = "alike" }
+dedup = "alike"
+[[rules]]
+name = "tail"
+match = { exact = "tail" }
+tail = 1000000
+[[rules]]
+name = "exit"
+match = { exact = "exit" }
+[rules.exit.ok]
+strip = ["x"]
+"#;
+
+/// A line, by its number.
+type Line = fn(usize) -> String;
+
+const LINES: [(&str, Line); 5] = [
+    ("keys that are all different", |number| format!("key{number} an item of some length\n")),
+    ("one key", |number| format!("key item {number}\n")),
+    ("times", |number| format!("12:00:{:02} the same\n", number % 60)),
+    ("empty lines", |_| "\n".to_owned()),
+    ("ids", |number| format!("{number:016x}{number:016x}\n")),
+];
+
+fn registry() -> OutputFilterRegistry {
+    let rules = CommandRules::parse("rules.toml", RULES).unwrap();
+    OutputFilterRegistry::new().register_rules(rules).register_rules(CommandRules::builtin())
+}
+
+const COMMANDS: [&str; 12] = [
+    "sections",
+    "scattered",
+    "row",
+    "alike",
+    "tail",
+    "exit",
+    "make",
+    "mypy x",
+    "grep -r x",
+    "cargo test",
+    "find .",
+    "journalctl",
+];
+
+#[test]
+fn what_is_held_has_a_limit() {
+    let registry = registry();
+    let limits = Limits::new().with_held(HELD);
+    for (what, line) in LINES {
+        let chunk: String = (0..4000).map(line).collect();
+        for command in COMMANDS {
+            let command = CommandLine::parse(command);
+            // Patterns are compiled once.
+            drop(registry.start(&command, &limits, Nowhere));
+            let measured = allocation_counter::measure(|| {
+                let mut run = registry.start(&command, &limits, Nowhere);
+                for _ in 0..(6 << 20) / chunk.len() {
+                    run.write(chunk.as_bytes());
+                }
+                run.end(Some(0), None);
+            });
+            assert!(measured.bytes_max < PEAK, "{what}: {command:?}: {}", measured.bytes_max);
+        }
+    }
+}
+
+/// Eight times as much takes eight times as long, and not 64 times: a wide margin, for other things run beside.
+#[test]
+fn time_grows_with_the_output_alone() {
+    let registry = registry();
+    let limits = Limits::new();
+    let time = |command: &CommandLine, chunk: &str, bytes: usize| {
+        let begin = Instant::now();
+        let mut run = registry.start(command, &limits, Nowhere);
+        for _ in 0..bytes / chunk.len() {
+            run.write(chunk.as_bytes());
+        }
+        run.end(Some(0), None);
+        begin.elapsed()
+    };
+    for (what, line) in LINES {
+        let chunk: String = (0..2000).map(line).collect();
+        for command in COMMANDS {
+            let command = CommandLine::parse(command);
+            time(&command, &chunk, 1 << 17);
+            let least = |bytes| (0..2).map(|_| time(&command, &chunk, bytes)).min().unwrap();
+            let (short, long) = (least(1 << 17), least(1 << 20));
+            let allowed = short * 32 + std::time::Duration::from_millis(50);
+            assert!(long < allowed, "{what}: {command:?}: {short:?}, then {long:?}");
+        }
+    }
+}
