@@ -81,6 +81,8 @@ mod catalog;
 mod error;
 mod excerpt;
 mod filter;
+mod glob;
+mod history;
 mod io;
 mod json;
 mod limits;
@@ -101,11 +103,12 @@ mod tokens;
 
 pub use error::{Error, ErrorKind, Fault};
 pub use filter::{CallOptions, Explanation, Filter, Mode, Program};
+pub use history::{Prune, PruneProgram, PruneReport, PruneRun, PrunedTool};
 #[cfg(feature = "lenient")]
 pub use io::filter_lenient;
 pub use io::{
     Pretty, Tee, WriteSink, filter_file, filter_ndjson, filter_reader, filter_slice,
-    filter_slice_with, pump,
+    filter_slice_with, prune_file, prune_reader, prune_slice, pump,
 };
 pub use limits::Limits;
 #[cfg(feature = "manifest")]
@@ -128,6 +131,8 @@ const _: () = {
     const fn moved<T: Send>() {}
     shared::<Program>();
     moved::<Filter<Vec<u8>>>();
+    shared::<PruneProgram>();
+    moved::<PruneRun<Vec<u8>>>();
     #[cfg(feature = "text")]
     {
         shared::<TextProgram>();

@@ -7,14 +7,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order. Modules in one row are leaves of the same height.
-const LAYERS: [&[&str]; 10] = [
-    &["error", "excerpt", "limits", "report", "sink", "tokens"],
+const LAYERS: [&[&str]; 11] = [
+    &["error", "excerpt", "glob", "limits", "report", "sink", "tokens"],
     &["scan", "path"],
     &["json"],
     &["reserved", "template"],
     &["spec"],
     &["text"],
     &["filter"],
+    &["history"],
     &["manifest"],
     &["catalog"],
     &["io"],
