@@ -38,13 +38,14 @@
 //! - **filter** compiles a spec and runs it: one stage for the document (`extract`, `retain`), one for the items of its
 //!   payload, and a **tail** for what is left (`text_filter`, `budget`, `compact`), in a chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never;
 //!   **explain** says what a program does, and holds, before it runs ([`Program::explain`]).
+//! - **history** prunes old results of tools in a chat: one reading finds them, rules decide, a second one copies the rest as it is.
 //! - **manifest** reads files that map names of tools to specs: YAML to a tree with places, one file for each format;
 //!   **catalog** has those that are built in.
 //! - **io** drives a filter from readers, files and slices, and loads manifests.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `excerpt`, `tokens`, `scan`, `path`, `json`, `reserved`, `template`, `spec`, `text`, `filter`, `manifest`, `catalog`,
-//! `io`; the command line is a crate of its own on top.
+//! [`sink`](Sink), `excerpt`, `glob`, `tokens`, `scan`, `path`, `json`, `reserved`, `template`, `spec`, `text`, `filter`, `history`, `manifest`,
+//! `catalog`, `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
 //!

@@ -12,9 +12,10 @@ use tamis::{DuplicateKeys, OnError, Siblings, Validation, Whitespace};
 use crate::check::CheckArgs;
 use crate::explain::ExplainArgs;
 use crate::help::HelpArgs;
+use crate::prune::PruneArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
 use crate::tools::ToolsArgs;
-use crate::{check, colour, explain, help, lists, scripts, tools};
+use crate::{check, colour, explain, help, lists, prune, scripts, tools};
 
 /// Keeps what was declared of a tool's output and drops the rest while it streams.
 #[derive(Debug, Parser)]
@@ -52,6 +53,14 @@ pub(crate) enum Command {
         after_long_help = explain::HELP
     )]
     Explain(Box<ExplainArgs>),
+
+    /// Replaces old results of tools in a chat history by placeholders, and nothing else
+    #[command(
+        args_override_self = true,
+        after_help = prune::HELP_SHORT,
+        after_long_help = prune::HELP
+    )]
+    Prune(Box<PruneArgs>),
 
     /// Validates manifests; errors point at line and column
     #[command(after_help = check::HELP)]

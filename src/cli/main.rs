@@ -14,6 +14,7 @@ mod lists;
 mod places;
 mod print;
 mod progress;
+mod prune;
 mod remedies;
 mod resolve;
 mod run;
@@ -51,6 +52,7 @@ fn execute(command: Command) -> Exit {
             }
         },
         Command::Explain(args) => explain::run(&args),
+        Command::Prune(args) => prune::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Tools(args) => tools::run(&args),
         Command::Help(args) => help::run(&args),

@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{ErrorKind as IoKind, IsTerminal, Read, Write};
 
+use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::{
     Error, ErrorKind, Failed, Pretty, Program, Report, Tee, filter_file, filter_lenient,
@@ -189,10 +190,7 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
         console.usage(&Usage::from(&error));
         return Exit::Usage;
     }
-    // Whoever reads the output has enough of it.
-    if error.kind() == ErrorKind::Write
-        && error.io_error().is_some_and(|error| error.kind() == IoKind::BrokenPipe)
-    {
+    if is_closed_pipe(&error) {
         return Exit::Done;
     }
     if let Some(name) = name {
@@ -203,14 +201,25 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     Exit::Failed
 }
 
-fn open_report(place: &Place) -> std::io::Result<Box<dyn Write>> {
+/// Whether whoever reads the output has enough of it.
+pub(crate) fn is_closed_pipe(error: &Error) -> bool {
+    error.kind() == ErrorKind::Write
+        && error.io_error().is_some_and(|error| error.kind() == IoKind::BrokenPipe)
+}
+
+/// Opens what a report is written to.
+pub(crate) fn open_report(place: &Place) -> std::io::Result<Box<dyn Write>> {
     Ok(match place {
         Place::Standard => Box::new(std::io::stderr()),
         Place::Path(path) => Box::new(File::create(path)?),
     })
 }
 
-fn write_report(report: &Report, mut writer: Box<dyn Write>) -> std::io::Result<()> {
+/// Writes a report.
+pub(crate) fn write_report(
+    report: &impl Serialize,
+    mut writer: Box<dyn Write>,
+) -> std::io::Result<()> {
     let mut json = JsonStreamWriter::new(Vec::new());
     json.serialize_value(report).map_err(std::io::Error::other)?;
     let mut text = json.finish_document()?;
@@ -219,6 +228,6 @@ fn write_report(report: &Report, mut writer: Box<dyn Write>) -> std::io::Result<
     writer.flush()
 }
 
-fn cannot_report(error: &std::io::Error) -> String {
+pub(crate) fn cannot_report(error: &std::io::Error) -> String {
     format!("cannot write the report: {error}")
 }

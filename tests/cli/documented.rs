@@ -76,6 +76,7 @@ topics! {
     roots "roots"
     rules "rules"
     manifests "manifests"
+    history "history"
     limits "limits"
     reports "reports"
     exit_codes "exit-codes"
@@ -92,6 +93,12 @@ fn with_files() -> Folder {
     }
     folder.write("users.json", r#"[{"id":1,"owner":{"login":"a"},"teams":[{"name":"b"}],"x":2}]"#);
     folder.write("names.txt", "crm.list-users\n");
+    let result =
+        |text: &str| format!(r#"{{"role":"tool","tool_call_id":"c1","content":"{text}"}}"#);
+    let user = r#"{"role":"user","content":"go on"}"#;
+    let history = format!("[{},{user},{user}]", result(&"a long text ".repeat(50)));
+    folder.write("history.json", &history);
+    folder.write("request.json", format!(r#"{{"model":"m","messages":{history}}}"#));
     // The manifest is the one that the README shows.
     let readme = source("README.md");
     let manifest = readme.split("```yaml\n").nth(1).unwrap().split_once("```").unwrap().0;
@@ -122,6 +129,7 @@ fn examples_of_the_help_run() {
     for (command, count) in [
         ("filter", 7),
         ("explain", 4),
+        ("prune", 5),
         ("check", 3),
         ("tools", 3),
         ("help", 2),
