@@ -278,7 +278,7 @@ mod tests {
             let edit = |from, to, act| Edit { from, to, act };
             let records: Vec<Record> = (0..20_000_u64)
                 .map(|n| match n % 4 {
-                    0 => Record::Turn(n << n % 50),
+                    0 => Record::Turn(n << (n % 50)),
                     1 => Record::Summary(n),
                     _ => Record::Result(Entry {
                         tool: n as u32,

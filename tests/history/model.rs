@@ -323,7 +323,7 @@ pub(crate) fn prune(document: &str, rules: &Rules) -> String {
     }
     let Some(boundary) = turns.len().checked_sub(rules.keep_turns) else { return document.into() };
     let boundary = turns.get(boundary).copied().unwrap_or(usize::MAX);
-    let last = summaries.into_iter().filter(|summary| *summary < boundary).next_back();
+    let last = summaries.into_iter().rfind(|summary| *summary < boundary);
     let first = last.filter(|_| rules.stop_at_summary).map_or(0, |last| last + 1);
     let mut gone: Vec<Found> = pass
         .results
