@@ -23,7 +23,7 @@ fn prune_of(rules: &Rules) -> Prune {
 #[test]
 fn histories_are_pruned_as_the_model_says() {
     let mut pruned = 0;
-    for seed in 0..6000 {
+    for seed in 0..3000 {
         let mut prng = Prng::new(seed);
         let rules = generate::rules(&mut prng);
         let history = generate::history(&mut prng);
@@ -39,5 +39,5 @@ fn histories_are_pruned_as_the_model_says() {
             check(&format!("seed {seed}"), &prune_of(&rules), history.as_bytes());
         }
     }
-    assert!(pruned > 1500, "{pruned} histories changed");
+    assert!(pruned > 750, "{pruned} histories changed");
 }

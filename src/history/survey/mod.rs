@@ -233,6 +233,9 @@ impl Survey {
             }
             (Frame::Part, Member::State) => {
                 self.part.state = Stamp { whole: Place::of(kind, offset), ..Stamp::default() };
+                if !object {
+                    self.part.values.clear();
+                }
                 self.enter_if(object, Frame::State)
             }
             (Frame::Part, Member::FunctionCall | Member::FunctionResponse) => {
@@ -247,7 +250,32 @@ impl Survey {
                 self.enter_if(object, Frame::Response)
             }
             // Types, names, ids, texts.
-            _ => self.string(frame, member, kind, offset),
+            _ => {
+                self.forget(frame, member);
+                self.string(frame, member, kind, offset)
+            }
+        }
+    }
+
+    /// A member comes again, perhaps with a value that says nothing.
+    fn forget(&mut self, frame: Frame, member: Member) {
+        let Self { message, block, part, call, .. } = self;
+        match (frame, member) {
+            (Frame::Message, Member::Type) => message.item = None,
+            (Frame::Block, Member::Type) => block.kind = None,
+            (Frame::Part, Member::Type) => part.is_tool = false,
+            (Frame::Message, Member::CallId) => message.call_id = None,
+            (Frame::Message, Member::ToolCallId) => message.tool_call_id = None,
+            (Frame::Message, Member::Name | Member::ToolName) => message.name = None,
+            (Frame::Metadata, Member::ToolName) => message.metadata_tool = None,
+            (Frame::Block, Member::Id) => block.call.id = None,
+            (Frame::Block, Member::CallId) => block.call_id = None,
+            (Frame::Block, Member::Name) => block.call.name = None,
+            (Frame::Part, Member::Tool) => part.tool = None,
+            (Frame::Part, Member::CallId) => part.call_id = None,
+            (_, Member::Id) => call.id = None,
+            (_, Member::Name) => call.name = None,
+            _ => {}
         }
     }
 
