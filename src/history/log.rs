@@ -125,11 +125,12 @@ pub(super) struct Log {
     hold: Hold,
     meter: Meter,
     scratch: Vec<u8>,
+    framed: Vec<u8>,
 }
 
 impl Log {
     pub(super) fn push(&mut self, record: &Record, limits: &Limits) -> Result<(), Raise> {
-        let Self { hold, meter, scratch } = self;
+        let Self { hold, meter, scratch, framed } = self;
         scratch.clear();
         match record {
             Record::Turn(offset) => numbers(scratch, &[TURN, *offset]),
@@ -143,10 +144,10 @@ impl Log {
                 }
             }
         }
-        let mut length = Vec::new();
-        numbers(&mut length, &[scratch.len() as u64]);
-        hold.push(&length, limits, meter)?;
-        hold.push(scratch, limits, meter)
+        framed.clear();
+        numbers(framed, &[scratch.len() as u64]);
+        framed.extend_from_slice(scratch);
+        hold.push(framed, limits, meter)
     }
 
     /// Bytes that waited.
@@ -190,6 +191,11 @@ impl Reader {
             }
         }
         let mut missing = usize::try_from(length).unwrap_or(usize::MAX);
+        let end = self.read.saturating_add(missing);
+        if let Some(record) = self.piece.get(self.read..end) {
+            self.read = end;
+            return Ok(decode(record));
+        }
         self.record.clear();
         while missing > 0 {
             if self.read >= self.piece.len() && !self.fill(log)? {

@@ -113,6 +113,15 @@ impl Placeholder {
         text
     }
 
+    /// The text, if it is the same for all results.
+    pub(super) fn fixed(&self) -> Option<String> {
+        match self.parts.as_slice() {
+            [] => Some(String::new()),
+            [Part::Text(text)] => Some(text.clone()),
+            _ => None,
+        }
+    }
+
     /// Whether it says which call a result is of.
     pub(super) fn has_id(&self) -> bool {
         self.parts.contains(&Part::Id)

@@ -5,7 +5,7 @@
 
 use super::log::{Entry, Log, Reader, Record};
 use super::program::Compiled;
-use super::report::PruneReport;
+use super::report::{PruneReport, PrunedTool};
 use super::survey::{Calls, Counts};
 use crate::error::Raise;
 
@@ -87,6 +87,7 @@ impl Plan {
         report: &mut PruneReport,
     ) -> Result<(), Raise> {
         let mut plan = self.clone();
+        let mut tools: Vec<PrunedTool> = Vec::new();
         let mut reader = Reader::default();
         while let Some(record) = reader.next(log)? {
             let Record::Result(entry) = record else { continue };
@@ -103,14 +104,18 @@ impl Plan {
             report.results_pruned += 1;
             report.bytes_saved += saved;
             report.tokens_saved += entry.tokens;
-            if !report.tools.contains_key(name) {
-                report.tools.insert(name.to_owned(), super::report::PrunedTool::default());
+            let number = entry.tool as usize;
+            if tools.len() <= number {
+                tools.resize_with(number + 1, PrunedTool::default);
             }
-            if let Some(tool) = report.tools.get_mut(name) {
+            if let Some(tool) = tools.get_mut(number) {
                 tool.results += 1;
                 tool.bytes_saved += saved;
                 tool.tokens_saved += entry.tokens;
             }
+        }
+        for (number, tool) in (0..).zip(tools).filter(|(_, tool)| tool.results > 0) {
+            report.tools.insert(calls.name(number).to_owned(), tool);
         }
         if let Some(first) = report.first_changed {
             let output = report.bytes.saturating_add_signed(-report.bytes_saved);

@@ -1,5 +1,6 @@
 //! The rules for a history, compiled once.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::log::{Act, Edit, Entry};
@@ -27,13 +28,15 @@ const MOST_PATTERNS: usize = 10_000;
 #[derive(Clone, Debug)]
 pub struct PruneProgram(Arc<Compiled>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Compiled {
     pub(super) prune: Prune,
     pub(super) placeholder: Placeholder,
     /// What the defaults leave behind is known whatever the placeholder is now.
     pub(super) plain: Placeholder,
     pub(super) limits: Limits,
+    /// The placeholder as the inside of a string, if it says the same of every result.
+    fixed: Option<Vec<u8>>,
     /// Bytes of a text that could be a placeholder.
     pub(super) longest: usize,
 }
@@ -62,8 +65,9 @@ impl PruneProgram {
         let placeholder = Placeholder::parse(&prune.placeholder)?;
         let plain = Placeholder::parse(PLACEHOLDER)?;
         let longest = placeholder.longest().max(plain.longest());
-        let compiled =
-            Compiled { prune: prune.clone(), placeholder, plain, limits: Limits::new(), longest };
+        let fixed = placeholder.fixed().map(|text| escaped(&text));
+        let (prune, limits) = (prune.clone(), Limits::new());
+        let compiled = Compiled { prune, placeholder, plain, limits, fixed, longest };
         Ok(Self(Arc::new(compiled)))
     }
 
@@ -73,14 +77,7 @@ impl PruneProgram {
     /// tools and ids of calls that have no result yet (in memory alone).
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
-        let Compiled { prune, placeholder, plain, longest, .. } = &*self.0;
-        Self(Arc::new(Compiled {
-            prune: prune.clone(),
-            placeholder: placeholder.clone(),
-            plain: plain.clone(),
-            limits,
-            longest: *longest,
-        }))
+        Self(Arc::new(Compiled { limits, ..Compiled::clone(&self.0) }))
     }
 
     /// The rules that this program was compiled from.
@@ -107,42 +104,56 @@ impl Compiled {
     }
 
     /// What comes in the place of what an edit takes away.
-    pub(super) fn replacement(&self, edit: Edit, entry: &Entry, tool: &str, now: u64) -> Vec<u8> {
+    pub(super) fn replacement(
+        &self,
+        edit: Edit,
+        entry: &Entry,
+        tool: &str,
+        now: u64,
+    ) -> Cow<'_, [u8]> {
         let inside = || {
             let facts = Facts { tool, id: &entry.id, bytes: entry.bytes(), tokens: entry.tokens };
             self.inside(facts)
         };
-        let wrapped =
-            |before: &str, behind: &str| [before.as_bytes(), &inside(), behind.as_bytes()].concat();
-        match edit.act {
-            Act::Inside => inside(),
-            Act::Text => wrapped("\"", "\""),
-            Act::TextList => wrapped(r#"[{"type":"text","text":""#, r#""}]"#),
-            Act::InputTextList => wrapped(r#"[{"type":"input_text","text":""#, r#""}]"#),
-            Act::Output => wrapped(r#"{"output":""#, r#""}"#),
-            Act::Now => now.to_string().into_bytes(),
-            Act::NowInTime => format!(r#"{{"compacted":{now}}}"#).into_bytes(),
-            Act::NowInMetadata => format!(r#"{{"time":{{"compacted":{now}}}}}"#).into_bytes(),
-            Act::AddCompacted => format!(r#","compacted":{now}"#).into_bytes(),
-            Act::AddFirstCompacted => format!(r#""compacted":{now}"#).into_bytes(),
-            Act::AddTime => format!(r#","time":{{"compacted":{now}}}"#).into_bytes(),
-            Act::AddFirstTime => format!(r#""time":{{"compacted":{now}}}"#).into_bytes(),
-            Act::AddMetadata => {
-                format!(r#","metadata":{{"time":{{"compacted":{now}}}}}"#).into_bytes()
-            }
-        }
+        let wrapped = |before: &str, behind: &str| {
+            [before.as_bytes(), &inside(), behind.as_bytes()].concat().into()
+        };
+        let text = match edit.act {
+            Act::Inside => return inside(),
+            Act::Text => return wrapped(r#"""#, r#"""#),
+            Act::TextList => return wrapped(r#"[{"type":"text","text":""#, r#""}]"#),
+            Act::InputTextList => return wrapped(r#"[{"type":"input_text","text":""#, r#""}]"#),
+            Act::Output => return wrapped(r#"{"output":""#, r#""}"#),
+            Act::Now => now.to_string(),
+            Act::NowInTime => format!(r#"{{"compacted":{now}}}"#),
+            Act::NowInMetadata => format!(r#"{{"time":{{"compacted":{now}}}}}"#),
+            Act::AddCompacted => format!(r#","compacted":{now}"#),
+            Act::AddFirstCompacted => format!(r#""compacted":{now}"#),
+            Act::AddTime => format!(r#","time":{{"compacted":{now}}}"#),
+            Act::AddFirstTime => format!(r#""time":{{"compacted":{now}}}"#),
+            Act::AddMetadata => format!(r#","metadata":{{"time":{{"compacted":{now}}}}}"#),
+        };
+        text.into_bytes().into()
     }
 
     /// What stands in the place of a result, as the inside of a JSON string.
-    pub(super) fn inside(&self, facts: Facts<'_>) -> Vec<u8> {
-        let mut quoted = key::quote(&self.placeholder.render(facts));
-        quoted.pop();
-        quoted.drain(..1);
-        quoted
+    pub(super) fn inside(&self, facts: Facts<'_>) -> Cow<'_, [u8]> {
+        match &self.fixed {
+            Some(fixed) => fixed.into(),
+            None => escaped(&self.placeholder.render(facts)).into(),
+        }
     }
 
     /// Whether a part of a text stays.
     pub(super) fn is_partial(&self) -> bool {
         self.prune.keep_head > 0 || self.prune.keep_tail > 0
     }
+}
+
+/// A text as the inside of a JSON string.
+fn escaped(text: &str) -> Vec<u8> {
+    let mut quoted = key::quote(text);
+    quoted.pop();
+    quoted.drain(..1);
+    quoted
 }

@@ -94,10 +94,10 @@ impl Splice {
                 None => self.exhausted = true,
                 Some(Record::Result(entry)) if self.plan.goes(&entry) => {
                     let name = changes.calls.name(entry.tool);
-                    let texts = entry.edits.iter().map(|edit| {
-                        (*edit, changes.program.replacement(*edit, &entry, name, changes.now))
-                    });
-                    self.edits.extend(texts);
+                    let program = changes.program;
+                    self.edits.extend(entry.edits.iter().map(|edit| {
+                        (*edit, program.replacement(*edit, &entry, name, changes.now).into_owned())
+                    }));
                 }
                 Some(_) => {}
             }

@@ -11,13 +11,13 @@
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use memchr::memchr2;
+
 /// What is wanted of a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wanted {
     /// Bytes of the text that are kept; a longer one is known by its length alone.
     pub(super) kept: usize,
-    /// The first bytes of a longer text are wanted, too.
-    pub(super) beginning: bool,
     /// The text is compared as a whole.
     pub(super) hashed: bool,
     pub(super) cut: Cut,
@@ -36,10 +36,6 @@ pub(super) struct Cut {
 pub(super) struct Found {
     /// Bytes of the value, quotes and all; of a container without white space.
     pub(super) raw: u64,
-    /// The text, if it is no longer than was wanted.
-    pub(super) text: Option<Vec<u8>>,
-    /// The beginning of a longer one.
-    pub(super) beginning: Vec<u8>,
     pub(super) hash: (u64, u64),
     /// Where what goes begins and ends, in bytes from the value's first.
     pub(super) from: u64,
@@ -50,7 +46,8 @@ pub(super) struct Found {
     pub(super) tokens: Option<u64>,
 }
 
-/// A value that is read.
+/// A value that is read, one after the other: what was allocated for one serves the next.
+#[derive(Default)]
 pub(super) struct Reading {
     wanted: Wanted,
     string: bool,
@@ -61,7 +58,7 @@ pub(super) struct Reading {
     /// Only where something stays at an end.
     ends: Option<Box<Ends>>,
     #[cfg(feature = "tokens")]
-    counter: Option<crate::tokens::Counter>,
+    counter: Option<Box<crate::tokens::Counter>>,
 }
 
 /// The first bytes of a text, at most so many.
@@ -73,12 +70,20 @@ struct Kept {
 }
 
 impl Kept {
+    fn begin(&mut self, most: usize) {
+        self.bytes.clear();
+        self.most = most;
+        self.over = false;
+    }
+
+    fn room(&self) -> usize {
+        self.most - self.bytes.len()
+    }
+
     fn push(&mut self, bytes: &[u8]) {
-        let room = self.most - self.bytes.len();
-        self.over |= bytes.len() > room;
-        if !self.over {
-            self.bytes.extend_from_slice(bytes);
-        }
+        let fits = bytes.get(..self.room()).unwrap_or(bytes);
+        self.over |= fits.len() < bytes.len();
+        self.bytes.extend_from_slice(fits);
     }
 
     fn whole(&mut self) -> Option<Vec<u8>> {
@@ -110,40 +115,47 @@ struct Char {
 
 impl Reading {
     /// Begins to read a value.
-    pub(super) fn new(wanted: Wanted, string: bool, hashes: &[RandomState; 2]) -> Self {
+    pub(super) fn begin(&mut self, wanted: Wanted, string: bool, hashes: &[RandomState; 2]) {
         let Cut { head, tail } = wanted.cut;
         let partial = string && (head > 0 || tail > 0);
-        Self {
-            wanted,
-            string,
-            raw: 0,
-            decoder: Decoder::default(),
-            text: Kept { most: wanted.kept, ..Kept::default() },
-            hashers: wanted.hashed.then(|| hashes.each_ref().map(RandomState::build_hasher)),
-            ends: partial.then(|| {
-                let middle = Kept { most: wanted.kept, ..Kept::default() };
-                Box::new(Ends { cut: wanted.cut, middle, ..Ends::default() })
-            }),
-            #[cfg(feature = "tokens")]
-            counter: wanted.counted.then(crate::tokens::Counter::default),
+        self.wanted = wanted;
+        self.string = string;
+        self.raw = 0;
+        self.decoder = Decoder::default();
+        self.text.begin(wanted.kept);
+        self.hashers = wanted.hashed.then(|| hashes.each_ref().map(RandomState::build_hasher));
+        self.ends = partial.then(|| {
+            let middle = Kept { most: wanted.kept, ..Kept::default() };
+            Box::new(Ends { cut: wanted.cut, middle, ..Ends::default() })
+        });
+        #[cfg(feature = "tokens")]
+        {
+            self.counter = wanted.counted.then(Box::default);
         }
+    }
+
+    /// The text of the value that was read last, or its beginning; and whether that is all of it. To be given
+    /// [back](Self::give_back).
+    pub(super) fn take_text(&mut self) -> (Vec<u8>, bool) {
+        (std::mem::take(&mut self.text.bytes), !self.text.over)
+    }
+
+    /// What was allocated for a text serves the next.
+    pub(super) fn give_back(&mut self, text: Vec<u8>) {
+        self.text.bytes = text;
     }
 
     /// More of its bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        if self.is_curious() {
+        self.raw += bytes.len() as u64;
+        let all = self.hashers.is_some() || self.ends.is_some() || self.is_counted();
+        if all || !self.text.over {
             if self.string {
-                self.decode(bytes);
+                self.decode(bytes, all);
             } else {
                 self.take(bytes);
             }
         }
-        self.raw += bytes.len() as u64;
-    }
-
-    /// Whether its text matters from here on.
-    fn is_curious(&self) -> bool {
-        !self.text.over || self.hashers.is_some() || self.ends.is_some() || self.is_counted()
     }
 
     #[cfg(feature = "tokens")]
@@ -156,16 +168,29 @@ impl Reading {
         self.wanted.counted
     }
 
-    fn decode(&mut self, bytes: &[u8]) {
-        let mut decoder = std::mem::take(&mut self.decoder);
-        let all = self.hashers.is_some() || self.ends.is_some() || self.is_counted();
-        for byte in bytes {
-            decoder.push(*byte, |char| self.char(char));
-            if self.text.over && !all {
-                break;
+    /// Decodes a part of a string, or, unless `all` of it matters, as much as may be kept.
+    fn decode(&mut self, mut bytes: &[u8], all: bool) {
+        while let Some((byte, rest)) = bytes.split_first() {
+            // Where no characters are counted their bytes pass in runs.
+            if self.ends.is_none() && self.decoder.is_plain() {
+                let end = memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
+                let most = if all { end } else { end.min(self.text.room() + 1) };
+                let (run, behind) = bytes.split_at(most);
+                self.take(run);
+                self.decoder.at += run.len() as u64;
+                bytes = behind;
+                if self.text.over && !all {
+                    return;
+                }
+                if !run.is_empty() {
+                    continue;
+                }
             }
+            let mut decoder = std::mem::take(&mut self.decoder);
+            decoder.push(*byte, |char| self.char(char));
+            self.decoder = decoder;
+            bytes = rest;
         }
-        self.decoder = decoder;
     }
 
     fn char(&mut self, char: Char) {
@@ -197,17 +222,11 @@ impl Reading {
     }
 
     /// The value has ended.
-    pub(super) fn finish(mut self) -> Found {
+    pub(super) fn finish(&mut self) -> Found {
         let mut decoder = std::mem::take(&mut self.decoder);
         decoder.end(|char| self.char(char));
         let quote = u64::from(self.string);
         let (mut from, mut to) = (quote, self.raw.saturating_sub(quote));
-        let beginning = if self.wanted.beginning && self.text.over {
-            self.text.bytes.clone()
-        } else {
-            Vec::new()
-        };
-        let text = self.text.whole();
         let mut middle = None;
         if let Some(ends) = &mut self.ends {
             to -= ends.tail_bytes.min(to);
@@ -215,11 +234,12 @@ impl Reading {
             middle = ends.middle.whole();
         }
         #[cfg(feature = "tokens")]
-        let tokens = self.counter.map(|mut counter| counter.finish());
+        let tokens = self.counter.take().map(|mut counter| counter.finish());
         #[cfg(not(feature = "tokens"))]
         let tokens = None;
-        let hash = self.hashers.map_or((0, 0), |[one, other]| (one.finish(), other.finish()));
-        Found { raw: self.raw, text, beginning, hash, from, to, middle, tokens }
+        let hash =
+            self.hashers.take().map_or((0, 0), |[one, other]| (one.finish(), other.finish()));
+        Found { raw: self.raw, hash, from, to, middle, tokens }
     }
 }
 
@@ -275,6 +295,11 @@ enum State {
 }
 
 impl Decoder {
+    /// Whether the next byte is of a text in which nothing has begun.
+    fn is_plain(&self) -> bool {
+        matches!(self.state, State::Plain) && self.high.is_none()
+    }
+
     fn push(&mut self, byte: u8, take: impl FnMut(Char)) {
         let at = self.at;
         self.at += 1;
@@ -387,14 +412,17 @@ mod tests {
     use super::{Cut, Found, Reading, Wanted};
 
     /// Reads a value in pieces of every size.
-    fn read(value: &str, wanted: Wanted, check: impl Fn(&Found)) {
+    fn read(value: &str, wanted: Wanted, check: impl Fn(&Found, &[u8], bool)) {
         let hashes = [RandomState::new(), RandomState::new()];
+        let mut reading = Reading::default();
         for size in 1..=value.len() {
-            let mut reading = Reading::new(wanted, value.starts_with('"'), &hashes);
+            reading.begin(wanted, value.starts_with('"'), &hashes);
             value.as_bytes().chunks(size).for_each(|piece| reading.push(piece));
             let found = reading.finish();
             assert_eq!(found.raw, value.len() as u64);
-            check(&found);
+            let (text, whole) = reading.take_text();
+            check(&found, &text, whole);
+            reading.give_back(text);
         }
     }
 
@@ -410,9 +438,19 @@ mod tests {
             ("null", "null"),
         ] {
             let wanted = Wanted { kept: 32, ..Wanted::default() };
-            read(value, wanted, |found| assert_eq!(found.text.as_deref(), Some(text.as_bytes())));
+            read(value, wanted, |_, found, whole| {
+                assert_eq!((found, whole), (text.as_bytes(), true));
+            });
             let wanted = Wanted { kept: text.len().saturating_sub(1), ..Wanted::default() };
-            read(value, wanted, |found| assert_eq!(found.text.is_none(), !text.is_empty()));
+            read(value, wanted, |_, _, whole| assert_eq!(whole, text.is_empty()));
+        }
+    }
+
+    #[test]
+    fn a_long_text_has_a_beginning() {
+        let wanted = Wanted { kept: 3, ..Wanted::default() };
+        for value in [r#""abcdef""#, r#""\u0061bcde""#, r#""ab\u0063\n""#] {
+            read(value, wanted, |_, found, whole| assert_eq!((found, whole), (&b"abc"[..], false)));
         }
     }
 
@@ -421,7 +459,8 @@ mod tests {
         let hashes = [RandomState::new(), RandomState::new()];
         let hash = |value: &str| {
             let wanted = Wanted { hashed: true, ..Wanted::default() };
-            let mut reading = Reading::new(wanted, true, &hashes);
+            let mut reading = Reading::default();
+            reading.begin(wanted, true, &hashes);
             reading.push(value.as_bytes());
             reading.finish().hash
         };
@@ -448,7 +487,7 @@ mod tests {
             (r#""\ud83d\ud83d\ude00\ude00""#, 1, 1, r"\ud83d\ude00"),
         ] {
             let wanted = Wanted { kept: 64, cut: Cut { head, tail }, ..Wanted::default() };
-            read(value, wanted, |found| {
+            read(value, wanted, |found, _, _| {
                 let (from, to) = (found.from as usize, found.to as usize);
                 assert_eq!(&value[from..to], goes, "{value} {head} {tail}");
             });

@@ -4,14 +4,14 @@
 //! counts. What was answered is forgotten, unless its tool is protected: of a protected tool every result stays.
 
 use std::collections::HashMap;
-use std::hash::RandomState;
+use std::hash::{BuildHasherDefault, Hasher, RandomState};
 
 use super::super::program::Compiled;
 use crate::error::Raise;
 use crate::limits::{Limits, Meter};
 
 /// A tool that is not known.
-const UNKNOWN: u32 = 0;
+pub(super) const UNKNOWN: u32 = 0;
 
 /// What an entry of a table takes, beside its text.
 const ENTRY: u64 = 40;
@@ -21,7 +21,7 @@ pub(in crate::history) struct Calls {
     tools: Vec<Tool>,
     by_name: HashMap<String, u32>,
     /// By the two hashes of their ids, whose keys are drawn for each run.
-    open: HashMap<(u64, u64), u32>,
+    open: HashMap<(u64, u64), u32, BuildHasherDefault<Hashed>>,
     hashes: [RandomState; 2],
     meter: Meter,
     taken: u64,
@@ -33,13 +33,33 @@ struct Tool {
     protected: bool,
 }
 
+/// The hash of what is a hash already.
+#[derive(Debug, Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 ^= number;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 impl Calls {
     pub(super) fn new(program: &Compiled) -> Self {
         let unknown = Tool { name: String::new(), protected: program.protects("") };
         Self {
             tools: vec![unknown],
             by_name: HashMap::new(),
-            open: HashMap::new(),
+            open: HashMap::default(),
             hashes: [RandomState::new(), RandomState::new()],
             meter: Meter::default(),
             taken: 0,

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::super::log::{Edit, Entry, Record};
 use super::super::text::Found;
 use super::Survey;
-use super::message::{BlockKind, Call, Compacted, Id, Item, Message, Place, Role, Stamp, Values};
+use super::calls::{Calls, UNKNOWN};
+use super::message::{BlockKind, Call, Compacted, Id, Item, Message, Place, Role, Stamp};
 use super::shape::{Frame, Member};
 use super::value::{Value, ValueKind, Verdict};
 use crate::error::Raise;
@@ -26,9 +27,21 @@ impl Survey {
         at: Range<u64>,
         string: bool,
         found: Found,
+        (beginning, whole): (&[u8], bool),
     ) -> Result<(), Raise> {
-        let Self { message, block, part, call, .. } = self;
-        let text = found.text.as_deref();
+        let text = whole.then_some(beginning);
+        let hash = found.hash;
+        let id = || {
+            let shown = String::from_utf8_lossy(beginning).into_owned();
+            Some(Id { hash, shown })
+        };
+        let program = self.program.compiled();
+        let Self { message, block, part, call, calls, .. } = self;
+        // A tool is known by its number from here on.
+        let tool = |calls: &mut Calls| match text.and_then(|text| std::str::from_utf8(text).ok()) {
+            Some(name) => calls.tool(name, program).map(Some),
+            None => Ok(None),
+        };
         match (frame, member) {
             (Frame::Message, Member::Role) => message.role = Some(Role::of(text)),
             (Frame::Info, Member::Role) => message.info_role = Some(Role::of(text)),
@@ -42,22 +55,27 @@ impl Survey {
                 let stamp = if state { &mut part.state } else { &mut message.metadata };
                 stamp.compacted = compacted;
             }
-            (Frame::Message, Member::CallId) => message.call_id = Some(id(found)),
-            (Frame::Message, Member::ToolCallId) => message.tool_call_id = Some(id(found)),
-            (Frame::Block, Member::Id) => block.call.id = Some(id(found)),
-            (Frame::Block, Member::CallId) => block.call_id = Some(id(found)),
-            (Frame::Part, Member::CallId) => part.call_id = Some(id(found)),
-            (_, Member::Id) => call.id = Some(id(found)),
-            (Frame::Message, Member::Name | Member::ToolName) => message.name = name(found),
-            (Frame::Metadata, _) => message.metadata_tool = name(found),
-            (Frame::Block, Member::Name) => block.call.name = name(found),
-            (Frame::Part, Member::Tool) => part.tool = name(found),
-            (_, Member::Name) => call.name = name(found),
-            (Frame::Block, Member::Text) => self.content.text(at.start, found),
-            (Frame::Piece, Member::Text) | (Frame::Response, _) => self.list.text(at.start, found),
+            (Frame::Message, Member::CallId) => message.call_id = id(),
+            (Frame::Message, Member::ToolCallId) => message.tool_call_id = id(),
+            (Frame::Block, Member::Id) => block.call.id = id(),
+            (Frame::Block, Member::CallId) => block.call_id = id(),
+            (Frame::Part, Member::CallId) => part.call_id = id(),
+            (_, Member::Id) => call.id = id(),
+            (Frame::Message, Member::Name | Member::ToolName) => {
+                message.name = text.map(|text| String::from_utf8_lossy(text).into_owned());
+            }
+            (Frame::Metadata, _) => message.metadata_tool = tool(calls)?,
+            (Frame::Block, Member::Name) => block.call.tool = tool(calls)?,
+            (Frame::Part, Member::Tool) => part.tool = tool(calls)?,
+            (_, Member::Name) => call.tool = tool(calls)?,
+            (Frame::Block | Frame::Piece, Member::Text) | (Frame::Response, _) => {
+                let list = if frame == Frame::Block { &mut self.content } else { &mut self.list };
+                list.text(at.start, found, text);
+            }
             _ => {
                 let is_output = (frame, member) == (Frame::Message, Member::Output);
-                return self.add(frame, Value { is_output, ..Value::plain(at, string, found) });
+                let value = Value::plain(at, string, found, text);
+                return self.add(frame, Value { is_output, ..value });
             }
         }
         Ok(())
@@ -116,8 +134,8 @@ impl Survey {
                 self.add(outer, value)
             }
             Frame::FunctionResponse => {
-                let Call { id, name, values } = std::mem::take(&mut self.call);
-                let tool = self.tool(name.as_deref())?;
+                let Call { id, tool, values } = std::mem::take(&mut self.call);
+                let tool = tool.unwrap_or(UNKNOWN);
                 self.message.results_inside = true;
                 self.result(&values, Origin { tool, id, mark: None, compacted: false })
             }
@@ -128,8 +146,7 @@ impl Survey {
     }
 
     fn end_call(&mut self, call: Call) -> Result<(), Raise> {
-        if let Call { id: Some(id), name: Some(name), .. } = call {
-            let tool = self.tool(Some(&name))?;
+        if let Call { id: Some(id), tool: Some(tool), .. } = call {
             self.calls.call(id.hash, tool, &self.program.compiled().limits)?;
         }
         Ok(())
@@ -161,9 +178,8 @@ impl Survey {
             return Ok(());
         }
         self.message.results_inside = true;
-        let tool = self.tool(part.tool.as_deref())?;
         let origin = Origin {
-            tool,
+            tool: part.tool.unwrap_or(UNKNOWN),
             id: part.call_id,
             mark: part.state.edit(0),
             compacted: part.state.is_set(),
@@ -186,7 +202,13 @@ impl Survey {
         }
         let Message { item, call_id, tool_call_id, name, metadata, .. } = message;
         match item {
-            Some(Item::Call) => self.end_call(Call { id: call_id, name, ..Call::default() }),
+            Some(Item::Call) => {
+                let tool = match name {
+                    Some(name) => Some(self.calls.tool(&name, self.program.compiled())?),
+                    None => None,
+                };
+                self.end_call(Call { id: call_id, tool, ..Call::default() })
+            }
             _ if message.results_inside => Ok(()),
             Some(Item::Output) => {
                 let tool = self.answered(call_id.as_ref(), name.as_deref())?;
@@ -198,8 +220,8 @@ impl Survey {
                 let api = tool_call_id.is_some() || name.is_some() || role == Some(Role::Function);
                 let marked = metadata.whole != Place::Absent || !api;
                 let metadata = if marked { metadata } else { Stamp::default() };
-                let tool = match &message.metadata_tool {
-                    Some(tool) => self.tool(Some(tool))?,
+                let tool = match message.metadata_tool {
+                    Some(tool) => tool,
                     None => self.answered(tool_call_id.as_ref(), name.as_deref())?,
                 };
                 let mark = if marked { metadata.edit(end) } else { None };
@@ -210,20 +232,16 @@ impl Survey {
         }
     }
 
-    fn tool(&mut self, name: Option<&str>) -> Result<u32, Raise> {
-        self.calls.tool(name.unwrap_or_default(), self.program.compiled())
-    }
-
     /// The tool of a result: that of its call, else the one that it names itself.
     fn answered(&mut self, id: Option<&Id>, name: Option<&str>) -> Result<u32, Raise> {
         match id.and_then(|id| self.calls.answer(id.hash)) {
             Some(tool) => Ok(tool),
-            None => self.tool(name),
+            None => self.calls.tool(name.unwrap_or_default(), self.program.compiled()),
         }
     }
 
     /// The result of a call: writes down what may go of it.
-    fn result(&mut self, values: &Values, origin: Origin) -> Result<(), Raise> {
+    fn result(&mut self, values: &[Value], origin: Origin) -> Result<(), Raise> {
         let Origin { tool, id, mark, compacted } = origin;
         if values.is_empty() {
             return Ok(());
@@ -276,13 +294,4 @@ impl Message {
         user && !(self.blocks > 0 && self.blocks == self.block_results)
             && !(self.parts > 0 && self.parts == self.response_parts)
     }
-}
-
-fn id(found: Found) -> Id {
-    let shown = found.text.unwrap_or(found.beginning);
-    Id { hash: found.hash, shown: String::from_utf8_lossy(&shown).into_owned() }
-}
-
-fn name(found: Found) -> Option<String> {
-    found.text.map(|text| String::from_utf8_lossy(&text).into_owned())
 }

@@ -2,15 +2,13 @@
 //!
 //! State alone; `finish.rs` says what it comes to.
 
-use smallvec::SmallVec;
-
 use super::super::log::{Act, Edit};
 use super::super::text::Found;
-use super::value::Value;
+use super::value::{Text, Value};
 use crate::json::Kind;
 
 /// All places of an output: more than one where its member comes again.
-pub(super) type Values = SmallVec<[Value; 1]>;
+pub(super) type Values = Vec<Value>;
 
 #[derive(Debug, Default)]
 pub(super) struct Message {
@@ -26,7 +24,7 @@ pub(super) struct Message {
     pub(super) tool_call_id: Option<Id>,
     pub(super) name: Option<String>,
     pub(super) metadata: Stamp,
-    pub(super) metadata_tool: Option<String>,
+    pub(super) metadata_tool: Option<u32>,
     pub(super) content: Values,
     pub(super) output: Values,
     /// Elements of `content`, and those that are results.
@@ -89,7 +87,7 @@ pub(super) struct Id {
 #[derive(Debug, Default)]
 pub(super) struct Call {
     pub(super) id: Option<Id>,
-    pub(super) name: Option<String>,
+    pub(super) tool: Option<u32>,
     /// Gemini: what the function answered.
     pub(super) values: Values,
 }
@@ -127,7 +125,7 @@ impl BlockKind {
 pub(super) struct Part {
     /// opencode: it is a call of a tool, with its result.
     pub(super) is_tool: bool,
-    pub(super) tool: Option<String>,
+    pub(super) tool: Option<u32>,
     pub(super) call_id: Option<Id>,
     pub(super) values: Values,
     pub(super) state: Stamp,
@@ -141,7 +139,7 @@ pub(super) struct List {
     pub(super) from: u64,
     pub(super) children: u64,
     /// The last text of it.
-    pub(super) text: Option<(u64, Found)>,
+    pub(super) text: Option<Text>,
     pub(super) texts: u64,
     /// Tokens of the texts, if they were counted, and their bytes.
     pub(super) counted: (u64, u64),
@@ -152,17 +150,17 @@ impl List {
         Self { from, ..Self::default() }
     }
 
-    pub(super) fn text(&mut self, at: u64, found: Found) {
+    pub(super) fn text(&mut self, at: u64, found: Found, text: Option<&[u8]>) {
         self.texts += 1;
         if let Some(tokens) = found.tokens {
             self.counted.0 += tokens;
             self.counted.1 += found.raw;
         }
-        self.text = Some((at, found));
+        self.text = Some(Text::new(at, found, text));
     }
 
     /// Its only child, if that is a text.
-    pub(super) fn only(&mut self) -> Option<(u64, Found)> {
+    pub(super) fn only(&mut self) -> Option<Text> {
         self.text.take().filter(|_| self.children == 1 && self.texts == 1)
     }
 }

@@ -62,7 +62,9 @@ pub(super) struct Survey {
     content: List,
     /// The list or object in a block, an item or a part.
     list: List,
-    reading: Option<Read>,
+    /// What the value is for that is read.
+    read: Option<Read>,
+    reading: Reading,
     /// What waits for the end of its message.
     waiting: Meter,
     waits: u64,
@@ -74,7 +76,6 @@ struct Read {
     member: Member,
     from: u64,
     kind: Kind,
-    reading: Reading,
 }
 
 impl Survey {
@@ -92,7 +93,8 @@ impl Survey {
             call: Call::default(),
             content: List::default(),
             list: List::default(),
-            reading: None,
+            read: None,
+            reading: Reading::default(),
             waiting: Meter::default(),
             waits: 0,
         }
@@ -119,13 +121,13 @@ impl Survey {
             }
             Member::Id | Member::CallId | Member::ToolCallId => {
                 let kept = if program.placeholder.has_id() { SHOWN_BYTES } else { 0 };
-                Wanted { kept, beginning: true, hashed: true, ..word }
+                Wanted { kept, hashed: true, ..word }
             }
             Member::Name | Member::ToolName | Member::Tool => Wanted { kept: NAME, ..word },
             _ => word,
         };
-        let reading = Reading::new(wanted, is_string(kind), self.calls.hashes());
-        self.reading = Some(Read { frame, member, from, kind, reading });
+        self.reading.begin(wanted, is_string(kind), self.calls.hashes());
+        self.read = Some(Read { frame, member, from, kind });
         Interest::Copy
     }
 
@@ -270,11 +272,11 @@ impl Survey {
             (Frame::Metadata, Member::ToolName) => message.metadata_tool = None,
             (Frame::Block, Member::Id) => block.call.id = None,
             (Frame::Block, Member::CallId) => block.call_id = None,
-            (Frame::Block, Member::Name) => block.call.name = None,
+            (Frame::Block, Member::Name) => block.call.tool = None,
             (Frame::Part, Member::Tool) => part.tool = None,
             (Frame::Part, Member::CallId) => part.call_id = None,
             (_, Member::Id) => call.id = None,
-            (_, Member::Name) => call.name = None,
+            (_, Member::Name) => call.tool = None,
             _ => {}
         }
     }
@@ -355,19 +357,22 @@ impl Handler for Survey {
     }
 
     fn raw(&mut self, bytes: &[u8]) {
-        if let Some(read) = &mut self.reading {
-            read.reading.push(bytes);
+        if self.read.is_some() {
+            self.reading.push(bytes);
         }
     }
 
     fn copied(&mut self, offset: u64) -> Result<(), Halt> {
-        let Some(Read { frame, member, from, kind, reading }) = self.reading.take() else {
+        let Some(Read { frame, member, from, kind }) = self.read.take() else {
             return Ok(());
         };
-        let found = reading.finish();
+        let found = self.reading.finish();
         // White space may stand between a scalar and what tells its end.
         let to = if kind.is_container() { offset } else { from + found.raw };
-        Ok(self.was_read(frame, member, from..to, is_string(kind), found)?)
+        let (text, whole) = self.reading.take_text();
+        let read = self.was_read(frame, member, from..to, is_string(kind), found, (&text, whole));
+        self.reading.give_back(text);
+        Ok(read?)
     }
 
     fn takes_long_keys(&self, limit: usize) -> bool {

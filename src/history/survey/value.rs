@@ -17,13 +17,28 @@ use super::super::program::Compiled;
 use super::super::text::Found;
 use super::message::List;
 
+/// A string that is an output, or all of one.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    at: u64,
+    found: Found,
+    /// What it says, if it is no longer than a placeholder.
+    short: Option<Vec<u8>>,
+}
+
+impl Text {
+    pub(super) fn new(at: u64, found: Found, text: Option<&[u8]>) -> Self {
+        Self { at, found, short: text.map(<[u8]>::to_vec) }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Value {
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) kind: ValueKind,
-    /// The string, or the only text in the list or the object, with where it begins.
-    pub(super) text: Option<(u64, Found)>,
+    /// The string, or the only text in the list or the object.
+    pub(super) text: Option<Text>,
     /// It is the `output` of an item, not the `content` of a message.
     pub(super) is_output: bool,
     /// Of the texts in a list or an object: their tokens, if those were counted, and their bytes.
@@ -58,8 +73,8 @@ pub(super) enum Verdict {
 
 impl Value {
     /// A scalar, or a container that was not looked into.
-    pub(super) fn plain(at: Range<u64>, string: bool, found: Found) -> Self {
-        let text = string.then_some((at.start, found));
+    pub(super) fn plain(at: Range<u64>, string: bool, found: Found, text: Option<&[u8]>) -> Self {
+        let text = string.then(|| Text::new(at.start, found, text));
         let kind = if string { ValueKind::Text } else { ValueKind::Other };
         Self { from: at.start, to: at.end, kind, text, is_output: false, counted: (0, 0) }
     }
@@ -71,15 +86,15 @@ impl Value {
     }
 
     pub(super) fn verdict(&self, program: &Compiled, tool: &str, id: &str) -> Verdict {
-        if let Some((_, found)) = &self.text {
-            let mut texts = [&found.text, &found.middle].into_iter().flatten();
+        if let Some(text) = &self.text {
+            let mut texts = [&text.short, &text.found.middle].into_iter().flatten();
             if texts.any(|text| program.is_placeholder(text, tool, id)) {
                 return Verdict::Compacted;
             }
         }
         match (self.kind, &self.text) {
-            (ValueKind::Text, Some((at, found))) => inside(*at, found, program, tool, id),
-            (_, Some((at, found))) if program.is_partial() => inside(*at, found, program, tool, id),
+            (ValueKind::Text, Some(text)) => inside(text, program, tool, id),
+            (_, Some(text)) if program.is_partial() => inside(text, program, tool, id),
             (ValueKind::List, _) => self.whole(Act::TextList),
             (ValueKind::InputList, _) => self.whole(Act::InputTextList),
             (ValueKind::Object, _) => self.whole(Act::Output),
@@ -96,7 +111,8 @@ impl Value {
 }
 
 /// The whole inside of a text goes, or its middle.
-fn inside(at: u64, found: &Found, program: &Compiled, tool: &str, id: &str) -> Verdict {
+fn inside(text: &Text, program: &Compiled, tool: &str, id: &str) -> Verdict {
+    let Text { at, found, .. } = text;
     let edit = Edit { from: at + found.from, to: at + found.to, act: Act::Inside };
     let bytes = edit.to - edit.from;
     let tokens = found.tokens.unwrap_or_else(|| estimate(bytes));
