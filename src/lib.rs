@@ -38,6 +38,7 @@
 //! - **filter** compiles a spec and runs it: one stage for the document (`extract`, `retain`), one for the items of its
 //!   payload, and a **tail** for what is left (`text_filter`, `budget`, `compact`), in a chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never;
 //!   **explain** says what a program does, and holds, before it runs ([`Program::explain`]).
+//! - **history** prunes old results of tools in a chat: one reading finds them, rules decide, a second one copies the rest as it is.
 //! - **manifest** reads files that map names of tools to specs: YAML to a tree with places, one file for each format;
 //!   **catalog** has those that are built in.
 //! - **command** filters the output of commands: it finds the command in what was typed, the filter that is for it, and runs
@@ -46,8 +47,8 @@
 //! - **io** drives a filter from readers, files and slices, and loads manifests.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `excerpt`, `tokens`, `scan`, `path`, `json`, `reserved`, `template`, `spec`, `text`, `filter`, `manifest`, `catalog`,
-//! `command`, `io`; the command line is a crate of its own on top.
+//! [`sink`](Sink), `excerpt`, `glob`, `tokens`, `scan`, `path`, `json`, `tree`, `reserved`, `template`, `spec`, `text`, `filter`, `history`,
+//! `manifest`, `catalog`, `command`, `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
 //!
@@ -88,6 +89,8 @@ mod command;
 mod error;
 mod excerpt;
 mod filter;
+mod glob;
+mod history;
 mod io;
 mod json;
 mod limits;
@@ -118,11 +121,12 @@ pub use command::{
 };
 pub use error::{Error, ErrorKind, Fault};
 pub use filter::{CallOptions, Explanation, Filter, Mode, Program};
+pub use history::{Prune, PruneProgram, PruneReport, PruneRun, PrunedTool};
 #[cfg(feature = "lenient")]
 pub use io::filter_lenient;
 pub use io::{
     Pretty, Tee, WriteSink, filter_file, filter_ndjson, filter_reader, filter_slice,
-    filter_slice_with, pump,
+    filter_slice_with, prune_file, prune_reader, prune_slice, pump,
 };
 pub use limits::Limits;
 #[cfg(feature = "manifest")]
@@ -145,6 +149,8 @@ const _: () = {
     const fn moved<T: Send>() {}
     shared::<Program>();
     moved::<Filter<Vec<u8>>>();
+    shared::<PruneProgram>();
+    moved::<PruneRun<Vec<u8>>>();
     #[cfg(feature = "text")]
     {
         shared::<TextProgram>();

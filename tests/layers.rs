@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order. Modules in one row are leaves of the same height.
-const LAYERS: [&[&str]; 11] = [
-    &["error", "excerpt", "limits", "report", "sink", "tokens"],
+const LAYERS: [&[&str]; 13] = [
+    &["error", "excerpt", "glob", "limits", "report", "sink", "tokens"],
     &["scan", "path"],
     &["json"],
     &["tree"],
@@ -16,6 +16,7 @@ const LAYERS: [&[&str]; 11] = [
     &["spec"],
     &["text"],
     &["filter"],
+    &["history"],
     &["manifest"],
     &["catalog"],
     &["command"],

@@ -12,11 +12,12 @@ use tamis::{DuplicateKeys, OnError, Siblings, Validation, Whitespace};
 use crate::check::CheckArgs;
 use crate::explain::ExplainArgs;
 use crate::help::HelpArgs;
+use crate::prune::PruneArgs;
 use crate::runner::RunArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
 use crate::text::TextArgs;
 use crate::tools::ToolsArgs;
-use crate::{check, colour, explain, help, lists, runner, scripts, text, tools};
+use crate::{check, colour, explain, help, lists, prune, runner, scripts, text, tools};
 
 /// Keeps what was declared of a tool's output and drops the rest while it streams.
 #[derive(Debug, Parser)]
@@ -67,6 +68,14 @@ pub(crate) enum Command {
     /// Filters the saved output of a command: failures, errors and summaries stay, progress goes
     #[command(args_override_self = true, after_help = text::HELP)]
     Text(TextArgs),
+
+    /// Replaces old results of tools in a chat history by placeholders, and nothing else
+    #[command(
+        args_override_self = true,
+        after_help = prune::HELP_SHORT,
+        after_long_help = prune::HELP
+    )]
+    Prune(Box<PruneArgs>),
 
     /// Validates manifests; errors point at line and column
     #[command(after_help = check::HELP)]

@@ -14,7 +14,7 @@ use crate::diagnostics::{Console, Exit, Usage};
 use crate::print::print;
 
 /// Name, title, page.
-const TOPICS: [(&str, &str, &str); 9] = [
+const TOPICS: [(&str, &str, &str); 10] = [
     (
         "paths",
         "how to name values: dot paths, wildcards, JSON Pointers",
@@ -33,14 +33,19 @@ const TOPICS: [(&str, &str, &str); 9] = [
         include_str!("topics/commands.md"),
     ),
     ("running", "run: what becomes of a command and its output", include_str!("topics/running.md")),
+    (
+        "history",
+        "pruning old tool results of a chat: rules, shapes",
+        include_str!("topics/history.md"),
+    ),
     ("limits", "what may wait, how much of it, and what follows", include_str!("topics/limits.md")),
     ("reports", "--report and --stats: what a run says it did", include_str!("topics/reports.md")),
     ("exit-codes", "how a run ends, and what it says then", include_str!("topics/exit-codes.md")),
 ];
 
 /// Commands that completions offer.
-const COMMANDS: [&str; 8] =
-    ["filter", "run", "explain", "text", "check", "tools", "help", "completions"];
+const COMMANDS: [&str; 9] =
+    ["filter", "run", "explain", "text", "prune", "check", "tools", "help", "completions"];
 
 pub(crate) const OVERVIEW: &str = "\
 Topics (tamis help TOPIC):
@@ -50,6 +55,7 @@ Topics (tamis help TOPIC):
   manifests   filters by name: tamis' format, check, patterns
   commands    the output of commands: tamis text, and rules for it
   running     run: what becomes of a command and its output
+  history     pruning old tool results of a chat: rules, shapes
   limits      what may wait, how much of it, and what follows
   reports     --report and --stats: what a run says it did
   exit-codes  how a run ends, and what it says then
@@ -89,7 +95,7 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HelpArgs {
-    /// A command, or a topic: paths, roots, rules, manifests, commands, running, limits, reports, exit-codes
+    /// A command, or a topic: paths, roots, rules, manifests, commands, running, history, limits, reports, exit-codes
     #[arg(value_name = "COMMAND|TOPIC", value_parser = Page, hide_possible_values = true)]
     about: Option<String>,
 }

@@ -15,6 +15,7 @@ mod patch;
 mod places;
 mod print;
 mod progress;
+mod prune;
 mod remedies;
 mod resolve;
 mod run;
@@ -62,6 +63,7 @@ fn execute(command: Command) -> Exit {
         },
         Command::Run(args) => runner::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Prune(args) => prune::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Text(args) => text::run(&args),
         Command::Tools(args) => tools::run(&args),

@@ -43,9 +43,7 @@ pub(crate) fn check(job: &Job) -> Result<(), Usage> {
         _ => Identity::None,
     };
     if job.output == Place::Standard && same(&input, &output) {
-        return Err(Usage::new(
-            "standard output is the input itself, which it would overwrite; use -o, which replaces it when done",
-        ));
+        return Err(overwritten());
     }
     for (name, place) in [("--tee", &tee), ("--report", &report)] {
         if same(place, &input) {
@@ -63,6 +61,39 @@ pub(crate) fn check(job: &Job) -> Result<(), Usage> {
         }
     }
     if same(&tee, &report) { refuse("--tee", "--report") } else { Ok(()) }
+}
+
+/// The same for a run that reads one file, writes one, and reports to a third.
+///
+/// # Errors
+/// Names both, and what to do.
+pub(crate) fn apart(input: &Place, output: &Place, report: Option<&Place>) -> Result<(), Usage> {
+    let to = output;
+    let input = match input {
+        Place::Standard => of_stream(files::standard_input()),
+        Place::Path(path) => of_path(path),
+    };
+    let output = match output {
+        Place::Standard => of_stream(files::standard_output()),
+        Place::Path(path) => of_path(path),
+    };
+    let report = match report {
+        Some(Place::Path(path)) => of_path(path),
+        _ => Identity::None,
+    };
+    if *to == Place::Standard && same(&input, &output) {
+        return Err(overwritten());
+    }
+    if same(&report, &input) {
+        return refuse("--report", "the input");
+    }
+    if same(&report, &output) { refuse("--report", "the output") } else { Ok(()) }
+}
+
+fn overwritten() -> Usage {
+    Usage::new(
+        "standard output is the input itself, which it would overwrite; use -o, which replaces it when done",
+    )
 }
 
 fn refuse(one: &str, other: &str) -> Result<(), Usage> {

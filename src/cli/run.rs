@@ -190,10 +190,7 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
         console.usage(&Usage::from(&error));
         return Exit::Usage;
     }
-    // Whoever reads the output has enough of it.
-    if error.kind() == ErrorKind::Write
-        && error.io_error().is_some_and(|error| error.kind() == IoKind::BrokenPipe)
-    {
+    if is_closed_pipe(&error) {
         return Exit::Done;
     }
     if let Some(name) = name {
@@ -202,6 +199,12 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
         console.say(&path.display().to_string(), "not written, for lines of the input failed");
     }
     Exit::Failed
+}
+
+/// Whether whoever reads the output has enough of it.
+pub(crate) fn is_closed_pipe(error: &Error) -> bool {
+    error.kind() == ErrorKind::Write
+        && error.io_error().is_some_and(|error| error.kind() == IoKind::BrokenPipe)
 }
 
 /// Opens the place of a report.

@@ -157,6 +157,31 @@ impl Hold {
         Ok(())
     }
 
+    /// Reads some of the bytes, from the one at `at` on, in place of what is in `into`: as many as lie together, none behind
+    /// the last. They stay. Nothing may be pushed after that.
+    pub(crate) fn read_at(&mut self, at: u64, into: &mut Vec<u8>) -> Result<(), Raise> {
+        into.clear();
+        let written = self.in_file - self.gathered.len() as u64;
+        match (at.checked_sub(self.in_memory), &mut self.file) {
+            (None, _) => {
+                // All pieces in front of the last are full.
+                let at = usize::try_from(at).unwrap_or(usize::MAX);
+                let piece = self.memory.get(at / PIECE).and_then(|piece| piece.get(at % PIECE..));
+                into.extend_from_slice(piece.unwrap_or_default());
+            }
+            (Some(at), Some(file)) if at < written => {
+                file.seek(SeekFrom::Start(at)).map_err(|error| unreadable(&error))?;
+                let piece = (written - at).min(PIECE as u64);
+                file.take(piece).read_to_end(into).map_err(|error| unreadable(&error))?;
+            }
+            (Some(at), _) => {
+                let at = usize::try_from(at - written).unwrap_or(usize::MAX);
+                into.extend_from_slice(self.gathered.get(at..).unwrap_or_default());
+            }
+        }
+        Ok(())
+    }
+
     /// Forgets the bytes.
     pub(crate) fn clear(&mut self, meter: &mut Meter) {
         meter.release(self.len());

@@ -101,7 +101,7 @@ pub fn filter_file<W: Write>(
 }
 
 /// What changes when a file does.
-fn stamp(file: &File) -> Option<(u64, SystemTime)> {
+pub(super) fn stamp(file: &File) -> Option<(u64, SystemTime)> {
     let metadata = file.metadata().ok()?;
     Some((metadata.len(), metadata.modified().ok()?))
 }

@@ -3,6 +3,7 @@
 //! Knows I/O errors, retries and buffers; no rule, no JSON.
 
 mod file;
+mod history;
 #[cfg(feature = "lenient")]
 mod lenient;
 #[cfg(feature = "manifest")]
@@ -22,6 +23,7 @@ use crate::filter::{Ahead, CallOptions, Filter, Program, Scout};
 use crate::report::Report;
 
 pub use file::filter_file;
+pub use history::{prune_file, prune_reader, prune_slice};
 #[cfg(feature = "lenient")]
 pub use lenient::filter_lenient;
 pub use ndjson::filter_ndjson;

@@ -51,6 +51,11 @@ impl<W: Write> WriteSink<W> {
         }
     }
 
+    /// The first error of the writer, once, without handing on what was gathered.
+    pub(super) fn check(&mut self) -> Result<(), Error> {
+        self.error.take().map_or(Ok(()), |error| Err(Error::write(error)))
+    }
+
     /// The writer.
     pub fn get_ref(&self) -> &W {
         &self.writer

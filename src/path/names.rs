@@ -94,7 +94,7 @@ impl Default for Slot {
 }
 
 impl Names {
-    pub(super) fn new(names: Vec<(Box<str>, NodeId)>) -> Self {
+    pub(crate) fn new(names: Vec<(Box<str>, NodeId)>) -> Self {
         let size = (names.len() * 8).next_power_of_two().max(2);
         let mut table = Self {
             slots: vec![Slot::default(); size],

@@ -84,6 +84,7 @@ topics! {
     rules "rules"
     manifests "manifests"
     running "running"
+    history "history"
     limits "limits"
     reports "reports"
     about_commands "commands"
@@ -104,6 +105,12 @@ fn with_files() -> Folder {
     folder.write("test.log", "test a ... ok\n");
     folder.write("make.log", "cc -c a.c\n");
     folder.write("rules.toml", "[[rules]]\nname = \"a\"\nmatch = { exact = \"a\" }\n");
+    let result =
+        |text: &str| format!(r#"{{"role":"tool","tool_call_id":"c1","content":"{text}"}}"#);
+    let user = r#"{"role":"user","content":"go on"}"#;
+    let history = format!("[{},{user},{user}]", result(&"a long text ".repeat(50)));
+    folder.write("history.json", &history);
+    folder.write("request.json", format!(r#"{{"model":"m","messages":{history}}}"#));
     // The manifest is the one that the README shows.
     let readme = source("README.md");
     let manifest = readme.split("```yaml\n").nth(1).unwrap().split_once("```").unwrap().0;
@@ -145,6 +152,7 @@ fn examples_of_the_help_run() {
         ("run", 3),
         ("explain", 4),
         ("text", 3),
+        ("prune", 5),
         ("check", 4),
         ("tools", 3),
         ("help", 2),

@@ -16,6 +16,7 @@ mod hostile;
 mod input;
 mod manifest;
 mod output;
+mod prune;
 mod records;
 mod rules;
 mod shell;

@@ -4,7 +4,7 @@
 
 use regex::Regex;
 
-use crate::manifest::name::fits;
+use crate::glob::fits;
 
 /// One way to say it.
 #[derive(Debug)]

@@ -1,0 +1,269 @@
+//! `tamis prune`: old results of tools in a chat history become placeholders.
+//!
+//! Must not know shapes of messages: the library does.
+
+use std::fs::File;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use tamis::{Error, ErrorKind, Failed, Limits, Prune, PruneProgram, PruneReport, prune_file};
+
+use crate::diagnostics::{Console, Exit, Usage};
+use crate::files::{self, Output};
+use crate::progress::Bar;
+use crate::remedies::Remedied;
+use crate::resolve::Place;
+use crate::run::{cannot_report, is_closed_pipe, open_report, write_report};
+use crate::{lists, places};
+
+pub(crate) const HELP_SHORT: &str = "\
+--help says more and gives examples, `tamis help history` has the rules. Exit codes: 0 done, 1 failed, 2 usage.";
+
+pub(crate) const HELP: &str = "\
+Examples:
+  tamis prune history.json
+  tamis prune history.json -o history.json --report report.json
+  tamis prune --protect 'memory_*' --placeholder '[{tool}: {bytes} bytes]' history.json
+  tamis prune --protect-tokens 40000 --minimum-tokens 20000 --stop-at-summary history.json
+  tamis prune --keep-head 200 --keep-tail 100 --stats history.json
+
+The history is an array of messages, or an object with `messages`, `input` or `contents`, in the form of OpenAI's Chat
+Completions or Responses, of Anthropic, Gemini or opencode. Every byte that is not pruned stays. See tamis help history.
+
+Exit codes: 0 done, 1 the input or the run failed, 2 the command line is wrong.";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PruneArgs {
+    /// The history; `-` is standard input
+    ///
+    /// Regular files are read twice; a pipe is held until it ends.
+    #[arg(value_name = "FILE|-", default_value = "-", hide_default_value = true)]
+    file: PathBuf,
+
+    /// Keep everything from the N-th last message of the user on [default: 2]
+    ///
+    /// Where the user has spoken less often, nothing is pruned. Messages that only bring results are no turns.
+    #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    keep_turns: Option<u64>,
+
+    /// Keep the results of this tool as well; `*` and `?` stand for any text and any character; may be repeated
+    ///
+    /// Those of `skill` are instructions, and stay by default.
+    #[arg(long, value_name = "TOOL", help_heading = "Rules")]
+    protect: Vec<String>,
+
+    /// Do not protect `skill`
+    #[arg(long, help_heading = "Rules")]
+    no_default_protect: bool,
+
+    /// What stands in the place of a result [default: <tool-output-compacted />]
+    ///
+    /// {tool}, {id}, {bytes} and {tokens} say what was there; {{ and }} are braces.
+    #[arg(long, value_name = "TEXT", help_heading = "Rules", allow_hyphen_values = true)]
+    placeholder: Option<String>,
+
+    /// Keep N characters at the beginning of a pruned text
+    #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    keep_head: Option<u64>,
+
+    /// Keep N characters at its end
+    #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    keep_tail: Option<u64>,
+
+    /// Keep the newest results as long as they have no more than N tokens together
+    #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    protect_tokens: Option<u64>,
+
+    /// Change nothing unless at least N tokens go
+    #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    minimum_tokens: Option<u64>,
+
+    /// Count tokens, as `o200k_base` does, instead of estimating them at four bytes each
+    ///
+    /// Takes many times as long.
+    #[arg(long, help_heading = "Rules")]
+    count_tokens: bool,
+
+    /// Leave alone what comes before the last summary: a message of the assistant with `summary: true`
+    #[arg(long, help_heading = "Rules")]
+    stop_at_summary: bool,
+
+    /// Change nothing if fewer bytes are saved than PERCENT of those from the first change on
+    ///
+    /// There a provider's cache of the prompt ends: 100 saves at least as much as it invalidates.
+    #[arg(long, value_name = "PERCENT", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    min_gain: Option<u64>,
+
+    /// The time to mark results with, in milliseconds since 1970 [default: the clock]
+    #[arg(long, value_name = "MS", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    now: Option<u64>,
+
+    /// Write what was done as JSON, also if it failed; `-` is standard error
+    #[arg(long, value_name = "PATH|-", help_heading = "Output")]
+    report: Option<PathBuf>,
+
+    /// Write to a file, which may be FILE itself
+    ///
+    /// Written beside it and renamed when the run is done; a run that fails leaves it as it was.
+    #[arg(short, long = "output", value_name = "OUT", help_heading = "Output")]
+    output: Option<PathBuf>,
+
+    /// Say on standard error how much was saved
+    #[arg(long, help_heading = "Output")]
+    stats: bool,
+
+    /// Containers that may be open at once [default: 1024]
+    #[arg(long, value_name = "N", help_heading = "Limits", value_parser = lists::count, allow_negative_numbers = true)]
+    max_depth: Option<u64>,
+
+    /// Bytes that may wait in memory (k, M, G: powers of 1024) [default: 4M]
+    #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = lists::bytes, allow_negative_numbers = true)]
+    held: Option<u64>,
+
+    /// Bytes that may wait in a temporary file after that; 0 never touches the disk [default: 1G]
+    ///
+    /// They are unredacted; the file has no name and goes with the process.
+    #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = lists::bytes, allow_negative_numbers = true)]
+    spill: Option<u64>,
+}
+
+impl PruneArgs {
+    fn program(&self) -> Result<PruneProgram, Error> {
+        let mut prune = Prune::new()
+            .count_tokens(self.count_tokens)
+            .stop_at_summary(self.stop_at_summary)
+            .keep_head(self.keep_head.unwrap_or(0))
+            .keep_tail(self.keep_tail.unwrap_or(0))
+            .protect_tokens(self.protect_tokens.unwrap_or(0))
+            .minimum_tokens(self.minimum_tokens.unwrap_or(0))
+            .min_gain(self.min_gain.unwrap_or(0));
+        if self.no_default_protect {
+            prune = prune.protected([""; 0]);
+        }
+        prune = self.protect.iter().fold(prune, Prune::protect);
+        if let Some(turns) = self.keep_turns {
+            prune = prune.keep_turns(turns);
+        }
+        if let Some(text) = &self.placeholder {
+            prune = prune.placeholder(text);
+        }
+        if let Some(now) = self.now {
+            prune = prune.now(now);
+        }
+        let mut limits = Limits::new();
+        if let Some(depth) = self.max_depth {
+            limits = limits.with_depth(usize::try_from(depth).unwrap_or(usize::MAX));
+        }
+        if let Some(bytes) = self.held {
+            limits = limits.with_held(bytes);
+        }
+        if let Some(bytes) = self.spill {
+            limits = limits.with_spill(bytes);
+        }
+        Ok(PruneProgram::compile(&prune)?.with_limits(limits))
+    }
+}
+
+/// Prunes.
+pub(crate) fn run(args: &PruneArgs) -> Exit {
+    let console = Console::default();
+    let program = match args.program() {
+        Ok(program) => program,
+        Err(error) => {
+            console.usage(&Usage::from(&error));
+            return Exit::Usage;
+        }
+    };
+    let input = Place::from(args.file.clone());
+    let output = args.output.clone().map_or(Place::Standard, Place::from);
+    let report_to = args.report.clone().map(Place::from);
+    if let Err(usage) = places::apart(&input, &output, report_to.as_ref()) {
+        console.usage(&usage);
+        return Exit::Usage;
+    }
+    let writer = match report_to.as_ref().map(open_report).transpose() {
+        Ok(writer) => writer,
+        Err(error) => return no_report(report_to.as_ref(), &error),
+    };
+    let (report, result) = prune(&program, &input, &output);
+    let mut exit = Exit::Done;
+    if let Err((place, error)) = &result
+        && !is_closed_pipe(error)
+    {
+        console.say(place, Remedied(error));
+        exit = Exit::Failed;
+    }
+    if let Some(writer) = writer
+        && let Err(error) = write_report(&report, writer)
+    {
+        return no_report(report_to.as_ref(), &error);
+    }
+    if args.stats && result.is_ok() {
+        console.note(stats(&report));
+    }
+    exit
+}
+
+/// Runs; an error comes with the name of what it is about.
+fn prune(
+    program: &PruneProgram,
+    input: &Place,
+    output: &Place,
+) -> (PruneReport, Result<(), (String, Error)>) {
+    let to = output.name("standard output");
+    let from = input.name("standard input");
+    let (file, mut writer) = match open(input, output) {
+        Ok(opened) => opened,
+        Err(error) => {
+            let mut report = PruneReport::default();
+            report.error = Some(Failed::from(&error));
+            let about = if error.kind() == ErrorKind::Write { to } else { from };
+            return (report, Err((about, error)));
+        }
+    };
+    let size = file.metadata().ok().filter(|metadata| metadata.is_file()).map(|file| file.len());
+    let to_terminal = *output == Place::Standard && std::io::stdout().is_terminal();
+    let bar = Bar::new(size, to_terminal);
+    let (mut report, result) = prune_file(program, file, &mut writer, |reader| bar.around(reader));
+    let result = result.and_then(|()| writer.finish().map_err(Error::write));
+    if let Err(error) = &result {
+        report.error.get_or_insert_with(|| Failed::from(error));
+    }
+    let blame = |error: Error| (if error.kind() == ErrorKind::Write { to } else { from }, error);
+    (report, result.map_err(blame))
+}
+
+fn open(input: &Place, output: &Place) -> Result<(File, Output), Error> {
+    let file = files::open(input).map_err(Error::read)?;
+    Ok((file, Output::open(output).map_err(Error::write)?))
+}
+
+fn no_report(place: Option<&Place>, error: &std::io::Error) -> Exit {
+    let name = place.map_or_else(String::new, |place| place.name("standard error"));
+    Console::default().say(&name, cannot_report(error));
+    Exit::Failed
+}
+
+/// What was saved, in words.
+fn stats(report: &PruneReport) -> String {
+    let PruneReport { results, results_pruned, results_protected, results_compacted, .. } = *report;
+    let mut text = format!("{results_pruned} of {results} results pruned");
+    if results_protected > 0 {
+        text += &format!(", {results_protected} protected");
+    }
+    if results_compacted > 0 {
+        text += &format!(", {results_compacted} pruned before");
+    }
+    let about = if report.tokens_estimated { "about " } else { "" };
+    text += &format!(
+        "; {} of {} bytes saved, {about}{} tokens",
+        report.bytes_saved, report.bytes, report.tokens_saved
+    );
+    if let Some(first) = report.first_changed {
+        text += &format!("; unchanged up to byte {first}");
+    }
+    if let Some(refused) = report.refused {
+        text += &format!("; refused by --{}", refused.replace('_', "-"));
+    }
+    text
+}

@@ -1,0 +1,319 @@
+//! What was found in a history, in a few bytes each: turns, summaries, and the results that may go.
+//!
+//! Kept in a [`Hold`], so that memory does not grow with the history; read from the front as often as needed. Knows no JSON.
+
+use smallvec::SmallVec;
+
+use crate::error::Raise;
+use crate::filter::hold::Hold;
+use crate::limits::{Limits, Meter};
+
+/// What is done to a part of the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    /// The inside of a string, or a part of it, becomes the placeholder.
+    Inside,
+    /// A value becomes a string.
+    Text,
+    /// A list of parts becomes a list with one text.
+    TextList,
+    /// The same, as OpenAI's Responses spell it.
+    InputTextList,
+    /// An object becomes one with the member `output`.
+    Output,
+    /// A value becomes the time.
+    Now,
+    /// A null becomes `{"compacted": …}`.
+    NowInTime,
+    /// A null becomes `{"time": {"compacted": …}}`.
+    NowInMetadata,
+    /// `"compacted": …` comes in front of a closing bracket, behind other members or alone.
+    AddCompacted,
+    AddFirstCompacted,
+    /// `"time": {"compacted": …}` does.
+    AddTime,
+    AddFirstTime,
+    /// `"metadata": {"time": {"compacted": …}}` does.
+    AddMetadata,
+}
+
+const ACTS: [Act; 13] = [
+    Act::Inside,
+    Act::Text,
+    Act::TextList,
+    Act::InputTextList,
+    Act::Output,
+    Act::Now,
+    Act::NowInTime,
+    Act::NowInMetadata,
+    Act::AddCompacted,
+    Act::AddFirstCompacted,
+    Act::AddTime,
+    Act::AddFirstTime,
+    Act::AddMetadata,
+];
+
+impl Act {
+    /// Whether something is added in front of a closing bracket.
+    pub(super) fn adds(self) -> bool {
+        matches!(
+            self,
+            Self::AddCompacted
+                | Self::AddFirstCompacted
+                | Self::AddTime
+                | Self::AddFirstTime
+                | Self::AddMetadata
+        )
+    }
+
+    /// Whether it takes away what was there of a result.
+    pub(super) fn removes(self) -> bool {
+        matches!(
+            self,
+            Self::Inside | Self::Text | Self::TextList | Self::InputTextList | Self::Output
+        )
+    }
+}
+
+/// A change of the bytes from `from` to `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Edit {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) act: Act,
+}
+
+/// A result that may go, with all its changes in document order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Its tool, by number.
+    pub(super) tool: u32,
+    /// The id of its call, if somebody will read it.
+    pub(super) id: String,
+    pub(super) tokens: u64,
+    pub(super) edits: SmallVec<[Edit; 2]>,
+}
+
+impl Entry {
+    /// Where its first change is.
+    pub(super) fn offset(&self) -> u64 {
+        self.edits.first().map_or(0, |edit| edit.from)
+    }
+
+    /// Bytes of the result that go.
+    pub(super) fn bytes(&self) -> u64 {
+        let gone = self.edits.iter().filter(|edit| edit.act.removes());
+        gone.map(|edit| edit.to - edit.from).sum()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Record {
+    /// A message of the user begins here.
+    Turn(u64),
+    /// A summary ends here.
+    Summary(u64),
+    Result(Entry),
+}
+
+const TURN: u64 = 0;
+const SUMMARY: u64 = 1;
+const RESULT: u64 = 2;
+
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    hold: Hold,
+    meter: Meter,
+    scratch: Vec<u8>,
+    framed: Vec<u8>,
+}
+
+impl Log {
+    pub(super) fn push(&mut self, record: &Record, limits: &Limits) -> Result<(), Raise> {
+        let Self { hold, meter, scratch, framed } = self;
+        scratch.clear();
+        match record {
+            Record::Turn(offset) => numbers(scratch, &[TURN, *offset]),
+            Record::Summary(offset) => numbers(scratch, &[SUMMARY, *offset]),
+            Record::Result(Entry { tool, id, tokens, edits }) => {
+                let (edited, named) = (edits.len() as u64, id.len() as u64);
+                numbers(scratch, &[RESULT, u64::from(*tool), *tokens, edited, named]);
+                scratch.extend_from_slice(id.as_bytes());
+                for Edit { from, to, act } in edits {
+                    numbers(scratch, &[*act as u64, *from, to - from]);
+                }
+            }
+        }
+        framed.clear();
+        numbers(framed, &[scratch.len() as u64]);
+        framed.extend_from_slice(scratch);
+        hold.push(framed, limits, meter)
+    }
+
+    /// Bytes that waited.
+    pub(super) fn peak(&self) -> u64 {
+        self.meter.peak()
+    }
+}
+
+/// Appends numbers, seven bits a byte, low ones first.
+fn numbers(into: &mut Vec<u8>, numbers: &[u64]) {
+    for number in numbers {
+        let mut rest = *number;
+        while rest >= 0x80 {
+            into.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        into.push(rest as u8);
+    }
+}
+
+/// Reads a log from its beginning.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// Where in the log the piece begins, and how much of it is read.
+    at: u64,
+    read: usize,
+    piece: Vec<u8>,
+    record: Vec<u8>,
+}
+
+impl Reader {
+    pub(super) fn next(&mut self, log: &mut Log) -> Result<Option<Record>, Raise> {
+        let mut length = 0;
+        let mut shift = 0;
+        loop {
+            let Some(byte) = self.byte(log)? else { return Ok(None) };
+            length |= u64::from(byte & 0x7F) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        let mut missing = usize::try_from(length).unwrap_or(usize::MAX);
+        let end = self.read.saturating_add(missing);
+        if let Some(record) = self.piece.get(self.read..end) {
+            self.read = end;
+            return Ok(decode(record));
+        }
+        self.record.clear();
+        while missing > 0 {
+            if self.read >= self.piece.len() && !self.fill(log)? {
+                return Ok(None);
+            }
+            let rest = self.piece.get(self.read..).unwrap_or_default();
+            let now = rest.get(..missing).unwrap_or(rest);
+            self.record.extend_from_slice(now);
+            self.read += now.len();
+            missing -= now.len();
+        }
+        Ok(decode(&self.record))
+    }
+
+    fn byte(&mut self, log: &mut Log) -> Result<Option<u8>, Raise> {
+        if self.read >= self.piece.len() && !self.fill(log)? {
+            return Ok(None);
+        }
+        let byte = self.piece.get(self.read).copied();
+        self.read += 1;
+        Ok(byte)
+    }
+
+    fn fill(&mut self, log: &mut Log) -> Result<bool, Raise> {
+        self.at += self.piece.len() as u64;
+        self.read = 0;
+        log.hold.read_at(self.at, &mut self.piece)?;
+        Ok(!self.piece.is_empty())
+    }
+}
+
+fn decode(mut bytes: &[u8]) -> Option<Record> {
+    let rest = &mut bytes;
+    match number(rest)? {
+        TURN => Some(Record::Turn(number(rest)?)),
+        SUMMARY => Some(Record::Summary(number(rest)?)),
+        _ => {
+            let tool = u32::try_from(number(rest)?).ok()?;
+            let tokens = number(rest)?;
+            let edited = number(rest)?;
+            let named = usize::try_from(number(rest)?).ok()?;
+            let (id, behind) = rest.split_at_checked(named)?;
+            *rest = behind;
+            let id = std::str::from_utf8(id).ok()?.to_owned();
+            let mut edits = SmallVec::new();
+            for _ in 0..edited {
+                let act = *ACTS.get(usize::try_from(number(rest)?).ok()?)?;
+                let from = number(rest)?;
+                let to = from + number(rest)?;
+                edits.push(Edit { from, to, act });
+            }
+            Some(Record::Result(Entry { tool, id, tokens, edits }))
+        }
+    }
+}
+
+fn number(rest: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (byte, behind) = rest.split_first()?;
+        *rest = behind;
+        number |= u64::from(byte & 0x7F) << shift;
+        if *byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use smallvec::smallvec;
+
+    use super::{ACTS, Act, Edit, Entry, Log, Reader, Record};
+    use crate::limits::Limits;
+
+    #[test]
+    fn what_is_written_is_read_as_often_as_wanted() {
+        for (number, act) in ACTS.into_iter().enumerate() {
+            assert_eq!(act as usize, number);
+        }
+        // In memory, in a file, and across both.
+        for held in [0, 1, 1000, 1 << 20] {
+            let limits = Limits::new().with_held(held);
+            let mut log = Log::default();
+            let edit = |from, to, act| Edit { from, to, act };
+            let records: Vec<Record> = (0..20_000_u64)
+                .map(|n| match n % 4 {
+                    0 => Record::Turn(n << (n % 50)),
+                    1 => Record::Summary(n),
+                    _ => Record::Result(Entry {
+                        tool: n as u32,
+                        id: "é".repeat(n as usize % 7),
+                        tokens: n * n,
+                        edits: smallvec![
+                            edit(n, n + 300, ACTS[n as usize % ACTS.len()]),
+                            edit(u64::MAX - n, u64::MAX, Act::Inside)
+                        ],
+                    }),
+                })
+                .collect();
+            records.iter().for_each(|record| log.push(record, &limits).unwrap());
+            for _ in 0..2 {
+                let mut reader = Reader::default();
+                for record in &records {
+                    assert_eq!(reader.next(&mut log).unwrap().as_ref(), Some(record));
+                }
+                assert_eq!(reader.next(&mut log).unwrap(), None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_log_has_its_limit() {
+        let limits = Limits::new().with_held(3).with_spill(2);
+        let mut log = Log::default();
+        log.push(&Record::Turn(1), &limits).unwrap();
+        let error = log.push(&Record::Turn(2), &limits).unwrap_err();
+        assert!(error.message.contains("5 bytes"), "{}", error.message);
+    }
+}

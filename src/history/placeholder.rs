@@ -1,0 +1,237 @@
+//! What stands in the place of a result: a text with fields, and how a later run knows it again.
+//!
+//! Knows no history. Numbers that the text says of a result cannot be known later, so any digits do.
+
+use crate::error::{Error, ErrorKind};
+use crate::excerpt::Excerpt;
+
+/// Bytes of a template.
+const LONGEST: usize = 1024;
+/// Characters that are shown of the name of a tool, or of an id.
+const SHOWN: usize = 128;
+/// Bytes that may be shown of it: as many characters, and an ellipsis.
+pub(super) const SHOWN_BYTES: usize = SHOWN * 4 + "…".len();
+/// Digits of the largest number.
+const DIGITS: usize = 20;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Tool,
+    Id,
+    Bytes,
+    Tokens,
+}
+
+/// A template, parsed.
+#[derive(Clone, Debug)]
+pub(super) struct Placeholder {
+    parts: Vec<Part>,
+}
+
+/// What is known of a result that goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts<'a> {
+    pub(super) tool: &'a str,
+    pub(super) id: &'a str,
+    pub(super) bytes: u64,
+    pub(super) tokens: u64,
+}
+
+impl Placeholder {
+    pub(super) fn parse(template: &str) -> Result<Self, Error> {
+        if template.len() > LONGEST {
+            let message = format!("placeholder: {} bytes, more than {LONGEST}", template.len());
+            return Err(Error::new(ErrorKind::Spec, message));
+        }
+        let wrong = |at: usize, message: &str| {
+            let excerpt = Excerpt::new(template, at);
+            let error = Error::new(ErrorKind::Spec, excerpt.line("placeholder", message));
+            Err(error.with_excerpt(excerpt.caret()))
+        };
+        let mut parts = Vec::new();
+        let mut text = String::new();
+        let mut rest = template;
+        while let Some(at) = rest.find(['{', '}']) {
+            let (before, behind) = rest.split_at(at);
+            text.push_str(before);
+            let offset = template.len() - behind.len();
+            if let Some(more) = behind.strip_prefix("{{") {
+                text.push('{');
+                rest = more;
+                continue;
+            }
+            if let Some(more) = behind.strip_prefix("}}") {
+                text.push('}');
+                rest = more;
+                continue;
+            }
+            let field = behind.strip_prefix('{').and_then(|field| field.split_once('}'));
+            let Some((field, more)) = field else {
+                return wrong(offset, "a brace stands alone; `{{` and `}}` are braces");
+            };
+            let part = match field {
+                "tool" => Part::Tool,
+                "id" => Part::Id,
+                "bytes" => Part::Bytes,
+                "tokens" => Part::Tokens,
+                _ => return wrong(offset + 1, "a field is {tool}, {bytes}, {tokens} or {id}"),
+            };
+            if !text.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut text)));
+            }
+            parts.push(part);
+            rest = more;
+        }
+        text.push_str(rest);
+        if !text.is_empty() {
+            parts.push(Part::Text(text));
+        }
+        let says_something =
+            parts.iter().any(|part| matches!(part, Part::Text(text) if !text.trim().is_empty()));
+        if !parts.is_empty() && !says_something {
+            return wrong(
+                0,
+                "some text must stand beside the fields, or a second run could not tell it from a result",
+            );
+        }
+        Ok(Self { parts })
+    }
+
+    /// The text for one result.
+    pub(super) fn render(&self, facts: Facts<'_>) -> String {
+        let mut text = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(literal) => text.push_str(literal),
+                Part::Tool => text.push_str(&shown(facts.tool)),
+                Part::Id => text.push_str(&shown(facts.id)),
+                Part::Bytes => text.push_str(&facts.bytes.to_string()),
+                Part::Tokens => text.push_str(&facts.tokens.to_string()),
+            }
+        }
+        text
+    }
+
+    /// The text, if it is the same for all results.
+    pub(super) fn fixed(&self) -> Option<String> {
+        match self.parts.as_slice() {
+            [] => Some(String::new()),
+            [Part::Text(text)] => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    /// Whether it says which call a result is of.
+    pub(super) fn has_id(&self) -> bool {
+        self.parts.contains(&Part::Id)
+    }
+
+    /// Bytes of the longest text.
+    pub(super) fn longest(&self) -> usize {
+        let of = |part: &Part| match part {
+            Part::Text(text) => text.len(),
+            Part::Tool | Part::Id => SHOWN_BYTES,
+            Part::Bytes | Part::Tokens => DIGITS,
+        };
+        self.parts.iter().map(of).sum()
+    }
+
+    /// Whether `text` is what was put in the place of a result of this tool and call.
+    ///
+    /// Follows all ways through the template at once: at most as many steps as both lengths multiplied, and the template is
+    /// short.
+    pub(super) fn fits(&self, text: &[u8], tool: &str, id: &str) -> bool {
+        let mut ways = vec![0];
+        for part in &self.parts {
+            let mut next = Vec::new();
+            for at in ways {
+                let rest = text.get(at..).unwrap_or_default();
+                let literal = match part {
+                    Part::Text(literal) => literal,
+                    Part::Tool => &shown(tool),
+                    Part::Id => &shown(id),
+                    Part::Bytes | Part::Tokens => {
+                        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                        next.extend((1..=digits.min(DIGITS)).map(|digits| at + digits));
+                        continue;
+                    }
+                };
+                if rest.starts_with(literal.as_bytes()) {
+                    next.push(at + literal.len());
+                }
+            }
+            next.sort_unstable();
+            next.dedup();
+            if next.is_empty() {
+                return false;
+            }
+            ways = next;
+        }
+        ways.contains(&text.len())
+    }
+}
+
+/// A name as it is shown: a long one is cut.
+fn shown(name: &str) -> String {
+    let mut chars = name.chars();
+    let mut shown: String = chars.by_ref().take(SHOWN).collect();
+    if chars.next().is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Facts, Placeholder, SHOWN_BYTES};
+
+    #[test]
+    fn what_is_rendered_is_known_again() {
+        let long = "é".repeat(1000);
+        for template in [
+            "",
+            "<tool-output-compacted />",
+            "[{tool}: {bytes} bytes]",
+            "{bytes}{tokens}{id}!",
+            "{{{tool}}} {id}",
+            "{tool}{tool}0{bytes}0",
+        ] {
+            let placeholder = Placeholder::parse(template).unwrap();
+            for tool in ["", "read", "\"\\\n", &long] {
+                for bytes in [0, 1200, u64::MAX] {
+                    let facts = Facts { tool, id: "call_0", bytes, tokens: bytes / 4 };
+                    let text = placeholder.render(facts);
+                    assert!(text.len() <= placeholder.longest(), "{template}");
+                    assert!(placeholder.fits(text.as_bytes(), tool, "call_0"), "{template}");
+                    assert!(!placeholder.fits(format!("{text}.").as_bytes(), tool, "call_0"));
+                    assert!(!placeholder.fits(format!(" {text}").as_bytes(), tool, "call_0"));
+                }
+            }
+        }
+        let placeholder = Placeholder::parse("{tool}, {bytes}").unwrap();
+        assert!(placeholder.fits(b"read, 77", "read", ""));
+        assert!(!placeholder.fits(b"write, 77", "read", ""));
+        assert!(!placeholder.fits(b"read, seven", "read", ""));
+        assert!(Placeholder::parse("{tool}.").unwrap().longest() <= SHOWN_BYTES + 1);
+    }
+
+    #[test]
+    fn what_is_no_template() {
+        for (template, words) in [
+            (
+                "a {tools}",
+                "a field is {tool}, {bytes}, {tokens} or {id} (character 4 of `a {tools}`)",
+            ),
+            ("a }", "a brace stands alone"),
+            ("é {", "(character 3 of `é {`)"),
+            ("{tool} {bytes}", "some text must stand beside the fields"),
+        ] {
+            let error = Placeholder::parse(template).unwrap_err();
+            assert!(error.to_string().contains(words), "{error}");
+            assert!(error.excerpt().is_some());
+        }
+        assert!(Placeholder::parse(&"x".repeat(1024)).is_ok());
+        assert!(Placeholder::parse(&"x".repeat(1025)).is_err());
+    }
+}

@@ -1,0 +1,147 @@
+//! Which results go: the rules, over what was found.
+//!
+//! Knows the log, not the document. All that a rule needs of what comes later is certain when the log is complete: how many
+//! turns there are, and how many tokens the results have that could go.
+
+use super::log::{Entry, Log, Reader, Record};
+use super::program::Compiled;
+use super::report::{PruneReport, PrunedTool};
+use super::survey::{Calls, Counts};
+use crate::error::Raise;
+
+/// The decision.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    /// Results may go from here on, and no longer.
+    from: u64,
+    to: u64,
+    /// Tokens of the results that may go and were not seen yet, and those of the newest that stay.
+    left: u64,
+    kept: u64,
+}
+
+impl Plan {
+    /// Decides, and reports what comes of it. `report` has the size of the document already.
+    pub(super) fn new(
+        log: &mut Log,
+        calls: &Calls,
+        counts: Counts,
+        program: &Compiled,
+        now: u64,
+        report: &mut PruneReport,
+    ) -> Result<Self, Raise> {
+        let prune = &program.prune;
+        let nothing = Self::default();
+        let Some(turn) = counts.turns.checked_sub(prune.keep_turns) else { return Ok(nothing) };
+        let mut plan = Self { kept: prune.protect_tokens, ..nothing };
+        plan.to = u64::MAX;
+        let mut reader = Reader::default();
+        let mut turns = 0;
+        while let Some(record) = reader.next(log)? {
+            match record {
+                Record::Turn(at) if turns == turn => {
+                    plan.to = at;
+                    break;
+                }
+                Record::Turn(_) => turns += 1,
+                Record::Summary(at) if prune.stop_at_summary => plan.from = at,
+                Record::Summary(_) | Record::Result(_) => {}
+            }
+        }
+        if plan.kept > 0 {
+            let mut reader = Reader::default();
+            while let Some(record) = reader.next(log)? {
+                if let Record::Result(entry) = record
+                    && plan.may_go(&entry)
+                {
+                    plan.left += entry.tokens;
+                }
+            }
+        }
+        plan.sum(log, calls, program, now, report)?;
+        if report.results_pruned == 0 {
+            return Ok(Self::default());
+        }
+        let refused = if report.tokens_saved < prune.minimum_tokens {
+            "minimum_tokens"
+        } else if prune.min_gain > 0 && is_little(report, prune.min_gain) {
+            "min_gain"
+        } else {
+            return Ok(plan);
+        };
+        report.refused = Some(refused);
+        report.results_pruned = 0;
+        (report.bytes_saved, report.tokens_saved) = (0, 0);
+        (report.first_changed, report.bytes_invalidated) = (None, None);
+        report.tools.clear();
+        Ok(Self::default())
+    }
+
+    /// Adds up what goes.
+    fn sum(
+        &self,
+        log: &mut Log,
+        calls: &Calls,
+        program: &Compiled,
+        now: u64,
+        report: &mut PruneReport,
+    ) -> Result<(), Raise> {
+        let mut plan = self.clone();
+        let mut tools: Vec<PrunedTool> = Vec::new();
+        let mut reader = Reader::default();
+        while let Some(record) = reader.next(log)? {
+            let Record::Result(entry) = record else { continue };
+            if !plan.goes(&entry) {
+                continue;
+            }
+            let name = calls.name(entry.tool);
+            let mut saved = 0;
+            for edit in &entry.edits {
+                let comes = program.replacement(*edit, &entry, name, now).len();
+                saved += (edit.to - edit.from) as i64 - comes as i64;
+            }
+            report.first_changed.get_or_insert(entry.offset());
+            report.results_pruned += 1;
+            report.bytes_saved += saved;
+            report.tokens_saved += entry.tokens;
+            let number = entry.tool as usize;
+            if tools.len() <= number {
+                tools.resize_with(number + 1, PrunedTool::default);
+            }
+            if let Some(tool) = tools.get_mut(number) {
+                tool.results += 1;
+                tool.bytes_saved += saved;
+                tool.tokens_saved += entry.tokens;
+            }
+        }
+        for (number, tool) in (0..).zip(tools).filter(|(_, tool)| tool.results > 0) {
+            report.tools.insert(calls.name(number).to_owned(), tool);
+        }
+        if let Some(first) = report.first_changed {
+            let output = report.bytes.saturating_add_signed(-report.bytes_saved);
+            report.bytes_invalidated = Some(output.saturating_sub(first));
+        }
+        Ok(())
+    }
+
+    fn may_go(&self, entry: &Entry) -> bool {
+        (self.from..self.to).contains(&entry.offset())
+    }
+
+    /// Whether a result goes. Results are asked for in their order.
+    pub(super) fn goes(&mut self, entry: &Entry) -> bool {
+        if !self.may_go(entry) {
+            return false;
+        }
+        let left = self.left;
+        self.left = left.saturating_sub(entry.tokens);
+        self.kept == 0 || left > self.kept
+    }
+}
+
+/// Whether less is saved than so many percent of what has to be read anew.
+fn is_little(report: &PruneReport, percent: u64) -> bool {
+    let saved = u128::try_from(report.bytes_saved).unwrap_or(0);
+    let anew = u128::from(report.bytes_invalidated.unwrap_or(0));
+    saved * 100 < anew * u128::from(percent)
+}

@@ -1,0 +1,159 @@
+//! The rules for a history, compiled once.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::log::{Act, Edit, Entry};
+use super::placeholder::{Facts, Placeholder};
+use super::spec::{PLACEHOLDER, Prune};
+use crate::error::{Error, ErrorKind};
+use crate::glob;
+use crate::json::key;
+use crate::limits::Limits;
+
+/// Characters that may be kept at an end of a text: those at its end wait in memory until it is over.
+const MOST_KEPT: u64 = 65_536;
+/// Patterns of tools.
+const MOST_PATTERNS: usize = 10_000;
+
+/// A [`Prune`], compiled. Immutable, cheap to clone, shared by any number of threads.
+///
+/// ```
+/// use tamis::{ErrorKind, Prune, PruneProgram};
+///
+/// assert!(PruneProgram::compile(&Prune::new().placeholder("[{tool}: {bytes} bytes]")).is_ok());
+/// let error = PruneProgram::compile(&Prune::new().placeholder("[{name}]")).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Spec);
+/// ```
+#[derive(Clone, Debug)]
+pub struct PruneProgram(Arc<Compiled>);
+
+#[derive(Clone, Debug)]
+pub(super) struct Compiled {
+    pub(super) prune: Prune,
+    pub(super) placeholder: Placeholder,
+    /// What the defaults leave behind is known whatever the placeholder is now.
+    pub(super) plain: Placeholder,
+    pub(super) limits: Limits,
+    /// The placeholder as the inside of a string, if it says the same of every result.
+    fixed: Option<Vec<u8>>,
+    /// Bytes of a text that could be a placeholder.
+    pub(super) longest: usize,
+}
+
+impl PruneProgram {
+    /// Compiles the rules, for runs with default [`Limits`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Spec`]: a placeholder with an unknown field, a single brace, nothing but fields, or more than 1,024 bytes; more
+    /// than 65,536 characters to keep; more than 10,000 protected tools; tokens to be counted without the feature `tokens`.
+    pub fn compile(prune: &Prune) -> Result<Self, Error> {
+        let wrong = |message: String| Err(Error::new(ErrorKind::Spec, message));
+        for (rule, characters) in [("keep_head", prune.keep_head), ("keep_tail", prune.keep_tail)] {
+            if characters > MOST_KEPT {
+                return wrong(format!("{rule}: {characters} characters, more than {MOST_KEPT}"));
+            }
+        }
+        if prune.protected.len() > MOST_PATTERNS {
+            return wrong(format!("protected: more than {MOST_PATTERNS} names"));
+        }
+        if prune.count_tokens && !cfg!(feature = "tokens") {
+            return wrong(
+                "count_tokens: this build has no `tokens`; leave it out to estimate".into(),
+            );
+        }
+        let placeholder = Placeholder::parse(&prune.placeholder)?;
+        let plain = Placeholder::parse(PLACEHOLDER)?;
+        let longest = placeholder.longest().max(plain.longest());
+        let fixed = placeholder.fixed().map(|text| escaped(&text));
+        let (prune, limits) = (prune.clone(), Limits::new());
+        let compiled = Compiled { prune, placeholder, plain, limits, fixed, longest };
+        Ok(Self(Arc::new(compiled)))
+    }
+
+    /// The same rules for runs with other limits: `depth`, `key`, `held` and `spill` count.
+    ///
+    /// What waits: of a pipe the history itself, of every history a few bytes for each result and each turn, and the names of
+    /// tools and ids of calls that have no result yet (in memory alone).
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self(Arc::new(Compiled { limits, ..Compiled::clone(&self.0) }))
+    }
+
+    /// The rules that this program was compiled from.
+    #[must_use]
+    pub fn prune(&self) -> &Prune {
+        &self.0.prune
+    }
+
+    pub(super) fn compiled(&self) -> &Compiled {
+        &self.0
+    }
+}
+
+impl Compiled {
+    /// Whether the results of a tool stay. The name of an unknown one is empty.
+    pub(super) fn protects(&self, tool: &str) -> bool {
+        let fits = |pattern: &String| pattern == tool || glob::fits(pattern, tool);
+        self.prune.protected.iter().any(fits)
+    }
+
+    /// Whether a text stands in the place of a result already.
+    pub(super) fn is_placeholder(&self, text: &[u8], tool: &str, id: &str) -> bool {
+        self.plain.fits(text, "", "") || self.placeholder.fits(text, tool, id)
+    }
+
+    /// What comes in the place of what an edit takes away.
+    pub(super) fn replacement(
+        &self,
+        edit: Edit,
+        entry: &Entry,
+        tool: &str,
+        now: u64,
+    ) -> Cow<'_, [u8]> {
+        let inside = || {
+            let facts = Facts { tool, id: &entry.id, bytes: entry.bytes(), tokens: entry.tokens };
+            self.inside(facts)
+        };
+        let wrapped = |before: &str, behind: &str| {
+            [before.as_bytes(), &inside(), behind.as_bytes()].concat().into()
+        };
+        let text = match edit.act {
+            Act::Inside => return inside(),
+            Act::Text => return wrapped(r#"""#, r#"""#),
+            Act::TextList => return wrapped(r#"[{"type":"text","text":""#, r#""}]"#),
+            Act::InputTextList => return wrapped(r#"[{"type":"input_text","text":""#, r#""}]"#),
+            Act::Output => return wrapped(r#"{"output":""#, r#""}"#),
+            Act::Now => now.to_string(),
+            Act::NowInTime => format!(r#"{{"compacted":{now}}}"#),
+            Act::NowInMetadata => format!(r#"{{"time":{{"compacted":{now}}}}}"#),
+            Act::AddCompacted => format!(r#","compacted":{now}"#),
+            Act::AddFirstCompacted => format!(r#""compacted":{now}"#),
+            Act::AddTime => format!(r#","time":{{"compacted":{now}}}"#),
+            Act::AddFirstTime => format!(r#""time":{{"compacted":{now}}}"#),
+            Act::AddMetadata => format!(r#","metadata":{{"time":{{"compacted":{now}}}}}"#),
+        };
+        text.into_bytes().into()
+    }
+
+    /// What stands in the place of a result, as the inside of a JSON string.
+    pub(super) fn inside(&self, facts: Facts<'_>) -> Cow<'_, [u8]> {
+        match &self.fixed {
+            Some(fixed) => fixed.into(),
+            None => escaped(&self.placeholder.render(facts)).into(),
+        }
+    }
+
+    /// Whether a part of a text stays.
+    pub(super) fn is_partial(&self) -> bool {
+        self.prune.keep_head > 0 || self.prune.keep_tail > 0
+    }
+}
+
+/// A text as the inside of a JSON string.
+fn escaped(text: &str) -> Vec<u8> {
+    let mut quoted = key::quote(text);
+    quoted.pop();
+    quoted.drain(..1);
+    quoted
+}

@@ -1,0 +1,145 @@
+//! Writes a document again with what was decided to go replaced; every other byte leaves as it came.
+//!
+//! Knows offsets and bytes, no JSON. The document comes in chunks of any size, the changes from the log.
+
+use std::collections::VecDeque;
+
+use super::log::{Edit, Log, Reader, Record};
+use super::plan::Plan;
+use super::program::Compiled;
+use super::survey::Calls;
+use crate::error::Raise;
+use crate::sink::Sink;
+
+/// White space in front of a closing bracket that may wait, so that what is added comes in front of it.
+const WHITE: usize = 1024;
+
+/// What the changes are made of.
+pub(super) struct Changes<'a> {
+    pub(super) log: &'a mut Log,
+    pub(super) calls: &'a Calls,
+    pub(super) program: &'a Compiled,
+    pub(super) now: u64,
+}
+
+pub(super) struct Splice {
+    plan: Plan,
+    reader: Reader,
+    /// Changes to come, of one result, with what they write.
+    edits: VecDeque<(Edit, Vec<u8>)>,
+    /// There are no more.
+    exhausted: bool,
+    /// Offset of the next byte of the document; what is before `skip` goes.
+    at: u64,
+    skip: u64,
+    white: Vec<u8>,
+}
+
+impl Splice {
+    pub(super) fn new(plan: Plan) -> Self {
+        Self {
+            plan,
+            reader: Reader::default(),
+            edits: VecDeque::new(),
+            exhausted: false,
+            at: 0,
+            skip: 0,
+            white: Vec::new(),
+        }
+    }
+
+    /// Takes the next bytes of the document.
+    pub(super) fn push(
+        &mut self,
+        mut bytes: &[u8],
+        changes: &mut Changes<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Raise> {
+        while !bytes.is_empty() {
+            if self.at < self.skip {
+                bytes = self.pass(bytes, self.skip).1;
+                continue;
+            }
+            let Some(edit) = self.next(changes)? else {
+                let (now, later) = self.pass(bytes, u64::MAX);
+                self.put_white(sink);
+                sink.write(now);
+                bytes = later;
+                continue;
+            };
+            let Edit { from, to, act } = edit;
+            if self.at < from {
+                let (now, later) = self.pass(bytes, from);
+                self.emit(now, act.adds(), sink);
+                bytes = later;
+                continue;
+            }
+            let Some((_, text)) = self.edits.pop_front() else { continue };
+            if act.adds() {
+                sink.write(&text);
+                self.put_white(sink);
+            } else {
+                self.put_white(sink);
+                sink.write(&text);
+                self.skip = to;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next change.
+    fn next(&mut self, changes: &mut Changes<'_>) -> Result<Option<Edit>, Raise> {
+        while self.edits.is_empty() && !self.exhausted {
+            match self.reader.next(changes.log)? {
+                None => self.exhausted = true,
+                Some(Record::Result(entry)) if self.plan.goes(&entry) => {
+                    let name = changes.calls.name(entry.tool);
+                    let program = changes.program;
+                    self.edits.extend(entry.edits.iter().map(|edit| {
+                        (*edit, program.replacement(*edit, &entry, name, changes.now).into_owned())
+                    }));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(self.edits.front().map(|(edit, _)| *edit))
+    }
+
+    /// Splits the bytes at an offset, if that is among them, and goes on behind the first part.
+    fn pass<'a>(&mut self, bytes: &'a [u8], to: u64) -> (&'a [u8], &'a [u8]) {
+        let wanted = usize::try_from(to - self.at).unwrap_or(usize::MAX);
+        let (now, later) = bytes.split_at(bytes.len().min(wanted));
+        self.at += now.len() as u64;
+        (now, later)
+    }
+
+    /// Writes bytes that stay. White space waits if something may come in front of it.
+    fn emit(&mut self, bytes: &[u8], wait: bool, sink: &mut dyn Sink) {
+        if !wait {
+            self.put_white(sink);
+            return sink.write(bytes);
+        }
+        let is_white = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+        let solid = bytes.iter().rposition(|byte| !is_white(byte)).map_or(0, |at| at + 1);
+        // As much of the last white space as may wait: which bytes those are does not depend on chunks.
+        let waits = solid.max(bytes.len().saturating_sub(WHITE));
+        let (now, later) = bytes.split_at(waits);
+        if !now.is_empty() {
+            self.put_white(sink);
+            sink.write(now);
+        }
+        self.white.extend_from_slice(later);
+        let over = self.white.len().saturating_sub(WHITE);
+        if let Some(over) = self.white.get(..over) {
+            sink.write(over);
+        }
+        self.white.drain(..over);
+    }
+
+    fn put_white(&mut self, sink: &mut dyn Sink) {
+        if !self.white.is_empty() {
+            sink.write(&self.white);
+            self.white.clear();
+        }
+    }
+}

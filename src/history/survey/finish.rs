@@ -1,0 +1,297 @@
+//! What a value that was read, and a container that has ended, come to: calls, results, turns.
+
+use std::ops::Range;
+
+use super::super::log::{Edit, Entry, Record};
+use super::super::text::Found;
+use super::Survey;
+use super::calls::{Calls, UNKNOWN};
+use super::message::{BlockKind, Call, Compacted, Id, Item, Message, Place, Role, Stamp};
+use super::shape::{Frame, Member};
+use super::value::{Value, ValueKind, Verdict};
+use crate::error::Raise;
+
+/// The placeholder's part of a result, beside its output.
+struct Origin {
+    tool: u32,
+    id: Option<Id>,
+    mark: Option<Edit>,
+    compacted: bool,
+}
+
+impl Survey {
+    pub(super) fn was_read(
+        &mut self,
+        frame: Frame,
+        member: Member,
+        at: Range<u64>,
+        string: bool,
+        found: Found,
+        (beginning, whole): (&[u8], bool),
+    ) -> Result<(), Raise> {
+        let text = whole.then_some(beginning);
+        let hash = found.hash;
+        let id = || {
+            let shown = String::from_utf8_lossy(beginning).into_owned();
+            Some(Id { hash, shown })
+        };
+        let program = self.program.compiled();
+        let Self { message, block, part, call, calls, .. } = self;
+        // A tool is known by its number from here on.
+        let tool = |calls: &mut Calls| match text.and_then(|text| std::str::from_utf8(text).ok()) {
+            Some(name) => calls.tool(name, program).map(Some),
+            None => Ok(None),
+        };
+        match (frame, member) {
+            (Frame::Message, Member::Role) => message.role = Some(Role::of(text)),
+            (Frame::Info, Member::Role) => message.info_role = Some(Role::of(text)),
+            (_, Member::Summary) => message.summary = text == Some(b"true"),
+            (Frame::Message, Member::Type) => message.item = Item::of(text),
+            (Frame::Block, Member::Type) => block.kind = BlockKind::of(text),
+            (Frame::Part, Member::Type) => part.is_tool = text == Some(b"tool"),
+            (Frame::MetadataTime | Frame::StateTime, _) => {
+                let compacted = Compacted::of(text, at.start, at.end);
+                let state = frame == Frame::StateTime;
+                let stamp = if state { &mut part.state } else { &mut message.metadata };
+                stamp.compacted = compacted;
+            }
+            (Frame::Message, Member::CallId) => message.call_id = id(),
+            (Frame::Message, Member::ToolCallId) => message.tool_call_id = id(),
+            (Frame::Block, Member::Id) => block.call.id = id(),
+            (Frame::Block, Member::CallId) => block.call_id = id(),
+            (Frame::Part, Member::CallId) => part.call_id = id(),
+            (_, Member::Id) => call.id = id(),
+            (Frame::Message, Member::Name | Member::ToolName) => {
+                message.name = text.map(|text| String::from_utf8_lossy(text).into_owned());
+            }
+            (Frame::Metadata, _) => message.metadata_tool = tool(calls)?,
+            (Frame::Block, Member::Name) => block.call.tool = tool(calls)?,
+            (Frame::Part, Member::Tool) => part.tool = tool(calls)?,
+            (_, Member::Name) => call.tool = tool(calls)?,
+            (Frame::Block | Frame::Piece, Member::Text) | (Frame::Response, _) => {
+                let list = if frame == Frame::Block { &mut self.content } else { &mut self.list };
+                list.text(at.start, found, text);
+            }
+            _ => {
+                let is_output = (frame, member) == (Frame::Message, Member::Output);
+                let value = Value::plain(at, string, found, text);
+                return self.add(frame, Value { is_output, ..value });
+            }
+        }
+        Ok(())
+    }
+
+    /// An output is complete, in one of its places.
+    fn add(&mut self, frame: Frame, value: Value) -> Result<(), Raise> {
+        let values = match frame {
+            Frame::Block => &mut self.block.call.values,
+            Frame::State => &mut self.part.values,
+            Frame::FunctionResponse => &mut self.call.values,
+            Frame::Message if value.is_output => &mut self.message.output,
+            _ => &mut self.message.content,
+        };
+        if !values.is_empty() {
+            let limit = self.program.compiled().limits.held();
+            let bytes = size_of::<Value>() as u64;
+            self.waiting.charge("held", limit, self.waits, bytes)?;
+            self.waits += bytes;
+        }
+        values.push(value);
+        Ok(())
+    }
+
+    /// The container that was entered last has ended, with its bracket at `at`.
+    pub(super) fn closed(&mut self, frame: Frame, at: u64) -> Result<(), Raise> {
+        let outer = self.frame().unwrap_or(Frame::Document);
+        let span = |from: u64| from..at + 1;
+        match frame {
+            Frame::Message => self.end_message(at),
+            Frame::Metadata | Frame::MetadataTime => {
+                self.message.metadata.close(frame == Frame::MetadataTime, at);
+                Ok(())
+            }
+            Frame::State | Frame::StateTime => {
+                self.part.state.close(frame == Frame::StateTime, at);
+                Ok(())
+            }
+            Frame::ToolCall | Frame::FunctionCall => {
+                let call = std::mem::take(&mut self.call);
+                self.end_call(call)
+            }
+            Frame::Content => {
+                let value =
+                    Value::list(span(self.content.from), ValueKind::List, &mut self.content);
+                self.add(Frame::Message, value)
+            }
+            Frame::Pieces => {
+                let item = outer == Frame::Message;
+                let kind = if item { ValueKind::InputList } else { ValueKind::List };
+                let value = Value::list(span(self.list.from), kind, &mut self.list);
+                self.add(outer, Value { is_output: item, ..value })
+            }
+            Frame::Response => {
+                let value = Value::list(span(self.list.from), ValueKind::Object, &mut self.list);
+                self.add(outer, value)
+            }
+            Frame::FunctionResponse => {
+                let Call { id, tool, values } = std::mem::take(&mut self.call);
+                let tool = tool.unwrap_or(UNKNOWN);
+                self.message.results_inside = true;
+                self.result(&values, Origin { tool, id, mark: None, compacted: false })
+            }
+            Frame::Block => self.end_block(),
+            Frame::Part => self.end_part(),
+            _ => Ok(()),
+        }
+    }
+
+    fn end_call(&mut self, call: Call) -> Result<(), Raise> {
+        if let Call { id: Some(id), tool: Some(tool), .. } = call {
+            self.calls.call(id.hash, tool, &self.program.compiled().limits)?;
+        }
+        Ok(())
+    }
+
+    fn end_block(&mut self) -> Result<(), Raise> {
+        let block = std::mem::take(&mut self.block);
+        match block.kind {
+            Some(BlockKind::ToolUse) => self.end_call(block.call),
+            Some(BlockKind::ToolResult) => {
+                self.message.block_results += 1;
+                self.message.results_inside = true;
+                let tool = self.answered(block.call_id.as_ref(), None)?;
+                let origin = Origin { tool, id: block.call_id, mark: None, compacted: false };
+                self.result(&block.call.values, origin)
+            }
+            Some(BlockKind::Foreign) => {
+                self.message.results_inside = true;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn end_part(&mut self) -> Result<(), Raise> {
+        let part = std::mem::take(&mut self.part);
+        self.message.response_parts += u64::from(part.response);
+        if !part.is_tool {
+            return Ok(());
+        }
+        self.message.results_inside = true;
+        let origin = Origin {
+            tool: part.tool.unwrap_or(UNKNOWN),
+            id: part.call_id,
+            mark: part.state.edit(0),
+            compacted: part.state.is_set(),
+        };
+        self.result(&part.values, origin)
+    }
+
+    fn end_message(&mut self, end: u64) -> Result<(), Raise> {
+        let message = std::mem::take(&mut self.message);
+        self.waiting.release(self.waits);
+        self.waits = 0;
+        let limits = self.program.compiled().limits.clone();
+        let role = message.role.or(message.info_role);
+        if message.is_turn(role) {
+            self.counts.turns += 1;
+            self.log.push(&Record::Turn(message.from), &limits)?;
+        }
+        if message.summary && role == Some(Role::Assistant) {
+            self.log.push(&Record::Summary(end), &limits)?;
+        }
+        let Message { item, call_id, tool_call_id, name, metadata, .. } = message;
+        match item {
+            Some(Item::Call) => {
+                let tool = match name {
+                    Some(name) => Some(self.calls.tool(&name, self.program.compiled())?),
+                    None => None,
+                };
+                self.end_call(Call { id: call_id, tool, ..Call::default() })
+            }
+            _ if message.results_inside => Ok(()),
+            Some(Item::Output) => {
+                let tool = self.answered(call_id.as_ref(), name.as_deref())?;
+                let origin = Origin { tool, id: call_id, mark: None, compacted: false };
+                self.result(&message.output, origin)
+            }
+            None if matches!(role, Some(Role::Tool | Role::Function)) => {
+                // What names a call or a tool in a way of its own is of an API, and those refuse unknown members.
+                let api = tool_call_id.is_some() || name.is_some() || role == Some(Role::Function);
+                let marked = metadata.whole != Place::Absent || !api;
+                let metadata = if marked { metadata } else { Stamp::default() };
+                let tool = match message.metadata_tool {
+                    Some(tool) => tool,
+                    None => self.answered(tool_call_id.as_ref(), name.as_deref())?,
+                };
+                let mark = if marked { metadata.edit(end) } else { None };
+                let compacted = metadata.is_set();
+                self.result(&message.content, Origin { tool, id: tool_call_id, mark, compacted })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The tool of a result: that of its call, else the one that it names itself.
+    fn answered(&mut self, id: Option<&Id>, name: Option<&str>) -> Result<u32, Raise> {
+        match id.and_then(|id| self.calls.answer(id.hash)) {
+            Some(tool) => Ok(tool),
+            None => self.calls.tool(name.unwrap_or_default(), self.program.compiled()),
+        }
+    }
+
+    /// The result of a call: writes down what may go of it.
+    fn result(&mut self, values: &[Value], origin: Origin) -> Result<(), Raise> {
+        let Origin { tool, id, mark, compacted } = origin;
+        if values.is_empty() {
+            return Ok(());
+        }
+        self.counts.results += 1;
+        if self.calls.is_protected(tool) {
+            self.counts.protected += 1;
+            return Ok(());
+        }
+        if compacted {
+            self.counts.compacted += 1;
+            return Ok(());
+        }
+        let program = self.program.compiled();
+        let id = id.unwrap_or_default().shown;
+        let mut known = false;
+        let mut entry = Entry { tool, ..Entry::default() };
+        for value in values {
+            match value.verdict(program, self.calls.name(tool), &id) {
+                Verdict::Compacted => known = true,
+                Verdict::Short => {}
+                Verdict::Prune { edit, tokens, estimated } => {
+                    entry.tokens += tokens;
+                    entry.edits.push(edit);
+                    self.counts.estimated |= estimated;
+                }
+            }
+        }
+        if entry.edits.is_empty() {
+            self.counts.compacted += u64::from(known);
+            return Ok(());
+        }
+        entry.edits.extend(mark);
+        entry.edits.sort_by_key(|edit| edit.from);
+        if program.placeholder.has_id() {
+            entry.id = id;
+        }
+        self.log.push(&Record::Result(entry), &program.limits)
+    }
+}
+
+impl Message {
+    /// Whether the user speaks in it. Results alone are no words, whoever sends them.
+    fn is_turn(&self, role: Option<Role>) -> bool {
+        // Gemini: who sends contents without a role is the user.
+        let user = match role {
+            Some(role) => role == Role::User,
+            None => self.has_parts && !self.info && self.item.is_none(),
+        };
+        user && !(self.blocks > 0 && self.blocks == self.block_results)
+            && !(self.parts > 0 && self.parts == self.response_parts)
+    }
+}

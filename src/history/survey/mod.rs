@@ -1,0 +1,381 @@
+//! Reads a history once and writes down what may go: the turns of the user, and the results of tools with their places.
+//!
+//! Knows the shapes of messages, not which results go: that is certain at the end alone, and the [`plan`](super::plan)'s to
+//! say. A shape is recognised message by message. Of a member that comes twice the last one counts, as for those who parse
+//! requests; but a result goes in all its places. Here is what is entered and read; `shape.rs` has the names, `finish.rs` what
+//! the open message comes to.
+//!
+//! Invariant: what is kept is bounded by the open message, and by limits; all else is in the log and in the table of calls.
+
+mod calls;
+mod finish;
+mod message;
+mod shape;
+mod value;
+
+use smallvec::SmallVec;
+
+use self::message::{Block, Call, List, Message, Part, Place, Stamp};
+use self::shape::{Frame, Member};
+use super::PruneProgram;
+use super::log::Log;
+use super::placeholder::SHOWN_BYTES;
+use super::text::{Cut, Reading, Wanted};
+use crate::json::key::is_too_long_for;
+use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::limits::Meter;
+use crate::path::trie::{Names, NodeId};
+
+pub(super) use self::calls::Calls;
+
+/// Bytes of a role, a type or a time that are looked at.
+const WORD: usize = 64;
+/// Bytes of the name of a tool. No pattern fits a longer one, which is no name.
+const NAME: usize = crate::glob::LONGEST;
+
+/// What a history has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) messages: u64,
+    pub(super) turns: u64,
+    pub(super) results: u64,
+    pub(super) protected: u64,
+    pub(super) compacted: u64,
+    /// Tokens of a result were estimated.
+    pub(super) estimated: bool,
+}
+
+pub(super) struct Survey {
+    program: PruneProgram,
+    pub(super) log: Log,
+    pub(super) calls: Calls,
+    pub(super) counts: Counts,
+    frames: SmallVec<[Frame; 8]>,
+    /// The history was met.
+    met: bool,
+    message: Message,
+    block: Block,
+    part: Part,
+    /// A call in `tool_calls` or in a part.
+    call: Call,
+    /// The `content` of the message, if it is a list.
+    content: List,
+    /// The list or object in a block, an item or a part.
+    list: List,
+    /// What the value is for that is read.
+    read: Option<Read>,
+    reading: Reading,
+    /// What waits for the end of its message.
+    waiting: Meter,
+    waits: u64,
+}
+
+/// A value that is being read.
+struct Read {
+    frame: Frame,
+    member: Member,
+    from: u64,
+    kind: Kind,
+}
+
+impl Survey {
+    pub(super) fn new(program: &PruneProgram) -> Self {
+        Self {
+            log: Log::default(),
+            calls: Calls::new(program.compiled()),
+            counts: Counts::default(),
+            program: program.clone(),
+            frames: SmallVec::new(),
+            met: false,
+            message: Message::default(),
+            block: Block::default(),
+            part: Part::default(),
+            call: Call::default(),
+            content: List::default(),
+            list: List::default(),
+            read: None,
+            reading: Reading::default(),
+            waiting: Meter::default(),
+            waits: 0,
+        }
+    }
+
+    fn frame(&self) -> Option<Frame> {
+        self.frames.last().copied()
+    }
+
+    fn enter(&mut self, frame: Frame) -> Interest {
+        self.frames.push(frame);
+        Interest::Inspect
+    }
+
+    /// Reads a value, which [`Handler::copied`] hands on.
+    fn read(&mut self, frame: Frame, member: Member, kind: Kind, from: u64) -> Interest {
+        let program = self.program.compiled();
+        let word = Wanted { kept: WORD, ..Wanted::default() };
+        let wanted = match member {
+            Member::Content | Member::Output | Member::Text | Member::Response => {
+                let tail = usize::try_from(program.prune.keep_tail).unwrap_or(usize::MAX);
+                let cut = Cut { head: program.prune.keep_head, tail };
+                Wanted { kept: program.longest, cut, counted: program.prune.count_tokens, ..word }
+            }
+            Member::Id | Member::CallId | Member::ToolCallId => {
+                let kept = if program.placeholder.has_id() { SHOWN_BYTES } else { 0 };
+                Wanted { kept, hashed: true, ..word }
+            }
+            Member::Name | Member::ToolName | Member::Tool => Wanted { kept: NAME, ..word },
+            _ => word,
+        };
+        self.reading.begin(wanted, is_string(kind), self.calls.hashes());
+        self.read = Some(Read { frame, member, from, kind });
+        Interest::Copy
+    }
+
+    /// An element of an array that was entered.
+    fn element(&mut self, frame: Frame, kind: Kind, offset: u64) -> Interest {
+        let inside = match frame {
+            Frame::Messages => {
+                self.counts.messages += 1;
+                self.message = Message { from: offset, ..Message::default() };
+                Frame::Message
+            }
+            Frame::ToolCalls => {
+                self.call = Call::default();
+                Frame::ToolCall
+            }
+            Frame::Content => {
+                self.message.blocks += 1;
+                self.content.children += 1;
+                self.block = Block::default();
+                Frame::Block
+            }
+            Frame::Pieces => {
+                self.list.children += 1;
+                Frame::Piece
+            }
+            Frame::Parts => {
+                self.message.parts += 1;
+                self.part = Part::default();
+                Frame::Part
+            }
+            _ => return Interest::Skip,
+        };
+        if kind == Kind::Object { self.enter(inside) } else { Interest::Skip }
+    }
+
+    /// A member whose name matters.
+    fn member(&mut self, frame: Frame, member: Member, kind: Kind, offset: u64) -> Interest {
+        let (object, array) = (kind == Kind::Object, kind == Kind::Array);
+        match (frame, member) {
+            (Frame::Document, _) if array && !self.met => {
+                self.met = true;
+                self.enter(Frame::Messages)
+            }
+            (Frame::Message, Member::Role) => {
+                self.message.role = None;
+                self.string(frame, member, kind, offset)
+            }
+            (Frame::Info, Member::Role) => {
+                self.message.info_role = None;
+                self.string(frame, member, kind, offset)
+            }
+            (Frame::Message | Frame::Info, Member::Summary) => {
+                self.message.summary = false;
+                if kind == Kind::Bool {
+                    self.read(frame, member, kind, offset)
+                } else {
+                    Interest::Skip
+                }
+            }
+            (Frame::Message, Member::Info) => {
+                self.message.info = true;
+                self.message.info_role = None;
+                self.enter_if(object, Frame::Info)
+            }
+            (Frame::Message, Member::Metadata) => {
+                self.message.metadata =
+                    Stamp { whole: Place::of(kind, offset), ..Stamp::default() };
+                self.message.metadata_tool = None;
+                self.enter_if(object, Frame::Metadata)
+            }
+            (Frame::Metadata | Frame::State, Member::Time) => {
+                let state = frame == Frame::State;
+                let stamp = if state { &mut self.part.state } else { &mut self.message.metadata };
+                *stamp =
+                    Stamp { whole: stamp.whole, time: Place::of(kind, offset), ..Stamp::default() };
+                let time = if state { Frame::StateTime } else { Frame::MetadataTime };
+                self.enter_if(object, time)
+            }
+            (Frame::MetadataTime | Frame::StateTime, Member::Compacted) => {
+                self.read(frame, member, kind, offset)
+            }
+            (Frame::Message, Member::ToolCalls) => self.enter_if(array, Frame::ToolCalls),
+            (Frame::ToolCall, Member::Function) => self.enter_if(object, Frame::ToolFunction),
+            (Frame::Message, Member::Content) => {
+                self.message.blocks = 0;
+                self.message.block_results = 0;
+                if array {
+                    self.content = List::at(offset);
+                    return self.enter(Frame::Content);
+                }
+                self.read(frame, member, kind, offset)
+            }
+            (Frame::Message, Member::Output) | (Frame::Block, Member::Content) if array => {
+                self.list = List::at(offset);
+                self.enter(Frame::Pieces)
+            }
+            (Frame::Message | Frame::State, Member::Output) | (Frame::Block, Member::Content) => {
+                self.read(frame, member, kind, offset)
+            }
+            (Frame::Message, Member::Parts) => {
+                self.message.has_parts = true;
+                self.message.parts = 0;
+                self.message.response_parts = 0;
+                self.enter_if(array, Frame::Parts)
+            }
+            (Frame::Part, Member::State) => {
+                self.part.state = Stamp { whole: Place::of(kind, offset), ..Stamp::default() };
+                if !object {
+                    self.part.values.clear();
+                }
+                self.enter_if(object, Frame::State)
+            }
+            (Frame::Part, Member::FunctionCall | Member::FunctionResponse) => {
+                self.call = Call::default();
+                let response = member == Member::FunctionResponse;
+                self.part.response |= response;
+                let frame = if response { Frame::FunctionResponse } else { Frame::FunctionCall };
+                self.enter_if(object, frame)
+            }
+            (Frame::FunctionResponse, Member::Response) => {
+                self.list = List::at(offset);
+                self.enter_if(object, Frame::Response)
+            }
+            // Types, names, ids, texts.
+            _ => {
+                self.forget(frame, member);
+                self.string(frame, member, kind, offset)
+            }
+        }
+    }
+
+    /// A member comes again, perhaps with a value that says nothing.
+    fn forget(&mut self, frame: Frame, member: Member) {
+        let Self { message, block, part, call, .. } = self;
+        match (frame, member) {
+            (Frame::Message, Member::Type) => message.item = None,
+            (Frame::Block, Member::Type) => block.kind = None,
+            (Frame::Part, Member::Type) => part.is_tool = false,
+            (Frame::Message, Member::CallId) => message.call_id = None,
+            (Frame::Message, Member::ToolCallId) => message.tool_call_id = None,
+            (Frame::Message, Member::Name | Member::ToolName) => message.name = None,
+            (Frame::Metadata, Member::ToolName) => message.metadata_tool = None,
+            (Frame::Block, Member::Id) => block.call.id = None,
+            (Frame::Block, Member::CallId) => block.call_id = None,
+            (Frame::Block, Member::Name) => block.call.tool = None,
+            (Frame::Part, Member::Tool) => part.tool = None,
+            (Frame::Part, Member::CallId) => part.call_id = None,
+            (_, Member::Id) => call.id = None,
+            (_, Member::Name) => call.tool = None,
+            _ => {}
+        }
+    }
+
+    fn enter_if(&mut self, container: bool, frame: Frame) -> Interest {
+        if container { self.enter(frame) } else { Interest::Skip }
+    }
+
+    fn string(&mut self, frame: Frame, member: Member, kind: Kind, offset: u64) -> Interest {
+        if is_string(kind) { self.read(frame, member, kind, offset) } else { Interest::Skip }
+    }
+}
+
+fn is_string(kind: Kind) -> bool {
+    matches!(kind, Kind::String | Kind::EmptyString)
+}
+
+impl Handler for Survey {
+    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+        let Some(frame) = self.frame() else {
+            // The document itself.
+            return Ok(match kind {
+                Kind::Object => self.enter(Frame::Document),
+                Kind::Array => self.enter(Frame::Messages),
+                _ => Interest::Skip,
+            });
+        };
+        Ok(match slot {
+            Slot::Member(_) if frame == Frame::Response => {
+                self.list.children += 1;
+                self.string(frame, Member::Response, kind, offset)
+            }
+            Slot::Member(key) => {
+                match frame {
+                    Frame::Metadata | Frame::MetadataTime => {
+                        self.message.metadata.has_member(frame == Frame::MetadataTime);
+                    }
+                    Frame::State | Frame::StateTime => {
+                        self.part.state.has_member(frame == Frame::StateTime);
+                    }
+                    _ => {}
+                }
+                let find = |name: &[u8]| frame.names()?.get(name).and_then(Member::of);
+                match key.with_name(|name| name.and_then(find)) {
+                    Some(member) => self.member(frame, member, kind, offset),
+                    None => Interest::Skip,
+                }
+            }
+            _ => self.element(frame, kind, offset),
+        })
+    }
+
+    #[inline]
+    fn wanted(&self) -> Option<&Names> {
+        let frame = self.frame()?;
+        if frame.is_counted() { None } else { frame.names() }
+    }
+
+    #[inline]
+    fn found(
+        &mut self,
+        child: NodeId,
+        _: Slot<'_>,
+        kind: Kind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
+        Ok(match (self.frame(), Member::of(child)) {
+            (Some(frame), Some(member)) => self.member(frame, member, kind, offset),
+            _ => Interest::Skip,
+        })
+    }
+
+    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+        match self.frames.pop() {
+            Some(frame) => Ok(self.closed(frame, offset)?),
+            None => Ok(()),
+        }
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        if self.read.is_some() {
+            self.reading.push(bytes);
+        }
+    }
+
+    fn copied(&mut self, offset: u64) -> Result<(), Halt> {
+        let Some(Read { frame, member, from, kind }) = self.read.take() else {
+            return Ok(());
+        };
+        let found = self.reading.finish();
+        // White space may stand between a scalar and what tells its end.
+        let to = if kind.is_container() { offset } else { from + found.raw };
+        let (text, whole) = self.reading.take_text();
+        let read = self.was_read(frame, member, from..to, is_string(kind), found, (&text, whole));
+        self.reading.give_back(text);
+        Ok(read?)
+    }
+
+    fn takes_long_keys(&self, limit: usize) -> bool {
+        is_too_long_for(limit, shape::longest_name())
+    }
+}

@@ -1,0 +1,228 @@
+//! The members that matter, by the place in a history where they stand.
+//!
+//! Names alone: what they mean is the survey's to say. Sources: opencode's session format (`parts`, `state`); OpenAI's Chat
+//! Completions (`tool_calls`, `tool_call_id`) and Responses (`function_call_output`); Anthropic's Messages (`tool_use`,
+//! `tool_result`); Gemini's `functionCall` and `functionResponse`, in both spellings.
+
+use std::sync::LazyLock;
+
+use crate::path::trie::{Names, NodeId};
+
+/// A container that is entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Frame {
+    /// The document, if it is an object.
+    Document,
+    Messages,
+    Message,
+    Info,
+    Metadata,
+    MetadataTime,
+    ToolCalls,
+    ToolCall,
+    ToolFunction,
+    /// The `content` of a message, if it is a list; an element of it.
+    Content,
+    Block,
+    /// The `content` of a `tool_result`, or an `output`, if it is a list; an element of it.
+    Pieces,
+    Piece,
+    Parts,
+    Part,
+    State,
+    StateTime,
+    FunctionCall,
+    FunctionResponse,
+    /// The `response` in it.
+    Response,
+}
+
+/// A member by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Member {
+    CallId,
+    Compacted,
+    Content,
+    Function,
+    FunctionCall,
+    FunctionResponse,
+    History,
+    Id,
+    Info,
+    Metadata,
+    Name,
+    Output,
+    Parts,
+    Response,
+    Role,
+    State,
+    Summary,
+    Text,
+    Time,
+    Tool,
+    ToolCallId,
+    ToolCalls,
+    ToolName,
+    Type,
+}
+
+const MEMBERS: [Member; 24] = [
+    Member::CallId,
+    Member::Compacted,
+    Member::Content,
+    Member::Function,
+    Member::FunctionCall,
+    Member::FunctionResponse,
+    Member::History,
+    Member::Id,
+    Member::Info,
+    Member::Metadata,
+    Member::Name,
+    Member::Output,
+    Member::Parts,
+    Member::Response,
+    Member::Role,
+    Member::State,
+    Member::Summary,
+    Member::Text,
+    Member::Time,
+    Member::Tool,
+    Member::ToolCallId,
+    Member::ToolCalls,
+    Member::ToolName,
+    Member::Type,
+];
+
+impl Member {
+    pub(super) fn of(id: NodeId) -> Option<Self> {
+        MEMBERS.get(id as usize).copied()
+    }
+}
+
+impl Frame {
+    fn members(self) -> &'static [(&'static str, Member)] {
+        use Member as M;
+        match self {
+            Self::Document => {
+                &[("messages", M::History), ("input", M::History), ("contents", M::History)]
+            }
+            Self::Message => &[
+                ("role", M::Role),
+                ("content", M::Content),
+                ("parts", M::Parts),
+                ("metadata", M::Metadata),
+                ("tool_call_id", M::ToolCallId),
+                ("tool_calls", M::ToolCalls),
+                ("name", M::Name),
+                ("tool_name", M::ToolName),
+                ("type", M::Type),
+                ("call_id", M::CallId),
+                ("output", M::Output),
+                ("info", M::Info),
+                ("summary", M::Summary),
+            ],
+            Self::Info => &[("role", M::Role), ("summary", M::Summary)],
+            Self::Metadata => &[("toolName", M::ToolName), ("time", M::Time)],
+            Self::MetadataTime | Self::StateTime => &[("compacted", M::Compacted)],
+            Self::ToolCall => &[("id", M::Id), ("function", M::Function), ("custom", M::Function)],
+            Self::ToolFunction => &[("name", M::Name)],
+            Self::Block => &[
+                ("type", M::Type),
+                ("id", M::Id),
+                ("name", M::Name),
+                ("tool_use_id", M::CallId),
+                ("content", M::Content),
+                ("text", M::Text),
+            ],
+            Self::Piece => &[("type", M::Type), ("text", M::Text)],
+            Self::Part => &[
+                ("type", M::Type),
+                ("tool", M::Tool),
+                ("callID", M::CallId),
+                ("state", M::State),
+                ("functionCall", M::FunctionCall),
+                ("function_call", M::FunctionCall),
+                ("functionResponse", M::FunctionResponse),
+                ("function_response", M::FunctionResponse),
+            ],
+            Self::State => &[("output", M::Output), ("time", M::Time)],
+            Self::FunctionCall => &[("id", M::Id), ("name", M::Name)],
+            Self::FunctionResponse => {
+                &[("id", M::Id), ("name", M::Name), ("response", M::Response)]
+            }
+            Self::Messages
+            | Self::ToolCalls
+            | Self::Content
+            | Self::Pieces
+            | Self::Parts
+            | Self::Response => &[],
+        }
+    }
+
+    /// Whether it matters that there are other members.
+    pub(super) fn is_counted(self) -> bool {
+        matches!(self, Self::Metadata | Self::MetadataTime | Self::State | Self::StateTime)
+    }
+
+    /// The names of the members that matter; `None` where all children do.
+    pub(super) fn names(self) -> Option<&'static Names> {
+        static NAMES: LazyLock<Vec<Option<Names>>> = LazyLock::new(|| {
+            FRAMES
+                .iter()
+                .map(|frame| {
+                    let members = frame.members().iter();
+                    let names: Vec<_> =
+                        members.map(|(name, member)| ((*name).into(), *member as NodeId)).collect();
+                    (!names.is_empty()).then(|| Names::new(names))
+                })
+                .collect()
+        });
+        NAMES.get(self as usize)?.as_ref()
+    }
+}
+
+/// Bytes of the longest name.
+pub(super) fn longest_name() -> usize {
+    FRAMES.iter().flat_map(|frame| frame.members()).map(|(name, _)| name.len()).max().unwrap_or(0)
+}
+
+const FRAMES: [Frame; 20] = [
+    Frame::Document,
+    Frame::Messages,
+    Frame::Message,
+    Frame::Info,
+    Frame::Metadata,
+    Frame::MetadataTime,
+    Frame::ToolCalls,
+    Frame::ToolCall,
+    Frame::ToolFunction,
+    Frame::Content,
+    Frame::Block,
+    Frame::Pieces,
+    Frame::Piece,
+    Frame::Parts,
+    Frame::Part,
+    Frame::State,
+    Frame::StateTime,
+    Frame::FunctionCall,
+    Frame::FunctionResponse,
+    Frame::Response,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{FRAMES, MEMBERS, Member, longest_name};
+
+    #[test]
+    fn tables_are_in_order() {
+        assert!(FRAMES.iter().enumerate().all(|(number, frame)| *frame as usize == number));
+        assert!(MEMBERS.iter().enumerate().all(|(number, member)| *member as usize == number));
+        for frame in FRAMES {
+            for (name, member) in frame.members() {
+                let found = frame.names().and_then(|names| names.get(name.as_bytes()));
+                assert_eq!(found.and_then(Member::of), Some(*member));
+            }
+        }
+        assert_eq!(longest_name(), "function_response".len());
+    }
+}

@@ -1,0 +1,131 @@
+//! The output of a tool as it stands in a document, and the change that takes it away.
+//!
+//! Knows spans and texts; which message it is in is the survey's to know.
+//!
+//! ```text
+//! "text"                          Inside: what is between the quotes, or a part of it
+//! [{"type":"text","text":"…"}]    the list becomes a list with one text; Inside, if a part of its only text stays
+//! {"output":"…"}                  so does an object of Gemini's, which has to stay an object
+//! 12, null, {…}                   Text: a string in its place
+//! ```
+
+use std::ops::Range;
+
+use super::super::log::{Act, Edit};
+use super::super::placeholder::Facts;
+use super::super::program::Compiled;
+use super::super::text::Found;
+use super::message::List;
+
+/// A string that is an output, or all of one.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    at: u64,
+    found: Found,
+    /// What it says, if it is no longer than a placeholder.
+    short: Option<Vec<u8>>,
+}
+
+impl Text {
+    pub(super) fn new(at: u64, found: Found, text: Option<&[u8]>) -> Self {
+        Self { at, found, short: text.map(<[u8]>::to_vec) }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) kind: ValueKind,
+    /// The string, or the only text in the list or the object.
+    pub(super) text: Option<Text>,
+    /// It is the `output` of an item, not the `content` of a message.
+    pub(super) is_output: bool,
+    /// Of the texts in a list or an object: their tokens, if those were counted, and their bytes.
+    pub(super) counted: (u64, u64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ValueKind {
+    Text,
+    List,
+    /// A list in an item of OpenAI's Responses.
+    InputList,
+    /// The object in which Gemini takes a response.
+    Object,
+    Other,
+}
+
+/// What is to be done with an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It was pruned before.
+    Compacted,
+    /// It would not become shorter by what is left of it.
+    Short,
+    Prune {
+        edit: Edit,
+        tokens: u64,
+        /// Not all of them were counted.
+        estimated: bool,
+    },
+}
+
+impl Value {
+    /// A scalar, or a container that was not looked into.
+    pub(super) fn plain(at: Range<u64>, string: bool, found: Found, text: Option<&[u8]>) -> Self {
+        let text = string.then(|| Text::new(at.start, found, text));
+        let kind = if string { ValueKind::Text } else { ValueKind::Other };
+        Self { from: at.start, to: at.end, kind, text, is_output: false, counted: (0, 0) }
+    }
+
+    /// A list of parts, or an object.
+    pub(super) fn list(at: Range<u64>, kind: ValueKind, list: &mut List) -> Self {
+        let text = list.only();
+        Self { from: at.start, to: at.end, kind, text, is_output: false, counted: list.counted }
+    }
+
+    pub(super) fn verdict(&self, program: &Compiled, tool: &str, id: &str) -> Verdict {
+        if let Some(text) = &self.text {
+            let mut texts = [&text.short, &text.found.middle].into_iter().flatten();
+            if texts.any(|text| program.is_placeholder(text, tool, id)) {
+                return Verdict::Compacted;
+            }
+        }
+        match (self.kind, &self.text) {
+            (ValueKind::Text, Some(text)) => inside(text, program, tool, id),
+            (_, Some(text)) if program.is_partial() => inside(text, program, tool, id),
+            (ValueKind::List, _) => self.whole(Act::TextList),
+            (ValueKind::InputList, _) => self.whole(Act::InputTextList),
+            (ValueKind::Object, _) => self.whole(Act::Output),
+            (ValueKind::Text | ValueKind::Other, _) => self.whole(Act::Text),
+        }
+    }
+
+    fn whole(&self, act: Act) -> Verdict {
+        let edit = Edit { from: self.from, to: self.to, act };
+        let (tokens, bytes) = self.counted;
+        let rest = (edit.to - edit.from).saturating_sub(bytes);
+        Verdict::Prune { edit, tokens: tokens + estimate(rest), estimated: true }
+    }
+}
+
+/// The whole inside of a text goes, or its middle.
+fn inside(text: &Text, program: &Compiled, tool: &str, id: &str) -> Verdict {
+    let Text { at, found, .. } = text;
+    let edit = Edit { from: at + found.from, to: at + found.to, act: Act::Inside };
+    let bytes = edit.to - edit.from;
+    let tokens = found.tokens.unwrap_or_else(|| estimate(bytes));
+    if program.is_partial() {
+        let facts = Facts { tool, id, bytes, tokens };
+        if bytes <= program.inside(facts).len() as u64 {
+            return Verdict::Short;
+        }
+    }
+    Verdict::Prune { edit, tokens, estimated: found.tokens.is_none() }
+}
+
+/// Tokens of so many bytes, at four each.
+fn estimate(bytes: u64) -> u64 {
+    bytes.div_ceil(4)
+}

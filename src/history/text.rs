@@ -1,0 +1,496 @@
+//! One value of a history as its bytes pass: what a string says at its beginning, how long it is, and where it may be cut.
+//!
+//! Knows strings, no history. Of the text itself only beginnings are kept, and what stands at the end of a text that is cut.
+//! A string is decoded no further than somebody wants it.
+//!
+//! ```text
+//! "head of the text … what goes … end of the text"
+//!  ╰─ keep_head ──╯               ╰─ keep_tail ─╯
+//! ```
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use memchr::memchr2;
+
+/// What is wanted of a value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wanted {
+    /// Bytes of the text that are kept; a longer one is known by its length alone.
+    pub(super) kept: usize,
+    /// The text is compared as a whole.
+    pub(super) hashed: bool,
+    pub(super) cut: Cut,
+    pub(super) counted: bool,
+}
+
+/// Characters that stay at the ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cut {
+    pub(super) head: u64,
+    pub(super) tail: usize,
+}
+
+/// What was found out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    /// Bytes of the value, quotes and all; of a container without white space.
+    pub(super) raw: u64,
+    pub(super) hash: (u64, u64),
+    /// Where what goes begins and ends, in bytes from the value's first.
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// What goes, if it is no longer than was wanted.
+    pub(super) middle: Option<Vec<u8>>,
+    /// Tokens of what goes, if they were counted.
+    pub(super) tokens: Option<u64>,
+}
+
+/// A value that is read, one after the other: what was allocated for one serves the next.
+#[derive(Default)]
+pub(super) struct Reading {
+    wanted: Wanted,
+    string: bool,
+    raw: u64,
+    decoder: Decoder,
+    text: Kept,
+    hashers: Option<[<RandomState as BuildHasher>::Hasher; 2]>,
+    /// Only where something stays at an end.
+    ends: Option<Box<Ends>>,
+    #[cfg(feature = "tokens")]
+    counter: Option<Box<crate::tokens::Counter>>,
+}
+
+/// The first bytes of a text, at most so many.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    most: usize,
+    over: bool,
+}
+
+impl Kept {
+    fn begin(&mut self, most: usize) {
+        self.bytes.clear();
+        self.most = most;
+        self.over = false;
+    }
+
+    fn room(&self) -> usize {
+        self.most - self.bytes.len()
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let fits = bytes.get(..self.room()).unwrap_or(bytes);
+        self.over |= fits.len() < bytes.len();
+        self.bytes.extend_from_slice(fits);
+    }
+
+    fn whole(&mut self) -> Option<Vec<u8>> {
+        (!self.over).then(|| std::mem::take(&mut self.bytes))
+    }
+}
+
+/// The characters of a text that may stay at its ends.
+#[derive(Clone, Debug, Default)]
+struct Ends {
+    cut: Cut,
+    seen: u64,
+    /// Where the first character behind the head begins.
+    from: Option<u64>,
+    /// The last characters.
+    tail: VecDeque<Char>,
+    tail_bytes: u64,
+    middle: Kept,
+}
+
+/// A character, or half of one that has no other half.
+#[derive(Clone, Copy, Debug)]
+struct Char {
+    code: u32,
+    /// Its first byte, and how many it is spelled with.
+    at: u64,
+    bytes: u8,
+}
+
+impl Reading {
+    /// Begins to read a value.
+    pub(super) fn begin(&mut self, wanted: Wanted, string: bool, hashes: &[RandomState; 2]) {
+        let Cut { head, tail } = wanted.cut;
+        let partial = string && (head > 0 || tail > 0);
+        self.wanted = wanted;
+        self.string = string;
+        self.raw = 0;
+        self.decoder = Decoder::default();
+        self.text.begin(wanted.kept);
+        self.hashers = wanted.hashed.then(|| hashes.each_ref().map(RandomState::build_hasher));
+        self.ends = partial.then(|| {
+            let middle = Kept { most: wanted.kept, ..Kept::default() };
+            Box::new(Ends { cut: wanted.cut, middle, ..Ends::default() })
+        });
+        #[cfg(feature = "tokens")]
+        {
+            self.counter = wanted.counted.then(Box::default);
+        }
+    }
+
+    /// The text of the value that was read last, or its beginning; and whether that is all of it. To be given
+    /// [back](Self::give_back).
+    pub(super) fn take_text(&mut self) -> (Vec<u8>, bool) {
+        (std::mem::take(&mut self.text.bytes), !self.text.over)
+    }
+
+    /// What was allocated for a text serves the next.
+    pub(super) fn give_back(&mut self, text: Vec<u8>) {
+        self.text.bytes = text;
+    }
+
+    /// More of its bytes.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.raw += bytes.len() as u64;
+        let all = self.hashers.is_some() || self.ends.is_some() || self.is_counted();
+        if all || !self.text.over {
+            if self.string {
+                self.decode(bytes, all);
+            } else {
+                self.take(bytes);
+            }
+        }
+    }
+
+    #[cfg(feature = "tokens")]
+    fn is_counted(&self) -> bool {
+        self.counter.is_some()
+    }
+
+    #[cfg(not(feature = "tokens"))]
+    fn is_counted(&self) -> bool {
+        self.wanted.counted
+    }
+
+    /// Decodes a part of a string, or, unless `all` of it matters, as much as may be kept.
+    fn decode(&mut self, mut bytes: &[u8], all: bool) {
+        while let Some((byte, rest)) = bytes.split_first() {
+            // Where no characters are counted their bytes pass in runs.
+            if self.ends.is_none() && self.decoder.is_plain() {
+                let end = memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
+                let most = if all { end } else { end.min(self.text.room() + 1) };
+                let (run, behind) = bytes.split_at(most);
+                self.take(run);
+                self.decoder.at += run.len() as u64;
+                bytes = behind;
+                if self.text.over && !all {
+                    return;
+                }
+                if !run.is_empty() {
+                    continue;
+                }
+            }
+            let mut decoder = std::mem::take(&mut self.decoder);
+            decoder.push(*byte, |char| self.char(char));
+            self.decoder = decoder;
+            bytes = rest;
+        }
+    }
+
+    fn char(&mut self, char: Char) {
+        let mut utf8 = [0; 4];
+        let spelled = encode(char.code, &mut utf8);
+        let Some(ends) = &mut self.ends else { return self.take(spelled) };
+        self.text.push(spelled);
+        if let Some(hashers) = &mut self.hashers {
+            hashers.iter_mut().for_each(|hasher| hasher.write(spelled));
+        }
+        let gone = ends.push(char);
+        #[cfg(feature = "tokens")]
+        if let (Some(counter), Some(gone)) = (&mut self.counter, gone) {
+            counter.push(encode(gone.code, &mut utf8));
+        }
+        _ = gone;
+    }
+
+    /// Takes text of which nothing stays.
+    fn take(&mut self, text: &[u8]) {
+        self.text.push(text);
+        if let Some(hashers) = &mut self.hashers {
+            hashers.iter_mut().for_each(|hasher| hasher.write(text));
+        }
+        #[cfg(feature = "tokens")]
+        if let Some(counter) = &mut self.counter {
+            counter.push(text);
+        }
+    }
+
+    /// The value has ended.
+    pub(super) fn finish(&mut self) -> Found {
+        let mut decoder = std::mem::take(&mut self.decoder);
+        decoder.end(|char| self.char(char));
+        let quote = u64::from(self.string);
+        let (mut from, mut to) = (quote, self.raw.saturating_sub(quote));
+        let mut middle = None;
+        if let Some(ends) = &mut self.ends {
+            to -= ends.tail_bytes.min(to);
+            from = ends.from.unwrap_or(to).min(to);
+            middle = ends.middle.whole();
+        }
+        #[cfg(feature = "tokens")]
+        let tokens = self.counter.take().map(|mut counter| counter.finish());
+        #[cfg(not(feature = "tokens"))]
+        let tokens = None;
+        let hash =
+            self.hashers.take().map_or((0, 0), |[one, other]| (one.finish(), other.finish()));
+        Found { raw: self.raw, hash, from, to, middle, tokens }
+    }
+}
+
+impl Ends {
+    /// Takes the next character; returns one that will go.
+    fn push(&mut self, char: Char) -> Option<Char> {
+        self.seen += 1;
+        if self.seen <= self.cut.head {
+            return None;
+        }
+        self.from.get_or_insert(char.at);
+        self.tail.push_back(char);
+        self.tail_bytes += u64::from(char.bytes);
+        if self.tail.len() <= self.cut.tail {
+            return None;
+        }
+        let gone = self.tail.pop_front()?;
+        self.tail_bytes -= u64::from(gone.bytes);
+        let mut utf8 = [0; 4];
+        self.middle.push(encode(gone.code, &mut utf8));
+        Some(gone)
+    }
+}
+
+/// The characters of a JSON string, quotes and all, byte by byte. The string is valid.
+#[derive(Clone, Copy, Debug, Default)]
+struct Decoder {
+    at: u64,
+    state: State,
+    /// The first half of a pair, whose other half may follow.
+    high: Option<Char>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum State {
+    /// The opening quote comes.
+    #[default]
+    Begin,
+    Plain,
+    /// In a character of several bytes, of which so many are missing.
+    Utf8 {
+        char: Char,
+        missing: u8,
+    },
+    /// Behind a backslash.
+    Escape,
+    /// In `\uXXXX`, with so many digits still to come.
+    Hex {
+        code: u32,
+        missing: u8,
+    },
+    End,
+}
+
+impl Decoder {
+    /// Whether the next byte is of a text in which nothing has begun.
+    fn is_plain(&self) -> bool {
+        matches!(self.state, State::Plain) && self.high.is_none()
+    }
+
+    fn push(&mut self, byte: u8, take: impl FnMut(Char)) {
+        let at = self.at;
+        self.at += 1;
+        self.state = match self.state {
+            State::Begin => State::Plain,
+            State::Plain => match byte {
+                b'"' => State::End,
+                b'\\' => State::Escape,
+                0..0x80 => {
+                    self.give(Char { code: byte.into(), at, bytes: 1 }, take);
+                    State::Plain
+                }
+                _ => {
+                    let (bits, missing) = match byte {
+                        0xF0.. => (byte & 0x07, 3),
+                        0xE0.. => (byte & 0x0F, 2),
+                        _ => (byte & 0x1F, 1),
+                    };
+                    State::Utf8 { char: Char { code: bits.into(), at, bytes: 1 }, missing }
+                }
+            },
+            State::Utf8 { mut char, missing } => {
+                char.code = char.code << 6 | u32::from(byte & 0x3F);
+                char.bytes += 1;
+                if missing > 1 {
+                    State::Utf8 { char, missing: missing - 1 }
+                } else {
+                    self.give(char, take);
+                    State::Plain
+                }
+            }
+            State::Escape => {
+                let code = match byte {
+                    b'u' => {
+                        self.state = State::Hex { code: 0, missing: 4 };
+                        return;
+                    }
+                    b'b' => 8,
+                    b'f' => 12,
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    other => other,
+                };
+                self.give(Char { code: code.into(), at: at - 1, bytes: 2 }, take);
+                State::Plain
+            }
+            State::Hex { code, missing } => {
+                let digit = char::from(byte).to_digit(16).unwrap_or(0);
+                let code = code << 4 | digit;
+                if missing > 1 {
+                    State::Hex { code, missing: missing - 1 }
+                } else {
+                    self.unit(Char { code, at: at - 5, bytes: 6 }, take);
+                    State::Plain
+                }
+            }
+            State::End => State::End,
+        };
+    }
+
+    /// A UTF-16 unit: half of a pair waits for the other half.
+    fn unit(&mut self, char: Char, mut take: impl FnMut(Char)) {
+        match (self.high.take(), char.code) {
+            (Some(high), 0xDC00..0xE000) => {
+                let code = 0x10000 + ((high.code - 0xD800) << 10) + (char.code - 0xDC00);
+                take(Char { code, at: high.at, bytes: 12 });
+            }
+            (earlier, code) => {
+                if let Some(earlier) = earlier {
+                    take(earlier);
+                }
+                if (0xD800..0xDC00).contains(&code) {
+                    self.high = Some(char);
+                } else {
+                    take(char);
+                }
+            }
+        }
+    }
+
+    fn give(&mut self, char: Char, mut take: impl FnMut(Char)) {
+        if let Some(high) = self.high.take() {
+            take(high);
+        }
+        take(char);
+    }
+
+    fn end(&mut self, mut take: impl FnMut(Char)) {
+        if let Some(high) = self.high.take() {
+            take(high);
+        }
+    }
+}
+
+/// A character in UTF-8; half a pair as UTF-8 would spell it, so that it equals itself and nothing else.
+fn encode(code: u32, into: &mut [u8; 4]) -> &[u8] {
+    if let Some(char) = char::from_u32(code) {
+        return char.encode_utf8(into).as_bytes();
+    }
+    let low = |shift: u32| 0x80 | (code >> shift & 0x3F) as u8;
+    *into = [0xE0 | (code >> 12) as u8, low(6), low(0), 0];
+    into.get(..3).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::RandomState;
+
+    use super::{Cut, Found, Reading, Wanted};
+
+    /// Reads a value in pieces of every size.
+    fn read(value: &str, wanted: Wanted, check: impl Fn(&Found, &[u8], bool)) {
+        let hashes = [RandomState::new(), RandomState::new()];
+        let mut reading = Reading::default();
+        for size in 1..=value.len() {
+            reading.begin(wanted, value.starts_with('"'), &hashes);
+            value.as_bytes().chunks(size).for_each(|piece| reading.push(piece));
+            let found = reading.finish();
+            assert_eq!(found.raw, value.len() as u64);
+            let (text, whole) = reading.take_text();
+            check(&found, &text, whole);
+            reading.give_back(text);
+        }
+    }
+
+    #[test]
+    fn texts_are_decoded() {
+        for (value, text) in [
+            (r#""""#, ""),
+            (r#""plain é 中 😀""#, "plain é 中 😀"),
+            (r#""\u0075ser""#, "user"),
+            (r#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),
+            (r#""\ud83d\ude00\u00e9""#, "😀é"),
+            ("12", "12"),
+            ("null", "null"),
+        ] {
+            let wanted = Wanted { kept: 32, ..Wanted::default() };
+            read(value, wanted, |_, found, whole| {
+                assert_eq!((found, whole), (text.as_bytes(), true));
+            });
+            let wanted = Wanted { kept: text.len().saturating_sub(1), ..Wanted::default() };
+            read(value, wanted, |_, _, whole| assert_eq!(whole, text.is_empty()));
+        }
+    }
+
+    #[test]
+    fn a_long_text_has_a_beginning() {
+        let wanted = Wanted { kept: 3, ..Wanted::default() };
+        for value in [r#""abcdef""#, r#""\u0061bcde""#, r#""ab\u0063\n""#] {
+            read(value, wanted, |_, found, whole| assert_eq!((found, whole), (&b"abc"[..], false)));
+        }
+    }
+
+    #[test]
+    fn halves_equal_themselves_alone() {
+        let hashes = [RandomState::new(), RandomState::new()];
+        let hash = |value: &str| {
+            let wanted = Wanted { hashed: true, ..Wanted::default() };
+            let mut reading = Reading::default();
+            reading.begin(wanted, true, &hashes);
+            reading.push(value.as_bytes());
+            reading.finish().hash
+        };
+        assert_eq!(hash(r#""\u0061\ud83d\ude00""#), hash("\"a😀\""));
+        assert_eq!(hash(r#""\ud83d""#), hash(r#""\uD83D""#));
+        let all = [r#""\ud83d""#, r#""\ud83e""#, r#""\ude00\ud83d""#, r#""\ud83d\ude00""#, r#""""#];
+        for (number, one) in all.iter().enumerate() {
+            for other in &all[..number] {
+                assert_ne!(hash(one), hash(other), "{one} {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn cuts_are_between_characters() {
+        for (value, head, tail, goes) in [
+            (r#""abcdef""#, 2, 1, "cde"),
+            (r#""abcdef""#, 0, 1, "abcde"),
+            (r#""abcdef""#, 6, 0, ""),
+            (r#""abcdef""#, 3, 9, ""),
+            (r#""é中😀x""#, 1, 1, "中😀"),
+            (r#""\n\u00e9\ud83d\ude00\"z""#, 1, 2, r"\u00e9\ud83d\ude00"),
+            (r#""\n\u00e9\ud83d\ude00\"z""#, 3, 1, r#"\""#),
+            (r#""\ud83d\ud83d\ude00\ude00""#, 1, 1, r"\ud83d\ude00"),
+        ] {
+            let wanted = Wanted { kept: 64, cut: Cut { head, tail }, ..Wanted::default() };
+            read(value, wanted, |found, _, _| {
+                let (from, to) = (found.from as usize, found.to as usize);
+                assert_eq!(&value[from..to], goes, "{value} {head} {tail}");
+            });
+        }
+    }
+}
