@@ -12,12 +12,13 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
 use data::Shape;
-use tamis::{Filter, Program, Spec, Validation};
+use tamis::{Filter, Operation, Program, Spec, Validation};
 
 /// Whole document in one chunk.
 const SLICE: usize = usize::MAX;
 
-/// Group, shape, chunk, spec. What is kept must be more than nothing and less than everything, but for `validate`.
+/// Group, shape, chunk, spec. What is kept must be more than nothing and less than everything, but for `validate` and `minify`.
+/// `patches` does to the first hundredth of a document what `minify` and `retain` do not: they are to be compared.
 fn jobs() -> Vec<(&'static str, Shape, usize, Spec)> {
     use Shape::{Graphql, Issues, Numbers, Pretty, Repositories, Unicode};
     let spec = || Spec::new().root("object");
@@ -26,6 +27,11 @@ fn jobs() -> Vec<(&'static str, Shape, usize, Spec)> {
         let spec = paths.into_iter().fold(spec(), Spec::select);
         let paths = ["updated_at", "stargazers_count", "language", "default_branch"];
         paths.into_iter().fold(spec, Spec::select)
+    };
+    let patches = |at: &str, spec: Spec| {
+        spec.patch(Operation::remove(format!("{at}/owner/login")))
+            .patch(Operation::replace(format!("{at}/name"), "x"))
+            .patch(Operation::add(format!("{at}/seen"), true))
     };
     let structure = |spec: Spec| spec.validation(Validation::Structure);
     let login = "/data/organization/repositories/nodes/issues/nodes/author/login";
@@ -42,6 +48,15 @@ fn jobs() -> Vec<(&'static str, Shape, usize, Spec)> {
         ("exclude", Repositories, SLICE, spec().exclude("owner").exclude("license")),
         ("exclude", Issues, SLICE, spec().exclude("body")),
         ("retain", Graphql, SLICE, Spec::new().retain(login)),
+        ("minify", Repositories, SLICE, Spec::new()),
+        ("patches", Repositories, SLICE, patches("/0", Spec::new())),
+        ("retain", Repositories, SLICE, Spec::new().retain("/name").retain("/owner")),
+        (
+            "retain and patches",
+            Repositories,
+            SLICE,
+            patches("/0", Spec::new().retain("/name").retain("/owner")),
+        ),
         ("drop_nulls", Repositories, SLICE, spec().drop_nulls(true)),
         ("drop_nulls", Issues, SLICE, spec().drop_nulls(true)),
         ("validate", Repositories, SLICE, Spec::new().retain("/none")),
@@ -69,7 +84,11 @@ fn main() {
         let program = Program::compile(&spec).unwrap();
         let mut output = Vec::with_capacity(document.len());
         run(&program, &document, chunk, &mut output);
-        let expected = if group == "validate" { 0..=2 } else { 3..=document.len() - 1 };
+        let expected = match group {
+            "validate" => 0..=2,
+            "minify" => document.len()..=document.len(),
+            _ => 3..=document.len() - 1,
+        };
         assert!(expected.contains(&output.len()), "{group}: {} bytes", output.len());
 
         let mut group = criterion.benchmark_group(group);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tamis::{Filter, Program, Sink, Spec, Validation};
+use tamis::{Filter, Operation, Program, Sink, Spec, Validation};
 
 /// Counts the output and keeps none of it.
 struct Nowhere(u64);
@@ -15,7 +15,13 @@ impl Sink for Nowhere {
 
 fn programs() -> Vec<(&'static str, Spec)> {
     let select = Spec::new().root("object").select("id").select("user.name");
+    let patches = |spec: Spec| {
+        let removed = ["/0/user/name", "/7/note", "/id", "/none"].map(Operation::remove);
+        removed.into_iter().fold(spec, Spec::patch).lenient_remove(true)
+    };
     vec![
+        ("patches", patches(Spec::new())),
+        ("retain and patches", patches(Spec::new().retain("/id").retain("/user/name"))),
         ("copy", Spec::new()),
         ("skip", Spec::new().retain("/none")),
         ("skip, structure", Spec::new().retain("/none").validation(Validation::Structure)),

@@ -24,9 +24,7 @@ impl Manifest {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ManifestError> {
-        let path = path.as_ref();
-        let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| ManifestError::read(&name, &error))?;
+        let (name, file) = open(path.as_ref())?;
         Self::read(&name, file)
     }
 
@@ -41,10 +39,21 @@ impl Manifest {
     /// # Ok::<(), tamis::ManifestError>(())
     /// ```
     pub fn read(name: &str, reader: impl Read) -> Result<Self, ManifestError> {
-        let mut bytes = Vec::new();
-        // One byte more than is allowed, so that it can be told that it is too much.
-        let read = reader.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
-        read.map_err(|error| ManifestError::read(name, &error))?;
-        Self::parse_bytes(name, &bytes)
+        Self::parse_bytes(name, &bytes(name, reader)?)
     }
+}
+
+/// A file, and what errors call it.
+pub(super) fn open(path: &Path) -> Result<(String, File), ManifestError> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| ManifestError::read(&name, &error))?;
+    Ok((name, file))
+}
+
+/// What a reader has, if that is not too much: then one byte more than is allowed, so that it can be told.
+pub(super) fn bytes(name: &str, reader: impl Read) -> Result<Vec<u8>, ManifestError> {
+    let mut bytes = Vec::new();
+    let read = reader.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| ManifestError::read(name, &error))?;
+    Ok(bytes)
 }

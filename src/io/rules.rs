@@ -1,11 +1,11 @@
 //! Rules for the output of commands, from files.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use super::manifest::{bytes, open};
 use crate::command::CommandRules;
-use crate::manifest::{MAX_BYTES, ManifestError};
+use crate::manifest::ManifestError;
 
 impl CommandRules {
     /// Reads rules from a file, at most 16 MiB of it.
@@ -23,9 +23,7 @@ impl CommandRules {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ManifestError> {
-        let path = path.as_ref();
-        let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| ManifestError::read(&name, &error))?;
+        let (name, file) = open(path.as_ref())?;
         Self::read(&name, file)
     }
 
@@ -34,9 +32,6 @@ impl CommandRules {
     /// # Errors
     /// As for [`load`](Self::load).
     pub fn read(name: &str, reader: impl Read) -> Result<Self, ManifestError> {
-        let mut bytes = Vec::new();
-        let read = reader.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
-        read.map_err(|error| ManifestError::read(name, &error))?;
-        Self::parse_bytes(name, &bytes)
+        Self::parse_bytes(name, &bytes(name, reader)?)
     }
 }

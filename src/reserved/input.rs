@@ -6,10 +6,7 @@
 use super::{BUDGET, OUTPUT_MODE, RAW};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::json::key::{self, is_too_long_for};
-use crate::json::machine::{Config, Failure, Machine};
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
-use crate::limits::Limits;
-use crate::scan::{Scanner, Window};
+use crate::json::{Halt, Handler, Interest, Kind, Slot, machine};
 
 /// Bytes of a string that may spell something that is understood.
 const LONGEST: usize = 256;
@@ -28,28 +25,9 @@ pub(crate) struct Asked {
 /// # Errors
 /// It is no JSON object, or has more containers inside one another than a document may have.
 pub(crate) fn read(input: &[u8]) -> Result<Asked, Error> {
-    let limits = Limits::new();
-    let mut machine = Machine::new(Config {
-        depth: limits.depth(),
-        key: limits.key(),
-        structure: false,
-        keep_white: false,
-        tell_empty: false,
-    });
     let document = input.strip_prefix(BOM).unwrap_or(input);
-    machine.skip_prefix((input.len() - document.len()) as u64);
     let mut found = Found::default();
-    let fed = machine
-        .feed(Scanner::new(), &mut Window::new(), document, &mut found)
-        .and_then(|_| machine.end(&mut found));
-    match fed {
-        Ok(()) => {}
-        Err(Failure::Error(error)) => return Err(error),
-        // No value is marked, so that nothing can go back.
-        Err(Failure::Rewind | Failure::Overdue) => {
-            return Err(Error::new(ErrorKind::Failed, "the input cannot be read"));
-        }
-    }
+    machine::read(document, (input.len() - document.len()) as u64, &mut found)?;
     let value = |found: Option<(Kind, u64)>| {
         let (kind, offset) = found?;
         let rest = input.get(usize::try_from(offset).ok()?..)?;

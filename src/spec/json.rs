@@ -11,10 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Raise};
 use crate::json::key::{quote, unescape};
-use crate::json::machine::{Config, Failure, Machine};
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
-use crate::limits::Limits;
-use crate::scan::{Scanner, Window};
+use crate::json::{Halt, Handler, Interest, Kind, Slot, machine};
 use crate::tree::children;
 
 /// The name by which a deserialiser that has numbers as text may know that it can hand the value over as a JSON text, which
@@ -67,27 +64,8 @@ impl FromStr for Json {
 
     /// Reads a JSON text (RFC 8259) with at most 1,024 containers inside one another.
     fn from_str(text: &str) -> Result<Self, Error> {
-        let limits = Limits::new();
-        let mut machine = Machine::new(Config {
-            depth: limits.depth(),
-            // Keys are copied, whatever their length.
-            key: limits.key(),
-            structure: false,
-            keep_white: false,
-            tell_empty: false,
-        });
         let mut minified = Minified(Vec::with_capacity(text.len()));
-        let fed = machine
-            .feed(Scanner::new(), &mut Window::new(), text.as_bytes(), &mut minified)
-            .and_then(|_| machine.end(&mut minified));
-        match fed {
-            Ok(()) => {}
-            Err(Failure::Error(error)) => return Err(error),
-            // No value is marked, so that nothing can go back.
-            Err(Failure::Rewind | Failure::Overdue) => {
-                return Err(Error::new(ErrorKind::Failed, "the value cannot be read"));
-            }
-        }
+        machine::read(text.as_bytes(), 0, &mut minified)?;
         String::from_utf8(minified.0).map(|text| Self(text.into())).map_err(|_not_utf8| {
             let raise = Raise::new(ErrorKind::Encoding, "the value is not UTF-8");
             Error::at(raise, 0, String::new())

@@ -38,6 +38,7 @@ pub(super) struct Edited {
     /// How many of the open containers are there.
     entered: usize,
     writer: Writer,
+    scratch: Vec<u8>,
     pub(super) gate: Gate,
 }
 
@@ -102,6 +103,7 @@ impl Edited {
             open: SmallVec::new(),
             entered: 0,
             writer: Writer::default(),
+            scratch: Vec::new(),
             gate,
         };
         edited.restart();
@@ -278,29 +280,28 @@ impl With<'_, Edited> {
 
     /// A container that may have something in it that is kept.
     fn way(&mut self, slot: Slot<'_>, at: At, cursor: Cursor) -> Interest {
-        let Edited { patches, open, writer, gate, .. } = &mut *self.stage;
+        let Edited { patches, open, writer, gate, scratch, .. } = &mut *self.stage;
         let object = at.kind == Kind::Object;
         let fate =
             patches.edits().zip(at.node).and_then(|(edits, node)| edits.nodes.get(node as usize));
-        let kept = fate.is_none_or(|effect| matches!(effect.fate, Fate::Keep));
-        let silent = at.silent || !kept;
+        let fate = fate.map_or(&Fate::Keep, |effect| &effect.fate);
+        let silent = at.silent || !matches!(fate, Fate::Keep);
         let mut key = Vec::new();
         let bracket = if object { b'{' } else { b'[' };
         match slot {
-            Slot::Top if !silent => writer.open(gate.through(self.sink), bracket),
-            Slot::Member(spelled) => {
-                if !silent {
-                    key.push(b'"');
-                }
+            Slot::Member(spelled) if matches!(fate, Fate::Set(_)) => {
                 key.extend_from_slice(spelled.raw());
-                if !silent {
-                    key.push(b'"');
-                    writer.open_deferred(Some(&key), bracket);
-                    key.clear();
-                }
             }
-            Slot::Element(_) if !silent => writer.open_deferred(None, bracket),
-            _ => {}
+            _ if silent => {}
+            Slot::Top => writer.open(gate.through(self.sink), bracket),
+            Slot::Member(spelled) => {
+                scratch.clear();
+                scratch.push(b'"');
+                scratch.extend_from_slice(spelled.raw());
+                scratch.push(b'"');
+                writer.open_deferred(Some(scratch), bracket);
+            }
+            Slot::Element(_) => writer.open_deferred(None, bracket),
         }
         open.push(Open {
             cursor: Some(cursor),

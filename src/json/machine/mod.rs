@@ -30,6 +30,7 @@ use crate::json::levels::Levels;
 use crate::json::scalar::{Scalar, Step};
 use crate::json::trail::Trail;
 use crate::json::{Halt, Handler, Interest, Kind};
+use crate::limits::Limits;
 use crate::scan::{Carry, Fatal, Flaw, Scanner, WINDOW, Window};
 
 /// What does not change during a run.
@@ -495,6 +496,30 @@ impl Machine {
             if next >= count {
                 return Ok(Walk::Next(count));
             }
+        }
+    }
+}
+
+/// Runs over a whole text under the default limits; offsets count `prefix` bytes in front of it.
+///
+/// # Errors
+/// What is wrong with the text, or what the handler says.
+pub(crate) fn read<H: Handler>(text: &[u8], prefix: u64, h: &mut H) -> Result<(), Error> {
+    let limits = Limits::new();
+    let mut machine = Machine::new(Config {
+        depth: limits.depth(),
+        key: limits.key(),
+        structure: false,
+        keep_white: false,
+        tell_empty: false,
+    });
+    machine.skip_prefix(prefix);
+    let fed = machine.feed(Scanner::new(), &mut Window::new(), text, h);
+    match fed.and_then(|_| machine.end(h)) {
+        Ok(()) => Ok(()),
+        Err(Failure::Error(error)) => Err(error),
+        Err(Failure::Rewind | Failure::Overdue) => {
+            Err(Error::new(ErrorKind::Failed, "a text that is at hand is read once"))
         }
     }
 }
