@@ -7,13 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order. Modules in one row are leaves of the same height.
-const LAYERS: [&[&str]; 10] = [
+const LAYERS: [&[&str]; 11] = [
     &["error", "excerpt", "limits", "report", "sink", "tokens"],
     &["scan", "path"],
     &["json"],
     &["reserved", "template"],
     &["spec"],
     &["text"],
+    &["content"],
     &["filter"],
     &["manifest"],
     &["catalog"],

@@ -4,6 +4,8 @@
 //! those of the [`tail`] on what is left. Each is a machine with a handler, and reads what the one before writes. Drivers that
 //! can read a document twice find the payload first, through [`Scout`].
 
+#[cfg(feature = "content")]
+mod content;
 mod explain;
 pub(crate) mod hold;
 mod items;
@@ -14,6 +16,8 @@ mod retain;
 mod root;
 mod stage;
 mod tail;
+mod whole;
+mod wrap;
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +36,7 @@ use retain::Retain;
 pub(crate) use root::Payload;
 use stage::{Engine, config, failed};
 use tail::Tail;
+use whole::Whole;
 
 /// One run of a program: bytes are pushed in, output goes to a [`Sink`].
 ///
@@ -67,6 +72,8 @@ struct Core {
     /// On the document: retain, or the whole of it if there is no other stage.
     first: Option<(Engine, Retain)>,
     items: Option<PayloadStage>,
+    /// Instead of all of these: the document is taken as a whole.
+    whole: Option<Whole>,
     meter: Meter,
     bom: Bom,
     written: u64,
@@ -219,12 +226,14 @@ impl Core {
             None => Tail::new(compiled, options),
             Some(_) => None,
         };
-        let items = (skipped.is_none() && (!compiled.items.idle || tail.is_some()))
-            .then(|| PayloadStage::new(program, limits, scanner, payload, tail));
+        let whole = Whole::new(program, options);
+        let items =
+            (whole.is_none() && skipped.is_none() && (!compiled.items.idle || tail.is_some()))
+                .then(|| PayloadStage::new(program, limits, scanner, payload, tail));
         let retains = skipped.is_none() && compiled.retain.is_some();
         // Of an answer that is no error, what is extracted is the document also where it is wanted raw.
         let extracts = !options.is_error_of(compiled) && compiled.extract.is_some();
-        let first = (retains || extracts || items.is_none()).then(|| {
+        let first = (whole.is_none() && (retains || extracts || items.is_none())).then(|| {
             let engine = Engine::new(config(&compiled.spec, limits, false), scanner);
             let stage = if retains { Retain::new(compiled) } else { Retain::whole(compiled) };
             (engine, if extracts { stage } else { stage.without_extract() })
@@ -234,8 +243,9 @@ impl Core {
             limits: limits.clone(),
             first,
             items,
+            bom: if whole.is_some() { Bom::Done } else { Bom::Matching(0) },
+            whole,
             meter: Meter::default(),
-            bom: Bom::Matching(0),
             written: 0,
             consumed: 0,
             last: 0,
@@ -258,6 +268,10 @@ impl Core {
         }
         self.meter = Meter::default();
         self.bom = Bom::Matching(0);
+        if let Some(whole) = &mut self.whole {
+            whole.restart();
+            self.bom = Bom::Done;
+        }
         (self.written, self.consumed, self.last, self.stopped) = (0, 0, 0, false);
         self.state = State::Running;
         self.failure = None;
@@ -313,7 +327,10 @@ impl Core {
 
     /// Feeds the stages. Tells where they stopped, if they did.
     fn feed(&mut self, document: &[u8], sink: &mut dyn Sink) -> Result<Option<u64>, Error> {
-        let Self { first, items, meter, .. } = self;
+        let Self { first, items, whole, meter, .. } = self;
+        if let Some(whole) = whole {
+            return whole.write(document, sink).map(|()| None);
+        }
         match (first, items) {
             (None, None) => Ok(None),
             (None, Some(items)) => {
@@ -370,7 +387,9 @@ impl Core {
             let raise = Raise::new(ErrorKind::UnexpectedEnd, "the document is empty");
             return Err(Error::at(raise, seen as u64, String::new()));
         }
-        if !self.stopped {
+        if let Some(whole) = &mut self.whole {
+            whole.end(sink)?;
+        } else if !self.stopped {
             let Self { first, items, meter, .. } = self;
             match (first, items) {
                 (None, None) => {}
@@ -411,6 +430,7 @@ impl Core {
         let mut report = self.tally();
         match self.skipped {
             None => report.plan = self.program.plan_with(self.budget),
+            Some(_) if self.whole.is_some() => report.plan.push("pass: stream".to_owned()),
             Some(skipped) => {
                 if skipped == "raw_mode" && self.program.compiled().extract.is_some() {
                     report.plan.push("extract: stream".to_owned());
@@ -437,6 +457,12 @@ impl Core {
             error: self.failure.clone(),
             ..Report::default()
         };
+        if let Some(whole) = &self.whole {
+            whole.report(&mut report);
+            report.budget_result_bytes = report.budget_applied.then_some(self.written);
+            let same = report.filter_result_bytes == self.written;
+            report.output_bytes = (!same).then_some(self.written);
+        }
         if let (None, Some(items)) = (self.skipped, &self.items) {
             items.report(&mut report);
             let same = report.filter_result_bytes == self.written;

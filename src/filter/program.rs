@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::tail::TailRules;
+use super::whole::WholeRules;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::json::key;
 use crate::path::trie::{Cursor, NodeId, Trie};
@@ -46,6 +47,8 @@ pub(crate) struct Compiled {
     pub(super) extract: Option<Path>,
     pub(super) retain: Option<Trie>,
     pub(super) items: ItemRules,
+    /// Instead of all of these: the document is taken as a whole.
+    pub(super) whole: Option<WholeRules>,
     #[cfg_attr(
         not(any(feature = "text", feature = "template")),
         expect(dead_code, reason = "a budget needs nothing compiled")
@@ -152,9 +155,10 @@ impl Program {
             None => None,
             Some(text) => Some(one_place("extract", "the document", text)?),
         };
+        let whole = WholeRules::compile(spec)?;
         let items = ItemRules::compile(spec)?;
         let tail = TailRules::compile(spec)?;
-        Ok(Self(Arc::new(Compiled { spec: spec.clone(), extract, retain, items, tail })))
+        Ok(Self(Arc::new(Compiled { spec: spec.clone(), extract, retain, items, whole, tail })))
     }
 
     /// The spec that this program was compiled from.
@@ -199,6 +203,7 @@ impl ItemRules {
             && !spec.drop_nulls
             && !spec.drop_empty
             && spec.siblings == Siblings::Keep
+            && !spec.wrap
             && !matches!(root, RootRule::At(_));
         Ok(Self {
             idle,

@@ -13,7 +13,9 @@ use serde::Serialize;
 use super::CallOptions;
 use super::program::{Compiled, ItemRules, Program, RootRule, WaitFrom};
 use crate::limits::Limits;
-use crate::spec::{Budget, DuplicateKeys, OnError, Root, Siblings, Spec, Validation, Whitespace};
+use crate::spec::{
+    Budget, Content, DuplicateKeys, OnError, Root, Siblings, Spec, Validation, Whitespace,
+};
 use tree::Paths;
 
 /// How a program runs: the stages that it has, whether each streams or may have to hold input, and why.
@@ -32,7 +34,8 @@ use tree::Paths;
 /// | `limits` | `depth`, `key`, `held`, `spill`, `item` of the call |
 ///
 /// `stage` is `validate` (there is no rule), `extract` (with its `path`), `retain`, `root`, `max_items`, `select`, `exclude`, `drop_nulls` or
-/// `drop_empty`, `text_filter`, `budget` (with `budget`, as in a [`Spec`]: `bytes` or `tokens`, and `min_items`), `compact`. `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
+/// `drop_empty`, `wrap` (a document that is no array becomes one), `text_filter`, `budget` (with `budget`, as in a [`Spec`]: `bytes` or `tokens`, and `min_items`), `compact`;
+/// or, alone, `content` (with `content`: `max_tokens`, `extract`, `format`) or `pass` (the document passes, whatever it is). `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
 /// `many` (it yields an array of all that is found), `excluded` (a later rule removes it) and `held`; `root` has `root` and
 /// `siblings`; `max_items` has `count` and `stop_early`; `select` has `early_skip` with `on` and `why`. Each of `holds` has
 /// `what`, `until`, `limits` (their names) and `instead`, when nothing is held.
@@ -120,6 +123,11 @@ enum Does {
         min_items: u64,
     },
     Compact,
+    Pass,
+    Content {
+        content: Content,
+    },
+    Wrap,
 }
 
 /// What waits, until when, and within which limits.
@@ -172,13 +180,16 @@ impl Program {
         let skipped = options.skips(compiled);
         let budget = options.call_budget().or(compiled.spec.budget);
         let tail = compiled.spec.shapes_output() || budget.is_some();
-        let items =
-            Some(&compiled.items).filter(|items| skipped.is_none() && (!items.idle || tail));
+        let items = Some(&compiled.items)
+            .filter(|items| !self.is_text() && skipped.is_none() && (!items.idle || tail));
         let mut stages = Vec::new();
+        if self.is_text() {
+            stages.push(whole_stage(spec, skipped.is_some(), budget));
+        }
         // Of an answer that is no error, what it finds is the document also where it is wanted raw.
         let extract = spec.extract.clone().filter(|_| !options.is_error_of(compiled));
         stages.extend(extract.map(|path| Stage::new(Does::Extract { path }, Vec::new())));
-        if skipped.is_none() {
+        if skipped.is_none() && !self.is_text() {
             stages.extend(compiled.retain.as_ref().map(|trie| {
                 let paths = Paths::plain(trie, spec.retain.as_deref().unwrap_or_default(), true);
                 Stage::new(Does::Retain { paths }, Vec::new())
@@ -215,6 +226,15 @@ impl Program {
         let compiled = self.compiled();
         let budget = budget.or(compiled.spec.budget);
         let mut plan = Vec::new();
+        if self.is_text() {
+            return vec![
+                match compiled.spec.content {
+                    None => "pass: stream",
+                    Some(_) => "content: hold the document until it has text, JSON until it ends (limits held, spill, item)",
+                }
+                .to_owned(),
+            ];
+        }
         if compiled.extract.is_some() {
             plan.push("extract: stream");
         }
@@ -318,6 +338,23 @@ impl Reason {
     }
 }
 
+/// The stage of a program that takes the document as a whole.
+fn whole_stage(spec: &Spec, skipped: bool, budget: Option<Budget>) -> Stage {
+    let Some(content) = spec.content.clone().filter(|_| !skipped) else {
+        return Stage::new(Does::Pass, Vec::new());
+    };
+    let content = match budget {
+        Some(Budget::Tokens(tokens)) => content.max_tokens(tokens),
+        _ => content,
+    };
+    let both: &[&str] = &["held", "spill"];
+    let page = Holds { what: "a page", until: "it has text", limits: both, instead: None };
+    let json = Holds { what: "JSON", until: "it ends", limits: both, instead: None };
+    let fields =
+        Holds { what: "its fields", until: "they are read", limits: &["item"], instead: None };
+    Stage::new(Does::Content { content }, vec![page, json, fields])
+}
+
 /// The stages behind those on items.
 fn tail_stages(spec: &Spec, budget: Option<Budget>, min_items: u64) -> Vec<Stage> {
     let text = spec.text_filter.as_ref().map(|_| Stage::new(Does::TextFilter, Vec::new()));
@@ -382,6 +419,9 @@ impl ItemRules {
         }
         if self.drop_empty {
             streams(Does::DropEmpty);
+        }
+        if spec.wrap {
+            streams(Does::Wrap);
         }
         stages
     }
