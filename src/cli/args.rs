@@ -10,11 +10,12 @@ use clap::{Parser, Subcommand};
 use tamis::{DuplicateKeys, OnError, Siblings, Validation, Whitespace};
 
 use crate::check::CheckArgs;
+use crate::content::ContentArgs;
 use crate::explain::ExplainArgs;
 use crate::help::HelpArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
 use crate::tools::ToolsArgs;
-use crate::{check, colour, explain, help, lists, scripts, tools};
+use crate::{check, colour, content, explain, help, lists, scripts, tools};
 
 /// Keeps what was declared of a tool's output and drops the rest while it streams.
 #[derive(Debug, Parser)]
@@ -44,6 +45,14 @@ pub(crate) enum Command {
         after_long_help = help::FILTER
     )]
     Filter(Box<FilterArgs>),
+
+    /// Takes the main text of a page, or the text of a JSON answer, and cuts it where something ends
+    #[command(
+        args_override_self = true,
+        after_help = content::HELP_SHORT,
+        after_long_help = content::HELP
+    )]
+    Content(ContentArgs),
 
     /// Says in words how a filter runs: its stages, what each holds and why, what becomes of each path
     #[command(
@@ -131,7 +140,8 @@ pub(crate) struct FilterArgs {
 pub(crate) struct Selection {
     /// Filter by the rules of this manifest; may be repeated
     ///
-    /// YAML: tamis' own (`version: 1`, `filters:`) or a kimbap service's. `-` is standard input.
+    /// YAML: tamis' own (`version: 1`, `filters:`), a kimbap service's, or an AIOS tool registry (`tools:`). `-` is standard
+    /// input.
     #[arg(long, value_name = "M", help_heading = "Rules")]
     pub(crate) manifest: Vec<PathBuf>,
 

@@ -14,7 +14,7 @@ use crate::diagnostics::{Console, Exit, Usage};
 use crate::print::print;
 
 /// Name, title, page.
-const TOPICS: [(&str, &str, &str); 7] = [
+const TOPICS: [(&str, &str, &str); 8] = [
     (
         "paths",
         "how to name values: dot paths, wildcards, JSON Pointers",
@@ -27,13 +27,19 @@ const TOPICS: [(&str, &str, &str); 7] = [
         "filters by name: tamis' format, check, patterns",
         include_str!("topics/manifests.md"),
     ),
+    (
+        "pages",
+        "the text of pages and answers: what is kept, where it is cut",
+        include_str!("topics/pages.md"),
+    ),
     ("limits", "what may wait, how much of it, and what follows", include_str!("topics/limits.md")),
     ("reports", "--report and --stats: what a run says it did", include_str!("topics/reports.md")),
     ("exit-codes", "how a run ends, and what it says then", include_str!("topics/exit-codes.md")),
 ];
 
 /// Commands that completions offer.
-const COMMANDS: [&str; 6] = ["filter", "explain", "check", "tools", "help", "completions"];
+const COMMANDS: [&str; 7] =
+    ["filter", "content", "explain", "check", "tools", "help", "completions"];
 
 pub(crate) const OVERVIEW: &str = "\
 Topics (tamis help TOPIC):
@@ -41,6 +47,7 @@ Topics (tamis help TOPIC):
   roots       where the items are: --root and --siblings
   rules       what each rule does, and in which order
   manifests   filters by name: tamis' format, check, patterns
+  pages       the text of pages and answers: what is kept, where it is cut
   limits      what may wait, how much of it, and what follows
   reports     --report and --stats: what a run says it did
   exit-codes  how a run ends, and what it says then
@@ -80,7 +87,7 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HelpArgs {
-    /// A command, or a topic: paths, roots, rules, manifests, limits, reports, exit-codes
+    /// A command, or a topic: paths, roots, rules, manifests, pages, limits, reports, exit-codes
     #[arg(value_name = "COMMAND|TOPIC", value_parser = Page, hide_possible_values = true)]
     about: Option<String>,
 }

@@ -6,6 +6,7 @@
 mod args;
 mod check;
 mod colour;
+mod content;
 mod diagnostics;
 mod explain;
 mod files;
@@ -50,6 +51,7 @@ fn execute(command: Command) -> Exit {
                 Exit::Usage
             }
         },
+        Command::Content(args) => run::run(&content::resolve(args)),
         Command::Explain(args) => explain::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Tools(args) => tools::run(&args),

@@ -77,6 +77,13 @@ enum Rules {
 }
 
 impl Selected {
+    /// These rules, within these limits.
+    pub(crate) fn inline(spec: Spec, limits: Limits) -> Self {
+        let rules = Rules::Inline(Box::new(spec));
+        let options = CallOptions::new().limits(limits);
+        Self { rules, options, raw: false, warning: None }
+    }
+
     /// Compiles it.
     ///
     /// # Errors

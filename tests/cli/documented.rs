@@ -16,12 +16,15 @@ fn happened(folder: &Folder, command: &str) -> Ran {
 }
 
 fn check(name: &str, page: &str) {
-    let folder = Folder::new();
+    check_in(&Folder::new(), name, page);
+}
+
+fn check_in(folder: &Folder, name: &str, page: &str) {
     let examples = examples(page);
     assert!(!examples.is_empty(), "{name}: examples are found");
     let mut failed = String::new();
     for example in examples {
-        let ran = happened(&folder, &example.command);
+        let ran = happened(folder, &example.command);
         // As a terminal shows it: what of the output has no end is ended before the next line.
         let end = if ran.out.is_empty() || ran.out.ends_with('\n') { "" } else { "\n" };
         let shown = format!("{}{end}{}", ran.out, ran.err);
@@ -76,6 +79,7 @@ topics! {
     roots "roots"
     rules "rules"
     manifests "manifests"
+    pages "pages"
     limits "limits"
     reports "reports"
     exit_codes "exit-codes"
@@ -107,6 +111,10 @@ fn with_files() -> Folder {
         let name = format!("{name}.json");
         std::fs::copy(corpus.join(&name), folder.path("corpus").join(&name)).unwrap();
     }
+    std::fs::create_dir(folder.path("corpus/pages")).unwrap();
+    std::fs::copy(corpus.join("pages/news.html"), folder.path("corpus/pages/news.html")).unwrap();
+    folder.write("answer.json", r#"{"title":"T","text":"<p>Some text."}"#);
+    folder.write("search.json", r#"{"results":[{"text":"one"},{"text":"two"}]}"#);
     std::fs::create_dir(folder.path("home")).unwrap();
     folder
 }
@@ -121,6 +129,7 @@ fn commands(text: &str) -> Vec<String> {
 fn examples_of_the_help_run() {
     for (command, count) in [
         ("filter", 7),
+        ("content", 4),
         ("explain", 4),
         ("check", 3),
         ("tools", 3),
@@ -167,7 +176,7 @@ fn commands_of_the_readme_run() {
         let ran = happened(&folder, &command);
         assert_eq!(ran.code, 0, "{command}: {}", ran.err);
     }
-    check("README.md", &readme);
+    check_in(&with_files(), "README.md", &readme);
     folder
         .run(["--manifest", "tools.yaml", "users.json"])
         .done("[{\"id\":1,\"login\":\"a\",\"teams\":[\"b\"]}]\n");

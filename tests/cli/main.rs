@@ -8,6 +8,7 @@
     reason = "in a test a panic is the report"
 )]
 
+mod content;
 mod documented;
 mod explain;
 mod hostile;
