@@ -179,6 +179,21 @@ impl Error {
         self
     }
 
+    /// The same, of a rule that was written as another.
+    #[cfg(feature = "content")]
+    pub(crate) fn renamed(mut self, from: &str, to: &'static str) -> Self {
+        let renamed = |text: &str| match text.strip_prefix(from) {
+            Some(rest) => format!("{to}{rest}"),
+            None => text.to_owned(),
+        };
+        self.0.message = renamed(&self.0.message).into();
+        if let Some(place) = &mut self.0.rule {
+            place.rule = to;
+            place.message = renamed(&place.message);
+        }
+        self
+    }
+
     /// Which rule of the spec is wrong, if one is.
     #[cfg(feature = "manifest")]
     pub(crate) fn rule(&self) -> Option<&RulePlace> {

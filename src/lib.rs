@@ -35,6 +35,8 @@
 //!   a filter takes beside its own, and reads them from a call's input.
 //! - **template** renders items as text, through Go's `text/template` (feature `template`). It knows no filters.
 //! - **text** filters text that is not JSON, line by line: patterns, escape sequences of terminals, equal lines.
+//! - **content** takes the main text of HTML pages, as text or Markdown, and cuts text where something ends (feature
+//!   `content`). It knows no JSON.
 //! - **filter** compiles a spec and runs it: one stage for the document (`extract`, `retain`), one for the items of its
 //!   payload, and a **tail** for what is left (`text_filter`, `budget`, `compact`), in a chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never;
 //!   **explain** says what a program does, and holds, before it runs ([`Program::explain`]).
@@ -47,8 +49,8 @@
 //! - **io** drives a filter from readers, files and slices, and loads manifests.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `excerpt`, `glob`, `tokens`, `scan`, `path`, `json`, `tree`, `reserved`, `template`, `spec`, `text`, `filter`, `history`,
-//! `manifest`, `catalog`, `command`, `io`; the command line is a crate of its own on top.
+//! [`sink`](Sink), `excerpt`, `glob`, `tokens`, `scan`, `path`, `json`, `tree`, `reserved`, `template`, `spec`, `text`, `content`, `filter`,
+//! `history`, `manifest`, `catalog`, `command`, `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
 //!
@@ -71,6 +73,8 @@
 //! - `cli` (default): the `tamis` command.
 //! - `command` (default, through `cli`): `OutputFilterRegistry` and `CommandRules`, filters for the output of commands, through
 //!   toml. Brings `manifest`. On Unix `CommandRunner` and what it is made of, through rustix and shared_child.
+//! - `content` (default, through `cli`): [`Content`] of pages, answers and texts, through lol_html and dom_smoothie. Without it
+//!   a spec with content does not compile, and a manifest with one is refused.
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
 //! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr. Brings `template` and
 //!   `text`: what is wrong with a template or a pattern is said where it stands in the file.
@@ -86,6 +90,8 @@
 mod catalog;
 #[cfg(feature = "command")]
 mod command;
+#[cfg(feature = "content")]
+mod content;
 mod error;
 mod excerpt;
 mod filter;
@@ -135,8 +141,8 @@ pub use report::{Failed, Report};
 pub use reserved::{ParameterType, ReservedParameter, ReservedParameters};
 pub use sink::Sink;
 pub use spec::{
-    Budget, Compact, DuplicateKeys, Json, OnError, Operation, Otherwise, Root, Select, Siblings,
-    Source, Spec, Test, TextFilter, Validation, Whitespace,
+    Budget, Compact, Content, ContentFormat, DuplicateKeys, Json, OnError, Operation, Otherwise,
+    Root, Select, Siblings, Source, Spec, Test, TextFilter, Validation, Whitespace,
 };
 #[cfg(feature = "template")]
 pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};

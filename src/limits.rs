@@ -95,7 +95,8 @@ impl Limits {
     }
 
     /// Bytes of values that must be read twice: a selected value inside another, or one that two members ask for. Those
-    /// inside one another count together.
+    /// inside one another count together. The same holds for the fields of a JSON answer that are its
+    /// [`Content`](crate::Content), with what each takes beside its text.
     ///
     /// ### Default
     /// 16 MiB.

@@ -40,7 +40,7 @@ pub struct Report {
     /// Why rules were skipped: `raw_output`, `error_response` or `raw_mode`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_skipped: Option<&'static str>,
-    /// A total miss: which rules do not apply, and why.
+    /// A total miss: which rules do not apply, and why. Of a `content` filter: that there was none, and what is left instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_error: Option<String>,
     /// The branch of `when` that applied: `when[0]`, or `otherwise`.
@@ -55,6 +55,11 @@ pub struct Report {
     /// The `test` among `patches` that did not hold, and ended the sequence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch_stopped_at: Option<String>,
+    /// Where the text of a `content` filter is from: `article` (the main text of a page), `body` (a page without what is no
+    /// content), `page` (all of its text), `fields` (of a JSON answer), `text` (it was text), `response` (as it came, for
+    /// nothing else was found).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_from: Option<&'static str>,
     /// Whether a budget made the output shorter.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub budget_applied: bool,
@@ -70,7 +75,8 @@ pub struct Report {
     /// The budget in tokens, where it made the output shorter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_limit: Option<u64>,
-    /// Tokens of the filtered output, where they are estimated: what a budget drops is not counted.
+    /// Tokens of the filtered output, where they are estimated, or of a `content` filter's text: what else a budget drops is
+    /// not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_original: Option<u64>,
     /// Tokens that the budget left.

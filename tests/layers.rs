@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order. Modules in one row are leaves of the same height.
-const LAYERS: [&[&str]; 13] = [
+const LAYERS: [&[&str]; 14] = [
     &["error", "excerpt", "glob", "limits", "report", "sink", "tokens"],
     &["scan", "path"],
     &["json"],
@@ -15,6 +15,7 @@ const LAYERS: [&[&str]; 13] = [
     &["reserved", "template"],
     &["spec"],
     &["text"],
+    &["content"],
     &["filter"],
     &["history"],
     &["manifest"],

@@ -183,6 +183,7 @@ macro_rules! files {
 }
 
 files! {
+    aios
     kimbap
     lookup
     native

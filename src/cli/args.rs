@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 use tamis::{DuplicateKeys, OnError, Siblings, Validation, Whitespace};
 
 use crate::check::CheckArgs;
+use crate::content::ContentArgs;
 use crate::explain::ExplainArgs;
 use crate::help::HelpArgs;
 use crate::prune::PruneArgs;
@@ -17,7 +18,7 @@ use crate::runner::RunArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
 use crate::text::TextArgs;
 use crate::tools::ToolsArgs;
-use crate::{check, colour, explain, help, lists, prune, runner, scripts, text, tools};
+use crate::{check, colour, content, explain, help, lists, prune, runner, scripts, text, tools};
 
 /// Keeps what was declared of a tool's output and drops the rest while it streams.
 #[derive(Debug, Parser)]
@@ -56,6 +57,14 @@ pub(crate) enum Command {
         after_long_help = runner::HELP
     )]
     Run(RunArgs),
+
+    /// Takes the main text of a page, or the text of a JSON answer, and cuts it where something ends
+    #[command(
+        args_override_self = true,
+        after_help = content::HELP_SHORT,
+        after_long_help = content::HELP
+    )]
+    Content(ContentArgs),
 
     /// Says in words how a filter runs: its stages, what each holds and why, what becomes of each path
     #[command(
@@ -155,8 +164,8 @@ pub(crate) struct FilterArgs {
 pub(crate) struct Selection {
     /// Filter by the rules of this manifest; may be repeated
     ///
-    /// YAML: tamis' own (`version: 1`, `filters:`), a kimbap service's, or a reShapr artifact (`kind: ToolsFilters`). `-` is
-    /// standard input.
+    /// YAML: tamis' own (`version: 1`, `filters:`), a kimbap service's, a reShapr artifact (`kind: ToolsFilters`), or an AIOS
+    /// tool registry (`tools:`). `-` is standard input.
     #[arg(long, value_name = "M", help_heading = "Rules")]
     pub(crate) manifest: Vec<PathBuf>,
 

@@ -14,7 +14,7 @@ use crate::diagnostics::{Console, Exit, Usage};
 use crate::print::print;
 
 /// Name, title, page.
-const TOPICS: [(&str, &str, &str); 10] = [
+const TOPICS: [(&str, &str, &str); 11] = [
     (
         "paths",
         "how to name values: dot paths, wildcards, JSON Pointers",
@@ -26,6 +26,11 @@ const TOPICS: [(&str, &str, &str); 10] = [
         "manifests",
         "filters by name: tamis' format, check, patterns",
         include_str!("topics/manifests.md"),
+    ),
+    (
+        "pages",
+        "the text of pages and answers: what is kept, where it is cut",
+        include_str!("topics/pages.md"),
     ),
     (
         "commands",
@@ -44,8 +49,18 @@ const TOPICS: [(&str, &str, &str); 10] = [
 ];
 
 /// Commands that completions offer.
-const COMMANDS: [&str; 9] =
-    ["filter", "run", "explain", "text", "prune", "check", "tools", "help", "completions"];
+const COMMANDS: [&str; 10] = [
+    "filter",
+    "run",
+    "explain",
+    "text",
+    "content",
+    "prune",
+    "check",
+    "tools",
+    "help",
+    "completions",
+];
 
 pub(crate) const OVERVIEW: &str = "\
 Topics (tamis help TOPIC):
@@ -53,6 +68,7 @@ Topics (tamis help TOPIC):
   roots       where the items are: --root and --siblings
   rules       what each rule does, and in which order
   manifests   filters by name: tamis' format, check, patterns
+  pages       the text of pages and answers: what is kept, where it is cut
   commands    the output of commands: tamis text, and rules for it
   running     run: what becomes of a command and its output
   history     pruning old tool results of a chat: rules, shapes
@@ -95,7 +111,7 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HelpArgs {
-    /// A command, or a topic: paths, roots, rules, manifests, commands, running, history, limits, reports, exit-codes
+    /// A command, or a topic: paths, roots, rules, manifests, pages, commands, running, history, limits, reports, exit-codes
     #[arg(value_name = "COMMAND|TOPIC", value_parser = Page, hide_possible_values = true)]
     about: Option<String>,
 }

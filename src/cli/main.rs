@@ -6,6 +6,7 @@
 mod args;
 mod check;
 mod colour;
+mod content;
 mod diagnostics;
 mod explain;
 mod files;
@@ -62,6 +63,7 @@ fn execute(command: Command) -> Exit {
             }
         },
         Command::Run(args) => runner::run(&args),
+        Command::Content(args) => run::run(&content::resolve(args)),
         Command::Explain(args) => explain::run(&args),
         Command::Prune(args) => prune::run(&args),
         Command::Check(args) => check::run(&args),

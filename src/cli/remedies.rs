@@ -7,11 +7,12 @@ use std::fmt;
 use tamis::Error;
 
 /// What the library says, and what is said here instead.
-const WORDS: [(&str, &str); 6] = [
+const WORDS: [(&str, &str); 7] = [
     ("(limits `held` and `spill`)", "(raise it with --held or --spill)"),
     ("(limit `depth`)", "(raise it with --max-depth)"),
     ("(limit `held`)", "(raise it with --held)"),
     ("(limit `item`)", "(leave out one of the paths that lead to the same value)"),
+    ("(limit `item` of content)", "(name fewer of them with --extract)"),
     ("(is it one document a line?)", "(one document a line? add --ndjson)"),
     ("`duplicate_keys: reject`", "--duplicate-keys reject"),
 ];

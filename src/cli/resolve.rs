@@ -78,6 +78,13 @@ enum Rules {
 }
 
 impl Selected {
+    /// These rules, within these limits.
+    pub(crate) fn inline(spec: Spec, limits: Limits) -> Self {
+        let rules = Rules::Inline(Box::new(spec), Vec::new());
+        let options = CallOptions::new().limits(limits);
+        Self { rules, options, raw: false, warning: None }
+    }
+
     /// Compiles it.
     ///
     /// # Errors

@@ -91,6 +91,7 @@ struct Opened {
 fn open(job: &Job) -> Result<Opened, Failure> {
     let fault = |name: String, error: Error| Failure { name: Some(name), error };
     let program = job.selected.program().map_err(|error| Failure { name: None, error })?;
+    check_text(job, &program).map_err(|error| Failure { name: None, error })?;
     let input =
         files::open(&job.input).map_err(|error| fault(job.input_name(), Error::read(error)))?;
     let output =
@@ -105,6 +106,20 @@ fn open(job: &Job) -> Result<Opened, Failure> {
     let size = input.metadata().ok().filter(|metadata| metadata.is_file()).map(|file| file.len());
     let to_terminal = job.output == Place::Standard && std::io::stdout().is_terminal();
     Ok(Opened { program, input, tee, output, bar: Bar::new(size, to_terminal) })
+}
+
+/// Refuses what is for JSON alone.
+fn check_text(job: &Job, program: &Program) -> Result<(), Error> {
+    let flag = match job.form {
+        Form::Lines => "--ndjson",
+        Form::Lenient => "--lenient",
+        Form::Document if job.pretty => "--pretty",
+        Form::Document => return Ok(()),
+    };
+    if !program.is_text() {
+        return Ok(());
+    }
+    Err(Error::spec(format!("{flag}: what this tool answers need not be JSON; leave {flag} out")))
 }
 
 impl Opened {

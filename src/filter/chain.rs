@@ -7,6 +7,7 @@ use super::payload::PayloadStage;
 use super::program::Program;
 use super::root::Payload;
 use super::tail::Tail;
+use super::whole::Whole;
 use crate::error::Error;
 use crate::limits::Meter;
 use crate::report::Report;
@@ -17,6 +18,8 @@ pub(super) struct Chain {
     /// There if the program has rules on the document, or no other stage.
     document: Option<DocumentStage>,
     items: Option<PayloadStage>,
+    /// Instead of both: the document is taken as a whole.
+    whole: Option<Whole>,
 }
 
 impl Chain {
@@ -27,6 +30,9 @@ impl Chain {
         skipped: bool,
         payload: Option<Payload>,
     ) -> Self {
+        if let Some(whole) = Whole::new(program, options) {
+            return Self { document: None, items: None, whole: Some(whole) };
+        }
         let compiled = program.compiled();
         let scanner = options.scanner();
         let limits = options.limits_ref();
@@ -38,7 +44,7 @@ impl Chain {
         let extracts = !options.is_error_of(compiled) && compiled.extract.is_some();
         let document = (rules || extracts || items.is_none())
             .then(|| DocumentStage::new(compiled, limits, scanner, extracts, rules));
-        Self { document, items }
+        Self { document, items, whole: None }
     }
 
     /// Begins a new document.
@@ -48,6 +54,9 @@ impl Chain {
         }
         if let Some(items) = &mut self.items {
             items.restart();
+        }
+        if let Some(whole) = &mut self.whole {
+            whole.restart();
         }
     }
 
@@ -82,7 +91,10 @@ impl Chain {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<Option<u64>, Error> {
-        let Self { document, items } = self;
+        let Self { document, items, whole } = self;
+        if let Some(whole) = whole {
+            return whole.write(bytes, sink).map(|()| None);
+        }
         match (document, items) {
             (None, None) => Ok(None),
             (None, Some(items)) => {
@@ -106,7 +118,10 @@ impl Chain {
     }
 
     pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
-        let Self { document, items } = self;
+        let Self { document, items, whole } = self;
+        if let Some(whole) = whole {
+            return whole.end(sink);
+        }
         match (document, items) {
             (None, None) => Ok(()),
             (None, Some(items)) => items.end(meter, sink),
@@ -124,7 +139,12 @@ impl Chain {
         }
     }
 
-    pub(super) fn report(&self, report: &mut Report) {
+    /// `written`: bytes of the output.
+    pub(super) fn report(&self, report: &mut Report, written: u64) {
+        if let Some(whole) = &self.whole {
+            whole.report(report);
+            report.budget_result_bytes = report.budget_applied.then_some(written);
+        }
         if let Some(document) = &self.document {
             document.report(report);
         }

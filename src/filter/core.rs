@@ -81,6 +81,13 @@ enum Bom {
     Done,
 }
 
+impl Bom {
+    /// Of JSON it is skipped; any other text has its own way with it.
+    fn of(program: &Program) -> Self {
+        if program.is_text() { Self::Done } else { Self::Matching(0) }
+    }
+}
+
 impl Core {
     pub(super) fn new(program: &Program, options: &CallOptions, ahead: Ahead, pass: Pass) -> Self {
         let compiled = program.compiled();
@@ -95,7 +102,7 @@ impl Core {
             chain: None,
             branch: None,
             meter: Meter::default(),
-            bom: Bom::Matching(0),
+            bom: Bom::of(program),
             prefix: 0,
             written: 0,
             consumed: 0,
@@ -162,7 +169,7 @@ impl Core {
             chain.restart();
         }
         self.meter = Meter::default();
-        self.bom = Bom::Matching(0);
+        self.bom = Bom::of(&self.program);
         (self.prefix, self.written, self.consumed) = (0, 0, 0);
         (self.last, self.stopped) = (0, false);
         self.state = State::Running;
@@ -420,6 +427,7 @@ impl Core {
                     Some((_, program)) => self.program.plan_of_branch(program, budget),
                 };
             }
+            Some(_) if self.program.is_text() => report.plan.push("pass: stream".to_owned()),
             Some(skipped) => {
                 if skipped == "raw_mode" && self.program.compiled().extract.is_some() {
                     report.plan.push("extract: stream".to_owned());
@@ -447,8 +455,10 @@ impl Core {
             error: self.failure.clone(),
             ..Report::default()
         };
-        if let (None, Some(chain)) = (self.skipped, &self.chain) {
-            chain.report(&mut report);
+        if let Some(chain) = &self.chain
+            && (self.skipped.is_none() || self.program.is_text())
+        {
+            chain.report(&mut report, self.written);
             let same = report.filter_result_bytes == self.written;
             report.output_bytes = (!same).then_some(self.written);
         }

@@ -7,6 +7,8 @@
 
 mod chain;
 mod choose;
+#[cfg(feature = "content")]
+mod content;
 mod core;
 mod document;
 mod explain;
@@ -21,6 +23,8 @@ mod scout;
 mod stage;
 mod tail;
 mod when;
+mod whole;
+mod wrap;
 
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,7 @@ use super::program::{Program, RootRule};
 use super::root::{Payload, Probe};
 use super::stage::{Engine, config, failed};
 use super::tail::{Tail, in_front};
+use super::wrap::Wrap;
 use crate::error::Error;
 use crate::json::machine::{Config, Failure, Fed, Machine};
 use crate::limits::{Limits, Meter};
@@ -35,6 +36,8 @@ pub(super) struct PayloadStage {
     capacity: Option<u64>,
     /// What happens to what the items stage writes.
     tail: Option<Tail>,
+    /// A document that is no array becomes one.
+    wrap: Wrap,
     /// Bytes in front of the document.
     prefix: u64,
     /// Bytes that were read.
@@ -84,6 +87,7 @@ impl PayloadStage {
             hold: Hold::default(),
             capacity: Some(Hold::capacity(limits)),
             tail,
+            wrap: Wrap::new(program),
             prefix: 0,
             offset: 0,
         };
@@ -105,6 +109,7 @@ impl PayloadStage {
         self.engine.restart(machine_config(&self.program, &self.limits, self.tail.as_ref(), false));
         self.hold = Hold::default();
         (self.prefix, self.offset) = (0, 0);
+        self.wrap = Wrap::new(&self.program);
         let phase = std::mem::replace(&mut self.phase, Phase::Looking(Probe::default()));
         if let Phase::Running(running) = phase {
             self.spare = Some(running);
@@ -270,11 +275,15 @@ impl PayloadStage {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let Self { engine, tail, phase: Phase::Running(running), .. } = self else {
+        let Self { engine, tail, wrap, phase: Phase::Running(running), .. } = self else {
             return Ok(());
         };
         let begin = engine.machine.offset();
-        let fed = in_front(tail, sink, |sink| Ok(engine.feed(&mut running.items, chunk, sink)))?;
+        // What a miss leaves, it leaves as it is.
+        wrap.unless(running.items.miss().is_some());
+        let fed = in_front(tail, sink, |sink| {
+            Ok(engine.feed(&mut running.items, chunk, &mut wrap.around(sink)))
+        })?;
         if let Some(mark) = engine.machine.take_checkpoint() {
             running.mark = Some(mark);
         }
@@ -373,14 +382,18 @@ impl PayloadStage {
             // Undecided, so it cannot be complete.
             return engine.end(probe, sink).map_err(|failure| failed(failure, &engine.machine));
         }
-        let Self { engine, tail, phase: Phase::Running(running), .. } = self else {
+        let Self { engine, tail, wrap, phase: Phase::Running(running), .. } = self else {
             return Ok(());
         };
         if running.stopped {
             return Ok(());
         }
         in_front(tail, sink, |sink| {
-            engine.end(&mut running.items, sink).map_err(|failure| failed(failure, &engine.machine))
+            let mut wrapped = wrap.around(sink);
+            let ended = engine.end(&mut running.items, &mut wrapped);
+            ended.map_err(|failure| failed(failure, &engine.machine))?;
+            wrapped.end();
+            Ok(())
         })?;
         self.hold.clear(meter);
         self.end_tail(sink)

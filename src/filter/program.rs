@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::patches::Patches;
 use super::tail::TailRules;
 use super::when::When;
+use super::whole::WholeRules;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::json::key;
 use crate::path::trie::{Cursor, NodeId, Trie};
@@ -50,6 +51,8 @@ pub(crate) struct Compiled {
     pub(super) retain: Option<Trie>,
     pub(super) patches: Option<Arc<Patches>>,
     pub(super) items: ItemRules,
+    /// Instead of all of these: the document is taken as a whole.
+    pub(super) whole: Option<WholeRules>,
     #[cfg_attr(
         not(any(feature = "text", feature = "template")),
         expect(dead_code, reason = "a budget needs nothing compiled")
@@ -168,10 +171,11 @@ impl Program {
             }
         };
         let patches = Patches::compile(spec)?;
+        let whole = WholeRules::compile(spec)?;
         let items = ItemRules::compile(spec)?;
         let tail = TailRules::compile(spec)?;
         let spec = spec.clone();
-        let compiled = Compiled { spec, extract, when, retain, patches, items, tail };
+        let compiled = Compiled { spec, extract, when, retain, patches, items, whole, tail };
         Ok(Self(Arc::new(compiled)))
     }
 
@@ -217,6 +221,7 @@ impl ItemRules {
             && !spec.drop_nulls
             && !spec.drop_empty
             && spec.siblings == Siblings::Keep
+            && !spec.wrap
             && !matches!(root, RootRule::At(_));
         Ok(Self {
             idle,

@@ -54,6 +54,13 @@ pub fn filter_ndjson<R: Read, W: Write>(
     writer: W,
     on_bad_line: impl FnMut(u64, &Error),
 ) -> (Report, Result<(), Error>) {
+    if program.is_text() {
+        let message =
+            "a document a line: the output of this filter is text, of any number of lines";
+        let error = Error::spec(message);
+        let mut filter = Filter::with_options(program, options, Vec::new());
+        return (filter.fail(&error), Err(error));
+    }
     let mut lines = Lines {
         out: WriteSink::new(writer),
         filter: Filter::with_options(program, options, Held::new(options.limits_ref())),

@@ -18,17 +18,41 @@ pub(super) struct Building<'a> {
     format: &'static str,
     service: Option<Service>,
     entries: Vec<ManifestEntry>,
+    others: Option<ManifestEntry>,
     problems: Problems,
 }
 
 impl<'a> Building<'a> {
     pub(super) fn new(text: &'a Text<'a>, format: &'static str) -> Self {
-        Self { text, format, service: None, entries: Vec::new(), problems: Problems::default() }
+        Self {
+            text,
+            format,
+            service: None,
+            entries: Vec::new(),
+            others: None,
+            problems: Problems::default(),
+        }
     }
 
-    /// The entries, or what is wrong.
-    pub(super) fn finish(self) -> Result<Vec<ManifestEntry>, Problems> {
-        if self.problems.is_empty() { Ok(self.entries) } else { Err(self.problems) }
+    /// The entries, and that of all other tools, or what is wrong.
+    pub(super) fn finish(self) -> Result<(Vec<ManifestEntry>, Option<ManifestEntry>), Problems> {
+        if self.problems.is_empty() { Ok((self.entries, self.others)) } else { Err(self.problems) }
+    }
+
+    /// The filter of all tools that are not named.
+    pub(super) fn others(&mut self, at: usize, spec: &Spec) {
+        self.add("*".to_owned(), at, spec, |_| None);
+        self.others = self.entries.pop();
+    }
+
+    /// Something of the tool that was added last works, but is not what it may seem.
+    pub(super) fn warn(&mut self, tool: &str, at: usize, message: &str) {
+        let message = format!("warning: {}: {message}", suggest::short(tool));
+        let problem = self.text.problem(at, message);
+        // A tool that was refused is told of already.
+        if let Some(entry) = self.entries.last_mut().filter(|entry| entry.name == tool) {
+            entry.warnings.push(problem);
+        }
     }
 
     /// The filters are for the tools of this service.

@@ -4,6 +4,7 @@
 //! format is recognised by content; each is one file here, listed in [`FORMATS`]: what recognises it, and what makes
 //! entries of it. Everything is compiled while it is read, so that what is wrong is said then, with its place.
 
+mod aios;
 mod building;
 pub(crate) mod error;
 mod kimbap;
@@ -48,7 +49,7 @@ struct Format {
 }
 
 /// All formats, in the order in which they are asked.
-const FORMATS: [&Format; 3] = [&reshapr::FORMAT, &native::FORMAT, &kimbap::FORMAT];
+const FORMATS: [&Format; 4] = [&reshapr::FORMAT, &native::FORMAT, &kimbap::FORMAT, &aios::FORMAT];
 
 /// Names that are patterns, in all manifests together.
 const MAX_PATTERNS: usize = 1000;
@@ -123,6 +124,8 @@ struct Inner {
     by_name: HashMap<String, SmallVec<[usize; 1]>>,
     /// Patterns, most literal characters first.
     patterns: Vec<(usize, usize)>,
+    /// For tools that no name fits: the full response, where a file says so.
+    others: Option<ManifestEntry>,
 }
 
 /// One filter of a [`Manifest`].
@@ -169,7 +172,7 @@ impl ManifestEntry {
         &self.program
     }
 
-    /// The format of the file that it is from: `tamis`, `kimbap`, `reshapr`.
+    /// The format of the file that it is from: `tamis`, `kimbap`, `reshapr`, `aios`.
     #[must_use]
     pub fn format(&self) -> &str {
         self.format
@@ -219,7 +222,8 @@ impl Manifest {
         let Some(format) = format else { return Err(invalid(unrecognised(&text, &root).into())) };
         let mut building = Building::new(&text, format.name);
         (format.read)(&mut building, &root);
-        Self::build(vec![text.name().clone()], building.finish().map_err(invalid)?)
+        let (entries, others) = building.finish().map_err(invalid)?;
+        Self::build(vec![text.name().clone()], entries, others)
     }
 
     /// Reads a manifest from bytes, which must be UTF-8.
@@ -248,34 +252,42 @@ impl Manifest {
     /// A name that two of them have; both places are told.
     pub fn merge(manifests: impl IntoIterator<Item = Self>) -> Result<Self, ManifestError> {
         let mut manifests = manifests.into_iter();
-        let Some(first) = manifests.next() else { return Self::build(Vec::new(), Vec::new()) };
+        let Some(first) = manifests.next() else {
+            return Self::build(Vec::new(), Vec::new(), None);
+        };
         let mut rest = manifests.peekable();
         if rest.peek().is_none() {
             return Ok(first);
         }
         let (mut files, mut entries) = (first.0.files.clone(), first.0.entries.clone());
+        let mut others = first.0.others.clone();
         for manifest in rest {
+            others = others.or_else(|| manifest.0.others.clone());
             files.extend(manifest.0.files.iter().cloned());
             entries.extend(manifest.0.entries.iter().cloned());
         }
-        Self::build(files, entries)
+        Self::build(files, entries, others)
     }
 
     /// As [`merge`](Self::merge), of manifests that are called by one name.
     pub(crate) fn merge_as(name: &str, manifests: &[Self]) -> Result<Self, ManifestError> {
         let entries = manifests.iter().flat_map(|manifest| &manifest.0.entries);
-        Self::build(vec![name.into()], entries.cloned().collect())
+        Self::build(vec![name.into()], entries.cloned().collect(), None)
     }
 
-    fn build(files: Vec<Arc<str>>, entries: Vec<ManifestEntry>) -> Result<Self, ManifestError> {
+    fn build(
+        files: Vec<Arc<str>>,
+        entries: Vec<ManifestEntry>,
+        others: Option<ManifestEntry>,
+    ) -> Result<Self, ManifestError> {
         let mut by_name: HashMap<String, SmallVec<[usize; 1]>> =
             HashMap::with_capacity(entries.len());
         let mut patterns = Vec::new();
         let mut problems = Problems::default();
         for (number, entry) in entries.iter().enumerate() {
             let same = by_name.entry(entry.name.clone()).or_default();
-            let mut others = same.iter().filter_map(|number| entries.get(*number));
-            let clash = others.find(|other| match (&other.service, &entry.service) {
+            let mut before = same.iter().filter_map(|number| entries.get(*number));
+            let clash = before.find(|other| match (&other.service, &entry.service) {
                 (Some(other), Some(own)) => other == own,
                 _ => true,
             });
@@ -306,10 +318,11 @@ impl Manifest {
             return Err(ManifestError::new(ManifestErrorKind::Invalid, problem));
         }
         patterns.sort_by_key(|(literals, _)| std::cmp::Reverse(*literals));
-        Ok(Self(Arc::new(Inner { files, entries, by_name, patterns })))
+        Ok(Self(Arc::new(Inner { files, entries, by_name, patterns, others })))
     }
 
-    /// The compiled filter for a tool.
+    /// The compiled filter for a tool. With a tool registry of AIOS a tool that no name fits has one under which the full
+    /// response passes.
     ///
     /// # Errors
     /// [`ManifestErrorKind::UnknownTool`] with what was probably meant; [`ManifestErrorKind::Ambiguous`] with both patterns.
@@ -384,7 +397,7 @@ impl Manifest {
                 Err(ManifestError::new(ManifestErrorKind::Ambiguous, problem))
             }
             (Some((_, entry)), _) => Ok(entry),
-            (None, _) => Err(self.unknown(tool)),
+            (None, _) => self.0.others.as_ref().ok_or_else(|| self.unknown(tool)),
         }
     }
 

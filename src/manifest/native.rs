@@ -10,7 +10,9 @@ use crate::spec::Spec;
 pub(super) const FORMAT: Format = Format {
     name: "tamis",
     signs: "`version: 1` and `filters:`",
-    recognises: |root| root.has("filters") || (root.has("version") && !root.has("actions")),
+    recognises: |root| {
+        root.has("filters") || (root.has("version") && !root.has("actions") && !root.has("tools"))
+    },
     read,
 };
 

@@ -68,7 +68,8 @@ impl Manifest {
             let problem = Problem::nowhere(&self.files_named(), message);
             return Err(ManifestError::new(ManifestErrorKind::UnknownService, problem));
         }
-        Self::build(self.0.files.clone(), self.entries().filter(fits).cloned().collect())
+        let entries = self.entries().filter(fits).cloned().collect();
+        Self::build(self.0.files.clone(), entries, self.0.others.clone())
     }
 }
 

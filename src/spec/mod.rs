@@ -2,6 +2,7 @@
 //!
 //! Knows no document. A builder for code, serde for files and for callers' own formats.
 
+mod content;
 mod json;
 mod output;
 mod patch;
@@ -12,6 +13,7 @@ mod text;
 use serde::{Deserialize, Serialize};
 
 use crate::reserved::ReservedParameters;
+pub use content::{Content, ContentFormat};
 pub use json::Json;
 #[cfg(feature = "manifest")]
 pub(crate) use json::TEXT as JSON_TEXT;
@@ -86,6 +88,8 @@ pub struct Spec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) compact: Option<Compact>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) content: Option<Content>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_error: Option<OnError>,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) validation: Validation,
@@ -98,6 +102,12 @@ pub struct Spec {
     /// Of a document that is the payload itself, the members around kimbap's results pass select.
     #[serde(skip)]
     pub(crate) envelope: bool,
+    /// A document that is no array becomes one, with itself as its element, unless a total miss leaves it as it is.
+    #[serde(skip)]
+    pub(crate) wrap: bool,
+    /// The document passes, whatever it is.
+    #[serde(skip)]
+    pub(crate) pass: bool,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -417,6 +427,13 @@ impl Spec {
         self
     }
 
+    /// The content of the document: it may be a page or any other text, and so is the output. Goes with no other rule.
+    #[must_use]
+    pub fn content(mut self, content: Content) -> Self {
+        self.content = Some(content);
+        self
+    }
+
     /// What a total miss does.
     #[must_use]
     pub fn on_error(mut self, on_error: OnError) -> Self {
@@ -476,7 +493,11 @@ impl Spec {
     /// ```
     #[must_use]
     pub fn reserved_parameters(&self) -> Option<ReservedParameters> {
-        let shapes = self.has_item_rules() || self.has_document_rules() || self.shapes_output();
+        let shapes = self.has_item_rules()
+            || self.has_document_rules()
+            || self.shapes_output()
+            || self.content.is_some()
+            || self.wrap;
         shapes.then(|| ReservedParameters::new(self.allows_raw()))
     }
 
@@ -505,6 +526,7 @@ impl Spec {
             || self.has_item_rules()
             || self.has_document_rules()
             || self.shapes_output()
+            || self.content.is_some()
     }
 
     /// Whether a rule applies to the document, and not to items alone.

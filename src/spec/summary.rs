@@ -1,6 +1,6 @@
 //! A spec in a line of words, for lists of tools.
 
-use super::{Root, Spec};
+use super::{Budget, Root, Spec};
 
 impl Spec {
     /// What is kept, on one line: the output keys, what is retained or excluded, how many items, how long the output may
@@ -18,6 +18,19 @@ impl Spec {
     #[must_use]
     pub fn summary(&self) -> String {
         let mut parts = Vec::new();
+        if self.pass {
+            return "the full response".to_owned();
+        }
+        if let Some(content) = &self.content {
+            parts.push(match content.extract.as_slice() {
+                [] => "the content".to_owned(),
+                fields => format!("the content, of JSON {}", fields.join(", ")),
+            });
+            if content.max_tokens > 0 {
+                parts.push(format!("at most {}", Budget::Tokens(content.max_tokens)));
+            }
+            return parts.join("; ");
+        }
         if let Some(pointers) = &self.retain {
             parts.push(format!("retains {}", pointers.join(", ")));
         }

@@ -24,11 +24,15 @@ fn check(name: &str, page: &str) {
         let (file, text) = block.split_once('\n').unwrap();
         folder.write(file, text);
     }
+    check_in(&folder, name, page);
+}
+
+fn check_in(folder: &Folder, name: &str, page: &str) {
     let examples = examples(page);
     assert!(!examples.is_empty(), "{name}: examples are found");
     let mut failed = String::new();
     for example in examples {
-        let ran = happened(&folder, &example.command);
+        let ran = happened(folder, &example.command);
         // As a terminal shows it: what of the output has no end is ended before the next line.
         let end = if ran.out.is_empty() || ran.out.ends_with('\n') { "" } else { "\n" };
         let shown = format!("{}{end}{}", ran.out, ran.err);
@@ -85,6 +89,7 @@ topics! {
     manifests "manifests"
     running "running"
     history "history"
+    pages "pages"
     limits "limits"
     reports "reports"
     about_commands "commands"
@@ -126,6 +131,10 @@ fn with_files() -> Folder {
         let name = format!("{name}.json");
         std::fs::copy(corpus.join(&name), folder.path("corpus").join(&name)).unwrap();
     }
+    std::fs::create_dir(folder.path("corpus/pages")).unwrap();
+    std::fs::copy(corpus.join("pages/news.html"), folder.path("corpus/pages/news.html")).unwrap();
+    folder.write("answer.json", r#"{"title":"T","text":"<p>Some text."}"#);
+    folder.write("search.json", r#"{"results":[{"text":"one"},{"text":"two"}]}"#);
     std::fs::create_dir(folder.path("home")).unwrap();
     // Commands that `tamis run` runs.
     #[cfg(unix)]
@@ -150,6 +159,7 @@ fn examples_of_the_help_run() {
     for (command, count) in [
         ("filter", 7),
         ("run", 3),
+        ("content", 4),
         ("explain", 4),
         ("text", 3),
         ("prune", 5),
@@ -199,7 +209,7 @@ fn commands_of_the_readme_run() {
         let ran = happened(&folder, &command);
         assert_eq!(ran.code, 0, "{command}: {}", ran.err);
     }
-    check("README.md", &readme);
+    check_in(&with_files(), "README.md", &readme);
     folder
         .run(["--manifest", "tools.yaml", "users.json"])
         .done("[{\"id\":1,\"login\":\"a\",\"teams\":[\"b\"]}]\n");

@@ -10,6 +10,7 @@
 
 #[cfg(unix)]
 mod commands;
+mod content;
 mod documented;
 mod explain;
 mod hostile;

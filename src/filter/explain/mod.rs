@@ -3,6 +3,7 @@
 //! Knows the compiled rules, no document. Must say what the run does: a program that is explained as a stream holds
 //! nothing, on any document (`tests/explain.rs`).
 
+mod document;
 mod text;
 mod tree;
 
@@ -11,13 +12,13 @@ use std::fmt;
 use serde::Serialize;
 
 use super::CallOptions;
-use super::patches::Patches;
 use super::program::{Compiled, ItemRules, Program, RootRule, WaitFrom};
 use super::when::When;
 use crate::limits::Limits;
 use crate::spec::{
-    Budget, DuplicateKeys, OnError, Otherwise, Root, Siblings, Spec, Validation, Whitespace, named,
+    Budget, Content, DuplicateKeys, OnError, Root, Siblings, Spec, Validation, Whitespace,
 };
+use document::{branches, choice, whole_stage};
 use tree::Paths;
 
 /// How a program runs: the stages that it has, whether each streams or may have to hold input, and why.
@@ -38,7 +39,8 @@ use tree::Paths;
 ///
 /// `stage` is `validate` (there is no rule), `extract` (with its `path`), `when` (with what `otherwise` does), `retain`, `patches` (with `operations` in words,
 /// `lenient_remove`, and `tree`: why a tree is needed, if it is), `root`, `max_items`, `select`, `exclude`, `drop_nulls` or
-/// `drop_empty`, `text_filter`, `budget` (with `budget`, as in a [`Spec`]: `bytes` or `tokens`, and `min_items`), `compact`. `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
+/// `drop_empty`, `wrap` (a document that is no array becomes one), `text_filter`, `budget` (with `budget`, as in a [`Spec`]: `bytes` or `tokens`, and `min_items`), `compact`;
+/// or, alone, `content` (with `content`: `max_tokens`, `extract`, `format`) or `pass` (the document passes, whatever it is). `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
 /// `many` (it yields an array of all that is found), `excluded` (a later rule removes it) and `held`; `root` has `root` and
 /// `siblings`; `max_items` has `count` and `stop_early`; `select` has `early_skip` with `on` and `why`. Each of `holds` has
 /// `what`, `until`, `limits` (their names) and `instead`, when nothing is held.
@@ -149,6 +151,11 @@ enum Does {
         min_items: u64,
     },
     Compact,
+    Pass,
+    Content {
+        content: Content,
+    },
+    Wrap,
 }
 
 /// What waits, until when, and within which limits.
@@ -201,13 +208,16 @@ impl Program {
         let skipped = options.skips(compiled);
         let budget = options.call_budget().or(compiled.spec.budget);
         let tail = compiled.spec.shapes_output() || budget.is_some();
-        let items =
-            Some(&compiled.items).filter(|items| skipped.is_none() && (!items.idle || tail));
+        let items = Some(&compiled.items)
+            .filter(|items| !self.is_text() && skipped.is_none() && (!items.idle || tail));
         let mut stages = Vec::new();
+        if self.is_text() {
+            stages.push(whole_stage(spec, skipped.is_some(), budget));
+        }
         // Of an answer that is no error, what it finds is the document also where it is wanted raw.
         let extract = spec.extract.clone().filter(|_| !options.is_error_of(compiled));
         stages.extend(extract.map(|path| Stage::new(Does::Extract { path }, Vec::new())));
-        if skipped.is_none() {
+        if skipped.is_none() && !self.is_text() {
             stages.extend(compiled.retain.as_ref().map(|trie| {
                 let paths = Paths::plain(trie, spec.retain.as_deref().unwrap_or_default(), true);
                 Stage::new(Does::Retain { paths }, Vec::new())
@@ -253,6 +263,15 @@ impl Program {
         let compiled = self.compiled();
         let budget = budget.or(compiled.spec.budget);
         let mut plan = Vec::new();
+        if self.is_text() {
+            return vec![
+                match compiled.spec.content {
+                    None => "pass: stream",
+                    Some(_) => "content: hold the document until it has text, JSON until it ends (limits held, spill, item)",
+                }
+                .to_owned(),
+            ];
+        }
         if compiled.extract.is_some() {
             plan.push("extract: stream");
         }
@@ -380,86 +399,6 @@ impl Reason {
     }
 }
 
-/// The choice of a branch.
-fn choice(spec: &Spec) -> Stage {
-    let document = Holds {
-        what: "the document",
-        until: "a branch is certain to apply, or none",
-        limits: &["held", "spill"],
-        instead: Some("a slice or a regular file is read twice"),
-    };
-    let value = Holds {
-        what: "a value that a test asks for",
-        until: "it is complete",
-        limits: &["item"],
-        instead: None,
-    };
-    let otherwise = match spec.otherwise {
-        Some(Otherwise::Pass) => "pass",
-        Some(Otherwise::Drop) => "drop",
-        Some(Otherwise::Error) | None => "error",
-    };
-    Stage::new(Does::When { otherwise }, vec![document, value])
-}
-
-fn branches(when: &When, spec: &Spec, options: &CallOptions) -> Vec<Branch> {
-    let tests = spec.when.iter().flatten().map(|branch| {
-        let test = branch.test.as_ref()?;
-        Some(format!("{} is {}", named(&test.path), test.value))
-    });
-    let tests = tests.chain(std::iter::once(None));
-    let explained = when.programs().zip(tests).map(|((name, program), test)| Branch {
-        name,
-        test,
-        explanation: program.explain(options),
-    });
-    explained.collect()
-}
-
-impl Patches {
-    fn stage(&self, spec: &Spec) -> Stage {
-        let operations = spec.patches.iter().flatten().map(ToString::to_string).collect();
-        let tree = self.needs_tree();
-        let retained = spec.retain.is_some();
-        let holds = match (&tree, self.can_fail()) {
-            (Some(_), _) => Some(Holds {
-                what: if retained { "what retain leaves" } else { "the document" },
-                until: "it ends; then the operations are applied to it",
-                limits: &["item"],
-                instead: None,
-            }),
-            (None, true) => Some(Holds {
-                what: if spec.is_closed() { "the output" } else { "the document" },
-                until: "all that the operations need was found",
-                limits: &["held", "spill"],
-                instead: None,
-            }),
-            (None, false) => None,
-        };
-        let mode = match (&tree, &holds) {
-            (Some(_), _) => Mode::Tree,
-            (None, Some(_)) => Mode::Hold,
-            (None, None) => Mode::Stream,
-        };
-        let does = Does::Patches { operations, lenient_remove: spec.lenient_remove, tree };
-        Stage { does, mode, holds: holds.into_iter().collect() }
-    }
-
-    /// The line of a plan.
-    fn line(&self, spec: &Spec) -> String {
-        match (self.needs_tree(), self.can_fail()) {
-            (Some(why), _) => format!("patches: tree of what is left of the document (limit item); {why}"),
-            (None, true) if spec.is_closed() => {
-                "patches: stream, hold the output until no operation can fail (limits held, spill)".to_owned()
-            }
-            (None, true) => {
-                "patches: stream, hold the document until no operation can fail (limits held, spill)".to_owned()
-            }
-            (None, false) => "patches: stream".to_owned(),
-        }
-    }
-}
-
 /// The stages behind those on items.
 fn tail_stages(spec: &Spec, budget: Option<Budget>, min_items: u64) -> Vec<Stage> {
     let text = spec.text_filter.as_ref().map(|_| Stage::new(Does::TextFilter, Vec::new()));
@@ -524,6 +463,9 @@ impl ItemRules {
         }
         if self.drop_empty {
             streams(Does::DropEmpty);
+        }
+        if spec.wrap {
+            streams(Does::Wrap);
         }
         stages
     }

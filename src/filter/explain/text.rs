@@ -37,12 +37,18 @@ impl fmt::Display for Explanation {
                 "structure: of dropped values strings, brackets and UTF-8 only; kept ones in full"
             }
         };
-        writeln!(f, "validation: {validation}")?;
+        // What may be any text is not validated.
+        let text = |stage: &Stage| matches!(stage.does, Does::Pass | Does::Content { .. });
+        if !self.stages.iter().any(text) {
+            writeln!(f, "validation: {validation}")?;
+        }
         let whitespace = match self.whitespace {
             Whitespace::Minify => "minify",
             Whitespace::Keep => "keep: as it stands in front of what is kept",
         };
-        writeln!(f, "white space: {whitespace}")?;
+        if !self.stages.iter().any(text) {
+            writeln!(f, "white space: {whitespace}")?;
+        }
         if let Some(duplicates) = self.duplicate_keys {
             let duplicates = match duplicates {
                 DuplicateKeys::First => {
@@ -102,6 +108,9 @@ impl Does {
             Self::TextFilter => "text_filter",
             Self::Budget { .. } => "budget",
             Self::Compact => "compact",
+            Self::Pass => "pass",
+            Self::Content { .. } => "content",
+            Self::Wrap => "wrap",
         }
     }
 }
@@ -168,6 +177,23 @@ impl Stage {
             Does::Exclude { paths } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
                 writeln!(f, "   every duplicate too; names reach through arrays")?;
+            }
+            Does::Pass => writeln!(f, "   the document passes, whatever it is")?,
+            Does::Wrap => writeln!(f, "   a document that is no array becomes the element of one")?,
+            Does::Content { content } => {
+                let fields = match content.extract.as_slice() {
+                    [] => "content, else text, else body".to_owned(),
+                    paths => paths.join(", "),
+                };
+                writeln!(f, "   of a page its main text; of JSON the text of {}", Plain(&fields))?;
+                if content.max_tokens > 0 {
+                    let tokens = Number(content.max_tokens);
+                    writeln!(
+                        f,
+                        "   at most {tokens} tokens, cut behind a paragraph, a sentence or a word"
+                    )?;
+                }
+                writeln!(f, "   where there is no text, the document as it is")?;
             }
             Does::TextFilter => {
                 writeln!(f, "   the lines of a text in the document's member `raw` are filtered")?;

@@ -1,0 +1,103 @@
+//! The article of a page, through dom_smoothie, in a thread with bounds.
+//!
+//! Knows HTML that [`strip`](super::strip) wrote: its size, elements and depth are bounded, so that the work ends. A parser of
+//! HTML and what searches its tree recurse, and may take long on a page that was made for it: the thread has a stack of its
+//! own, and whoever waits for it does so for a while only. A thread that is late ends by itself; of those there are few.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
+
+use dom_smoothie::{Config, Readability};
+
+/// Bytes of the thread's stack.
+const STACK: usize = 32 << 20;
+/// How long its answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Threads at once, late ones included. When there are so many, no article is looked for.
+const THREADS: usize = 16;
+/// Elements that the parser itself may make: it makes some that are not in the text.
+const ELEMENTS: usize = 20 * super::ARTICLE_NODES;
+
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// What was found.
+#[derive(Debug)]
+pub(super) struct Article {
+    pub(super) title: String,
+    pub(super) html: String,
+}
+
+/// Holds a place among the threads.
+struct Place;
+
+impl Place {
+    fn take() -> Option<Self> {
+        let taken = RUNNING.fetch_update(Ordering::AcqRel, Ordering::Acquire, |running| {
+            (running < THREADS).then_some(running + 1)
+        });
+        taken.ok().map(|_| Self)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        RUNNING.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Looks for the article of a page. `None`: there is none, or it was not found in time.
+pub(super) fn find(html: String) -> Option<Article> {
+    find_within(html, PATIENCE)
+}
+
+fn find_within(html: String, patience: Duration) -> Option<Article> {
+    let place = Place::take()?;
+    let (sender, receiver) = sync_channel(1);
+    let thread = std::thread::Builder::new().name("tamis-article".to_owned()).stack_size(STACK);
+    let spawned = thread.spawn(move || {
+        let _place = place;
+        // Nobody may wait any more.
+        _ = sender.send(read(html));
+    });
+    spawned.ok()?;
+    // A thread that panicked has dropped its end.
+    receiver.recv_timeout(patience).ok().flatten()
+}
+
+fn read(html: String) -> Option<Article> {
+    let config = Config {
+        max_elements_to_parse: ELEMENTS,
+        disable_json_ld: true,
+        keep_classes: true,
+        ..Config::default()
+    };
+    let article = Readability::new(html, None, Some(config)).ok()?.parse().ok()?;
+    Some(Article { title: article.title, html: article.content.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{find, find_within};
+
+    fn page(paragraphs: usize) -> String {
+        let text = "Tides rise and fall, and the almanac says when, in a table for each harbour. "
+            .repeat(6);
+        let body = format!("<p>{text}</p>").repeat(paragraphs);
+        format!("<html><head><title>Tides</title></head><body><div>{body}</div></body></html>")
+    }
+
+    #[test]
+    fn an_article_is_found() {
+        let article = find(page(5)).unwrap();
+        assert_eq!(article.title, "Tides");
+        assert_eq!(article.html.matches("<p>").count(), 5);
+    }
+
+    #[test]
+    fn who_waits_no_longer_has_none() {
+        assert!(find_within(page(2000), Duration::ZERO).is_none());
+    }
+}

@@ -1,0 +1,186 @@
+//! Where texts are cut, in bytes so that the places are plain; and what is never broken, on random texts.
+
+use super::{Cut, Sizes, Unit, blocks, sentences};
+use crate::spec::Budget;
+
+fn cut_in(text: &str, budget: Budget, size: usize) -> (String, Sizes) {
+    let mut out = String::new();
+    let mut cut = Cut::new(Some(budget));
+    let mut rest = text;
+    while !rest.is_empty() {
+        let at = super::ceil(rest, size.min(rest.len()));
+        let (now, later) = rest.split_at(at);
+        cut.push(now, &mut |text| out.push_str(text));
+        rest = later;
+    }
+    let sizes = cut.end(&mut |text| out.push_str(text));
+    (out, sizes)
+}
+
+fn bytes(text: &str, limit: u64) -> String {
+    cut_in(text, Budget::Bytes(limit), usize::MAX).0
+}
+
+#[test]
+fn cuts_where_something_ends() {
+    let two = "First one here.\n\nSecond one, longer.\n\nThird.";
+    let prose = "One is short. Two came by boat, at noon. Three did not come at all.";
+    let list = "Do this:\n\n- one thing to do\n- another thing to do\n- a third thing to do";
+    let code = "Intro to it.\n\n```sh\nmake all\nmake install\n```\n\nAfter the code.";
+    let indented = "Intro to it.\n\n    make all\n\n    make install\n\nAfter.";
+    for (text, limit, expected) in [
+        // All of it.
+        (two, 44, two),
+        ("short  \n\n\n", 5, "short"),
+        // Behind a paragraph.
+        (two, 43, "First one here.\n\nSecond one, longer.\n\n[... 6 bytes left out]"),
+        (two, 20, "First one here.\n\n[... 27 bytes left out]"),
+        // Behind a sentence, where a paragraph would leave less than half.
+        (prose, 45, "One is short. Two came by boat, at noon.\n\n[... 26 bytes left out]"),
+        // Behind a word.
+        (prose, 11, "One is\n\n[... 60 bytes left out]"),
+        // In a word.
+        ("abcdefghij", 4, "abcd\n\n[... 6 bytes left out]"),
+        ("日本語の文", 7, "日本\n\n[... 9 bytes left out]"),
+        // Not even a character.
+        ("日本語", 2, "[... 9 bytes left out]"),
+        // Items and code stay in one piece.
+        (
+            list,
+            50,
+            "Do this:\n\n- one thing to do\n- another thing to do\n\n[... 21 bytes left out]",
+        ),
+        (code, 44, "Intro to it.\n\n[... 48 bytes left out]"),
+        (code, 52, "Intro to it.\n\n```sh\nmake all\nmake install\n```\n\n[... 15 bytes left out]"),
+        (indented, 40, "Intro to it.\n\n[... 38 bytes left out]"),
+        // Unless there is nothing else: then behind a line.
+        (
+            "```\nline one\nline two\nline three\n```",
+            22,
+            "```\nline one\nline two\n\n[... 14 bytes left out]",
+        ),
+        // Rows of a table.
+        ("| a | b |\n| c | d |\n| e | f |", 22, "| a | b |\n| c | d |\n\n[... 9 bytes left out]"),
+    ] {
+        assert_eq!(bytes(text, limit), expected, "{text:?} at {limit}");
+    }
+}
+
+#[test]
+fn abbreviations_end_no_sentence() {
+    let count = |text: &str| sentences(text).len();
+    assert_eq!(count("Dr. Okafor came. She left."), 2);
+    assert_eq!(count("See e.g. Fig. 3 in the annex. It is new."), 2);
+    assert_eq!(count("It was J. R. Brandt. He won."), 2);
+    assert_eq!(count("これは文です。次の文です。"), 2);
+    assert_eq!(count("Is it? Yes! It is."), 3);
+}
+
+#[test]
+fn blocks_are_paragraphs_items_and_code() {
+    let parts = |text: &str| {
+        let mut at = 0;
+        blocks(text)
+            .into_iter()
+            .map(|end| {
+                let part = text[at..end].trim_end().to_owned();
+                at = end;
+                part
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(parts("a\nb\n\nc"), ["a\nb", "c"]);
+    assert_eq!(parts("- a\n  b\n- c\n\n1. d\n2. e"), ["- a\n  b", "- c", "1. d", "2. e"]);
+    assert_eq!(parts("```\na\n\nb\n```\n\nc"), ["```\na\n\nb\n```", "c"]);
+    assert_eq!(parts("````\n```\n\nb\n````\nc"), ["````\n```\n\nb\n````\nc"]);
+    assert_eq!(parts("a\n\n    b\n\n    - c\n\nd"), ["a", "    b\n\n    - c", "d"]);
+    assert_eq!(parts("\n\na"), ["\n\na"]);
+}
+
+/// A long text leaves while it comes, and is cut as if it had been there at once.
+#[test]
+fn long_texts_are_cut_as_well() {
+    let paragraph = "Tides rise and fall, and the almanac says when. So do prices, but there is no almanac.\n\n";
+    let text = paragraph.repeat(20_000);
+    assert!(text.len() > 4 * super::WINDOW);
+    let limit = 1_000_000;
+    let (out, sizes) = cut_in(&text, Budget::Bytes(limit), 4096);
+    let (kept, mark) = out.rsplit_once("\n\n").unwrap();
+    assert!(text.starts_with(kept) && kept.ends_with("almanac."));
+    assert!(kept.len() as u64 <= limit && kept.len() as u64 > limit - 200, "{}", kept.len());
+    assert_eq!(mark, format!("[... {} bytes left out]", text.len() - kept.len() - 2));
+    assert_eq!((sizes.bytes, sizes.cut), (text.len() as u64, true));
+    assert_eq!(cut_in(&text, Budget::Bytes(limit), usize::MAX), (out, sizes));
+    let all = Budget::Bytes(text.len() as u64);
+    assert_eq!(cut_in(&text, all, 70_000).0, text);
+}
+
+struct Prng(u64);
+
+impl Prng {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        usize::try_from(self.0 >> 33).unwrap() % count
+    }
+}
+
+#[test]
+fn never_too_long_never_empty_however_it_comes() {
+    const PARTS: [&str; 24] = [
+        "word",
+        " ",
+        "\n",
+        "\n\n",
+        "Dr. ",
+        "A sentence. ",
+        "Another one! ",
+        "- item\n",
+        "1. item\n",
+        "```\n",
+        "    code\n",
+        "| a | b |\n",
+        "日本語。",
+        "مرحبا ",
+        "\u{1f600}",
+        "é",
+        "x-y-z ",
+        "https://example.com/a?b=c ",
+        "0123456789",
+        "\t",
+        "\r\n",
+        "…",
+        "\u{301}",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    ];
+    let mut prng = Prng(7);
+    for round in 0..3000 {
+        let text: String =
+            (0..1 + prng.below(60)).map(|_| PARTS[prng.below(PARTS.len())]).collect();
+        let limit = 1 + prng.below(40) as u64;
+        let (budget, unit) = match round % 2 {
+            0 => (Budget::Bytes(limit), Unit::Bytes),
+            _ => (Budget::Tokens(limit), Unit::Tokens),
+        };
+        let (out, sizes) = cut_in(&text, budget, usize::MAX);
+        let context = format!("{text:?} at {budget:?}: {out:?}");
+        assert_eq!(cut_in(&text, budget, 1 + prng.below(9)), (out.clone(), sizes), "{context}");
+        assert_eq!(sizes.bytes, text.len() as u64, "{context}");
+        if text.trim().is_empty() {
+            assert!(!sizes.cut || !out.trim().is_empty(), "{context}");
+            continue;
+        }
+        assert!(!out.trim().is_empty(), "{context}");
+        let mark = out.rfind("[... ").filter(|_| sizes.cut).unwrap_or(out.len());
+        let (kept, mark) = out.split_at(mark);
+        assert_eq!(mark.is_empty(), !sizes.cut, "{context}");
+        assert!(unit.of(kept.trim_end()) <= limit, "{context}");
+        assert!(unit.of(&out) <= limit + unit.of(&format!("\n\n{mark}")), "{context}");
+        assert!(text.starts_with(kept.trim_end()), "{context}");
+        if sizes.cut {
+            let left = text.len() - kept.trim_end().len();
+            assert!(left > 0, "{context}");
+        } else {
+            assert_eq!(text.trim_end(), kept.trim_end(), "{context}");
+        }
+    }
+}

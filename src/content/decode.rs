@@ -1,0 +1,237 @@
+//! What the bytes of a document are: their encoding, and whether they are HTML.
+//!
+//! Follows the WHATWG standards in short: a byte order mark, else what the page says of itself in `<meta>`, else UTF-8 if
+//! the beginning is that, else windows-1252 (Encoding, HTML §13.2.3.2); HTML is what begins with a tag (MIME Sniffing §7.1,
+//! with more elements).
+
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
+
+/// Bytes in which a page says its encoding. The standard has 1,024; pages have long heads.
+const HEAD: usize = 8 << 10;
+
+/// Elements with which a page, or a part of one, begins.
+const FIRST: [&str; 52] = [
+    "html",
+    "head",
+    "body",
+    "title",
+    "meta",
+    "link",
+    "base",
+    "script",
+    "style",
+    "noscript",
+    "header",
+    "nav",
+    "main",
+    "article",
+    "section",
+    "aside",
+    "footer",
+    "div",
+    "p",
+    "span",
+    "a",
+    "b",
+    "i",
+    "em",
+    "strong",
+    "u",
+    "font",
+    "center",
+    "br",
+    "hr",
+    "img",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "ul",
+    "ol",
+    "li",
+    "dl",
+    "table",
+    "tbody",
+    "tr",
+    "td",
+    "pre",
+    "blockquote",
+    "figure",
+    "iframe",
+    "form",
+    "svg",
+    "template",
+];
+
+/// Whether a text is HTML: behind white space, comments and declarations it begins with one of the usual tags.
+pub(crate) fn is_html(text: &str) -> bool {
+    let mut rest = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n', '\u{c}']);
+    // As many as a head may have: more are none.
+    for _ in 0..32 {
+        let Some(inside) = rest.strip_prefix('<') else { return false };
+        if starts_with(inside, "!doctype html") {
+            return true;
+        }
+        let end = if inside.starts_with("!--") { "-->" } else { ">" };
+        if inside.starts_with('?') || inside.starts_with("!--") {
+            let Some(at) = inside.find(end) else { return false };
+            rest = inside.get(at + end.len()..).unwrap_or_default().trim_start();
+            continue;
+        }
+        let name = inside.find(|char: char| !char.is_ascii_alphanumeric()).unwrap_or(inside.len());
+        let (name, behind) = inside.split_at(name);
+        let ended = behind.starts_with(['>', ' ', '/', '\t', '\n', '\r', '\u{c}']);
+        return ended && FIRST.iter().any(|first| first.eq_ignore_ascii_case(name));
+    }
+    false
+}
+
+fn starts_with(text: &str, lower: &str) -> bool {
+    text.get(..lower.len()).is_some_and(|start| start.eq_ignore_ascii_case(lower))
+}
+
+/// Turns the bytes of a document into text.
+pub(crate) struct Decoder {
+    decoder: encoding_rs::Decoder,
+    encoding: &'static Encoding,
+}
+
+impl Decoder {
+    /// For a document that begins so.
+    pub(crate) fn new(beginning: &[u8]) -> Self {
+        let encoding = encoding(beginning);
+        // The mark, if there is one, is no part of the text.
+        Self { decoder: encoding.new_decoder_with_bom_removal(), encoding }
+    }
+
+    /// For the same document, from its beginning.
+    pub(crate) fn again(&self) -> Self {
+        let encoding = self.encoding;
+        Self { decoder: encoding.new_decoder_with_bom_removal(), encoding }
+    }
+
+    /// Decodes more of it; what is no text becomes U+FFFD.
+    pub(crate) fn decode(&mut self, bytes: &[u8], last: bool) -> String {
+        let room = self.decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(bytes.len());
+        let mut text = String::with_capacity(room);
+        _ = self.decoder.decode_to_string(bytes, &mut text, last);
+        text
+    }
+}
+
+impl std::fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decoder").field("encoding", &self.encoding.name()).finish()
+    }
+}
+
+fn encoding(beginning: &[u8]) -> &'static Encoding {
+    if let Some((encoding, _)) = Encoding::for_bom(beginning) {
+        return encoding;
+    }
+    let head = beginning.get(..HEAD).unwrap_or(beginning).to_ascii_lowercase();
+    if let Some(encoding) = declared(&head) {
+        return encoding;
+    }
+    match std::str::from_utf8(beginning) {
+        Err(error) if error.error_len().is_some() => WINDOWS_1252,
+        _ => UTF_8,
+    }
+}
+
+/// What a page says in `<meta charset=…>`, `<meta … content="…; charset=…">` or `<?xml encoding=…?>`.
+fn declared(head: &[u8]) -> Option<&'static Encoding> {
+    let mut rest = head;
+    while let Some(at) = memchr::memchr(b'<', rest) {
+        rest = rest.get(at + 1..)?;
+        let key: &[u8] = match rest {
+            _ if rest.starts_with(b"meta") => b"charset",
+            _ if rest.starts_with(b"?xml") => b"encoding",
+            _ => continue,
+        };
+        let tag = rest.get(..memchr::memchr(b'>', rest).unwrap_or(rest.len()))?;
+        let Some(at) = memchr::memmem::find(tag, key) else { continue };
+        let value = tag.get(at + key.len()..)?.trim_ascii_start();
+        let Some(value) = value.strip_prefix(b"=") else { continue };
+        let value = value.trim_ascii_start();
+        let value = value.strip_prefix(b"\"").or(value.strip_prefix(b"'")).unwrap_or(value);
+        let end = value.iter().position(|byte| b"\"'; \t\r\n/".contains(byte));
+        let Some(encoding) = Encoding::for_label(value.get(..end.unwrap_or(value.len()))?) else {
+            continue;
+        };
+        // A page that could be read so far is in none of those.
+        return Some(match encoding {
+            _ if encoding == UTF_16BE || encoding == UTF_16LE => UTF_8,
+            _ if encoding == X_USER_DEFINED => WINDOWS_1252,
+            _ => encoding,
+        });
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Decoder, is_html};
+
+    #[test]
+    fn pages_begin_with_a_tag() {
+        for page in [
+            "<!DOCTYPE html><p>",
+            " \n<HTML lang=en>",
+            "<?xml version=\"1.0\"?>\n<!doctype html>",
+            "<!-- saved --> <!-- twice --><body>",
+            "<p>a",
+            "<br/>",
+            "<div\nclass=x>",
+            "\u{feff}<h1>x",
+        ] {
+            assert!(is_html(page), "{page}");
+        }
+        for text in [
+            "",
+            "a <p> b",
+            "# Title\n\n<div>",
+            "<rss><channel>",
+            "<?xml version='1.0'?><feed>",
+            "<- arrow",
+            "<para>x",
+            "<user@example.com>",
+            "<p",
+            "<!-- open",
+            "{\"a\": \"<p>\"}",
+        ] {
+            assert!(!is_html(text), "{text}");
+        }
+    }
+
+    fn decode(bytes: &[u8]) -> String {
+        let mut decoder = Decoder::new(bytes);
+        let (first, second) = bytes.split_at(bytes.len() / 2);
+        decoder.decode(first, false) + &decoder.decode(second, true)
+    }
+
+    #[test]
+    fn encodings_are_found() {
+        assert_eq!(decode(b"\xEF\xBB\xBFgr\xC3\xBC\xC3\x9F"), "grüß");
+        assert_eq!(decode(b"\xFF\xFEg\0r\0\xFC\0"), "grü");
+        assert_eq!(decode("grüß".as_bytes()), "grüß");
+        assert_eq!(decode(b"gr\xFC\xDF \x80"), "grüß €");
+        for declared in [
+            "<meta charset=\"shift_jis\">",
+            "<META CHARSET = Shift_JIS />",
+            "<meta http-equiv=content-type content='text/html; charset=SHIFT_JIS'>",
+            "<?xml version=\"1.0\" encoding=\"Shift_JIS\"?>",
+        ] {
+            let bytes = [declared.as_bytes(), b"\x93\xFA\x96{"].concat();
+            assert_eq!(decode(&bytes), format!("{declared}日本"), "{declared}");
+        }
+        // Where the label is none, the bytes tell.
+        assert_eq!(decode(b"<meta charset=nonsense>\xFC"), "<meta charset=nonsense>ü");
+        assert_eq!(decode(b"<meta charset=utf-16>\xC3\xBC"), "<meta charset=utf-16>ü");
+        assert_eq!(decode(b"<meta charset=utf-8>\xFC"), "<meta charset=utf-8>\u{fffd}");
+        // A character that the beginning cuts is no error.
+        assert_eq!(decode(b"caf\xC3"), "caf\u{fffd}");
+    }
+}

@@ -1,0 +1,114 @@
+//! A page, from its first byte to its text.
+//!
+//! Knows which text is taken: that of the article, if one is found that has a good part of the page's prose; else all that is
+//! left of the body; else, read again with [`Page::again`], all that a person may have been shown. Holds the page without what
+//! was taken out, while it is small enough for an article to be looked for; of a larger one the text leaves as it comes.
+
+use super::LINE;
+use super::article;
+use super::render::Render;
+use super::strip::{Keep, Strip};
+use super::tags::Reader;
+
+/// An article has this part of the page's letters that are in no link, in percent: else the page is a list, a forum, a
+/// search, of which an article would be one entry.
+const SHARE: u64 = 40;
+
+/// Which text was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum From {
+    Article,
+    Body,
+    /// Everything that a person may have been shown, navigation and all.
+    Page,
+}
+
+#[derive(Debug)]
+pub(crate) struct Page {
+    reader: Reader<Strip>,
+    markdown: bool,
+    keep: Keep,
+}
+
+impl Page {
+    /// A page, of which the content is wanted.
+    pub(crate) fn new(markdown: bool) -> Self {
+        let keep = Keep::Content;
+        Self { reader: Reader::new(Strip::new(keep, markdown)), markdown, keep }
+    }
+
+    /// The same page again, after no content was found in it.
+    pub(crate) fn again(markdown: bool) -> Self {
+        let keep = Keep::Text;
+        Self { reader: Reader::new(Strip::new(keep, markdown)), markdown, keep }
+    }
+
+    /// Takes more of the page. Returns text, if it is known already that it is taken.
+    pub(crate) fn push(&mut self, html: &str) -> String {
+        // Parts, so that no more than a part of the text waits here.
+        let mut text = String::new();
+        let mut rest = html;
+        while !rest.is_empty() {
+            let at = (LINE.min(rest.len())..).find(|at| rest.is_char_boundary(*at));
+            let (now, later) = rest.split_at(at.unwrap_or(rest.len()));
+            self.reader.push(now);
+            rest = later;
+            let over = |strip: &mut Strip| {
+                if strip.is_over() { strip.render().take() } else { String::new() }
+            };
+            text.push_str(&self.reader.with(over));
+        }
+        text
+    }
+
+    /// Whether the page has text for certain, so that it need not be read again.
+    pub(crate) fn has_text(&self) -> bool {
+        self.reader.with(|strip| strip.has_text())
+    }
+
+    /// The page is complete: the rest of its text, and where it is from.
+    pub(crate) fn finish(self) -> (String, From) {
+        let Self { reader, markdown, keep } = self;
+        let mut strip = reader.end();
+        strip.render().finish();
+        if keep == Keep::Text {
+            return (strip.render().take(), From::Page);
+        }
+        let (prose, heading) = (strip.render().prose(), strip.heading());
+        let body = strip.render().take();
+        let found = strip.html().filter(|_| prose > 0).and_then(article::find);
+        let Some(found) = found else { return (body, From::Body) };
+        let mut reader = Reader::new(Strip::new(Keep::All, markdown));
+        reader.push(&found.html);
+        let mut article = reader.end();
+        let render: &mut Render = article.render();
+        render.finish();
+        let share = render.prose().saturating_mul(100) / prose.max(1);
+        let text = render.take();
+        if share < SHARE || text.trim().is_empty() {
+            return (body, From::Body);
+        }
+        // What finds articles makes all headings one level less, but for the title.
+        let text = match text.strip_prefix("## ") {
+            Some(rest) if rest.lines().next() == Some(&heading) => format!("# {rest}"),
+            _ => text,
+        };
+        // A title often has the name of the site as well.
+        let named = !heading.is_empty() && found.title.contains(&heading);
+        let title = if named { heading } else { found.title };
+        (titled(&title, text, markdown), From::Article)
+    }
+}
+
+/// A text below its title, unless it says it at once.
+fn titled(title: &str, text: String, markdown: bool) -> String {
+    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let begins = text.trim_start_matches(['#', ' ']).lines().next().unwrap_or_default();
+    if title.is_empty() || begins.contains(&title) {
+        return text;
+    }
+    let mut render = Render::new(markdown);
+    render.title(&title);
+    let above = render.take();
+    if text.trim().is_empty() { above } else { format!("{above}\n\n{text}") }
+}

@@ -1,0 +1,559 @@
+//! Elements and text as plain text or Markdown.
+//!
+//! Knows what elements look like, not which of them are wanted. A paragraph is one line, with a blank one behind it; items
+//! of lists and rows of tables are lines without one. In Markdown there are headings, items, links, images, code and quotes;
+//! characters that mean something there are not escaped, and bold or italic text is text: the reader is a program. As text,
+//! links are their text, and code is indented by four spaces. Invariant: holds a line, and what was not taken.
+
+use super::LINE;
+use super::table::Table;
+use super::tags::{Tag, Target};
+
+/// Levels of lists and quotes that are shown by indentation.
+const LEVELS: usize = 16;
+/// Bytes of an address that is kept.
+const ADDRESS: usize = 2 << 10;
+
+/// Makes text of elements.
+#[derive(Debug, Default)]
+pub(super) struct Render {
+    markdown: bool,
+    out: String,
+    /// The line that is open.
+    line: String,
+    /// White space came behind it.
+    space: bool,
+    /// What was written last belongs close to what comes, if that is of the same kind.
+    last: Last,
+    /// A line was handed on before its end.
+    torn: bool,
+    pre: usize,
+    /// The language of code, as its class says it.
+    language: String,
+    quotes: usize,
+    lists: Vec<List>,
+    /// An item began, and nothing of it was written.
+    bullet: bool,
+    heading: usize,
+    table: Option<Table>,
+    link: Option<Link>,
+    /// Letters and digits outside links.
+    prose: u64,
+    written: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Last {
+    #[default]
+    Block,
+    Item,
+    Row,
+}
+
+#[derive(Debug)]
+struct List {
+    /// The number of the next item.
+    number: Option<u32>,
+    /// Characters of an item's mark.
+    width: usize,
+}
+
+impl List {
+    fn new(number: Option<u32>) -> Self {
+        Self { number, width: 2 }
+    }
+
+    /// The mark of the next item.
+    fn next(&mut self) -> String {
+        let mark = match &mut self.number {
+            None => "- ".to_owned(),
+            Some(number) => {
+                let mark = format!("{number}. ");
+                *number = number.saturating_add(1);
+                mark
+            }
+        };
+        self.width = mark.len();
+        mark
+    }
+}
+
+#[derive(Debug)]
+struct Link {
+    href: String,
+    /// Where in the line it begins.
+    at: usize,
+}
+
+impl Render {
+    pub(super) fn new(markdown: bool) -> Self {
+        Self { markdown, ..Self::default() }
+    }
+
+    /// The text so far, but for the line that is open.
+    pub(super) fn take(&mut self) -> String {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Bytes that were not taken.
+    pub(super) fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Letters and digits outside links.
+    pub(super) fn prose(&self) -> u64 {
+        self.prose
+    }
+
+    /// The page is complete.
+    pub(super) fn finish(&mut self) {
+        self.end_row();
+        self.end_line();
+    }
+
+    /// Writes a line as a heading of the first level.
+    pub(super) fn title(&mut self, title: &str) {
+        self.end_line();
+        self.heading = 1;
+        self.text(title);
+        self.end_line();
+        self.heading = 0;
+    }
+
+    fn in_cell(&self) -> bool {
+        self.table.as_ref().is_some_and(Table::in_row)
+    }
+
+    fn inline(&mut self, text: &str) {
+        for char in text.chars() {
+            match char {
+                // Hints where to break a line, or nothing at all.
+                '\u{ad}' | '\u{200b}' | '\u{feff}' | '\0' => {}
+                _ if char.is_whitespace() => self.space = true,
+                _ => {
+                    self.break_words();
+                    self.line.push(char);
+                    self.prose += u64::from(self.link.is_none() && char.is_alphanumeric());
+                }
+            }
+        }
+        if self.line.len() > LINE {
+            self.hand_on();
+        }
+    }
+
+    /// White space, if some came between words.
+    fn break_words(&mut self) {
+        if self.space && !self.line.is_empty() && !self.line.ends_with('\n') {
+            self.line.push(' ');
+        }
+        self.space = false;
+    }
+
+    fn preformatted(&mut self, text: &str) {
+        for char in text.chars().filter(|char| !matches!(char, '\0' | '\r')) {
+            self.line.push(char);
+            self.prose += u64::from(self.link.is_none() && char.is_alphanumeric());
+            // Whole lines, so that no line is torn.
+            if char == '\n' && self.line.len() > LINE {
+                self.end_code();
+            }
+        }
+        if self.line.len() > 2 * LINE {
+            self.end_code();
+        }
+    }
+
+    /// Hands on a line that is too long to be kept.
+    fn hand_on(&mut self) {
+        self.link = None;
+        if self.in_cell() {
+            return self.end_row();
+        }
+        self.end_line();
+        self.torn = true;
+    }
+
+    /// What is open on the line ends, and so does the line.
+    fn end_line(&mut self) {
+        self.end_link();
+        self.space = false;
+        if let Some(table) = self.table.as_mut().filter(|table| table.in_row()) {
+            // A block in a cell is a part of the row.
+            self.space = !self.line.is_empty();
+            if table.len() + self.line.len() > LINE {
+                self.end_row();
+            }
+            return;
+        }
+        let line = std::mem::take(&mut self.line);
+        let text = line.trim();
+        if text.is_empty() {
+            return;
+        }
+        if self.torn {
+            self.torn = false;
+            self.out.push(' ');
+            self.out.push_str(text);
+            return;
+        }
+        let (mut first, mut more) = (String::new(), String::new());
+        let mut kind = Last::Block;
+        if self.markdown {
+            for _ in 0..self.quotes.min(LEVELS) {
+                first.push_str("> ");
+            }
+            more.push_str(&first);
+        }
+        if !self.lists.is_empty() {
+            kind = Last::Item;
+            let shown = self.lists.len().min(LEVELS);
+            let outer = self.lists.iter().take(shown - 1).map(|list| list.width).sum();
+            let bullet = std::mem::take(&mut self.bullet);
+            let (mark, width) = self.lists.last_mut().map_or_else(Default::default, |list| {
+                let mark = if bullet { list.next() } else { String::new() };
+                (mark, list.width)
+            });
+            first.push_str(&" ".repeat(outer));
+            first.push_str(&format!("{mark:width$}"));
+            more.push_str(&" ".repeat(outer + width));
+        }
+        if self.heading > 0 && self.markdown {
+            first.push_str(&"#".repeat(self.heading));
+            first.push(' ');
+        }
+        self.begin(kind);
+        for (number, line) in text.split('\n').enumerate() {
+            if number > 0 {
+                self.out.push('\n');
+            }
+            self.out.push_str(if number == 0 { &first } else { &more });
+            self.out.push_str(line.trim_end());
+        }
+    }
+
+    /// What is between what was written and what comes.
+    fn begin(&mut self, kind: Last) {
+        if self.written {
+            let close = kind == self.last && kind != Last::Block;
+            self.out.push_str(if close { "\n" } else { "\n\n" });
+        }
+        self.written = true;
+        self.torn = false;
+        self.last = kind;
+    }
+
+    /// The lines of code that are open.
+    fn end_code(&mut self) {
+        self.end_link();
+        let code = std::mem::take(&mut self.line);
+        let code = code.trim_end().trim_start_matches('\n');
+        if code.is_empty() {
+            return;
+        }
+        self.begin(Last::Block);
+        if !self.markdown {
+            for (number, line) in code.split('\n').enumerate() {
+                self.out.push_str(if number == 0 { "" } else { "\n" });
+                if !line.trim().is_empty() {
+                    self.out.push_str("    ");
+                    self.out.push_str(line);
+                }
+            }
+            return;
+        }
+        // A fence longer than any in the code.
+        let ticks = code.split(|char| char != '`').map(str::len).max().unwrap_or(0);
+        let fence = "`".repeat(ticks.max(2) + 1);
+        for part in [&fence, &self.language, "\n", code, "\n", &fence] {
+            self.out.push_str(part);
+        }
+    }
+
+    fn end_row(&mut self) {
+        let Some(table) = &mut self.table else { return };
+        if !table.in_row() {
+            return;
+        }
+        table.cell(&mut self.line);
+        let (row, rule) = table.end_row(self.markdown);
+        if let Some(row) = row {
+            self.begin(Last::Row);
+            self.out.push_str(&row);
+            if let Some(rule) = rule {
+                self.out.push('\n');
+                self.out.push_str(&rule);
+            }
+        }
+    }
+
+    fn end_link(&mut self) {
+        let Some(Link { href, at }) = self.link.take() else { return };
+        let text = self.line.get(at..).unwrap_or_default();
+        if self.markdown && !href.is_empty() && !text.trim().is_empty() {
+            let linked = format!("[{}]({href})", text.trim().replace('\n', " "));
+            self.line.truncate(at);
+            self.line.push_str(&linked);
+        }
+    }
+
+    fn begin_link(&mut self, tag: &Tag<'_>) {
+        self.end_link();
+        self.break_words();
+        let href = tag.get("href").map(|href| address(&href)).unwrap_or_default();
+        self.link = Some(Link { href, at: self.line.len() });
+    }
+
+    fn image(&mut self, tag: &Tag<'_>) {
+        let alt = tag.get("alt").unwrap_or_default();
+        let source = tag.get("src").map(|source| address(&source)).unwrap_or_default();
+        if self.markdown && self.pre == 0 && !alt.trim().is_empty() && !source.is_empty() {
+            let alt = html_escape::decode_html_entities(&alt).replace(['\n', '\r', '[', ']'], " ");
+            self.break_words();
+            self.line.push_str(&format!("![{}]({source})", alt.trim()));
+        }
+    }
+
+    /// A block of this name begins or ends.
+    fn block(&mut self, name: &str) {
+        if self.pre > 0 {
+            // Lines of code may be blocks.
+            if !self.line.is_empty() && !self.line.ends_with('\n') {
+                self.line.push('\n');
+            }
+            return;
+        }
+        if self.in_cell() && is_layout(name) {
+            // No table of data: what is in its cells are blocks.
+            let table = self.table.as_mut().map(|table| table.dissolve(&mut self.line));
+            for cell in table.unwrap_or_default() {
+                self.line = cell;
+                self.end_line();
+            }
+        }
+        self.end_line();
+    }
+}
+
+/// Elements that no cell of a table of data has.
+fn is_layout(name: &str) -> bool {
+    matches!(
+        name,
+        "table"
+            | "ul"
+            | "ol"
+            | "h1"
+            | "h2"
+            | "h3"
+            | "h4"
+            | "h5"
+            | "h6"
+            | "pre"
+            | "blockquote"
+            | "article"
+            | "section"
+    )
+}
+
+fn is_block(name: &str) -> bool {
+    is_layout(name)
+        || matches!(
+            name,
+            "p" | "div"
+                | "main"
+                | "header"
+                | "footer"
+                | "nav"
+                | "aside"
+                | "li"
+                | "dl"
+                | "dt"
+                | "dd"
+                | "thead"
+                | "tbody"
+                | "tfoot"
+                | "caption"
+                | "figure"
+                | "figcaption"
+                | "address"
+                | "details"
+                | "summary"
+                | "fieldset"
+                | "legend"
+                | "form"
+                | "hr"
+                | "center"
+                | "html"
+                | "body"
+                | "option"
+                | "menu"
+                | "dir"
+                | "hgroup"
+                | "search"
+                | "dialog"
+                | "noscript"
+                | "title"
+        )
+}
+
+/// An address that leads somewhere else; empty for one that does not, or is code or data.
+fn address(written: &str) -> String {
+    let written = html_escape::decode_html_entities(written);
+    let address = written.trim();
+    let scheme = address.split(':').next().unwrap_or_default();
+    let inert =
+        ["javascript", "data", "vbscript"].iter().any(|name| name.eq_ignore_ascii_case(scheme));
+    if address.starts_with('#') || inert || address.len() > ADDRESS {
+        return String::new();
+    }
+    // What would end the address in Markdown.
+    let mut safe = String::with_capacity(address.len());
+    for char in address.chars() {
+        match char {
+            ' ' => safe.push_str("%20"),
+            '(' => safe.push_str("%28"),
+            ')' => safe.push_str("%29"),
+            _ if char.is_control() => {}
+            _ => safe.push(char),
+        }
+    }
+    safe
+}
+
+/// The language that a class names: `language-rust`, `lang-sh`.
+fn language(tag: &Tag<'_>) -> Option<String> {
+    let class = tag.get("class")?;
+    let mut names = class.split_ascii_whitespace();
+    let name =
+        names.find_map(|name| name.strip_prefix("language-").or(name.strip_prefix("lang-")))?;
+    let known =
+        name.chars().take(20).filter(|char| char.is_ascii_alphanumeric() || "+-#".contains(*char));
+    Some(known.collect())
+}
+
+impl Target for Render {
+    fn start(&mut self, tag: &Tag<'_>) {
+        let name = tag.name;
+        if is_block(name) {
+            self.block(name);
+        }
+        match name {
+            "pre" => {
+                self.pre += 1;
+                self.language = language(tag).unwrap_or_default();
+            }
+            "code" if self.pre > 0 && self.language.is_empty() => {
+                self.language = language(tag).unwrap_or_default();
+            }
+            "code" | "kbd" | "samp" if self.pre == 0 && self.markdown => {
+                self.break_words();
+                self.line.push('`');
+            }
+            "br" if self.pre > 0 => self.line.push('\n'),
+            "br" if self.in_cell() => self.space = true,
+            "br" => {
+                self.space = false;
+                if !self.line.is_empty() {
+                    self.line.push('\n');
+                }
+            }
+            "hr" if self.markdown && self.written => {
+                self.begin(Last::Block);
+                self.out.push_str("---");
+            }
+            "img" => self.image(tag),
+            "a" if self.pre == 0 => self.begin_link(tag),
+            "ul" | "menu" | "dir" | "ol" => {
+                if self.lists.is_empty() && self.last == Last::Item {
+                    self.last = Last::Block;
+                }
+                let first =
+                    tag.get("start").and_then(|start| start.trim().parse().ok()).unwrap_or(1);
+                let number = (name == "ol").then_some(first);
+                // As deep as it gets, all further ones are the last.
+                if self.lists.len() < super::OPEN {
+                    self.lists.push(List::new(number));
+                }
+                self.bullet = false;
+            }
+            "li" => self.bullet = !self.lists.is_empty(),
+            "blockquote" => self.quotes += 1,
+            "table" => self.table = Some(Table::default()),
+            "tr" => {
+                self.end_row();
+                self.table.get_or_insert_default().begin_row();
+            }
+            "td" | "th" if self.in_cell() => {
+                self.end_link();
+                self.space = false;
+                if let Some(table) = &mut self.table {
+                    table.cell(&mut self.line);
+                    let full = table.len() > LINE;
+                    if full {
+                        self.end_row();
+                    }
+                }
+                let table = self.table.get_or_insert_default();
+                if !table.in_row() {
+                    table.begin_row();
+                }
+                table.begin_cell();
+            }
+            "td" | "th" => self.end_line(),
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
+                self.heading = usize::from(name.as_bytes().last().map_or(1, |digit| digit - b'0'));
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, name: &str) {
+        match name {
+            "pre" => {
+                self.pre = self.pre.saturating_sub(1);
+                if self.pre == 0 {
+                    self.end_code();
+                    self.language.clear();
+                }
+                return;
+            }
+            "code" | "kbd" | "samp" if self.pre == 0 && self.markdown => {
+                // A line that has ended has no code to close.
+                if self.line.ends_with('`') {
+                    self.line.pop();
+                } else if !self.line.is_empty() {
+                    self.line.push('`');
+                }
+                return;
+            }
+            "a" => return self.end_link(),
+            "tr" => return self.end_row(),
+            _ => {}
+        }
+        if is_block(name) {
+            self.block(name);
+        }
+        match name {
+            "ul" | "ol" | "menu" | "dir" => {
+                self.lists.pop();
+                self.bullet = false;
+            }
+            "li" => self.bullet = false,
+            "blockquote" => self.quotes = self.quotes.saturating_sub(1),
+            "table" => {
+                self.end_row();
+                self.table = None;
+                self.last = Last::Block;
+            }
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.heading = 0,
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        let text = html_escape::decode_html_entities(text);
+        if self.pre > 0 { self.preformatted(&text) } else { self.inline(&text) }
+    }
+
+    fn lost(&mut self) {}
+}

@@ -1,0 +1,332 @@
+//! What of a page is no content: takes it out, and makes of the rest HTML that a parser can do in bounded time, and text.
+//!
+//! Knows elements and their attributes. The HTML is written anew from what was read: every element is closed, none is
+//! deeper than [`ARTICLE_DEPTH`](super::ARTICLE_DEPTH), and of those that change how text looks few are inside one another,
+//! for parsers repeat them in every paragraph that they are open in. Where there is too much, there is none.
+
+use super::render::Render;
+use super::tags::{Tag, Target};
+use super::{ARTICLE_BYTES, ARTICLE_DEPTH, ARTICLE_NODES, ARTICLE_STYLES, TITLE};
+
+/// What is taken out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// All that is not the content: navigation, what is hidden, what is for machines.
+    #[default]
+    Content,
+    /// What is for machines: any text that a person may have been shown is kept.
+    Text,
+    /// Nothing: it was taken out before.
+    All,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Strip {
+    keep: Keep,
+    /// What is open.
+    levels: Vec<Level>,
+    /// What is open and removed begins at this level.
+    removed: Option<usize>,
+    /// Open elements that are the content by name.
+    mains: usize,
+    /// The page, written anew; `None`: too much of it.
+    html: Option<String>,
+    nodes: usize,
+    depth: usize,
+    styles: usize,
+    render: Render,
+    /// Letters or digits were kept.
+    text: bool,
+    in_title: bool,
+    title: String,
+    /// The first heading of the first level, and the level at which it is open.
+    heading: Option<String>,
+    in_heading: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// Its tags were written, and count.
+    Written {
+        main: bool,
+        style: bool,
+    },
+    /// Its tags were left out.
+    Bare {
+        main: bool,
+    },
+    Removed,
+}
+
+impl Strip {
+    pub(super) fn new(keep: Keep, markdown: bool) -> Self {
+        let html = (keep == Keep::Content).then(String::new);
+        Self { keep, html, render: Render::new(markdown), ..Self::default() }
+    }
+
+    pub(super) fn render(&mut self) -> &mut Render {
+        &mut self.render
+    }
+
+    /// The page, if it is small enough for a parser.
+    pub(super) fn html(&mut self) -> Option<String> {
+        self.html.take()
+    }
+
+    /// Whether the page is too much for a parser.
+    pub(super) fn is_over(&self) -> bool {
+        self.html.is_none()
+    }
+
+    /// Whether there is text for certain.
+    pub(super) fn has_text(&self) -> bool {
+        self.text
+    }
+
+    /// The page's title.
+    pub(super) fn title(&self) -> String {
+        plain(&self.title)
+    }
+
+    /// The page's first heading of the first level.
+    pub(super) fn heading(&self) -> String {
+        plain(self.heading.as_deref().unwrap_or_default())
+    }
+
+    fn goes(&self, tag: &Tag<'_>) -> bool {
+        if self.keep == Keep::All {
+            return false;
+        }
+        match tag.name {
+            "script" | "style" | "template" | "svg" | "math" | "canvas" | "object" | "embed"
+            | "iframe" | "audio" | "video" | "select" | "datalist" | "textarea" | "input"
+            | "frameset" | "applet" | "link" => return true,
+            _ if self.keep == Keep::Text => return false,
+            "nav" | "footer" | "aside" | "noscript" | "button" | "dialog" | "menu" => return true,
+            // That of an article has its headline.
+            "header" if self.mains == 0 => return true,
+            // Whoever hides the page itself shows it later.
+            "html" | "body" | "head" | "title" => return false,
+            _ => {}
+        }
+        if tag.get("hidden").is_some_and(|hidden| !hidden.eq_ignore_ascii_case("until-found")) {
+            return true;
+        }
+        if tag.get("aria-hidden").is_some_and(|hidden| hidden.eq_ignore_ascii_case("true")) {
+            return true;
+        }
+        if let Some(style) = tag.get("style") {
+            let style: String = style.chars().filter(|char| !char.is_whitespace()).collect();
+            let style = style.to_ascii_lowercase();
+            if style.contains("display:none") || style.contains("visibility:hidden") {
+                return true;
+            }
+        }
+        tag.get("role").is_some_and(|role| {
+            let role = role.trim().to_ascii_lowercase();
+            matches!(
+                role.as_str(),
+                "navigation"
+                    | "contentinfo"
+                    | "complementary"
+                    | "search"
+                    | "dialog"
+                    | "alertdialog"
+                    | "menu"
+                    | "menubar"
+                    | "toolbar"
+                    | "tooltip"
+            ) || (role == "banner" && self.mains == 0)
+        })
+    }
+
+    /// Writes to the page, unless that gets too long.
+    fn write(&mut self, parts: &[&str]) {
+        let Some(html) = &mut self.html else { return };
+        parts.iter().for_each(|part| html.push_str(part));
+        // Its text may be longer: code is indented.
+        let text = self.render.len() > 2 * ARTICLE_BYTES;
+        if text || html.len() > ARTICLE_BYTES || self.nodes > ARTICLE_NODES {
+            self.html = None;
+        }
+    }
+
+    fn write_tag(&mut self, tag: &Tag<'_>) {
+        if self.html.is_none() {
+            return;
+        }
+        self.nodes += 1;
+        let mut written = format!("<{}", tag.name);
+        for name in ATTRIBUTES {
+            // Names and addresses; what is longer is data.
+            if let Some(value) = tag.get(name).filter(|value| value.len() <= 2048) {
+                written.push_str(&format!(" {name}=\"{}\"", value.replace('"', "&quot;")));
+            }
+        }
+        self.write(&[&written, ">"]);
+    }
+}
+
+/// Attributes that say what an element is for, or what its text or its address is.
+const ATTRIBUTES: [&str; 17] = [
+    "id",
+    "class",
+    "role",
+    "itemprop",
+    "itemtype",
+    "rel",
+    "property",
+    "name",
+    "content",
+    "href",
+    "src",
+    "alt",
+    "title",
+    "start",
+    "lang",
+    "dir",
+    "http-equiv",
+];
+
+/// Elements that a parser opens again in the next block, if they are still open (HTML §13.2.4.3).
+fn is_style(name: &str) -> bool {
+    matches!(
+        name,
+        "a" | "b"
+            | "big"
+            | "code"
+            | "em"
+            | "font"
+            | "i"
+            | "nobr"
+            | "s"
+            | "small"
+            | "strike"
+            | "strong"
+            | "tt"
+            | "u"
+    )
+}
+
+/// Whether a name is one that can be written: what pages have as names may be anything.
+fn is_plain(name: &str) -> bool {
+    name.len() <= 32 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+impl Target for Strip {
+    fn start(&mut self, tag: &Tag<'_>) {
+        if self.removed.is_some() {
+            if tag.has_content {
+                self.levels.push(Level::Removed);
+            }
+            return;
+        }
+        if self.goes(tag) {
+            if tag.has_content {
+                self.removed = Some(self.levels.len());
+                self.levels.push(Level::Removed);
+            }
+            return;
+        }
+        // The first one: pictures have titles too.
+        self.in_title = tag.name == "title" && self.title.is_empty();
+        if tag.name == "h1" && self.heading.is_none() {
+            self.heading = Some(String::new());
+            self.in_heading = Some(self.levels.len());
+        }
+        let main = matches!(tag.name, "article" | "main");
+        let style = is_style(tag.name);
+        self.mains += usize::from(main);
+        self.render.start(tag);
+        let bare = self.depth >= ARTICLE_DEPTH
+            || (style && self.styles >= ARTICLE_STYLES)
+            || !is_plain(tag.name);
+        if bare {
+            if tag.has_content {
+                self.levels.push(Level::Bare { main });
+            }
+            return;
+        }
+        self.write_tag(tag);
+        if tag.has_content {
+            self.levels.push(Level::Written { main, style });
+            self.depth += 1;
+            self.styles += usize::from(style);
+        }
+    }
+
+    fn end(&mut self, name: &str) {
+        if std::mem::take(&mut self.in_title) && self.keep == Keep::Text {
+            let title = self.title();
+            self.render.title(&title);
+        }
+        let level = self.levels.pop();
+        if self.in_heading == Some(self.levels.len()) {
+            self.in_heading = None;
+        }
+        match level {
+            Some(Level::Written { main, style }) => {
+                self.render.end(name);
+                self.depth = self.depth.saturating_sub(1);
+                self.mains -= usize::from(main);
+                self.styles -= usize::from(style);
+                self.write(&["</", name, ">"]);
+            }
+            Some(Level::Bare { main }) => {
+                self.render.end(name);
+                self.mains -= usize::from(main);
+            }
+            Some(Level::Removed) | None => {
+                if self.removed == Some(self.levels.len()) {
+                    self.removed = None;
+                }
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.removed.is_some() {
+            return;
+        }
+        self.write(&[text]);
+        if self.in_title && self.keep != Keep::All {
+            return add(&mut self.title, text);
+        }
+        if let (Some(heading), Some(_)) = (&mut self.heading, self.in_heading) {
+            add(heading, text);
+        }
+        self.text = self.text || has_letters(text);
+        self.render.text(text);
+    }
+
+    fn lost(&mut self) {
+        self.html = None;
+    }
+}
+
+/// A line of text.
+fn plain(html: &str) -> String {
+    let text = html_escape::decode_html_entities(html);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Adds text to a line that does not get too long.
+fn add(line: &mut String, text: &str) {
+    let room = TITLE.saturating_sub(line.len());
+    line.extend(text.chars().take(room));
+}
+
+/// Whether there are letters or digits outside character references.
+fn has_letters(text: &str) -> bool {
+    let mut reference = 0_usize;
+    for char in text.chars() {
+        match char {
+            '&' => reference = 40,
+            ';' => reference = 0,
+            _ if reference > 0 => reference -= 1,
+            _ if char.is_alphanumeric() => return true,
+            _ => {}
+        }
+    }
+    false
+}
