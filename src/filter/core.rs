@@ -124,7 +124,10 @@ impl Core {
     fn begin_chain(&mut self, ahead: Ahead) {
         let program = self.branch.as_ref().map_or(&self.program, |(_, program)| program);
         let skipped = self.skipped.is_some();
-        let mut chain = Chain::new(program, &self.options, skipped, ahead.payload);
+        // Of an answer that is no error, what is extracted is the document also where it is wanted raw. What holds for the
+        // program holds for its branches, which by themselves may not have the rule that forbids it.
+        let extracts = self.skipped != Some("error_response");
+        let mut chain = Chain::new(program, &self.options, skipped, extracts, ahead.payload);
         if let Some(items) = chain.first_items() {
             let never_holds = match self.pass {
                 Pass::Stream => false,
