@@ -33,6 +33,8 @@ pub(super) struct Core {
     pass: Pass,
     /// There if the program has branches.
     choosing: Option<Choosing>,
+    /// The branch was known before: nothing waits for it.
+    known: bool,
     /// The stages of the program, or of the branch that was chosen.
     chain: Option<Chain>,
     /// The program of the branch.
@@ -92,6 +94,7 @@ impl Core {
             options: options.clone(),
             pass,
             choosing,
+            known: ahead.branch.is_some(),
             chain: None,
             branch: None,
             meter: Meter::default(),
@@ -110,10 +113,6 @@ impl Core {
             (Some(_), Some(branch)) => {
                 // An error, if it is one, is met where the choice is.
                 _ = core.take_branch(branch, ahead);
-                if pass == Pass::Ahead {
-                    // What is still to be found is the branch's.
-                    core.choosing = None;
-                }
             }
             (Some(_), None) => {}
         }
@@ -159,7 +158,7 @@ impl Core {
     pub(super) fn restart(&mut self) {
         if let Some(choosing) = &mut self.choosing {
             choosing.restart(self.program.compiled(), &self.options);
-            (self.chain, self.branch) = (None, None);
+            (self.known, self.chain, self.branch) = (false, None, None);
         }
         if let Some(chain) = &mut self.chain {
             chain.restart();
@@ -196,7 +195,8 @@ impl Core {
         let items = self.chain.as_ref().and_then(Chain::items);
         let choice = self.choosing.as_ref().and_then(|choosing| choosing.chooser.choice());
         Ahead {
-            branch: choice.map(|(branch, _)| branch),
+            // What is still to be found is the branch's.
+            branch: choice.filter(|_| !self.known).map(|(branch, _)| branch),
             payload: items.and_then(|items| items.decided()),
         }
     }
@@ -283,12 +283,13 @@ impl Core {
             let at = choice.map(|(_, at)| at).or(failed_at);
             let at = at.unwrap_or(choosing.engine.machine.offset());
             let limits = self.options.limits_ref();
-            if self.pass != Pass::Ahead && at - self.prefix > Hold::capacity(limits) {
+            let holds = self.pass != Pass::Ahead && !self.known;
+            if holds && at - self.prefix > Hold::capacity(limits) {
                 return Err(Hold::place(limits, Hold::overflow(limits)));
             }
             let Some((branch, at)) = choice else {
                 fed?;
-                if self.pass != Pass::Ahead {
+                if holds {
                     let pushed = choosing.hold.push(chunk, limits, &mut self.meter);
                     pushed.map_err(|raise| choosing.engine.machine.place(raise))?;
                 }
@@ -391,7 +392,7 @@ impl Core {
             }
         }
         // What was looked for is the branch: its stages have read nothing.
-        let chooses = self.pass == Pass::Ahead && self.choosing.is_some();
+        let chooses = self.pass == Pass::Ahead && self.choosing.is_some() && !self.known;
         if let Some(chain) = self.chain.as_mut().filter(|_| !chooses) {
             chain.end(&mut self.meter, sink)?;
         }
