@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Raise};
 use crate::limits::Meter;
 use crate::report::{Failed, Report};
 use crate::sink::Sink;
+use crate::spec::Validation;
 
 /// What a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -307,8 +308,12 @@ impl Core {
         }
         match fed {
             Ok(()) => self.feed(chunk, sink),
-            // What is wrong in front of it comes first.
-            Err(error) if error.kind() == ErrorKind::Duplicate => {
+            // What is wrong in front of it comes first. Nothing else would tell that a member may have come twice: a key that
+            // is too long for the tests, or what a structural check passes, is no matter to the stages.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::Duplicate | ErrorKind::Limit)
+                    || self.program.compiled().spec.validation == Validation::Structure =>
+            {
                 let upto = failed_at.unwrap_or(begin).saturating_sub(begin);
                 let upto = usize::try_from(upto).unwrap_or(usize::MAX);
                 match self.feed(chunk.get(..upto).unwrap_or(chunk), sink)? {
