@@ -58,6 +58,10 @@ pub(crate) enum Command {
     )]
     Run(RunArgs),
 
+    /// Filters the saved output of a command: failures, errors and summaries stay, progress goes
+    #[command(args_override_self = true, after_help = text::HELP)]
+    Text(TextArgs),
+
     /// Takes the main text of a page, or the text of a JSON answer, and cuts it where something ends
     #[command(
         args_override_self = true,
@@ -66,18 +70,6 @@ pub(crate) enum Command {
     )]
     Content(ContentArgs),
 
-    /// Says in words how a filter runs: its stages, what each holds and why, what becomes of each path
-    #[command(
-        args_override_self = true,
-        after_help = explain::HELP_SHORT,
-        after_long_help = explain::HELP
-    )]
-    Explain(Box<ExplainArgs>),
-
-    /// Filters the saved output of a command: failures, errors and summaries stay, progress goes
-    #[command(args_override_self = true, after_help = text::HELP)]
-    Text(TextArgs),
-
     /// Replaces old results of tools in a chat history by placeholders, and nothing else
     #[command(
         args_override_self = true,
@@ -85,6 +77,14 @@ pub(crate) enum Command {
         after_long_help = prune::HELP
     )]
     Prune(Box<PruneArgs>),
+
+    /// Says in words how a filter runs: its stages, what each holds and why, what becomes of each path
+    #[command(
+        args_override_self = true,
+        after_help = explain::HELP_SHORT,
+        after_long_help = explain::HELP
+    )]
+    Explain(Box<ExplainArgs>),
 
     /// Validates manifests; errors point at line and column
     #[command(after_help = check::HELP)]

@@ -52,10 +52,10 @@ const TOPICS: [(&str, &str, &str); 11] = [
 const COMMANDS: [&str; 10] = [
     "filter",
     "run",
-    "explain",
     "text",
     "content",
     "prune",
+    "explain",
     "check",
     "tools",
     "help",

@@ -23,11 +23,13 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// The stages for one call. `skipped`: rules do not apply. `extracts`: what is extracted is the document.
+    /// The stages for one call. `skipped`: rules do not apply. `extracts`: what is extracted is the document, if the program
+    /// extracts something.
     pub(super) fn new(
         program: &Program,
         options: &CallOptions,
         skipped: bool,
+        extracts: bool,
         payload: Option<Payload>,
     ) -> Self {
         if let Some(whole) = Whole::new(program, options) {
@@ -40,8 +42,7 @@ impl Chain {
         let items = (!skipped && (!compiled.items.idle || tail.is_some()))
             .then(|| PayloadStage::new(program, limits, scanner, payload, tail));
         let rules = !skipped && (compiled.retain.is_some() || compiled.patches.is_some());
-        // Of an answer that is no error, what is extracted is the document also where it is wanted raw.
-        let extracts = !options.is_error_of(compiled) && compiled.extract.is_some();
+        let extracts = extracts && compiled.extract.is_some();
         let document = (rules || extracts || items.is_none())
             .then(|| DocumentStage::new(compiled, limits, scanner, extracts, rules));
         Self { document, items, whole: None }

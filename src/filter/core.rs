@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Raise};
 use crate::limits::Meter;
 use crate::report::{Failed, Report};
 use crate::sink::Sink;
+use crate::spec::Validation;
 
 /// What a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub(super) struct Core {
     pass: Pass,
     /// There if the program has branches.
     choosing: Option<Choosing>,
+    /// The branch was known before: nothing waits for it.
+    known: bool,
     /// The stages of the program, or of the branch that was chosen.
     chain: Option<Chain>,
     /// The program of the branch.
@@ -99,6 +102,7 @@ impl Core {
             options: options.clone(),
             pass,
             choosing,
+            known: ahead.branch.is_some(),
             chain: None,
             branch: None,
             meter: Meter::default(),
@@ -117,10 +121,6 @@ impl Core {
             (Some(_), Some(branch)) => {
                 // An error, if it is one, is met where the choice is.
                 _ = core.take_branch(branch, ahead);
-                if pass == Pass::Ahead {
-                    // What is still to be found is the branch's.
-                    core.choosing = None;
-                }
             }
             (Some(_), None) => {}
         }
@@ -131,7 +131,10 @@ impl Core {
     fn begin_chain(&mut self, ahead: Ahead) {
         let program = self.branch.as_ref().map_or(&self.program, |(_, program)| program);
         let skipped = self.skipped.is_some();
-        let mut chain = Chain::new(program, &self.options, skipped, ahead.payload);
+        // Of an answer that is no error, what is extracted is the document also where it is wanted raw. What holds for the
+        // program holds for its branches, which by themselves may not have the rule that forbids it.
+        let extracts = self.skipped != Some("error_response");
+        let mut chain = Chain::new(program, &self.options, skipped, extracts, ahead.payload);
         if let Some(items) = chain.first_items() {
             let never_holds = match self.pass {
                 Pass::Stream => false,
@@ -163,7 +166,7 @@ impl Core {
     pub(super) fn restart(&mut self) {
         if let Some(choosing) = &mut self.choosing {
             choosing.restart(self.program.compiled(), &self.options);
-            (self.chain, self.branch) = (None, None);
+            (self.known, self.chain, self.branch) = (false, None, None);
         }
         if let Some(chain) = &mut self.chain {
             chain.restart();
@@ -200,7 +203,8 @@ impl Core {
         let items = self.chain.as_ref().and_then(Chain::items);
         let choice = self.choosing.as_ref().and_then(|choosing| choosing.chooser.choice());
         Ahead {
-            branch: choice.map(|(branch, _)| branch),
+            // What is still to be found is the branch's.
+            branch: choice.filter(|_| !self.known).map(|(branch, _)| branch),
             payload: items.and_then(|items| items.decided()),
         }
     }
@@ -287,12 +291,13 @@ impl Core {
             let at = choice.map(|(_, at)| at).or(failed_at);
             let at = at.unwrap_or(choosing.engine.machine.offset());
             let limits = self.options.limits_ref();
-            if self.pass != Pass::Ahead && at - self.prefix > Hold::capacity(limits) {
+            let holds = self.pass != Pass::Ahead && !self.known;
+            if holds && at - self.prefix > Hold::capacity(limits) {
                 return Err(Hold::place(limits, Hold::overflow(limits)));
             }
             let Some((branch, at)) = choice else {
                 fed?;
-                if self.pass != Pass::Ahead {
+                if holds {
                     let pushed = choosing.hold.push(chunk, limits, &mut self.meter);
                     pushed.map_err(|raise| choosing.engine.machine.place(raise))?;
                 }
@@ -310,8 +315,12 @@ impl Core {
         }
         match fed {
             Ok(()) => self.feed(chunk, sink),
-            // What is wrong in front of it comes first.
-            Err(error) if error.kind() == ErrorKind::Duplicate => {
+            // What is wrong in front of it comes first. Nothing else would tell that a member may have come twice: a key that
+            // is too long for the tests, or what a structural check passes, is no matter to the stages.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::Duplicate | ErrorKind::Limit)
+                    || self.program.compiled().spec.validation == Validation::Structure =>
+            {
                 let upto = failed_at.unwrap_or(begin).saturating_sub(begin);
                 let upto = usize::try_from(upto).unwrap_or(usize::MAX);
                 match self.feed(chunk.get(..upto).unwrap_or(chunk), sink)? {
@@ -395,7 +404,7 @@ impl Core {
             }
         }
         // What was looked for is the branch: its stages have read nothing.
-        let chooses = self.pass == Pass::Ahead && self.choosing.is_some();
+        let chooses = self.pass == Pass::Ahead && self.choosing.is_some() && !self.known;
         if let Some(chain) = self.chain.as_mut().filter(|_| !chooses) {
             chain.end(&mut self.meter, sink)?;
         }

@@ -142,7 +142,7 @@ impl CallOptions {
 
     /// Whether the document is an error that the program lets pass as it is.
     pub(super) fn is_error_of(&self, program: &Compiled) -> bool {
-        self.is_error && program.retain.is_none() && program.spec.allows_raw()
+        self.is_error && !program.spec.has_document_rules() && program.spec.allows_raw()
     }
 
     /// Why the rules are skipped, if they are.

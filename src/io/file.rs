@@ -10,16 +10,21 @@ use crate::filter::{Ahead, CallOptions, Filter, Program, Scout};
 use crate::io::sinks::WriteSink;
 use crate::report::Report;
 
-/// Reads ahead, as often as there is something to find out, and goes back to where the file was.
-fn read_ahead(file: &mut File, program: &Program, options: &CallOptions) -> Result<Ahead, Error> {
+/// Reads ahead, as often as there is something to find out, and goes back to where the file was. `ahead`: what was found,
+/// before an error as well.
+fn read_ahead(
+    file: &mut File,
+    program: &Program,
+    options: &CallOptions,
+    ahead: &mut Ahead,
+) -> Result<(), Error> {
     let begin = file.stream_position().map_err(Error::read)?;
-    let mut ahead = Ahead::default();
-    while let Some(scout) = Scout::new(program, options, ahead) {
+    while let Some(scout) = Scout::new(program, options, *ahead) {
         let found = look(file, scout);
         file.seek(SeekFrom::Start(begin)).map_err(Error::read)?;
-        ahead = found?;
+        *ahead = found?;
     }
-    Ok(ahead)
+    Ok(())
 }
 
 fn look(file: &mut File, mut scout: Scout) -> Result<Ahead, Error> {
@@ -74,18 +79,14 @@ pub fn filter_file<W: Write>(
 ) -> (Report, Result<(), Error>) {
     let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
     let before = if regular { stamp(&file) } else { None };
-    let ahead =
-        if regular { read_ahead(&mut file, program, options) } else { Ok(Ahead::default()) };
-    let ahead = match ahead {
-        Ok(ahead) => ahead,
-        Err(error) => {
-            // Whoever wraps the reader sees what a run would have read of it.
-            let read = error.offset().map_or(0, |offset| offset.saturating_add(1));
-            _ = std::io::copy(&mut around(Box::new(file)).take(read), &mut std::io::sink());
-            let mut filter = Filter::with_options(program, options, Vec::new());
-            return (filter.fail(&error), Err(error));
-        }
-    };
+    let mut ahead = Ahead::default();
+    if regular && let Err(error) = read_ahead(&mut file, program, options, &mut ahead) {
+        // Whoever wraps the reader sees what a run would have read of it.
+        let read = error.offset().map_or(0, |offset| offset.saturating_add(1));
+        _ = std::io::copy(&mut around(Box::new(file)).take(read), &mut std::io::sink());
+        let mut filter = Filter::scouted(program, options, Vec::new(), ahead, false);
+        return (filter.fail(&error), Err(error));
+    }
     let twice = ahead.is_known();
     let mut filter = Filter::scouted(program, options, WriteSink::new(writer), ahead, false);
     let again = if twice { file.try_clone().ok() } else { None };

@@ -33,6 +33,30 @@ fn invariant(mut report: Report) -> Report {
     report
 }
 
+mod ahead {
+    use std::io::{Seek, Write};
+
+    use super::*;
+    use crate::{Json, Operation, Test, filter_file, filter_slice_with};
+
+    /// What is read ahead waits nowhere, also where no branch holds.
+    #[test]
+    fn nothing_is_held_for_a_branch_that_is_known() {
+        let branch = Spec::new().patch(Operation::add("/b", Json::from(1)));
+        let program =
+            Program::compile(&Spec::new().when(Test::new("/t", Json::from(1)), branch)).unwrap();
+        let options = CallOptions::new().limits(Limits::new().with_held(5).with_spill(0));
+        let document = br#"{"pad": "which is longer than what may wait", "t": 2}"#;
+        let told = filter_slice_with(&program, &options, document).unwrap_err();
+        assert_eq!(told.kind(), ErrorKind::Miss, "{told}");
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(document).unwrap();
+        file.rewind().unwrap();
+        let (_, result) = filter_file(&program, &options, file, Vec::new(), |reader| reader);
+        assert_eq!(result.unwrap_err().to_string(), told.to_string());
+    }
+}
+
 mod ndjson {
     use super::*;
     use crate::{Budget, filter_ndjson};

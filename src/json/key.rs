@@ -51,7 +51,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// The text that `raw`, the inside of a valid JSON string, spells. `None` for lone surrogates.
+/// The text that `raw`, the inside of a valid JSON string, spells. `None` for lone surrogates, and for an escape that is cut off.
 #[cold]
 pub(crate) fn unescape(raw: &[u8]) -> Option<Vec<u8>> {
     match unescape_any(raw) {
@@ -72,7 +72,7 @@ pub(crate) fn unescape_any(raw: &[u8]) -> (Vec<u8>, bool) {
             text.push(*byte);
             continue;
         }
-        let Some((escape, tail)) = rest.split_first() else { break };
+        let Some((escape, tail)) = rest.split_first() else { return (text, true) };
         rest = tail;
         match escape {
             b'b' => text.push(8),
@@ -81,7 +81,7 @@ pub(crate) fn unescape_any(raw: &[u8]) -> (Vec<u8>, bool) {
             b'r' => text.push(b'\r'),
             b't' => text.push(b'\t'),
             b'u' => {
-                let code = code_point(&mut rest);
+                let Some(code) = code_point(&mut rest) else { return (text, true) };
                 match char::from_u32(code) {
                     Some(char) => {
                         text.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
@@ -99,21 +99,21 @@ pub(crate) fn unescape_any(raw: &[u8]) -> (Vec<u8>, bool) {
     (text, lone)
 }
 
-/// The code point behind `\u`: that of a pair of surrogates, where there is one.
-fn code_point(rest: &mut &[u8]) -> u32 {
-    let Some(code) = hex(rest) else { return 0xFFFD };
+/// The code point behind `\u`: that of a pair of surrogates, where there is one. `None`: it is cut off.
+fn code_point(rest: &mut &[u8]) -> Option<u32> {
+    let code = hex(rest)?;
     if !(0xD800..0xDC00).contains(&code) {
-        return code;
+        return Some(code);
     }
     let mut behind = *rest;
     if let Some(tail) = behind.strip_prefix(b"\\u") {
         behind = tail;
         if let Some(low @ 0xDC00..0xE000) = hex(&mut behind) {
             *rest = behind;
-            return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+            return Some(0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00));
         }
     }
-    code
+    Some(code)
 }
 
 fn hex(rest: &mut &[u8]) -> Option<u32> {

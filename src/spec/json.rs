@@ -29,7 +29,7 @@ pub(crate) const TEXT: &str = "tamis::Json";
 /// let value: Json = r#"{"price": 1.10, "id": 12345678901234567890123}"#.parse()?;
 /// assert_eq!(value.as_str(), r#"{"price":1.10,"id":12345678901234567890123}"#);
 /// assert_eq!(Json::from("a \"b\"").as_str(), r#""a \"b\"""#);
-/// assert_eq!("[1, 2".parse::<Json>().unwrap_err().offset(), Some(6));
+/// assert_eq!("[1, 2".parse::<Json>().unwrap_err().offset(), Some(5));
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]

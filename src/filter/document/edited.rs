@@ -18,6 +18,7 @@ use crate::error::{ErrorKind, Raise};
 use crate::filter::patches::Patches;
 use crate::filter::program::Compiled;
 use crate::filter::stage::{Stage, With};
+use crate::json::key::is_too_long_for;
 use crate::json::writer::Writer;
 use crate::json::{Excluded, Halt, Handler, Interest, Kind, Slot};
 use crate::path::trie::{Cursor, Names, NodeId};
@@ -516,6 +517,11 @@ impl Handler for With<'_, Edited> {
         match self.stage.open.last() {
             // What is kept is kept with its key.
             Some(Open { cursor: None, silent: false, .. }) => false,
+            // What is in it goes, but some of it must have been there.
+            Some(Open { cursor: None, .. }) => {
+                let edits = self.stage.patches.edits();
+                is_too_long_for(limit, edits.map_or(0, |edits| edits.trie.longest_name()))
+            }
             _ => self.stage.scope.takes_long_keys(limit),
         }
     }

@@ -34,6 +34,8 @@ pub(super) fn branches(when: &When, spec: &Spec, options: &CallOptions) -> Vec<B
         Some(format!("{} is {}", named(&test.path), test.value))
     });
     let tests = tests.chain(std::iter::once(None));
+    // Whether a call skips rules is told by the program, and these are not skipped.
+    let options = &options.clone().raw(false).is_error(false);
     let explained = when.programs().zip(tests).map(|((name, program), test)| Branch {
         name,
         test,
