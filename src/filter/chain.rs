@@ -149,9 +149,15 @@ impl Chain {
         if let Some(document) = &self.document {
             document.report(report);
         }
+        // That patches do not apply is told also where rules on items do not.
+        let passed = report.filter_error.take();
         if let Some(items) = &self.items {
             items.report(report);
         }
+        report.filter_error = match (passed, report.filter_error.take()) {
+            (Some(passed), Some(missed)) => Some(format!("{passed}; {missed}")),
+            (passed, missed) => passed.or(missed),
+        };
     }
 
     /// Steps of all machines.

@@ -265,13 +265,13 @@ impl Tree {
                 Err(raise) => return raise,
             }
         }
-        nothing_at(path, upto.saturating_sub(1))
+        nothing_at(&path.0, upto.saturating_sub(1))
     }
 }
 
 /// The error of a path of which so many steps lead somewhere.
-pub(crate) fn nothing_at(path: &Path, steps: usize) -> Raise {
-    let missing = Path(path.0.get(..=steps).unwrap_or(&path.0).to_vec());
+pub(crate) fn nothing_at(path: &[Token], steps: usize) -> Raise {
+    let missing = Path(path.get(..=steps).unwrap_or(path).to_vec());
     Raise::new(ErrorKind::Patch, format!("nothing is at {}", missing.to_pointer()))
 }
 

@@ -143,7 +143,7 @@ impl Edited {
         let raise = match met.first {
             Some(Is::Array) => Raise::new(ErrorKind::Patch, NO_INDEX),
             Some(_) => Raise::new(ErrorKind::Patch, NO_PARENT),
-            None => nothing_at(&effect.path, self.depth_of(edits, effect)),
+            None => nothing_at(edits.path(effect), self.depth_of(edits, effect)),
         };
         Some((operation, raise))
     }
@@ -151,9 +151,8 @@ impl Edited {
     /// How many steps of the path to an effect lead somewhere.
     fn depth_of(&self, edits: &Edits, effect: &Effect) -> usize {
         let mut node = 0;
-        effect
-            .path
-            .0
+        edits
+            .path(effect)
             .iter()
             .take_while(|token| {
                 let child = match token {

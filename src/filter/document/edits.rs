@@ -32,6 +32,8 @@ pub(in crate::filter) struct Edits {
     pub(super) trie: Trie,
     /// By node of the trie.
     pub(super) nodes: Vec<Effect>,
+    /// By operation.
+    paths: Vec<Path>,
     /// Nodes that the document must have, for the operations to be possible.
     pub(in crate::filter) checks: usize,
     /// Operations that do nothing, whatever the document is.
@@ -55,8 +57,8 @@ pub(super) struct Effect {
     pub(super) lenient: bool,
     /// What is below matters, whatever becomes of this.
     pub(super) checks_below: bool,
-    /// The path to here.
-    pub(super) path: Path,
+    /// The path to here: of the one with this number so many tokens. A copy of each would be the square of a long path.
+    path: (usize, usize),
 }
 
 #[derive(Debug, Default)]
@@ -94,12 +96,18 @@ impl Edits {
         let trie = Trie::ways(&paths);
         let nodes = std::iter::repeat_with(Effect::default).take(trie.len()).collect();
         let operations = sequence.len() as u64;
-        let mut edits = Self { trie, nodes, checks: 0, idle: 0, operations };
+        let mut edits = Self { trie, nodes, paths, checks: 0, idle: 0, operations };
         for (operation, edit) in sequence.iter().enumerate() {
             edits.run(operation, edit, lenient).map_err(|why| Reason { operation, why })?;
         }
-        edits.finish(&paths);
+        edits.finish();
         Ok(edits)
+    }
+
+    /// The path to what an effect is about.
+    pub(super) fn path(&self, effect: &Effect) -> &[Token] {
+        let (number, depth) = effect.path;
+        self.paths.get(number).and_then(|path| path.0.get(..depth)).unwrap_or_default()
     }
 
     fn effect(&mut self, node: NodeId) -> Result<&mut Effect, &'static str> {
@@ -217,8 +225,8 @@ impl Edits {
     }
 
     /// Says of each node what is below it.
-    fn finish(&mut self, paths: &[Path]) {
-        for path in paths {
+    fn finish(&mut self) {
+        for (number, path) in self.paths.iter().enumerate() {
             // From the end of the path to its beginning.
             let mut way = vec![0];
             for token in &path.0 {
@@ -228,7 +236,7 @@ impl Edits {
             }
             for (depth, node) in way.iter().enumerate() {
                 if let Some(effect) = self.nodes.get_mut(*node as usize) {
-                    effect.path = Path(path.0.get(..depth).unwrap_or_default().to_vec());
+                    effect.path = (number, depth);
                 }
             }
             let mut checks = false;
