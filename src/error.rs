@@ -202,7 +202,7 @@ impl Error {
 
     /// Says that offset and path are those of the text that the stage on the document left.
     pub(crate) fn in_what_was_left(self) -> Self {
-        self.placed_in("what `extract` and `retain` left")
+        self.placed_in("what the rules on the document left")
     }
 
     /// Says in which branch of `when` a rule is wrong.
@@ -236,7 +236,7 @@ impl Error {
 
     /// The input byte at which the run failed, counted from 0: the first byte that no valid document could have there,
     /// or the document's length if it ended too early. `None` for errors that have no place in a document. What the
-    /// rules on items find wrong behind `extract` or `retain` has its place in what that left, and what is wrong in a
+    /// rules on items find wrong behind `extract`, `retain` or `patches` has its place in what that left, and what is wrong in a
     /// text filter, budget or compact has it in the filtered document; the message says so.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {

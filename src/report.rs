@@ -23,7 +23,7 @@ pub struct Report {
     /// Whether the rules ran and made the output (kimbap: `filter_applied`).
     pub filter_applied: bool,
     /// Bytes of the document that were consumed; a final newline does not count. When `stop_early` stops behind an
-    /// `extract` or a `retain`, bytes of what those left.
+    /// `extract`, a `retain` or `patches`, bytes of what those left.
     pub filter_original_bytes: u64,
     /// Bytes of the filtered output, in front of `budget` and `compact`.
     pub filter_result_bytes: u64,

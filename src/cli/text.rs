@@ -2,12 +2,9 @@
 //!
 //! Must not know rules: a registry has them.
 
-use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{ErrorKind as IoKind, Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::{
     CommandLine, CommandReport, CommandRules, Error, Limits, ManifestError, OutputFilterRegistry,
     WriteSink,
@@ -17,6 +14,7 @@ use crate::diagnostics::{Console, Exit, Usage};
 use crate::files::{self, Output};
 use crate::lists;
 use crate::resolve::Place;
+use crate::run::{cannot_report, is_closed_pipe, open_report, write_report};
 use crate::stats::saved;
 use crate::tool::{called, read_once};
 
@@ -80,29 +78,28 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let report_to = match &args.report {
-        None => None,
-        Some(path) => match open_report(path) {
-            Ok(writer) => Some(writer),
-            Err(error) => {
-                console.say(&called(path), format_args!("cannot write the report: {error}"));
-                return Exit::Failed;
-            }
-        },
+    let place = args.report.clone().map(Place::from);
+    let report_to = match place.as_ref().map(open_report).transpose() {
+        Ok(writer) => writer,
+        Err(error) => {
+            let name = place.map_or_else(String::new, |place| place.name("standard error"));
+            console.say(&name, cannot_report(&error));
+            return Exit::Failed;
+        }
     };
     let report = match filter(args, &registry) {
         Ok(report) => report,
         // Whoever reads the output has enough of it.
-        Err((_, error)) if is_closed(&error) => return Exit::Done,
+        Err((_, error)) if is_closed_pipe(&error) => return Exit::Done,
         Err((name, error)) => {
             console.say(&name, error);
             return Exit::Failed;
         }
     };
-    if let Some(mut writer) = report_to
-        && let Err(error) = write_report(&report, &mut writer)
+    if let Some(writer) = report_to
+        && let Err(error) = write_report(&report, writer)
     {
-        console.say("report", format_args!("cannot be written: {error}"));
+        console.say("report", cannot_report(&error));
         return Exit::Failed;
     }
     if args.stats {
@@ -162,7 +159,7 @@ fn filter(
         let count = match reader.read(&mut buffer) {
             Ok(0) => break,
             Ok(count) => count,
-            Err(error) if error.kind() == IoKind::Interrupted => continue,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(error) => return Err((from, Error::read(error))),
         };
         run.write(buffer.get(..count).unwrap_or_default());
@@ -178,24 +175,4 @@ fn filter(
     drop(sink);
     writer.finish().map_err(|error| (to, Error::write(error)))?;
     Ok(report)
-}
-
-fn is_closed(error: &Error) -> bool {
-    error.io_error().is_some_and(|error| error.kind() == IoKind::BrokenPipe)
-}
-
-fn open_report(path: &Path) -> std::io::Result<Box<dyn Write>> {
-    if path.as_os_str() == OsStr::new("-") {
-        return Ok(Box::new(std::io::stderr()));
-    }
-    Ok(Box::new(File::create(path)?))
-}
-
-fn write_report(report: &CommandReport, writer: &mut dyn Write) -> std::io::Result<()> {
-    let mut json = JsonStreamWriter::new(Vec::new());
-    json.serialize_value(report).map_err(std::io::Error::other)?;
-    let mut text = json.finish_document()?;
-    text.push(b'\n');
-    writer.write_all(&text)?;
-    writer.flush()
 }
