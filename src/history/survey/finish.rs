@@ -72,11 +72,12 @@ impl Survey {
                 let list = if frame == Frame::Block { &mut self.content } else { &mut self.list };
                 list.text(at.start, found, text);
             }
-            _ => {
+            (_, Member::Content | Member::Output) => {
                 let is_output = (frame, member) == (Frame::Message, Member::Output);
                 let value = Value::plain(at, string, found, text);
                 return self.add(frame, Value { is_output, ..value });
             }
+            _ => {}
         }
         Ok(())
     }
@@ -174,7 +175,8 @@ impl Survey {
     fn end_part(&mut self) -> Result<(), Raise> {
         let part = std::mem::take(&mut self.part);
         self.message.response_parts += u64::from(part.response);
-        if !part.is_tool {
+        // What has a response is Gemini's, and its result is in the log already: results there are in the order of the document.
+        if !part.is_tool || part.response {
             return Ok(());
         }
         self.message.results_inside = true;
