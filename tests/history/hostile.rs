@@ -139,6 +139,41 @@ fn a_million_messages_take_no_memory_and_no_time() {
     assert!(again == output && report.results_pruned == 0);
 }
 
+#[test]
+fn calls_that_were_answered_take_no_memory() {
+    let id = |number: usize| format!("call_{number}");
+    let shapes: [(&str, fn(&str) -> String); 4] = [
+        ("chat", |id| {
+            format!(
+                r#"{{"tool_calls":[{{"id":"{id}","function":{{"name":"t"}}}}]}},{{"role":"tool","tool_call_id":"{id}","content":"a"}},"#
+            )
+        }),
+        ("responses", |id| {
+            format!(
+                r#"{{"type":"function_call","call_id":"{id}","name":"t"}},{{"type":"function_call_output","call_id":"{id}","output":"a"}},"#
+            )
+        }),
+        ("anthropic", |id| {
+            format!(
+                r#"{{"content":[{{"type":"tool_use","id":"{id}","name":"t"}}]}},{{"content":[{{"type":"tool_result","tool_use_id":"{id}","content":"a"}}]}},"#
+            )
+        }),
+        ("gemini", |id| {
+            format!(
+                r#"{{"parts":[{{"functionCall":{{"id":"{id}","name":"t"}}}}]}},{{"parts":[{{"functionResponse":{{"id":"{id}","name":"t","response":{{"a":1}}}}}}]}},"#
+            )
+        }),
+    ];
+    let program = program(&Prune::new().keep_turns(0)).with_limits(Limits::new().with_held(500));
+    for (name, shape) in shapes {
+        let pairs: String = (0..1000).map(|number| shape(&id(number))).collect();
+        let history = format!("[{pairs}0]");
+        let (_, report) = prune_slice(&program, history.as_bytes())
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!((report.results_pruned, report.tools["t"].results), (1000, 1000), "{name}");
+    }
+}
+
 /// Changes the file that is read, when that has been read.
 struct Meddler(Box<dyn Read>, File, fn(&mut File));
 

@@ -136,7 +136,9 @@ impl Survey {
             }
             Frame::FunctionResponse => {
                 let Call { id, tool, values } = std::mem::take(&mut self.call);
-                let tool = tool.unwrap_or(UNKNOWN);
+                // Its own name is the one that counts; the call is answered all the same.
+                let called = self.answered(id.as_ref(), None)?;
+                let tool = tool.filter(|tool| *tool != UNKNOWN).unwrap_or(called);
                 self.message.results_inside = true;
                 self.result(&values, Origin { tool, id, mark: None, compacted: false })
             }
