@@ -283,6 +283,20 @@ fn endless_members_reach_a_limit_and_no_memory() {
     }
 }
 
+/// A text is kept while it could be a placeholder, and a template may be long.
+#[test]
+fn outputs_that_could_be_placeholders_reach_the_limit() {
+    let content = format!(r#""content":"{}","#, "a".repeat(10_000));
+    let history = format!(r#"[{{{}"role":"tool"}},{{"role":"user"}}]"#, content.repeat(2000));
+    let program = program(&Prune::new().keep_turns(1).placeholder("{id}".repeat(250) + "."));
+    let measured = allocation_counter::measure(|| {
+        let error = prune_slice(&program, history.as_bytes()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert!(error.message().contains("`held`"), "{error}");
+    });
+    assert!(measured.bytes_max < 8 << 20, "{} bytes", measured.bytes_max);
+}
+
 #[test]
 fn limits_of_nothing_and_of_one() {
     let history = br#"[{"role":"user"},{"role":"tool","content":"a","metadata":{"toolName":"t"}},{"role":"user"},{"role":"user"}]"#;

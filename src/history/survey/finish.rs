@@ -93,7 +93,7 @@ impl Survey {
         };
         if !values.is_empty() {
             let limit = self.program.compiled().limits.held();
-            let bytes = size_of::<Value>() as u64;
+            let bytes = value.memory();
             self.waiting.charge("held", limit, self.waits, bytes)?;
             self.waits += bytes;
         }

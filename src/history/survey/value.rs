@@ -85,6 +85,13 @@ impl Value {
         Self { from: at.start, to: at.end, kind, text, is_output: false, counted: list.counted }
     }
 
+    /// Bytes that it takes while its message is open.
+    pub(super) fn memory(&self) -> u64 {
+        let texts = self.text.iter().flat_map(|text| [&text.short, &text.found.middle]);
+        let texts: usize = texts.flatten().map(Vec::len).sum();
+        (size_of::<Self>() + texts) as u64
+    }
+
     pub(super) fn verdict(&self, program: &Compiled, tool: &str, id: &str) -> Verdict {
         if let Some(text) = &self.text {
             let mut texts = [&text.short, &text.found.middle].into_iter().flatten();
