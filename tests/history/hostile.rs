@@ -141,32 +141,32 @@ fn a_million_messages_take_no_memory_and_no_time() {
 
 #[test]
 fn calls_that_were_answered_take_no_memory() {
-    let id = |number: usize| format!("call_{number}");
-    let shapes: [(&str, fn(&str) -> String); 4] = [
+    type Pair = fn(usize) -> String;
+    let shapes: [(&str, Pair); 4] = [
         ("chat", |id| {
             format!(
-                r#"{{"tool_calls":[{{"id":"{id}","function":{{"name":"t"}}}}]}},{{"role":"tool","tool_call_id":"{id}","content":"a"}},"#
+                r#"{{"tool_calls":[{{"id":"call_{id}","function":{{"name":"t"}}}}]}},{{"role":"tool","tool_call_id":"call_{id}","content":"a"}},"#
             )
         }),
         ("responses", |id| {
             format!(
-                r#"{{"type":"function_call","call_id":"{id}","name":"t"}},{{"type":"function_call_output","call_id":"{id}","output":"a"}},"#
+                r#"{{"type":"function_call","call_id":"call_{id}","name":"t"}},{{"type":"function_call_output","call_id":"call_{id}","output":"a"}},"#
             )
         }),
         ("anthropic", |id| {
             format!(
-                r#"{{"content":[{{"type":"tool_use","id":"{id}","name":"t"}}]}},{{"content":[{{"type":"tool_result","tool_use_id":"{id}","content":"a"}}]}},"#
+                r#"{{"content":[{{"type":"tool_use","id":"call_{id}","name":"t"}}]}},{{"content":[{{"type":"tool_result","tool_use_id":"call_{id}","content":"a"}}]}},"#
             )
         }),
         ("gemini", |id| {
             format!(
-                r#"{{"parts":[{{"functionCall":{{"id":"{id}","name":"t"}}}}]}},{{"parts":[{{"functionResponse":{{"id":"{id}","name":"t","response":{{"a":1}}}}}}]}},"#
+                r#"{{"parts":[{{"functionCall":{{"id":"call_{id}","name":"t"}}}}]}},{{"parts":[{{"functionResponse":{{"id":"call_{id}","name":"t","response":{{"a":1}}}}}}]}},"#
             )
         }),
     ];
     let program = program(&Prune::new().keep_turns(0)).with_limits(Limits::new().with_held(500));
     for (name, shape) in shapes {
-        let pairs: String = (0..1000).map(|number| shape(&id(number))).collect();
+        let pairs: String = (0..1000).map(shape).collect();
         let history = format!("[{pairs}0]");
         let (_, report) = prune_slice(&program, history.as_bytes())
             .unwrap_or_else(|error| panic!("{name}: {error}"));
