@@ -152,8 +152,9 @@ impl Placeholder {
                     Part::Tool => &shown(tool),
                     Part::Id => &shown(id),
                     Part::Bytes | Part::Tokens => {
-                        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-                        next.extend((1..=digits.min(DIGITS)).map(|digits| at + digits));
+                        let digits =
+                            rest.iter().take(DIGITS).take_while(|byte| byte.is_ascii_digit());
+                        next.extend((1..=digits.count()).map(|digits| at + digits));
                         continue;
                     }
                 };
@@ -214,6 +215,15 @@ mod tests {
         assert!(!placeholder.fits(b"write, 77", "read", ""));
         assert!(!placeholder.fits(b"read, seven", "read", ""));
         assert!(Placeholder::parse("{tool}.").unwrap().longest() <= SHOWN_BYTES + 1);
+    }
+
+    #[test]
+    fn no_text_takes_long() {
+        let placeholder = Placeholder::parse(&("{bytes}".repeat(140) + ".")).unwrap();
+        let text = "1".repeat(placeholder.longest());
+        let begin = std::time::Instant::now();
+        assert!(!placeholder.fits(text.as_bytes(), "", ""));
+        assert!(begin.elapsed().as_secs() < 6);
     }
 
     #[test]

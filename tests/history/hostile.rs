@@ -139,6 +139,41 @@ fn a_million_messages_take_no_memory_and_no_time() {
     assert!(again == output && report.results_pruned == 0);
 }
 
+#[test]
+fn calls_that_were_answered_take_no_memory() {
+    type Pair = fn(usize) -> String;
+    let shapes: [(&str, Pair); 4] = [
+        ("chat", |id| {
+            format!(
+                r#"{{"tool_calls":[{{"id":"call_{id}","function":{{"name":"t"}}}}]}},{{"role":"tool","tool_call_id":"call_{id}","content":"a"}},"#
+            )
+        }),
+        ("responses", |id| {
+            format!(
+                r#"{{"type":"function_call","call_id":"call_{id}","name":"t"}},{{"type":"function_call_output","call_id":"call_{id}","output":"a"}},"#
+            )
+        }),
+        ("anthropic", |id| {
+            format!(
+                r#"{{"content":[{{"type":"tool_use","id":"call_{id}","name":"t"}}]}},{{"content":[{{"type":"tool_result","tool_use_id":"call_{id}","content":"a"}}]}},"#
+            )
+        }),
+        ("gemini", |id| {
+            format!(
+                r#"{{"parts":[{{"functionCall":{{"id":"call_{id}","name":"t"}}}}]}},{{"parts":[{{"functionResponse":{{"id":"call_{id}","name":"t","response":{{"a":1}}}}}}]}},"#
+            )
+        }),
+    ];
+    let program = program(&Prune::new().keep_turns(0)).with_limits(Limits::new().with_held(500));
+    for (name, shape) in shapes {
+        let pairs: String = (0..1000).map(shape).collect();
+        let history = format!("[{pairs}0]");
+        let (_, report) = prune_slice(&program, history.as_bytes())
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!((report.results_pruned, report.tools["t"].results), (1000, 1000), "{name}");
+    }
+}
+
 /// Changes the file that is read, when that has been read.
 struct Meddler(Box<dyn Read>, File, fn(&mut File));
 
@@ -246,6 +281,20 @@ fn endless_members_reach_a_limit_and_no_memory() {
         });
         assert!(measured.bytes_max < 12 << 20, "{name}: {} bytes", measured.bytes_max);
     }
+}
+
+/// A text is kept while it could be a placeholder, and a template may be long.
+#[test]
+fn outputs_that_could_be_placeholders_reach_the_limit() {
+    let content = format!(r#""content":"{}","#, "a".repeat(10_000));
+    let history = format!(r#"[{{{}"role":"tool"}},{{"role":"user"}}]"#, content.repeat(2000));
+    let program = program(&Prune::new().keep_turns(1).placeholder("{id}".repeat(250) + "."));
+    let measured = allocation_counter::measure(|| {
+        let error = prune_slice(&program, history.as_bytes()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert!(error.message().contains("`held`"), "{error}");
+    });
+    assert!(measured.bytes_max < 8 << 20, "{} bytes", measured.bytes_max);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod cases;
 mod drivers;
 mod generate;
 mod hostile;
+mod jumble;
 mod model;
 #[path = "../common/prng.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]

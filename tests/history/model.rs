@@ -142,7 +142,7 @@ impl<'a> Pass<'a> {
             {
                 return;
             }
-            if value.begins_with('"') || partial {
+            if !value.begins_with('{') || partial {
                 around = ("", "");
                 from = text.at(self.document).0 + 1;
                 from += spelled.iter().take(head).map(|char| char.len()).sum::<usize>();

@@ -72,11 +72,12 @@ impl Survey {
                 let list = if frame == Frame::Block { &mut self.content } else { &mut self.list };
                 list.text(at.start, found, text);
             }
-            _ => {
+            (_, Member::Content | Member::Output) => {
                 let is_output = (frame, member) == (Frame::Message, Member::Output);
                 let value = Value::plain(at, string, found, text);
                 return self.add(frame, Value { is_output, ..value });
             }
+            _ => {}
         }
         Ok(())
     }
@@ -92,7 +93,7 @@ impl Survey {
         };
         if !values.is_empty() {
             let limit = self.program.compiled().limits.held();
-            let bytes = size_of::<Value>() as u64;
+            let bytes = value.memory();
             self.waiting.charge("held", limit, self.waits, bytes)?;
             self.waits += bytes;
         }
@@ -135,7 +136,9 @@ impl Survey {
             }
             Frame::FunctionResponse => {
                 let Call { id, tool, values } = std::mem::take(&mut self.call);
-                let tool = tool.unwrap_or(UNKNOWN);
+                // Its own name is the one that counts; the call is answered all the same.
+                let called = self.answered(id.as_ref(), None)?;
+                let tool = tool.filter(|tool| *tool != UNKNOWN).unwrap_or(called);
                 self.message.results_inside = true;
                 self.result(&values, Origin { tool, id, mark: None, compacted: false })
             }
@@ -174,7 +177,8 @@ impl Survey {
     fn end_part(&mut self) -> Result<(), Raise> {
         let part = std::mem::take(&mut self.part);
         self.message.response_parts += u64::from(part.response);
-        if !part.is_tool {
+        // What has a response is Gemini's, and its result is in the log already: results there are in the order of the document.
+        if !part.is_tool || part.response {
             return Ok(());
         }
         self.message.results_inside = true;

@@ -243,7 +243,7 @@ impl Survey {
             (Frame::Part, Member::FunctionCall | Member::FunctionResponse) => {
                 self.call = Call::default();
                 let response = member == Member::FunctionResponse;
-                self.part.response |= response;
+                self.part.response |= response && object;
                 let frame = if response { Frame::FunctionResponse } else { Frame::FunctionCall };
                 self.enter_if(object, frame)
             }

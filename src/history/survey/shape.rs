@@ -134,7 +134,7 @@ impl Frame {
                 ("content", M::Content),
                 ("text", M::Text),
             ],
-            Self::Piece => &[("type", M::Type), ("text", M::Text)],
+            Self::Piece => &[("text", M::Text)],
             Self::Part => &[
                 ("type", M::Type),
                 ("tool", M::Tool),

@@ -4,8 +4,8 @@
 //!
 //! ```text
 //! "text"                          Inside: what is between the quotes, or a part of it
-//! [{"type":"text","text":"…"}]    the list becomes a list with one text; Inside, if a part of its only text stays
-//! {"output":"…"}                  so does an object of Gemini's, which has to stay an object
+//! [{"type":"text","text":"…"}]    Inside, of its only text; any other list becomes a list with one text
+//! {"output":"…"}                  an object of Gemini's has to stay one; Inside, if a part of its only text stays
 //! 12, null, {…}                   Text: a string in its place
 //! ```
 
@@ -85,6 +85,13 @@ impl Value {
         Self { from: at.start, to: at.end, kind, text, is_output: false, counted: list.counted }
     }
 
+    /// Bytes that it takes while its message is open.
+    pub(super) fn memory(&self) -> u64 {
+        let texts = self.text.iter().flat_map(|text| [&text.short, &text.found.middle]);
+        let texts: usize = texts.flatten().map(Vec::len).sum();
+        (size_of::<Self>() + texts) as u64
+    }
+
     pub(super) fn verdict(&self, program: &Compiled, tool: &str, id: &str) -> Verdict {
         if let Some(text) = &self.text {
             let mut texts = [&text.short, &text.found.middle].into_iter().flatten();
@@ -93,7 +100,10 @@ impl Value {
             }
         }
         match (self.kind, &self.text) {
-            (ValueKind::Text, Some(text)) => inside(text, program, tool, id),
+            // In a list the members beside its only text stay: a `cache_control` among them.
+            (ValueKind::Text | ValueKind::List | ValueKind::InputList, Some(text)) => {
+                inside(text, program, tool, id)
+            }
             (_, Some(text)) if program.is_partial() => inside(text, program, tool, id),
             (ValueKind::List, _) => self.whole(Act::TextList),
             (ValueKind::InputList, _) => self.whole(Act::InputTextList),
