@@ -114,7 +114,8 @@ impl Limits {
     ///
     /// ### Caveat
     /// A longer line is no error. Where lines are chosen by patterns it is removed, unless the patterns are certain after
-    /// that many bytes that it stays; where they are not, it passes as it comes, equal to no other line.
+    /// that many bytes that it stays; in the output of a command it stays, unless they are certain that it goes. Where lines
+    /// are not chosen, it passes as it comes, equal to no other line.
     #[must_use]
     pub const fn with_line(mut self, bytes: usize) -> Self {
         self.line = bytes;

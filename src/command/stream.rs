@@ -21,7 +21,8 @@ use crate::text::{TextProgram, TextReport};
 
 /// A run over one command's output, made by [`OutputFilterRegistry::start`](crate::OutputFilterRegistry::start).
 ///
-/// Chunks may be cut anywhere. Bytes that are not UTF-8 pass. An output that begins like JSON or XML passes, whatever the
+/// Chunks may be cut anywhere. Bytes that are not UTF-8 pass, and lines over [`Limits::line`](crate::Limits::with_line) of
+/// which patterns do not tell from their beginning that they go. An output that begins like JSON or XML passes, whatever the
 /// command: the filters for text are not for it. Memory: that of a [`TextRun`](crate::TextRun), and at most
 /// [`Limits::held`](crate::Limits::with_held) bytes where a filter depends on the exit code or needs the whole output.
 ///

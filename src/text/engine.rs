@@ -306,7 +306,7 @@ impl Take for Stage<'_> {
         let Self { program, stages, sink } = self;
         let passes = stages.front.is_empty()
             || stages.through_front(program, *sink, |front, out| stage::past(front, head, out));
-        let passes = passes && program.surely_keeps(head) && stages.long(head, *sink);
+        let passes = passes && program.keeps_long(head) && stages.long(head, *sink);
         if passes {
             stages.muted = !stages.cut.keeps();
             stages.written += u64::from(!stages.muted);

@@ -61,6 +61,8 @@ pub(super) struct Group {
     /// Scattered: the groups in the order of their first lines.
     groups: Vec<Lines>,
     places: HashMap<Vec<u8>, usize>,
+    /// The group of the last line.
+    last: Option<usize>,
     held: usize,
     limit: usize,
     item: Vec<u8>,
@@ -82,6 +84,7 @@ impl Group {
             row: None,
             groups: Vec::new(),
             places: HashMap::new(),
+            last: None,
             held: 0,
             limit,
             item: Vec::new(),
@@ -162,6 +165,16 @@ impl Group {
         if let Some(lines) = groups.get_mut(place) {
             lines.push(line, item);
         }
+        self.last = Some(place);
+    }
+
+    /// The last line that is held, out of its group.
+    fn take_last(&mut self) -> Option<Member> {
+        let lines = self.groups.get_mut(self.last.take()?)?;
+        let last = lines.lines.pop()?;
+        lines.raw_bytes -= last.raw.len();
+        lines.item_bytes -= INDENT.len() + last.item.len();
+        Some(last)
     }
 }
 
@@ -171,9 +184,14 @@ impl LineStage for Group {
         match (is_member, self.grouping.scattered) {
             (true, true) => self.scattered(line, next),
             (true, false) => self.in_a_row(line, next),
-            // What stands between is about the lines before it.
+            // What stands between is about the lines before it; if it is indented, about the last of them.
             (false, _) => {
+                let goes_on = line.text.first().is_some_and(|byte| matches!(byte, b' ' | b'\t'));
+                let last = if goes_on { self.take_last() } else { None };
                 self.flush(next);
+                if let Some(Member { raw, end, .. }) = last {
+                    next(Line { text: &raw, end });
+                }
                 next(line);
             }
         }
@@ -184,6 +202,7 @@ impl LineStage for Group {
             next(Line { text: &text, end });
         }
         self.places = HashMap::new();
+        self.last = None;
         self.held = 0;
         for group in std::mem::take(&mut self.groups) {
             let shorter = group.is_shorter();

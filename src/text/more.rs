@@ -40,6 +40,8 @@ pub(crate) struct More {
     /// Only a text of more lines is cut to its head and tail.
     pub(crate) uncut: u64,
     pub(crate) engine: Option<MakeEngine>,
+    /// A line that is too long to be held stays unless it is certain that it goes; else only if it is certain that it stays.
+    pub(crate) keeps_doubtful: bool,
 }
 
 /// A section: from a line to a line.
@@ -87,6 +89,7 @@ pub(super) struct Compiled {
     pub(super) head: u64,
     pub(super) tail: u64,
     pub(super) uncut: u64,
+    pub(super) keeps_doubtful: bool,
 }
 
 impl Compiled {
@@ -132,6 +135,7 @@ impl Compiled {
             head: more.head,
             tail: more.tail,
             uncut: more.uncut,
+            keeps_doubtful: more.keeps_doubtful,
         })
     }
 

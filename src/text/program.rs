@@ -138,10 +138,16 @@ impl Compiled {
             && self.keep.as_ref().is_none_or(|keep| keep.matches(line))
     }
 
-    /// Whether a line stays of which more follows, too much to be held: only if that is certain (fail closed).
-    pub(super) fn surely_keeps(&self, head: &[u8]) -> bool {
-        let not_stripped =
-            self.strip.as_ref().is_none_or(|strip| strip.judge(head) == Verdict::MatchesNot);
-        not_stripped && self.keep.as_ref().is_none_or(|keep| keep.judge(head) == Verdict::Matches)
+    /// Whether a line stays of which more follows, too much to be held. Where patterns are not certain it goes (what is not to
+    /// be seen may be in it), but for rules for commands: there, what failed may be in it.
+    pub(super) fn keeps_long(&self, head: &[u8]) -> bool {
+        let doubt = self.more.keeps_doubtful;
+        let matches = |patterns: &Patterns, doubt| match patterns.judge(head) {
+            Verdict::Matches => true,
+            Verdict::MatchesNot => false,
+            Verdict::Unknown => doubt,
+        };
+        !self.strip.as_ref().is_some_and(|strip| matches(strip, !doubt))
+            && self.keep.as_ref().is_none_or(|keep| matches(keep, doubt))
     }
 }

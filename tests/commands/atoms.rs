@@ -134,3 +134,26 @@ fn sums_of_suites() {
     }
     assert!(seen > 0, "tests have passed");
 }
+
+/// A line too long to be held may be the one that says what failed: it stays unless it is certain that it goes.
+#[test]
+fn long_lines_that_may_matter_stay() {
+    let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());
+    let long = "y".repeat(limits.line() + 1);
+    for (command, begin) in [
+        ("pytest", "FAILED t/test_a.py::test_m - ValueError: one line "),
+        ("pytest", "E       ValueError: one line "),
+        ("npx jest", "    Received: "),
+        ("go test ./...", "    a_test.go:7: got "),
+        ("cargo build", "error: expected one of "),
+        ("npx tsc", "src/a.ts(3,3): error TS2322: Type "),
+        ("git log -p", "-"),
+        ("make", "a.c:1:22: warning: "),
+    ] {
+        let output = format!("{begin}{long}\n");
+        let found = registry.apply(command, &output, 1);
+        assert!(found.output == output, "{command}: {begin}");
+    }
+    let progress = format!("   Compiling {long}\n");
+    assert_eq!(registry.apply("cargo build", &progress, 1).output, "");
+}

@@ -158,7 +158,8 @@ impl CargoTest {
             self.frame = Some(text.to_vec());
             return;
         }
-        if text.starts_with(b"test result: ") {
+        // That of another suite, which passed, is what a test printed.
+        if text.starts_with(b"test result: FAILED") {
             self.place = Place::Outside;
         }
         self.emit(text, line.end, next);

@@ -1,7 +1,7 @@
 //! `make`, `ninja`, `cmake --build`: a command is shown if something was said about what it did.
 //!
 //! Holds the last command, and the folders that are entered. If a line comes that is neither, the command and the innermost
-//! folder go in front of it: so a diagnostic has its command, and its folder, and commands about which nothing was said go. That
+//! folders go in front of it: so a diagnostic has its command, and its folder, and commands about which nothing was said go. That
 //! a folder is left is said if it was said that it was entered. Knows the lines of GNU make and ninja, and the names of
 //! compilers; what it does not know passes.
 
@@ -23,8 +23,11 @@ struct Make {
 
 #[derive(Debug)]
 struct Folder {
-    /// The line with which it was entered, until that has gone out.
-    entered: Option<(Vec<u8>, End)>,
+    /// The line with which it was entered.
+    entered: Vec<u8>,
+    end: End,
+    /// That line has gone out.
+    said: bool,
 }
 
 /// Folders that are held, and bytes of the line of one.
@@ -70,12 +73,12 @@ impl LineStage for Make {
         self.seen += 1;
         match kind(line.text) {
             Kind::Enters if self.folders.len() < DEEPEST && line.text.len() <= LONGEST => {
-                self.folders.push(Folder { entered: Some((line.text.to_vec(), line.end)) });
+                let entered = line.text.to_vec();
+                self.folders.push(Folder { entered, end: line.end, said: false });
             }
             Kind::Leaves => {
                 self.command = None;
-                let said = self.folders.pop().is_none_or(|folder| folder.entered.is_none());
-                if said {
+                if self.leave(line.text) {
                     self.passed_on += 1;
                     next(line);
                 }
@@ -83,8 +86,8 @@ impl LineStage for Make {
             Kind::Command => self.command = Some((line.text.to_vec(), line.end)),
             Kind::Idle => {}
             Kind::Said | Kind::Enters => {
-                let folder = self.folders.last_mut().and_then(|folder| folder.entered.take());
-                for (text, end) in folder.into_iter().chain(self.command.take()) {
+                self.say_folders(next);
+                if let Some((text, end)) = self.command.take() {
                     self.passed_on += 1;
                     next(Line { text: &text, end });
                 }
@@ -102,6 +105,42 @@ impl LineStage for Make {
     fn tally(&self) -> Tally {
         Tally { removed: self.seen.saturating_sub(self.passed_on), ..Tally::default() }
     }
+}
+
+impl Make {
+    /// Whether it was said that the folder was entered that is left. With `-j` it may be another than the innermost.
+    fn leave(&mut self, text: &[u8]) -> bool {
+        let name = name(text);
+        let left = self.folders.iter().rposition(|folder| folder.entered.ends_with(name));
+        let left = left.or_else(|| self.folders.len().checked_sub(1));
+        left.is_none_or(|left| self.folders.remove(left).said)
+    }
+
+    /// Says the innermost folder, and those in which makes of its depth run beside it: any of them may be meant.
+    fn say_folders(&mut self, next: Next<'_>) {
+        let Some(own) = self.folders.last().map(|folder| depth(&folder.entered).to_vec()) else {
+            return;
+        };
+        let beside = |folder: &&Folder| depth(&folder.entered) == own;
+        let count = self.folders.iter().rev().take_while(beside).count();
+        let outer = self.folders.len() - count;
+        for folder in self.folders.iter_mut().skip(outer).filter(|folder| !folder.said) {
+            folder.said = true;
+            self.passed_on += 1;
+            next(Line { text: &folder.entered, end: folder.end });
+        }
+    }
+}
+
+/// `make[2]`, or as much of it as a depth needs: it is compared for each line.
+fn depth(text: &[u8]) -> &[u8] {
+    text.get(..16).unwrap_or(text).split(|byte| *byte == b':').next().unwrap_or_default()
+}
+
+/// ` directory '/work'` of a line that enters or leaves it.
+fn name(text: &[u8]) -> &[u8] {
+    let at = memchr::memmem::find(text, b" directory ").unwrap_or(0);
+    text.get(at..).unwrap_or_default()
 }
 
 fn kind(text: &[u8]) -> Kind {

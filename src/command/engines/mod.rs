@@ -4,17 +4,19 @@
 //! pass what it does not know.
 
 mod cargo_test;
+mod go_test;
 mod make;
 
 use crate::text::more::MakeEngine;
 
 /// Their names.
-pub(super) const NAMES: [&str; 2] = ["cargo-test", "make"];
+pub(super) const NAMES: [&str; 3] = ["cargo-test", "go-test", "make"];
 
 /// The engine of a name.
 pub(super) fn find(name: &str) -> Option<MakeEngine> {
     match name {
         "cargo-test" => Some(cargo_test::make),
+        "go-test" => Some(go_test::make),
         "make" => Some(make::make),
         _ => None,
     }

@@ -187,16 +187,22 @@ impl Reader<'_> {
         if let Some(node) = table.get("strategy") {
             self.strategy(node, &mut own);
         }
+        let mut is_engine = own.engine.is_some();
+        let mut data = OPERATIONS.iter().chain(&["exit"]).copied().collect::<Vec<_>>();
         if let Some(node) = table.get("engine")
             && let Some(engine) = self.string(node, "engine")
         {
+            is_engine = true;
+            data.push("strategy");
             own.engine = engines::find(engine);
             if own.engine.is_none() {
                 self.problem(node.span().start, unknown("engine", engine, &engines::NAMES));
             }
+        }
+        if is_engine {
             // What an engine does not do, a rule may: escape sequences, and a text for an empty output.
-            let operations = OPERATIONS.iter().chain(&["exit", "strategy"]);
-            let mut beside = operations
+            let mut beside = data
+                .iter()
                 .filter(|key| !matches!(**key, "on_empty" | "strip_ansi"))
                 .filter(|key| table.contains_key(**key));
             if let Some(key) = beside.next() {
@@ -217,6 +223,7 @@ impl Reader<'_> {
             name,
             matcher,
             order,
+            in_file_order: table.contains_key("strategy"),
             enabled: enabled.unwrap_or(true),
             operations,
             examples,
@@ -261,7 +268,7 @@ impl Reader<'_> {
     }
 
     /// Patterns for lines.
-    fn patterns(&mut self, node: Node<'_>, key: &str) -> Vec<String> {
+    pub(super) fn patterns(&mut self, node: Node<'_>, key: &str) -> Vec<String> {
         let patterns = self.strings(node, key);
         if patterns.len() > PATTERNS {
             self.problem(node.span().start, format!("`{key}` has more than {PATTERNS} patterns"));
@@ -274,7 +281,7 @@ impl Reader<'_> {
     }
 
     /// One pattern for lines.
-    fn one(&mut self, node: Node<'_>, key: &str) -> String {
+    pub(super) fn one(&mut self, node: Node<'_>, key: &str) -> String {
         let text = self.string(node, key).unwrap_or_default().to_owned();
         self.pattern(node, &text, check_pattern(&text));
         text
@@ -400,36 +407,6 @@ impl Reader<'_> {
             // Codes are looked at first: they say more.
             let place = if matches!(exit, Exit::Code(_)) { 0 } else { operations.len() };
             operations.insert(place, (exit, variant));
-        }
-    }
-
-    /// zeph's way to say operations: `strategy = { type = "strip_noise", patterns = […] }`.
-    fn strategy(&mut self, node: Node<'_>, own: &mut Operations) {
-        const TYPES: [&str; 4] = ["strip_noise", "keep_matching", "truncate", "dedup"];
-        let Some(table) = self.table(node, "strategy") else { return };
-        let Some(kind) = table.get("type") else {
-            self.problem(node.span().start, "a `strategy` has a `type`");
-            return;
-        };
-        let Some(name) = self.string(kind, "type") else { return };
-        match name {
-            "strip_noise" | "keep_matching" => {
-                self.known(table, &["type", "patterns"]);
-                let patterns = table.get("patterns").map(|node| self.patterns(node, "patterns"));
-                if name == "strip_noise" { own.strip = patterns } else { own.keep = patterns }
-            }
-            "truncate" => {
-                self.known(table, &["type", "max_lines", "head", "tail"]);
-                let mut count = |key: &str| table.get(key).and_then(|node| self.count(node, key));
-                own.max_lines = count("max_lines");
-                own.head = count("head");
-                own.tail = count("tail");
-            }
-            "dedup" => {
-                self.known(table, &["type"]);
-                own.dedup = Some(Dedup::Alike);
-            }
-            _ => self.problem(kind.span().start, unknown("type of strategy", name, &TYPES)),
         }
     }
 

@@ -9,6 +9,7 @@ mod matcher;
 mod operations;
 mod overlap;
 mod tree;
+mod zeph;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -48,6 +49,8 @@ pub(crate) struct Rule {
     matcher: Matcher,
     /// Rules that fit the same commands are taken in this order.
     order: i64,
+    /// Of rules that say so, the first in a file is first: zeph has no other order.
+    in_file_order: bool,
     enabled: bool,
     /// For each way to end; single codes first, whatever is left last.
     operations: Vec<(Exit, Operations)>,

@@ -96,6 +96,7 @@ impl Operations {
             tail,
             uncut: if alone { 0 } else { max_lines },
             engine: self.engine,
+            keeps_doubtful: true,
         };
         TextProgram::compile_with(&filter, &more)
     }
