@@ -101,7 +101,7 @@ impl<S: Sink> Filter<S> {
     /// The document is complete.
     ///
     /// # Errors
-    /// As for [`write`](Self::write), and [`ErrorKind::UnexpectedEnd`] if it is not complete.
+    /// As for [`write`](Self::write), and [`ErrorKind::UnexpectedEnd`](crate::ErrorKind::UnexpectedEnd) if it is not complete.
     pub fn end(&mut self) -> Result<Report, Error> {
         let Self { core, sink } = self;
         core.end(sink)?;
