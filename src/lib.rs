@@ -31,16 +31,19 @@
 //! - **scan** turns blocks of 64 bytes into masks; what crosses them is in a carry. It knows no grammar.
 //! - **json** walks the tokens, validates, and asks its handler for an interest in each value: skip it, copy it, inspect
 //!   it. It knows no rules.
+//! - **tree** is a document as raw pieces, for the patches that cannot stream.
 //! - **path** parses paths and follows them. **spec** is what is declared. **reserved** has the parameters that a tool with
 //!   a filter takes beside its own, and reads them from a call's input.
 //! - **template** renders items as text, through Go's `text/template` (feature `template`). It knows no filters.
 //! - **text** filters text that is not JSON, line by line: patterns, escape sequences of terminals, equal lines.
 //! - **content** takes the main text of HTML pages, as text or Markdown, and cuts text where something ends (feature
 //!   `content`). It knows no JSON.
-//! - **filter** compiles a spec and runs it: one stage for the document (`extract`, `retain`), one for the items of its
-//!   payload, and a **tail** for what is left (`text_filter`, `budget`, `compact`), in a chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never;
-//!   **explain** says what a program does, and holds, before it runs ([`Program::explain`]).
-//! - **history** prunes old results of tools in a chat: one reading finds them, rules decide, a second one copies the rest as it is.
+//! - **filter** compiles a spec and runs it: the branch that applies (`when`), one stage for the document (`extract`, `retain`,
+//!   `patches`), one for the items of its payload, and a **tail** for what is left (`text_filter`, `budget`, `compact`), in a
+//!   chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never; **explain** says
+//!   what a program does, and holds, before it runs ([`Program::explain`]).
+//! - **history** prunes old results of tools in a chat: one reading finds them, rules decide, a second one copies the rest as
+//!   it is.
 //! - **manifest** reads files that map names of tools to specs: YAML to a tree with places, one file for each format;
 //!   **catalog** has those that are built in.
 //! - **command** filters the output of commands: it finds the command in what was typed, the filter that is for it, and runs

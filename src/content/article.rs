@@ -4,9 +4,9 @@
 //! HTML and what searches its tree recurse, and may take long on a page that was made for it: the thread has a stack of its
 //! own, and whoever waits for it does so for a while only. A thread that is late ends by itself; of those there are few.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
-use std::time::Duration;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use dom_smoothie::{Config, Readability};
 
@@ -14,12 +14,18 @@ use dom_smoothie::{Config, Readability};
 const STACK: usize = 32 << 20;
 /// How long its answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Threads at once, late ones included. When there are so many, no article is looked for.
+/// Threads at once, late ones included. When there are so many, one more waits until another ends.
 const THREADS: usize = 16;
 /// Elements that the parser itself may make: it makes some that are not in the text.
 const ELEMENTS: usize = 20 * super::ARTICLE_NODES;
 
-static RUNNING: AtomicUsize = AtomicUsize::new(0);
+static RUNNING: Mutex<usize> = Mutex::new(0);
+static ENDED: Condvar = Condvar::new();
+
+/// A count is right whoever panicked.
+fn running() -> MutexGuard<'static, usize> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What was found.
 #[derive(Debug)]
@@ -32,17 +38,23 @@ pub(super) struct Article {
 struct Place;
 
 impl Place {
-    fn take() -> Option<Self> {
-        let taken = RUNNING.fetch_update(Ordering::AcqRel, Ordering::Acquire, |running| {
-            (running < THREADS).then_some(running + 1)
-        });
-        taken.ok().map(|_| Self)
+    /// Waits for one, so that what is found does not depend on what else is read at the time.
+    fn take(patience: Duration) -> Option<Self> {
+        let full = |running: &mut usize| *running >= THREADS;
+        let waited = ENDED.wait_timeout_while(running(), patience, full);
+        let (mut running, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            return None;
+        }
+        *running += 1;
+        Some(Self)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        RUNNING.fetch_sub(1, Ordering::AcqRel);
+        *running() -= 1;
+        ENDED.notify_one();
     }
 }
 
@@ -52,7 +64,8 @@ pub(super) fn find(html: String) -> Option<Article> {
 }
 
 fn find_within(html: String, patience: Duration) -> Option<Article> {
-    let place = Place::take()?;
+    let until = Instant::now() + patience;
+    let place = Place::take(patience)?;
     let (sender, receiver) = sync_channel(1);
     let thread = std::thread::Builder::new().name("tamis-article".to_owned()).stack_size(STACK);
     let spawned = thread.spawn(move || {
@@ -62,7 +75,7 @@ fn find_within(html: String, patience: Duration) -> Option<Article> {
     });
     spawned.ok()?;
     // A thread that panicked has dropped its end.
-    receiver.recv_timeout(patience).ok().flatten()
+    receiver.recv_timeout(until.saturating_duration_since(Instant::now())).ok().flatten()
 }
 
 fn read(html: String) -> Option<Article> {
@@ -80,7 +93,7 @@ fn read(html: String) -> Option<Article> {
 mod tests {
     use std::time::Duration;
 
-    use super::{find, find_within};
+    use super::{Place, THREADS, find, find_within};
 
     fn page(paragraphs: usize) -> String {
         let text = "Tides rise and fall, and the almanac says when, in a table for each harbour. "
@@ -94,6 +107,18 @@ mod tests {
         let article = find(page(5)).unwrap();
         assert_eq!(article.title, "Tides");
         assert_eq!(article.html.matches("<p>").count(), 5);
+    }
+
+    #[test]
+    fn one_more_waits_for_a_place() {
+        let places: Vec<_> = std::iter::repeat_with(|| Place::take(super::PATIENCE).unwrap())
+            .take(THREADS)
+            .collect();
+        assert!(find_within(page(1), Duration::from_millis(1)).is_none());
+        let found = std::thread::spawn(|| find(page(5)));
+        std::thread::sleep(Duration::from_millis(50));
+        drop(places);
+        assert!(found.join().unwrap().is_some());
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Follows the WHATWG standards in short: a byte order mark, else what the page says of itself in `<meta>`, else UTF-8 if
 //! the beginning is that, else windows-1252 (Encoding, HTML §13.2.3.2); HTML is what begins with a tag (MIME Sniffing §7.1,
-//! with more elements).
+//! with more elements). Unlike there, what is UTF-8 and more than ASCII is UTF-8 whatever the page says: who fetched it may
+//! have turned it into that; and tags in UTF-16 are seen without a mark.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
@@ -10,7 +11,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFI
 const HEAD: usize = 8 << 10;
 
 /// Elements with which a page, or a part of one, begins.
-const FIRST: [&str; 52] = [
+const FIRST: [&str; 66] = [
     "html",
     "head",
     "body",
@@ -63,6 +64,20 @@ const FIRST: [&str; 52] = [
     "form",
     "svg",
     "template",
+    "details",
+    "dialog",
+    "picture",
+    "video",
+    "audio",
+    "fieldset",
+    "figcaption",
+    "code",
+    "small",
+    "sup",
+    "button",
+    "dt",
+    "th",
+    "thead",
 ];
 
 /// Whether a text is HTML: behind white space, comments and declarations it begins with one of the usual tags.
@@ -131,14 +146,25 @@ fn encoding(beginning: &[u8]) -> &'static Encoding {
     if let Some((encoding, _)) = Encoding::for_bom(beginning) {
         return encoding;
     }
-    let head = beginning.get(..HEAD).unwrap_or(beginning).to_ascii_lowercase();
-    if let Some(encoding) = declared(&head) {
-        return encoding;
+    match beginning {
+        [b'<', 0, letter, 0, ..] if letter.is_ascii_graphic() => return UTF_16LE,
+        [0, b'<', 0, letter, ..] if letter.is_ascii_graphic() => return UTF_16BE,
+        _ => {}
     }
-    match std::str::from_utf8(beginning) {
-        Err(error) if error.error_len().is_some() => WINDOWS_1252,
-        _ => UTF_8,
+    // A character that the beginning cuts is no error.
+    let is_utf8 =
+        std::str::from_utf8(beginning).map_or_else(|at| at.error_len().is_none(), |_| true);
+    if is_utf8 && !beginning.is_ascii() {
+        return UTF_8;
     }
+    // What text says of `<meta>` is about other documents.
+    if beginning.starts_with(b"<?xml") || is_html(&String::from_utf8_lossy(beginning)) {
+        let head = beginning.get(..HEAD).unwrap_or(beginning).to_ascii_lowercase();
+        if let Some(encoding) = declared(&head) {
+            return encoding;
+        }
+    }
+    if is_utf8 { UTF_8 } else { WINDOWS_1252 }
 }
 
 /// What a page says in `<meta charset=…>`, `<meta … content="…; charset=…">` or `<?xml encoding=…?>`.
@@ -185,6 +211,7 @@ mod tests {
             "<p>a",
             "<br/>",
             "<div\nclass=x>",
+            "<details><summary>x",
             "\u{feff}<h1>x",
         ] {
             assert!(is_html(page), "{page}");
@@ -227,6 +254,17 @@ mod tests {
             let bytes = [declared.as_bytes(), b"\x93\xFA\x96{"].concat();
             assert_eq!(decode(&bytes), format!("{declared}日本"), "{declared}");
         }
+        // A page that was turned into UTF-8 says what it was before.
+        assert_eq!(decode(b"<meta charset=latin1>\xC3\xBC"), "<meta charset=latin1>ü");
+        // Text may speak of pages.
+        assert_eq!(decode(b"Write <meta charset=shift_jis>."), "Write <meta charset=shift_jis>.");
+        assert_eq!(
+            decode(b"Write <meta charset=utf-8>, not \xFC."),
+            "Write <meta charset=utf-8>, not ü."
+        );
+        // Tags are seen without a mark.
+        assert_eq!(decode(b"<\0p\0>\0\xFC\0"), "<p>ü");
+        assert_eq!(decode(b"\0<\0p\0>\0\xFC"), "<p>ü");
         // Where the label is none, the bytes tell.
         assert_eq!(decode(b"<meta charset=nonsense>\xFC"), "<meta charset=nonsense>ü");
         assert_eq!(decode(b"<meta charset=utf-16>\xC3\xBC"), "<meta charset=utf-16>ü");

@@ -28,25 +28,31 @@ pub(crate) struct Page {
     reader: Reader<Strip>,
     markdown: bool,
     keep: Keep,
+    without: Option<Without>,
 }
 
 impl Page {
     /// A page, of which the content is wanted.
     pub(crate) fn new(markdown: bool) -> Self {
         let keep = Keep::Content;
-        Self { reader: Reader::new(Strip::new(keep, markdown)), markdown, keep }
+        Self { reader: Reader::new(Strip::new(keep, markdown)), markdown, keep, without: None }
     }
 
     /// The same page again, after no content was found in it.
     pub(crate) fn again(markdown: bool) -> Self {
         let keep = Keep::Text;
-        Self { reader: Reader::new(Strip::new(keep, markdown)), markdown, keep }
+        let without = Some(Without::default());
+        Self { reader: Reader::new(Strip::new(keep, markdown)), markdown, keep, without }
     }
 
     /// Takes more of the page. Returns text, if it is known already that it is taken.
     pub(crate) fn push(&mut self, html: &str) -> String {
         // Parts, so that no more than a part of the text waits here.
         let mut text = String::new();
+        let html = match &mut self.without {
+            Some(without) => &without.push(html),
+            None => html,
+        };
         let mut rest = html;
         while !rest.is_empty() {
             let at = (LINE.min(rest.len())..).find(|at| rest.is_char_boundary(*at));
@@ -68,7 +74,8 @@ impl Page {
 
     /// The page is complete: the rest of its text, and where it is from.
     pub(crate) fn finish(self) -> (String, From) {
-        let Self { reader, markdown, keep } = self;
+        let Self { mut reader, markdown, keep, without } = self;
+        reader.push(&without.map(|without| without.tail).unwrap_or_default());
         let mut strip = reader.end();
         strip.render().finish();
         if keep == Keep::Text {
@@ -97,6 +104,42 @@ impl Page {
         let named = !heading.is_empty() && found.title.contains(&heading);
         let title = if named { heading } else { found.title };
         (titled(&title, text, markdown), From::Article)
+    }
+}
+
+/// A page for who has no scripts and no frames: what is in `<noscript>` and `<noframes>`, which is text for others, is HTML.
+#[derive(Debug, Default)]
+struct Without {
+    /// The end of what came, which may be the beginning of such a tag.
+    tail: String,
+}
+
+impl Without {
+    /// Makes such elements ones of another kind, whose name is as long.
+    fn push(&mut self, html: &str) -> String {
+        const LONGEST: usize = "</noscript".len();
+        let mut text = std::mem::take(&mut self.tail) + html;
+        if let Some(at) = text.rfind('<').filter(|at| text.len() - at < LONGEST) {
+            self.tail = text.split_off(at);
+        }
+        let mut made = String::with_capacity(text.len());
+        let mut rest = text.as_str();
+        while let Some(at) = memchr::memchr(b'<', rest.as_bytes()) {
+            let (before, tag) = rest.split_at(at + 1);
+            made.push_str(before);
+            rest = tag;
+            if let Some(ends) = rest.strip_prefix('/') {
+                made.push('/');
+                rest = ends;
+            }
+            let name = rest.get(.."noscript".len()).unwrap_or_default();
+            if ["noscript", "noframes"].iter().any(|raw| raw.eq_ignore_ascii_case(name)) {
+                made.push_str("fieldset");
+                rest = rest.get(name.len()..).unwrap_or_default();
+            }
+        }
+        made.push_str(rest);
+        made
     }
 }
 

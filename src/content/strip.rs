@@ -100,9 +100,11 @@ impl Strip {
         match tag.name {
             "script" | "style" | "template" | "svg" | "math" | "canvas" | "object" | "embed"
             | "iframe" | "audio" | "video" | "select" | "datalist" | "textarea" | "input"
-            | "frameset" | "applet" | "link" => return true,
+            | "applet" | "link" => return true,
             _ if self.keep == Keep::Text => return false,
-            "nav" | "footer" | "aside" | "noscript" | "button" | "dialog" | "menu" => return true,
+            "nav" | "footer" | "aside" | "noscript" | "button" | "dialog" | "menu" | "frameset" => {
+                return true;
+            }
             // That of an article has its headline.
             "header" if self.mains == 0 => return true,
             // Whoever hides the page itself shows it later.

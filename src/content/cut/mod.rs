@@ -14,8 +14,13 @@ use crate::tokens::Counter;
 const WINDOW: usize = 256 << 10;
 /// Of those, what stays when the rest leaves: enough to go back to the end of a paragraph.
 const BACK: usize = 64 << 10;
-/// Bytes of a paragraph, a sentence and so on that are looked at together.
+/// Characters of a word that are looked at, where not even one fits.
 const UNIT: usize = 16 << 10;
+/// Bytes in which the ends of sentences are looked for together: behind each full stop, and each space or bracket that
+/// follows it, the search looks ahead as far as it may.
+const SENTENCE: usize = 2 << 10;
+/// Bytes in front of the end of a sentence that tell whether it is one.
+const TAIL: usize = 64;
 
 /// Words that end with a full stop and no sentence.
 const ABBREVIATIONS: [&str; 48] = [
@@ -259,21 +264,20 @@ fn longest(text: &str, limit: u64, unit: Unit) -> usize {
 /// How far into a block a text may go.
 fn inside(text: &str, from: usize, to: usize, limit: u64, unit: Unit) -> usize {
     let block = text.get(from..to).unwrap_or_default();
-    let units = if is_lines(block) { lines(block) } else { sentences(block) };
-    let (kept, spent) = take(text, from, &shifted(&units, from), limit, unit);
-    if kept > from {
-        return kept;
-    }
-    let rest = text.get(kept..to).unwrap_or_default();
-    let (kept, _) = take(text, kept, &shifted(&words(rest), kept), limit - spent.min(limit), unit);
-    if kept > from {
-        return kept;
+    // White space alone is nothing.
+    let says = |kept: usize| !text.get(from..kept).unwrap_or_default().trim().is_empty();
+    let sentences = if is_lines(block) { Vec::new() } else { sentences(block) };
+    // A line that is broken ends no sentence, and is better than a word.
+    for units in [sentences, lines(block), words(block)] {
+        let (kept, _) = take(text, from, &shifted(&units, from), limit, unit);
+        if says(kept) {
+            return kept;
+        }
     }
     // Not even a word.
-    let rest = text.get(from..to).unwrap_or_default();
     let chars: Vec<usize> =
-        rest.char_indices().take(UNIT).map(|(at, char)| at + char.len_utf8()).collect();
-    let most = chars.partition_point(|end| unit.of(rest.get(..*end).unwrap_or_default()) <= limit);
+        block.char_indices().take(UNIT).map(|(at, char)| at + char.len_utf8()).collect();
+    let most = chars.partition_point(|end| unit.of(block.get(..*end).unwrap_or_default()) <= limit);
     from + most.checked_sub(1).and_then(|last| chars.get(last)).copied().unwrap_or(0)
 }
 
@@ -287,31 +291,49 @@ fn take(text: &str, from: usize, ends: &[usize], limit: u64, unit: Unit) -> (usi
     let mut measured = text.get(..from).unwrap_or_default().trim_end().len();
     let (mut at, mut spent) = (from, 0);
     for end in ends {
-        let part = text.get(measured..*end).unwrap_or_default().trim_end();
-        let size = unit.of(part);
-        if spent + size > limit {
-            break;
+        // From the last end on, so that white space is not gone through again and again.
+        let part = text.get(at..*end).unwrap_or_default().trim_end();
+        if !part.is_empty() {
+            let until = at + part.len();
+            let size = unit.of(text.get(measured..until).unwrap_or_default());
+            if spent + size > limit {
+                break;
+            }
+            spent += size;
+            measured = until;
         }
-        spent += size;
         at = *end;
-        measured += part.len();
     }
     (at, spent)
 }
 
-/// Parts of a text may be fewer tokens than the text: goes back until it fits.
+/// Parts of a text may be fewer tokens than the text: goes back until it fits, and no further than it has to.
 fn settle(text: &str, end: usize, limit: u64, unit: Unit) -> usize {
-    let mut end = end;
-    let mut step = 1;
-    while end > 0 && unit.of(text.get(..end).unwrap_or_default().trim_end()) > limit {
+    let fits = |end: usize| unit.of(text.get(..end).unwrap_or_default().trim_end()) <= limit;
+    let (mut low, mut high, mut step) = (end, end, 1);
+    while low > 0 && !fits(low) {
+        high = low;
         for _ in 0..step {
-            let before = text.get(..end).unwrap_or_default().trim_end();
-            let word = before.rfind(char::is_whitespace).map(|at| ceil(before, at + 1));
-            end = word.unwrap_or_else(|| floor(before, before.len() / 2));
+            low = word_before(text, low);
         }
         step *= 2;
     }
-    end
+    // More and more words were passed at once: some of them may fit.
+    let passed = text.get(low..high).unwrap_or_default().char_indices();
+    let passed: Vec<usize> = passed
+        .filter(|(_, char)| char.is_whitespace())
+        .map(|(at, char)| low + at + char.len_utf8())
+        .collect();
+    let fitting = passed.partition_point(|at| fits(*at)).checked_sub(1);
+    let last = fitting.and_then(|last| passed.get(last)).copied();
+    last.filter(|at| fits(*at)).unwrap_or(low)
+}
+
+/// Where the last word before `end` begins; of one that begins the text, its middle.
+fn word_before(text: &str, end: usize) -> usize {
+    let before = text.get(..end).unwrap_or_default().trim_end();
+    let word = before.rfind(char::is_whitespace).map(|at| ceil(before, at + 1));
+    word.unwrap_or_else(|| floor(before, before.len() / 2))
 }
 
 /// The ends of paragraphs, items of lists and blocks of code.
@@ -387,16 +409,34 @@ fn ends(lengths: impl Iterator<Item = usize>) -> Vec<usize> {
         .collect()
 }
 
-/// The ends of sentences (UAX #29), but for those behind an abbreviation or an initial.
+/// The ends of sentences (UAX #29), but for those behind an abbreviation or an initial. The end of a line is white space
+/// here: what is broken into lines are paragraphs.
 fn sentences(block: &str) -> Vec<usize> {
-    let mut ends = ends(block.split_sentence_bounds().map(str::len));
-    ends.retain(|end| !ends_short(block.get(..*end).unwrap_or_default()));
+    let flat = block.replace(['\n', '\r'], " ");
+    let (mut ends, mut from) = (Vec::new(), 0);
+    while from < flat.len() {
+        let rest = flat.get(from..).unwrap_or_default();
+        let part = rest.get(..ceil(rest, SENTENCE)).unwrap_or_default();
+        let before = ends.len();
+        let mut at = from;
+        ends.extend(part.split_sentence_bounds().map(|sentence| {
+            at += sentence.len();
+            at
+        }));
+        // The last one may go on in the next part; one that is longer than that has its end there.
+        if part.len() < rest.len() {
+            ends.pop();
+        }
+        from = if ends.len() > before { ends.last().copied().unwrap_or(at) } else { at };
+    }
+    ends.retain(|end| *end == flat.len() || !ends_short(flat.get(..*end).unwrap_or_default()));
     ends
 }
 
 /// Whether a text ends with a full stop that ends no sentence.
 fn ends_short(text: &str) -> bool {
-    let Some(text) = text.trim_end().strip_suffix('.') else { return false };
+    let tail = text.get(ceil(text, text.len().saturating_sub(TAIL))..).unwrap_or_default();
+    let Some(text) = tail.trim_end().strip_suffix('.') else { return false };
     let tail = text.get(ceil(text, text.len().saturating_sub(24))..).unwrap_or_default();
     let word = tail.rsplit(|char: char| char.is_whitespace() || "([\"'“‘".contains(char)).next();
     let word = word.unwrap_or_default();

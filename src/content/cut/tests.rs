@@ -42,6 +42,8 @@ fn cuts_where_something_ends() {
         // In a word.
         ("abcdefghij", 4, "abcd\n\n[... 6 bytes left out]"),
         ("日本語の文", 7, "日本\n\n[... 9 bytes left out]"),
+        // White space is nothing.
+        ("    abcdefghij", 8, "    abcd\n\n[... 6 bytes left out]"),
         // Not even a character.
         ("日本語", 2, "[... 9 bytes left out]"),
         // Items and code stay in one piece.
@@ -74,6 +76,58 @@ fn abbreviations_end_no_sentence() {
     assert_eq!(count("It was J. R. Brandt. He won."), 2);
     assert_eq!(count("これは文です。次の文です。"), 2);
     assert_eq!(count("Is it? Yes! It is."), 3);
+}
+
+#[test]
+fn lines_end_no_sentence() {
+    let lines = "One came by boat,\nat noon. Dr.\nOkafor did not\ncome at all.";
+    let at = |limit| bytes(lines, limit).split("\n\n[").next().unwrap().to_owned();
+    assert_eq!(at(40), "One came by boat,\nat noon.");
+    // Behind a line, if no sentence fits, before a word.
+    assert_eq!(at(24), "One came by boat,");
+    // A sentence that is longer than what is looked at ends where it does.
+    let long = format!("Short. A {}end of it. Another one. ", "word ".repeat(super::SENTENCE));
+    let ends = sentences(&long);
+    assert_eq!(ends, [7, long.len() - 13, long.len()]);
+    let many = "It is a sentence. ".repeat(1000);
+    assert_eq!(sentences(&many), (1..=1000).map(|count| 18 * count).collect::<Vec<_>>());
+}
+
+/// Within one window, work does not grow with its square.
+#[test]
+fn no_text_is_looked_at_again_and_again() {
+    for (begin, part) in [
+        ("a.", ")"),
+        ("a.", " "),
+        ("a.", "\""),
+        ("Dr.", "\n"),
+        ("Dr.", "\u{85}"),
+        ("```\n", "\n"),
+        ("a ", "\t"),
+        ("a", "."),
+        ("a. ", "1 "),
+        ("a:", "\u{301}"),
+    ] {
+        let text = format!("{begin}{} b c", part.repeat((250 << 10) / part.len()));
+        let text = text + &" b c".repeat(5000);
+        for limit in [1, 3, 1000, 100_000] {
+            let start = std::time::Instant::now();
+            let (out, _) = cut_in(&text, Budget::Bytes(limit), usize::MAX);
+            // Where it did, this was minutes.
+            assert!(start.elapsed().as_secs() < 10, "{begin:?} {part:?} {limit}");
+            assert!(out.starts_with(begin.get(..1).unwrap()), "{begin:?} {part:?} {limit}: {out}");
+        }
+    }
+}
+
+/// What is too much goes, and no more.
+#[test]
+fn goes_back_no_further_than_it_has_to() {
+    let text = format!("x{}y z. y z.", "\n".repeat(100_000));
+    assert_eq!(bytes(&text, 50).split("\n\n[").next(), Some("x"));
+    assert!(super::settle(&text, text.len(), 1, Unit::Bytes) > 0);
+    let words = "ab ".repeat(1000);
+    assert_eq!(super::settle(&words, 3000, 1000, Unit::Bytes), 999);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::filter::hold::Hold;
 use crate::filter::program::Program;
 use crate::filter::stage::{Engine, Stage, With, config, failed};
 use crate::filter::{CallOptions, Filter};
-use crate::json::key::unescape;
+use crate::json::key::unescape_any;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::Limits;
 use crate::scan::Scanner;
@@ -155,34 +155,17 @@ fn string_of(json: &[u8]) -> String {
 fn string(json: &[u8]) -> String {
     let raw = json.strip_prefix(b"\"").unwrap_or(json);
     let raw = raw.strip_suffix(b"\"").unwrap_or(raw);
-    if let Some(text) = unescape(raw) {
-        return String::from_utf8_lossy(&text).into_owned();
-    }
-    let mut text = String::with_capacity(raw.len());
-    let mut rest = raw;
-    while !rest.is_empty() {
-        let at = memchr::memmem::find(rest, b"\\").unwrap_or(rest.len());
-        let (plain, escape) = rest.split_at(at);
-        text.push_str(&String::from_utf8_lossy(plain));
-        // A pair, one code unit, or one character.
-        let length = [12, 6, 2].into_iter().find(|length| {
-            let whole = escape.get(..*length);
-            let is_code = *length == 2 || escape.get(1) == Some(&b'u');
-            is_code && whole.is_some_and(|whole| unescape(whole).is_some())
-        });
-        let length = length.unwrap_or(6).min(escape.len());
-        let (escape, behind) = escape.split_at(length);
-        if !escape.is_empty() {
-            let known = unescape(escape);
-            text.push_str(
-                &known.map_or("\u{fffd}".into(), |known| {
-                    String::from_utf8_lossy(&known).into_owned()
-                }),
-            );
+    let (mut text, lone) = unescape_any(raw);
+    let mut rest = text.as_mut_slice();
+    // Each of those takes three bytes, as U+FFFD does.
+    while let Some(at) = memchr::memchr(0xED, rest).filter(|_| lone) {
+        rest = rest.split_at_mut(at).1;
+        if let [first, second @ 0xA0..=0xFF, third, ..] = rest {
+            (*first, *second, *third) = (0xEF, 0xBF, 0xBD);
         }
-        rest = behind;
+        rest = rest.get_mut(1..).unwrap_or_default();
     }
-    text
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// What a field takes beside its JSON.
