@@ -212,9 +212,9 @@ mod tests {
     #[test]
     fn lines_of_make() {
         for (text, expected) in [
-            ("make[1]: Entering directory '/work/lib'", Kind::Enters),
+            ("make[1]: Entering directory '/code/lib'", Kind::Enters),
             ("make: Entering directory '/work'", Kind::Enters),
-            ("make[1]: Leaving directory '/work/lib'", Kind::Leaves),
+            ("make[1]: Leaving directory '/code/lib'", Kind::Leaves),
             ("make[1]: Nothing to be done for 'all'.", Kind::Idle),
             ("make: Nothing to be done for 'all'.", Kind::Said),
             ("make: *** [Makefile:3: all] Error 1", Kind::Said),
