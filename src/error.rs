@@ -206,12 +206,12 @@ impl Error {
     }
 
     /// Says in which branch of `when` a rule is wrong.
-    pub(crate) fn in_branch(mut self, entry: usize) -> Self {
+    pub(crate) fn in_branch(mut self, entry: usize, name: &str) -> Self {
         let place = self.0.rule.take();
         let message = place.as_ref().map_or(self.message(), |place| &place.message);
-        let (rule, message) = ("when", format!("when[{entry}]: {message}"));
+        let (rule, message) = ("when", format!("{name}: {message}"));
         self.0.rule = Some(RulePlace { rule, entry, is_key: false, at: 0, message });
-        self.0.message = format!("when[{entry}]: {}", self.0.message).into();
+        self.0.message = format!("{name}: {}", self.0.message).into();
         self
     }
 

@@ -67,7 +67,7 @@
 //! - Work is linear in the input. Nothing panics, nothing recurses on the depth of the input.
 //! - On an error, what was emitted is a prefix of the output of some valid completion of the input read so far.
 //!
-//! Not promised: JSON inside strings is text. `root: auto` and the `raw` fallback are conveniences, not security
+//! Not promised: JSON inside strings is text. `root: auto`, the `raw` fallback and `otherwise: pass` are conveniences, not security
 //! boundaries; where fields must not leak, use `retain`, or name the root and say `on_error: closed`. Spilled and teed bytes,
 //! and the full outputs of commands, are unredacted.
 //!

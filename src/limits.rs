@@ -71,7 +71,8 @@ impl Limits {
         self
     }
 
-    /// Bytes that wait in memory for a decision (the payload of `root: auto`, the fallback of a missed select).
+    /// Bytes that wait in memory for a decision (the branch of `when`, the payload of `root: auto`, the fallback of a missed
+    /// select, patches that may still fail).
     ///
     /// ### Default
     /// 4 MiB; what is more goes to a temporary file.
@@ -95,7 +96,8 @@ impl Limits {
     }
 
     /// Bytes of values that must be read twice: a selected value inside another, or one that two members ask for. Those
-    /// inside one another count together. The same holds for the fields of a JSON answer that are its
+    /// inside one another count together. So many bytes has a value that a branch asks for, and so many take what is left of a
+    /// document whose patches do not stream, and the pieces that it is split into. The same holds for the fields of a JSON answer that are its
     /// [`Content`](crate::Content), with what each takes beside its text.
     ///
     /// ### Default

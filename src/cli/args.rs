@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anstream::ColorChoice;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
-use tamis::{DuplicateKeys, OnError, Siblings, Validation, Whitespace};
+use tamis::{DuplicateKeys, Limits, OnError, Siblings, Validation, Whitespace};
 
 use crate::check::CheckArgs;
 use crate::content::ContentArgs;
@@ -280,19 +280,50 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "WHAT", help_heading = "Output", value_parser = whitespace())]
     pub(crate) whitespace: Option<Whitespace>,
 
+    #[command(flatten)]
+    pub(crate) bounds: Bounds,
+}
+
+/// How much a run may hold: the same flags for all commands that read documents.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Bounds {
     /// Containers that may be open at once [default: 1024]
     #[arg(long, value_name = "N", help_heading = "Limits", value_parser = lists::count, allow_negative_numbers = true)]
-    pub(crate) max_depth: Option<u64>,
+    max_depth: Option<u64>,
 
+    #[command(flatten)]
+    waiting: Waiting,
+}
+
+/// How much may wait.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Waiting {
     /// Bytes that may wait in memory for a decision (k, M, G: powers of 1024) [default: 4M]
     #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = lists::bytes, allow_negative_numbers = true)]
-    pub(crate) held: Option<u64>,
+    held: Option<u64>,
 
     /// Bytes that may wait in a temporary file after that; 0 never touches the disk [default: 1G]
     ///
     /// They are unredacted; the file has no name and goes with the process.
     #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = lists::bytes, allow_negative_numbers = true)]
-    pub(crate) spill: Option<u64>,
+    spill: Option<u64>,
+}
+
+impl Bounds {
+    pub(crate) fn limits(&self) -> Limits {
+        let limits = self.waiting.limits();
+        let depth = self.max_depth.map(|depth| usize::try_from(depth).unwrap_or(usize::MAX));
+        depth.map_or(limits.clone(), |depth| limits.with_depth(depth))
+    }
+}
+
+impl Waiting {
+    pub(crate) fn limits(&self) -> Limits {
+        let limits = Limits::new();
+        let (held, spill) =
+            (self.held.unwrap_or(limits.held()), self.spill.unwrap_or(limits.spill()));
+        limits.with_held(held).with_spill(spill)
+    }
 }
 
 /// A choice of words: each with what it means in the help, and what it is.

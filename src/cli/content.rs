@@ -5,9 +5,9 @@
 use std::path::PathBuf;
 
 use clap::builder::TypedValueParser;
-use tamis::{Content, ContentFormat, Limits, Spec};
+use tamis::{Content, ContentFormat, Spec};
 
-use crate::args::one_of;
+use crate::args::{Waiting, one_of};
 use crate::lists;
 use crate::resolve::{Form, Job, Place, Selected};
 
@@ -61,13 +61,8 @@ pub(crate) struct ContentArgs {
     #[arg(long, help_heading = "Output")]
     stats: bool,
 
-    /// Bytes of a page without text so far, or of JSON, that may wait in memory (k, M, G: powers of 1024) [default: 4M]
-    #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = lists::bytes, allow_negative_numbers = true)]
-    held: Option<u64>,
-
-    /// Bytes that may wait in a temporary file after that; 0 never touches the disk [default: 1G]
-    #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = lists::bytes, allow_negative_numbers = true)]
-    spill: Option<u64>,
+    #[command(flatten)]
+    waiting: Waiting,
 }
 
 fn format() -> impl TypedValueParser<Value = ContentFormat> {
@@ -88,13 +83,8 @@ pub(crate) fn resolve(args: ContentArgs) -> Job {
         .format(args.format.unwrap_or_default());
     let paths = args.extract.iter().flat_map(|list| lists::split(list));
     let content = paths.fold(content, |content, path| content.extract(path));
-    let defaults = Limits::new();
-    let limits = defaults
-        .clone()
-        .with_held(args.held.unwrap_or(defaults.held()))
-        .with_spill(args.spill.unwrap_or(defaults.spill()));
     Job {
-        selected: Selected::inline(Spec::new().content(content), limits),
+        selected: Selected::inline(Spec::new().content(content), args.waiting.limits()),
         input: args.file.into(),
         output: args.output.map_or(Place::Standard, Into::into),
         tee: None,

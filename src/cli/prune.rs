@@ -6,8 +6,9 @@ use std::fs::File;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use tamis::{Error, ErrorKind, Failed, Limits, Prune, PruneProgram, PruneReport, prune_file};
+use tamis::{Error, ErrorKind, Failed, Prune, PruneProgram, PruneReport, prune_file};
 
+use crate::args::Bounds;
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files::{self, Output};
 use crate::progress::Bar;
@@ -112,19 +113,8 @@ pub(crate) struct PruneArgs {
     #[arg(long, help_heading = "Output")]
     stats: bool,
 
-    /// Containers that may be open at once [default: 1024]
-    #[arg(long, value_name = "N", help_heading = "Limits", value_parser = lists::count, allow_negative_numbers = true)]
-    max_depth: Option<u64>,
-
-    /// Bytes that may wait in memory (k, M, G: powers of 1024) [default: 4M]
-    #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = lists::bytes, allow_negative_numbers = true)]
-    held: Option<u64>,
-
-    /// Bytes that may wait in a temporary file after that; 0 never touches the disk [default: 1G]
-    ///
-    /// They are unredacted; the file has no name and goes with the process.
-    #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = lists::bytes, allow_negative_numbers = true)]
-    spill: Option<u64>,
+    #[command(flatten)]
+    bounds: Bounds,
 }
 
 impl PruneArgs {
@@ -150,17 +140,7 @@ impl PruneArgs {
         if let Some(now) = self.now {
             prune = prune.now(now);
         }
-        let mut limits = Limits::new();
-        if let Some(depth) = self.max_depth {
-            limits = limits.with_depth(usize::try_from(depth).unwrap_or(usize::MAX));
-        }
-        if let Some(bytes) = self.held {
-            limits = limits.with_held(bytes);
-        }
-        if let Some(bytes) = self.spill {
-            limits = limits.with_spill(bytes);
-        }
-        Ok(PruneProgram::compile(&prune)?.with_limits(limits))
+        Ok(PruneProgram::compile(&prune)?.with_limits(self.bounds.limits()))
     }
 }
 

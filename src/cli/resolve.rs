@@ -157,17 +157,8 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
         }
         None => Rules::Inline(Box::new(spec(args)), args.patch.clone()),
     };
-    let mut limits = Limits::new();
-    if let Some(depth) = args.max_depth {
-        limits = limits.with_depth(usize::try_from(depth).unwrap_or(usize::MAX));
-    }
-    if let Some(bytes) = args.held {
-        limits = limits.with_held(bytes);
-    }
-    if let Some(bytes) = args.spill {
-        limits = limits.with_spill(bytes);
-    }
-    let mut options = CallOptions::new().raw(args.raw).is_error(args.is_error).limits(limits);
+    let mut options =
+        CallOptions::new().raw(args.raw).is_error(args.is_error).limits(args.bounds.limits());
     let budget = args.budget.map(Budget::Bytes).or(args.budget_tokens.map(Budget::Tokens));
     if let Some(budget) = budget {
         options = options.budget(budget);

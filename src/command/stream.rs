@@ -17,6 +17,7 @@ use super::rules::{Exit, Rule};
 use crate::limits::Limits;
 use crate::sink::Sink;
 use crate::text::engine::Engine;
+use crate::text::gate::HOLD;
 use crate::text::{TextProgram, TextReport};
 
 /// A run over one command's output, made by [`OutputFilterRegistry::start`](crate::OutputFilterRegistry::start).
@@ -35,7 +36,7 @@ pub struct CommandRun<S> {
     passed: Option<Passed>,
     /// Nothing is said of what was left out.
     quiet: bool,
-    held: usize,
+    limits: Limits,
     sink: S,
 }
 
@@ -81,8 +82,12 @@ impl<S: Sink> CommandRun<S> {
                 None => (State::Pass(passing(limits)), None, Some(Passed::NoFilter)),
             },
         };
-        let held = usize::try_from(limits.held()).unwrap_or(usize::MAX);
-        Self { state, filter, passed, quiet: false, held, sink }
+        Self { state, filter, passed, quiet: false, limits: limits.clone(), sink }
+    }
+
+    /// Bytes that may wait.
+    fn held(&self) -> usize {
+        usize::try_from(self.limits.held()).unwrap_or(usize::MAX)
     }
 
     /// Nothing is said in the output of what was left out.
@@ -110,6 +115,7 @@ impl<S: Sink> CommandRun<S> {
 
     /// Takes the next bytes of the output.
     pub fn write(&mut self, bytes: &[u8]) {
+        let held = self.held();
         match &mut self.state {
             State::Begin { head, .. } => {
                 let room = HEAD - head.len();
@@ -135,7 +141,7 @@ impl<S: Sink> CommandRun<S> {
                 }
             }
             State::Custom { raw, .. } => {
-                if raw.len() + bytes.len() <= self.held {
+                if raw.len() + bytes.len() <= held {
                     raw.extend_from_slice(bytes);
                     return;
                 }
@@ -204,13 +210,14 @@ impl<S: Sink> CommandRun<S> {
 
     /// The output passes from now on; some of it has come already.
     fn pass(&mut self, why: Passed, before: &[u8]) {
-        let mut engine = passing(&Limits::new());
+        let mut engine = passing(&self.limits);
         engine.write(before, &mut self.sink);
         self.state = State::Pass(engine);
         (self.filter, self.passed) = (None, Some(why));
     }
 
     fn write_variants(&mut self, bytes: &[u8]) {
+        let held = self.held();
         let State::Rule { variants } = &mut self.state else { return };
         if let [Variant { engine, .. }] = variants.as_mut_slice() {
             return engine.write(bytes, &mut self.sink);
@@ -220,7 +227,7 @@ impl<S: Sink> CommandRun<S> {
             engine.write(bytes, out);
             waiting += out.len();
         }
-        if waiting > self.held {
+        if waiting > held {
             let of = |exit| variants.iter().position(|variant| variant.exit == exit);
             let place = of(Exit::Failed).or_else(|| of(Exit::Any)).unwrap_or(0);
             let mut chosen = variants.swap_remove(place);
@@ -258,8 +265,8 @@ impl<S: Sink> CommandRun<S> {
             out.push_str(&said);
             out.push('\n');
         }
-        let mut passing = passing(&Limits::new());
-        if unsaid >= raw.len() || (out.len() >= raw.len() && raw.len() <= SHORT) {
+        let mut passing = passing(&self.limits);
+        if unsaid >= raw.len() || (out.len() >= raw.len() && raw.len() <= HOLD) {
             passing.write(&raw, &mut self.sink);
             self.state = State::Pass(passing);
             return None;
@@ -275,8 +282,6 @@ impl<S: Sink> CommandRun<S> {
 
 /// Bytes that are given to the variants of a rule at once.
 const PIECE: usize = 16 << 10;
-/// Outputs up to this length are compared with what became of them, the last line included.
-const SHORT: usize = 4 << 10;
 
 fn passing(limits: &Limits) -> Box<Engine> {
     Box::new(Engine::new(&TextProgram::passing(), limits))

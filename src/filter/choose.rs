@@ -185,7 +185,8 @@ impl Chooser {
                 {
                     let same = equal(text.as_bytes(), test.value.as_bytes(), self.item);
                     let same = same.map_err(|raise| Raise {
-                        message: format!("when[{number}]: {}", raise.message).into(),
+                        message: format!("{}: {}", Branch::Number(number).name(), raise.message)
+                            .into(),
                         ..raise
                     })?;
                     self.decide(number, same);

@@ -11,6 +11,7 @@ use super::scout::Ahead;
 use super::stage::{Engine, config, failed};
 use super::when::{Branch, When};
 use crate::error::{Error, ErrorKind, Raise};
+use crate::json::bom::Bom;
 use crate::limits::Meter;
 use crate::report::{Failed, Report};
 use crate::sink::Sink;
@@ -74,21 +75,9 @@ enum State {
     Failed,
 }
 
-/// The byte order mark that a document may begin with.
-const BOM: &[u8] = b"\xEF\xBB\xBF";
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bom {
-    /// This many of its bytes were seen, and nothing else.
-    Matching(usize),
-    Done,
-}
-
-impl Bom {
-    /// Of JSON it is skipped; any other text has its own way with it.
-    fn of(program: &Program) -> Self {
-        if program.is_text() { Self::Done } else { Self::Matching(0) }
-    }
+/// Of JSON the mark is skipped; any other text has its own way with it.
+fn bom_of(program: &Program) -> Bom {
+    if program.is_text() { Bom::settled() } else { Bom::new() }
 }
 
 impl Core {
@@ -106,7 +95,7 @@ impl Core {
             chain: None,
             branch: None,
             meter: Meter::default(),
-            bom: Bom::of(program),
+            bom: bom_of(program),
             prefix: 0,
             written: 0,
             consumed: 0,
@@ -172,7 +161,7 @@ impl Core {
             chain.restart();
         }
         self.meter = Meter::default();
-        self.bom = Bom::of(&self.program);
+        self.bom = bom_of(&self.program);
         (self.prefix, self.written, self.consumed) = (0, 0, 0);
         (self.last, self.stopped) = (0, false);
         self.state = State::Running;
@@ -356,35 +345,22 @@ impl Core {
 
     /// The chunk without what belongs to a byte order mark.
     fn skip_bom<'a>(&mut self, chunk: &'a [u8]) -> Result<&'a [u8], Error> {
-        let Bom::Matching(seen) = self.bom else { return Ok(chunk) };
-        let wanted = BOM.get(seen..).unwrap_or_default();
-        let same = chunk.iter().zip(wanted).take_while(|(byte, mark)| byte == mark).count();
-        let document = chunk.get(same..).unwrap_or_default();
-        self.consumed += same as u64;
-        let seen = seen + same;
-        if seen == BOM.len() || (seen == 0 && !document.is_empty()) {
-            self.bom = Bom::Done;
-            self.prefix = seen as u64;
+        let (document, settled) = self.bom.skip(chunk)?;
+        self.consumed += (chunk.len() - document.len()) as u64;
+        if let Some(prefix) = settled {
+            self.prefix = prefix;
             if let Some(choosing) = &mut self.choosing {
-                choosing.engine.machine.skip_prefix(self.prefix);
+                choosing.engine.machine.skip_prefix(prefix);
             }
             if let Some(chain) = &mut self.chain {
-                chain.skip_prefix(self.prefix);
+                chain.skip_prefix(prefix);
             }
-        } else if !document.is_empty() {
-            let raise = Raise::new(ErrorKind::Syntax, "expected a value");
-            return Err(Error::at(raise, seen as u64, String::new()));
-        } else {
-            self.bom = Bom::Matching(seen);
         }
         Ok(document)
     }
 
     fn complete(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
-        if let Bom::Matching(seen @ 1..) = self.bom {
-            let raise = Raise::new(ErrorKind::UnexpectedEnd, "the document is empty");
-            return Err(Error::at(raise, seen as u64, String::new()));
-        }
+        self.bom.end()?;
         if self.stopped {
             self.state = State::Ended;
             return Ok(());

@@ -37,8 +37,8 @@ impl CallOptions {
     }
 
     /// The caller wants the document unfiltered (kimbap's `_output_mode: raw`): it is validated and minified, and what
-    /// the spec extracts is the document. Ignored where the spec says `allow_raw: false`, which specs with `retain` do
-    /// unless told otherwise.
+    /// the spec extracts is the document. Ignored where the spec says `allow_raw: false`, which specs with
+    /// `retain`, `patches` or `when` do unless told otherwise.
     #[must_use]
     pub fn raw(mut self, yes: bool) -> Self {
         self.raw = yes;
@@ -46,7 +46,7 @@ impl CallOptions {
     }
 
     /// The document is the answer of a call that failed: rules on items do not apply to it, and nothing is
-    /// extracted. Those of a spec that retains, or refuses raw output, do: what they remove must not leave by failing.
+    /// extracted. Those of a spec with rules on the document, or that refuses raw output, do: what they remove must not leave by failing.
     #[must_use]
     pub fn is_error(mut self, yes: bool) -> Self {
         self.is_error = yes;

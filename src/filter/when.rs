@@ -79,7 +79,9 @@ impl When {
             paths.push(steps(Path::pointer(&test.path), "when", entry, &test.path)?);
             tests.push(TestRule { value: test.value.clone() });
             let program = compile_branch(spec, extract, branch);
-            programs.push(program.map_err(|error| error.in_branch(entry))?);
+            programs.push(
+                program.map_err(|error| error.in_branch(entry, &Branch::Number(entry).name()))?,
+            );
         }
         let mut trie = Trie::new(&paths);
         trie.sharpen();
@@ -149,8 +151,9 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
 }
 
 fn check_branch(entry: usize, branch: &Spec) -> Result<&crate::spec::Test, Error> {
-    let refuse =
-        |message: &str| refuse_in("when", entry, false, format!("when[{entry}]: {message}"));
+    let refuse = |message: &str| {
+        refuse_in("when", entry, false, format!("{}: {message}", Branch::Number(entry).name()))
+    };
     let Some(test) = &branch.test else {
         return refuse("a branch wants a `test` with `path` and `value`");
     };

@@ -12,7 +12,7 @@
 //! rules are plain ones.
 //!
 //! Invariants: bytes that are not a pruned value or an added time leave as they came; a second run changes nothing; a run that
-//! fails writes nothing; memory does not grow with the history.
+//! fails writes nothing, unless its file changed between the readings; memory does not grow with the history.
 
 mod log;
 mod placeholder;

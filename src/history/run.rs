@@ -12,14 +12,12 @@ use super::splice::{Changes, Splice};
 use super::survey::Survey;
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::hold::Hold;
+use crate::json::bom::Bom;
 use crate::json::machine::{Config, Failure, Machine};
 use crate::limits::Meter;
 use crate::report::Failed;
 use crate::scan::{Scanner, Window};
 use crate::sink::Sink;
-
-/// The byte order mark that a document may begin with.
-const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// The first reading of a document.
 pub(crate) struct Scan {
@@ -28,8 +26,7 @@ pub(crate) struct Scan {
     scanner: Scanner,
     window: Box<Window>,
     survey: Survey,
-    /// Bytes of a byte order mark that were seen; `None` when that is settled.
-    bom: Option<usize>,
+    bom: Bom,
     read: u64,
 }
 
@@ -53,7 +50,7 @@ impl Scan {
             scanner,
             window: Window::new(),
             survey: Survey::new(program),
-            bom: Some(0),
+            bom: Bom::new(),
             read: 0,
         }
     }
@@ -61,7 +58,10 @@ impl Scan {
     /// Takes the next bytes.
     pub(crate) fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         self.read += chunk.len() as u64;
-        let document = self.skip_bom(chunk)?;
+        let (document, settled) = self.bom.skip(chunk)?;
+        if let Some(prefix) = settled {
+            self.machine.skip_prefix(prefix);
+        }
         let Self { machine, scanner, window, survey, .. } = self;
         let fed = machine.feed(*scanner, window, document, survey);
         fed.map(|_| ()).map_err(|failure| self.failed(failure))
@@ -80,10 +80,7 @@ impl Scan {
     }
 
     fn decide(&mut self) -> Result<(PruneReport, Plan, u64), Error> {
-        if let Some(seen @ 1..) = self.bom {
-            let raise = Raise::new(ErrorKind::UnexpectedEnd, "the document is empty");
-            return Err(Error::at(raise, seen as u64, String::new()));
-        }
+        self.bom.end()?;
         let ended = self.machine.end(&mut self.survey);
         ended.map_err(|failure| self.failed(failure))?;
         let now = self.program.prune().now.unwrap_or_else(milliseconds);
@@ -125,25 +122,6 @@ impl Scan {
                 self.machine.place(Raise::new(ErrorKind::Limit, "a decision came too late"))
             }
         }
-    }
-
-    /// The chunk without what belongs to a byte order mark.
-    fn skip_bom<'a>(&mut self, chunk: &'a [u8]) -> Result<&'a [u8], Error> {
-        let Some(seen) = self.bom else { return Ok(chunk) };
-        let wanted = BOM.get(seen..).unwrap_or_default();
-        let same = chunk.iter().zip(wanted).take_while(|(byte, mark)| byte == mark).count();
-        let document = chunk.get(same..).unwrap_or_default();
-        let seen = seen + same;
-        if seen == BOM.len() || (seen == 0 && !document.is_empty()) {
-            self.bom = None;
-            self.machine.skip_prefix(seen as u64);
-        } else if document.is_empty() {
-            self.bom = Some(seen);
-        } else {
-            let raise = Raise::new(ErrorKind::Syntax, "expected a value");
-            return Err(Error::at(raise, seen as u64, String::new()));
-        }
-        Ok(document)
     }
 
     #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::time::SystemTime;
 
-use super::{CHUNK, pump};
+use super::{each_chunk, pump};
 use crate::error::{Error, ErrorKind};
 use crate::filter::{Ahead, CallOptions, Filter, Program, Scout};
 use crate::io::sinks::WriteSink;
@@ -28,19 +28,7 @@ fn read_ahead(
 }
 
 fn look(file: &mut File, mut scout: Scout) -> Result<Ahead, Error> {
-    let mut chunk = vec![0; CHUNK];
-    loop {
-        match file.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(count) => {
-                if scout.write(chunk.get(..count).unwrap_or_default())? {
-                    break;
-                }
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Error::read(error)),
-        }
-    }
+    each_chunk(file, |chunk| scout.write(chunk).map(|enough| !enough))?;
     scout.end()
 }
 

@@ -1,10 +1,10 @@
 //! Drivers that prune histories: slices and regular files are read twice, everything else is held.
 
 use std::fs::File;
-use std::io::{ErrorKind as IoKind, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 
 use super::file::stamp;
-use super::{CHUNK, WriteSink};
+use super::{WriteSink, each_chunk};
 use crate::error::{Error, ErrorKind};
 use crate::history::{Decided, PruneProgram, PruneReport, PruneRun, Scan};
 use crate::report::Failed;
@@ -126,7 +126,7 @@ fn scanned(
 ) -> Result<(), Error> {
     let begin = file.stream_position().map_err(Error::read)?;
     let same = file.try_clone().map_err(Error::read)?;
-    each_chunk(around(Box::new(same)), |chunk| scan.write(chunk))?;
+    each_chunk(around(Box::new(same)), |chunk| scan.write(chunk).map(|()| true))?;
     file.seek(SeekFrom::Start(begin)).map_err(Error::read)?;
     Ok(())
 }
@@ -143,7 +143,7 @@ fn splice<W: Write>(
     let copied = each_chunk(file.take(bytes), |chunk| {
         read += chunk.len() as u64;
         decided.write(chunk, &mut sink)?;
-        sink.check()
+        sink.check().map(|()| true)
     });
     sink.flush()?;
     copied?;
@@ -160,25 +160,9 @@ fn pump<R: Read, W: Write>(
     writer: W,
 ) -> (PruneReport, Result<(), Error>) {
     let mut run = PruneRun::new(program, WriteSink::new(writer));
-    let read = each_chunk(reader, |chunk| run.write(chunk));
+    let read = each_chunk(reader, |chunk| run.write(chunk).map(|()| true));
     let result = read.map_err(|error| run.fail(error));
     let result = result.and_then(|()| run.end().map(|_| ()));
     let result = result.and_then(|()| run.sink_mut().flush()).map_err(|error| run.fail(error));
     (run.report(), result)
-}
-
-/// Reads until the end. Reads that are interrupted are tried again.
-fn each_chunk(
-    mut reader: impl Read,
-    mut take: impl FnMut(&[u8]) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut chunk = vec![0; CHUNK];
-    loop {
-        match reader.read(&mut chunk) {
-            Ok(0) => return Ok(()),
-            Ok(count) => take(chunk.get(..count).unwrap_or_default())?,
-            Err(error) if error.kind() == IoKind::Interrupted => {}
-            Err(error) => return Err(Error::read(error)),
-        }
-    }
 }

@@ -92,7 +92,7 @@ pub fn filter_reader<R: Read, W: Write>(
 /// Filters a document that is in memory.
 ///
 /// Nothing of it is held for a branch, the payload's root or the first hit: it is read twice where a stream would have to wait.
-/// (Rules on items behind a `retain` read what that leaves, which is a stream.)
+/// (Rules on items behind `retain` or `patches` read what those leave, which is a stream.)
 ///
 /// # Errors
 /// As for [`Filter`], without those of I/O.
@@ -127,6 +127,26 @@ pub fn filter_slice_with(
     filter.write(document)?;
     let report = filter.end()?;
     Ok((filter.into_sink(), report))
+}
+
+/// Reads until the end, or until `take` wants no more. Reads that are interrupted are tried again.
+fn each_chunk(
+    mut reader: impl Read,
+    mut take: impl FnMut(&[u8]) -> Result<bool, Error>,
+) -> Result<(), Error> {
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        match reader.read(&mut chunk) {
+            Ok(0) => return Ok(()),
+            Ok(count) => {
+                if !take(chunk.get(..count).unwrap_or_default())? {
+                    return Ok(());
+                }
+            }
+            Err(error) if error.kind() == IoKind::Interrupted => {}
+            Err(error) => return Err(Error::read(error)),
+        }
+    }
 }
 
 /// Feeds a filter from a reader until either ends.

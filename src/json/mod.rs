@@ -3,6 +3,7 @@
 //! Knows no rule. The [`machine`] walks the tokens of a window, validates, and asks its [`Handler`] what it wants of
 //! each value; [`Interest`] says how little work a value needs.
 
+pub(crate) mod bom;
 pub(crate) mod key;
 pub(crate) mod levels;
 pub(crate) mod machine;

@@ -141,6 +141,15 @@ impl Writer {
 
     /// A container opens if anything follows in it; `key` is its quoted key in an object.
     pub(crate) fn open_deferred(&mut self, key: Option<&[u8]>, bracket: u8) {
+        self.defer(key.map(|key| [b"", key, b""]), bracket);
+    }
+
+    /// The same of a member, whose key is as it was spelled, without its quotes.
+    pub(crate) fn open_deferred_spelled(&mut self, raw: &[u8], bracket: u8) {
+        self.defer(Some([b"\"", raw, b"\""]), bracket);
+    }
+
+    fn defer(&mut self, key: Option<[&[u8]; 3]>, bracket: u8) {
         self.marks.push(Mark { at: self.deferred.len(), comma: self.comma });
         if self.comma && !self.after_key {
             self.deferred.push(b',');
@@ -148,7 +157,9 @@ impl Writer {
         self.after_key = false;
         self.deferred.append(&mut self.lead);
         if let Some(key) = key {
-            self.deferred.extend_from_slice(key);
+            for part in key {
+                self.deferred.extend_from_slice(part);
+            }
             if self.gap.is_empty() {
                 self.deferred.push(b':');
             }

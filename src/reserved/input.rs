@@ -5,12 +5,12 @@
 
 use super::{BUDGET, OUTPUT_MODE, RAW};
 use crate::error::{Error, ErrorKind, Raise};
+use crate::json::bom::BOM;
 use crate::json::key::{self, is_too_long_for};
 use crate::json::{Halt, Handler, Interest, Kind, Slot, machine};
 
 /// Bytes of a string that may spell something that is understood.
 const LONGEST: usize = 256;
-const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// What the input of a call asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

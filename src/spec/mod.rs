@@ -176,11 +176,13 @@ pub enum Siblings {
     Drop,
 }
 
-/// What a total miss does: no selected path found in any item, or no payload where the root says.
+/// What a total miss does: no selected path found in any item, or no payload where the root says. And what an operation of
+/// `patches` does that cannot be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnError {
-    /// What would have been selected from passes at full length; exclude still applies, the report says so. The default
+    /// What would have been selected from passes at full length; exclude still applies, the report says so. What would have
+    /// been patched passes as `retain` left it. The default
     /// for specs without rules on the document.
     Raw,
     /// An error, and no output. The default as soon as a spec has `retain`, `patches` or `when`.
@@ -434,7 +436,7 @@ impl Spec {
         self
     }
 
-    /// What a total miss does.
+    /// What a total miss does, and an operation of `patches` that fails.
     #[must_use]
     pub fn on_error(mut self, on_error: OnError) -> Self {
         self.on_error = Some(on_error);

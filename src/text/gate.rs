@@ -6,7 +6,7 @@
 use crate::sink::Sink;
 
 /// Texts up to this length are compared with what became of them; of a longer one, something did.
-pub(super) const HOLD: usize = 4 << 10;
+pub(crate) const HOLD: usize = 4 << 10;
 /// Small pieces are gathered to pieces of about this length.
 const GATHERED: usize = 16 << 10;
 

@@ -16,7 +16,7 @@ mod ansi;
 mod cut;
 pub(crate) mod engine;
 mod fold;
-mod gate;
+pub(crate) mod gate;
 mod group;
 pub(crate) mod lines;
 pub(crate) mod more;

@@ -29,6 +29,8 @@ use walk::{Children, Span};
 pub(crate) struct Tree {
     /// The document, and behind it the values that came to it.
     text: Vec<u8>,
+    /// Bytes of the document, which the text begins with whatever is done.
+    original: usize,
     nodes: Vec<Node>,
     root: Value,
     limit: u64,
@@ -97,6 +99,7 @@ impl Tree {
         let root = Value(Piece { at: 0, len: 0 });
         let mut tree = Self {
             text: Vec::new(),
+            original: document.len(),
             nodes: Vec::new(),
             root,
             limit,
@@ -112,6 +115,11 @@ impl Tree {
     /// The most bytes that it took.
     pub(crate) fn peak(&self) -> u64 {
         self.meter.peak()
+    }
+
+    /// The document as it was.
+    pub(crate) fn original(&self) -> &[u8] {
+        self.text.get(..self.original).unwrap_or_default()
     }
 
     /// Hands the document on, in pieces.
@@ -214,11 +222,21 @@ impl Tree {
         *name(self.text(key)) == *wanted.as_bytes()
     }
 
-    /// The text of a value.
-    fn render(&self, value: Value) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.write_value(value, &mut |bytes: &[u8]| out.extend_from_slice(bytes));
-        out
+    /// Calls `with` with the text of a value, which is charged as long as it is there.
+    fn with_text<T>(
+        &mut self,
+        value: Value,
+        with: impl FnOnce(&mut Self, &[u8]) -> Result<T, Raise>,
+    ) -> Result<T, Raise> {
+        let mut size = 0;
+        self.write_value(value, &mut |bytes: &[u8]| size += bytes.len());
+        self.charge(size)?;
+        let mut text = Vec::with_capacity(size);
+        self.write_value(value, &mut |bytes: &[u8]| text.extend_from_slice(bytes));
+        let done = with(self, &text);
+        self.used -= size as u64;
+        self.meter.release(size as u64);
+        done
     }
 
     fn write_value(&self, value: Value, put: &mut impl FnMut(&[u8])) {

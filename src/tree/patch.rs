@@ -82,7 +82,7 @@ impl Tree {
                         self.charge(value.0.len as usize)?;
                         value
                     }
-                    Some(_) => Value(self.add_text(&self.render(value))?),
+                    Some(_) => Value(self.with_text(value, |tree, text| tree.add_text(text))?),
                 };
                 self.add(path, value)?;
             }
@@ -90,7 +90,9 @@ impl Tree {
                 let Some(found) = self.first(path)? else { return Ok(Did::Stop) };
                 let same = match found.node() {
                     None => equal(self.text(found.0), value, self.room())?,
-                    Some(_) => equal(&self.render(found), value, self.room())?,
+                    Some(_) => {
+                        self.with_text(found, |tree, text| equal(text, value, tree.room()))?
+                    }
                 };
                 return Ok(if same { Did::Apply } else { Did::Stop });
             }

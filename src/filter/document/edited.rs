@@ -39,7 +39,6 @@ pub(super) struct Edited {
     /// How many of the open containers are there.
     entered: usize,
     writer: Writer,
-    scratch: Vec<u8>,
     pub(super) gate: Gate,
 }
 
@@ -104,7 +103,6 @@ impl Edited {
             open: SmallVec::new(),
             entered: 0,
             writer: Writer::default(),
-            scratch: Vec::new(),
             gate,
         };
         edited.restart();
@@ -189,8 +187,6 @@ struct At {
     node: Option<NodeId>,
     kind: Kind,
     offset: u64,
-    /// What it is in is the first at its place.
-    in_first: bool,
     /// What it is in is not written.
     silent: bool,
 }
@@ -201,8 +197,7 @@ impl With<'_, Edited> {
         let edited = &mut *self.stage;
         let Some(met) = edited.met.get_mut(node as usize) else { return false };
         let first = in_first && met.first.is_none();
-        let (was_there, was_first) = (met.there, met.first);
-        met.there = true;
+        let was_there = std::mem::replace(&mut met.there, true);
         if first {
             met.first = Some(is);
         }
@@ -212,9 +207,7 @@ impl With<'_, Edited> {
         };
         let before = edited.missing;
         edited.missing -= usize::from(!was_there && effect.needed.is_some());
-        edited.missing -= usize::from(
-            effect.object.is_some() && first && was_first.is_none() && is == Is::Object,
-        );
+        edited.missing -= usize::from(effect.object.is_some() && first && is == Is::Object);
         if before > 0 && edited.missing == 0 {
             edited.certain_at = Some(offset);
             // What was written by now could wait, or could not, wherever the input was cut.
@@ -280,7 +273,7 @@ impl With<'_, Edited> {
 
     /// A container that may have something in it that is kept.
     fn way(&mut self, slot: Slot<'_>, at: At, cursor: Cursor) -> Interest {
-        let Edited { patches, open, writer, gate, scratch, .. } = &mut *self.stage;
+        let Edited { patches, open, writer, gate, .. } = &mut *self.stage;
         let object = at.kind == Kind::Object;
         let fate =
             patches.edits().zip(at.node).and_then(|(edits, node)| edits.nodes.get(node as usize));
@@ -294,13 +287,7 @@ impl With<'_, Edited> {
             }
             _ if silent => {}
             Slot::Top => writer.open(gate.through(self.sink), bracket),
-            Slot::Member(spelled) => {
-                scratch.clear();
-                scratch.push(b'"');
-                scratch.extend_from_slice(spelled.raw());
-                scratch.push(b'"');
-                writer.open_deferred(Some(scratch), bracket);
-            }
+            Slot::Member(spelled) => writer.open_deferred_spelled(spelled.raw(), bracket),
             Slot::Element(_) => writer.open_deferred(None, bracket),
         }
         open.push(Open {
@@ -337,7 +324,7 @@ impl With<'_, Edited> {
             writer.begin(gate.through(self.sink));
             return copy;
         };
-        let in_first = self.stage.open.last().map_or(at.in_first, |open| open.first);
+        let in_first = self.stage.open.last().is_none_or(|open| open.first);
         let first = self.meet(node, Is::of(at.kind), in_first, at.offset);
         let key = match slot {
             Slot::Member(key) => Some(key.raw()),
@@ -419,8 +406,8 @@ impl Handler for With<'_, Edited> {
             }
             _ => None,
         };
-        let (in_first, silent) = top.map_or((true, false), |top| (top.first, top.silent));
-        let mut at = At { node, kind, offset, in_first, silent };
+        let silent = top.is_some_and(|top| top.silent);
+        let mut at = At { node, kind, offset, silent };
         let interest = match verdict {
             Verdict::Beside(interest) => return Ok(interest),
             Verdict::Way(cursor) => return Ok(self.way(slot, at, cursor)),

@@ -87,7 +87,7 @@ pub(in crate::filter) struct Reason {
 }
 
 impl Edits {
-    /// What a sequence does. `lenient`: it may remove what is not there.
+    /// What a sequence does, which does not remove the document itself. `lenient`: it may remove what is not there.
     pub(in crate::filter) fn new(sequence: &[Edit], lenient: bool) -> Result<Self, Reason> {
         let mut paths = Vec::with_capacity(sequence.len());
         for (operation, edit) in sequence.iter().enumerate() {
@@ -280,11 +280,7 @@ fn path_of(edit: &Edit) -> &Path {
 /// The path of an operation whose outcome its paths tell.
 fn streams(edit: &Edit) -> Result<Path, &'static str> {
     let path = match edit {
-        Edit::Add { path, .. } | Edit::Replace { path, .. } => path,
-        Edit::Remove { path } if path.0.is_empty() => {
-            return Err("the document itself cannot be removed");
-        }
-        Edit::Remove { path } => path,
+        Edit::Add { path, .. } | Edit::Replace { path, .. } | Edit::Remove { path } => path,
         Edit::Move { .. } | Edit::Copy { .. } => {
             return Err("it needs a value of the document at another place");
         }

@@ -23,7 +23,7 @@ use super::patches::{Applied, Patches};
 use super::program::Compiled;
 use super::stage::{Engine, config, failed};
 use crate::error::{Error, ErrorKind, Raise};
-use crate::json::machine::{Config, Failure};
+use crate::json::machine::Failure;
 use crate::limits::{Limits, Meter};
 use crate::report::Report;
 use crate::scan::Scanner;
@@ -38,7 +38,6 @@ pub(super) use scope::Scope;
 pub(super) struct DocumentStage {
     program: Arc<Compiled>,
     limits: Limits,
-    config: Config,
     engine: Engine,
     handler: Handler,
     extracts: bool,
@@ -73,13 +72,11 @@ impl DocumentStage {
         rules: bool,
     ) -> Self {
         let patches = program.patches.clone().filter(|_| rules);
-        let config = config(&program.spec, limits, false);
         let retain = Retain::new(program, extracts, rules);
         let mut stage = Self {
             program: program.clone(),
             limits: limits.clone(),
-            config: config.clone(),
-            engine: Engine::new(config, scanner),
+            engine: Engine::new(config(&program.spec, limits, false), scanner),
             handler: Handler::Retain(Box::new(retain)),
             extracts,
             patches,
@@ -97,7 +94,7 @@ impl DocumentStage {
 
     /// Begins a new document.
     pub(super) fn restart(&mut self) {
-        self.engine.restart(self.config.clone());
+        self.engine.restart(config(&self.program.spec, &self.limits, false));
         if let Handler::Retain(retain) = &mut self.handler {
             retain.restart();
         }
@@ -197,7 +194,7 @@ impl DocumentStage {
     /// Reads what waits once more, to be patched, or not.
     fn again(&mut self, sink: &mut dyn Sink, patch: bool) -> Result<(), Error> {
         let Some(mut hold) = self.check.take() else { return Ok(()) };
-        self.engine.restart(self.config.clone());
+        self.engine.restart(config(&self.program.spec, &self.limits, false));
         self.engine.machine.skip_prefix(self.prefix);
         if patch {
             self.edit(false);
@@ -267,24 +264,19 @@ impl DocumentStage {
             return Ok(());
         };
         let closed = program.spec.is_closed();
-        // If the document may pass without the patches, it must stay.
-        let kept = if closed { Vec::new() } else { gather.text.clone() };
-        let mut peak = gather.meter.peak();
-        let done = Tree::new(gather.text, limits.item()).and_then(|mut tree| {
-            let applied = patches.apply(&mut tree);
-            peak = peak.max(tree.peak());
-            applied.map(|applied| (tree, applied))
-        });
-        self.tree_peak = peak + kept.len() as u64;
+        let mut tree =
+            Tree::new(gather.text, limits.item()).map_err(|raise| engine.machine.place(raise))?;
+        let done = patches.apply(&mut tree);
+        self.tree_peak = tree.peak();
         match done {
-            Ok((tree, applied)) => {
+            Ok(applied) => {
                 tree.write(|bytes| sink.write(bytes));
                 self.applied = Some(applied);
                 Ok(())
             }
             Err(raise) if raise.kind == ErrorKind::Patch && !closed => {
                 self.passed = Some(raise.message.into_owned());
-                sink.write(&kept);
+                sink.write(tree.original());
                 Ok(())
             }
             Err(raise) => Err(engine.machine.place(raise)),

@@ -21,7 +21,6 @@ pub(super) struct Retain {
     scope: Scope,
     open: SmallVec<[Open; 16]>,
     writer: Writer,
-    scratch: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -37,7 +36,6 @@ impl Retain {
             scope: Scope::new(program, extracts, retains),
             open: SmallVec::new(),
             writer: Writer::default(),
-            scratch: Vec::new(),
         }
     }
 
@@ -59,7 +57,7 @@ impl Handler for With<'_, Retain> {
     #[inline]
     fn value(&mut self, mut slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
         let Self { stage, sink } = self;
-        let Retain { scope, open, writer, scratch } = &mut **stage;
+        let Retain { scope, open, writer } = &mut **stage;
         let top = open.last().map(|top| &top.cursor);
         let cursor = match scope.judge(&mut slot, kind, top)? {
             Verdict::Beside(interest) => return Ok(interest),
@@ -86,13 +84,7 @@ impl Handler for With<'_, Retain> {
         let bracket = if object { b'{' } else { b'[' };
         match slot {
             Slot::Top => writer.open(*sink, bracket),
-            Slot::Member(key) => {
-                scratch.clear();
-                scratch.push(b'"');
-                scratch.extend_from_slice(key.raw());
-                scratch.push(b'"');
-                writer.open_deferred(Some(scratch), bracket);
-            }
+            Slot::Member(key) => writer.open_deferred_spelled(key.raw(), bracket),
             Slot::Element(_) => writer.open_deferred(None, bracket),
         }
         open.push(Open { cursor, object });
@@ -109,7 +101,7 @@ impl Handler for With<'_, Retain> {
     }
 
     fn close(&mut self, _: u64) -> Result<(), Halt> {
-        let Retain { scope, open, writer, .. } = &mut *self.stage;
+        let Retain { scope, open, writer } = &mut *self.stage;
         if !scope.close()? {
             return Ok(());
         }

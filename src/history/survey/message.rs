@@ -207,7 +207,7 @@ pub(super) enum Compacted {
 }
 
 impl Compacted {
-    /// What a value says that is a scalar: as in JavaScript, where this is from, zero and the like say no.
+    /// What a value says that is a scalar: null, false, nothing and zero say no, also as text.
     pub(super) fn of(text: Option<&[u8]>, from: u64, to: u64) -> Self {
         let is_zero = |text: &[u8]| {
             let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
