@@ -131,8 +131,14 @@ pub use command::{
 pub use error::{Error, ErrorKind, Fault};
 pub use filter::{CallOptions, Explanation, Filter, Mode, Program};
 pub use history::{Prune, PruneProgram, PruneReport, PruneRun, PrunedTool};
+#[cfg(feature = "http-body")]
+pub use io::FilterBody;
 #[cfg(feature = "lenient")]
 pub use io::filter_lenient;
+#[cfg(feature = "tower")]
+pub use io::{FilterFuture, FilterLayer, FilterService};
+#[cfg(feature = "tokio")]
+pub use io::{FilterStream, Outcome, Transform, filter_async, transform_async};
 pub use io::{
     Pretty, Tee, WriteSink, filter_file, filter_ndjson, filter_reader, filter_slice,
     filter_slice_with, prune_file, prune_reader, prune_slice, pump,

@@ -10,6 +10,8 @@
     reason = "a test states what must hold, also in its helpers"
 )]
 
+#[path = "common/adapters.rs"]
+mod adapters;
 #[allow(dead_code, reason = "not every test needs all of it")]
 #[path = "common/drivers.rs"]
 mod drivers;

@@ -1,8 +1,11 @@
 //! The one place where bytes wait for a decision: memory first, then an anonymous temporary file, then an error.
 //!
 //! Knows nothing of what the bytes are. The file has no name and goes with the process; it is made only when memory is
-//! full, and never if the limit `spill` is 0.
+//! full, and never if the limit `spill` is 0. Drivers whose thread must not wait for the disk keep away from it for one step
+//! at a time, through [`off_disk`].
 
+#[cfg(feature = "tokio")]
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
@@ -96,6 +99,11 @@ impl Hold {
     }
 
     fn spill(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.in_file += bytes.len() as u64;
+        if is_off_disk() {
+            self.gathered.extend_from_slice(bytes);
+            return Ok(());
+        }
         let file = match &mut self.file {
             Some(file) => file,
             None => self.file.insert(tempfile::tempfile()?),
@@ -109,7 +117,6 @@ impl Hold {
         } else {
             self.gathered.extend_from_slice(bytes);
         }
-        self.in_file += bytes.len() as u64;
         Ok(())
     }
 
@@ -128,9 +135,10 @@ impl Hold {
         }
         if let Some(mut file) = file
             && more
-            && read_all(&mut file, |piece| take(meter, piece), failed)?
-            && !gathered.is_empty()
         {
+            more = read_all(&mut file, |piece| take(meter, piece), failed)?;
+        }
+        if more && !gathered.is_empty() {
             take(meter, &gathered)?;
         }
         meter.release(in_file);
@@ -149,9 +157,11 @@ impl Hold {
             }
         }
         if let Some(file) = &mut self.file
-            && read_all(file, &mut take, failed)?
-            && !self.gathered.is_empty()
+            && !read_all(file, &mut take, failed)?
         {
+            return Ok(());
+        }
+        if !self.gathered.is_empty() {
             take(&self.gathered)?;
         }
         Ok(())
@@ -187,6 +197,56 @@ impl Hold {
         meter.release(self.len());
         *self = Self::default();
     }
+}
+
+/// Whether this thread keeps away from the disk.
+#[cfg(feature = "tokio")]
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Disk {
+    Open,
+    Closed,
+    /// Closed, and something would have gone there.
+    Wanted,
+}
+
+#[cfg(feature = "tokio")]
+thread_local! {
+    static DISK: Cell<Disk> = const { Cell::new(Disk::Open) };
+}
+
+/// Runs `step` without touching the disk: what would go there stays in memory, for now. Tells whether anything did; then the
+/// next step has to be where a thread may wait. What was written by a step without this must be read by one without it.
+#[cfg(feature = "tokio")]
+pub(crate) fn off_disk<T>(step: impl FnOnce() -> T) -> (T, bool) {
+    /// Opens it again, whatever becomes of the step.
+    struct Opens;
+    impl Drop for Opens {
+        fn drop(&mut self) {
+            DISK.set(Disk::Open);
+        }
+    }
+    let opens = Opens;
+    DISK.set(Disk::Closed);
+    let done = step();
+    let wanted = DISK.get() == Disk::Wanted;
+    drop(opens);
+    (done, wanted)
+}
+
+/// Whether the disk is closed to this thread; that it was wanted is remembered.
+#[cfg(feature = "tokio")]
+fn is_off_disk() -> bool {
+    let closed = DISK.get() != Disk::Open;
+    if closed {
+        DISK.set(Disk::Wanted);
+    }
+    closed
+}
+
+/// Without drivers that ask for it, no thread keeps away from the disk.
+#[cfg(not(feature = "tokio"))]
+const fn is_off_disk() -> bool {
+    false
 }
 
 /// Hands on a file from its beginning. False if `take` wanted no more.

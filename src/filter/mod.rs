@@ -145,6 +145,12 @@ impl<S: Sink> Filter<S> {
         self.core.report()
     }
 
+    /// The most bytes that waited at once so far.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn held_peak(&self) -> u64 {
+        self.core.tally().held_peak_bytes
+    }
+
     /// Makes an error of the driver's the run's own; the report tells it.
     pub(crate) fn fail(&mut self, error: &Error) -> Report {
         self.core.fail(error);

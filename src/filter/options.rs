@@ -146,7 +146,7 @@ impl CallOptions {
     }
 
     /// Why the rules are skipped, if they are.
-    pub(super) fn skips(&self, program: &Compiled) -> Option<&'static str> {
+    pub(crate) fn skips(&self, program: &Compiled) -> Option<&'static str> {
         if self.is_error_of(program) {
             Some("error_response")
         } else if self.raw && program.spec.allows_raw() {

@@ -213,7 +213,7 @@ impl<S: Sink> PruneRun<S> {
             Ok(()) if !over.is_empty() => Err(Hold::place(limits, Hold::overflow(limits))),
             result => result,
         };
-        result.map_err(|error| self.fail(error))
+        result.inspect_err(|error| self.fail(error))
     }
 
     /// The history is complete: writes it.
@@ -245,14 +245,24 @@ impl<S: Sink> PruneRun<S> {
         self.report.clone()
     }
 
+    /// The most bytes of the history that waited at once so far.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn held_peak(&self) -> u64 {
+        self.meter.peak()
+    }
+
     /// Makes an error of the driver's the run's own.
-    pub(crate) fn fail(&mut self, error: Error) -> Error {
+    pub(crate) fn fail(&mut self, error: &Error) {
         if let Some(scan) = self.scan.take() {
-            self.report = scan.failure(&error);
+            self.report = scan.failure(error);
             self.report.held_peak_bytes += self.meter.peak();
         }
-        self.report.error.get_or_insert_with(|| Failed::from(&error));
-        error
+        self.report.error.get_or_insert_with(|| Failed::from(error));
+    }
+
+    /// Where the output goes.
+    pub fn sink(&self) -> &S {
+        &self.sink
     }
 
     /// Where the output goes.

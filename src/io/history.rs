@@ -161,8 +161,8 @@ fn pump<R: Read, W: Write>(
 ) -> (PruneReport, Result<(), Error>) {
     let mut run = PruneRun::new(program, WriteSink::new(writer));
     let read = each_chunk(reader, |chunk| run.write(chunk).map(|()| true));
-    let result = read.map_err(|error| run.fail(error));
-    let result = result.and_then(|()| run.end().map(|_| ()));
-    let result = result.and_then(|()| run.sink_mut().flush()).map_err(|error| run.fail(error));
+    let result = read.and_then(|()| run.end().map(|_| ()));
+    let result = result.and_then(|()| run.sink_mut().flush());
+    let result = result.inspect_err(|error| run.fail(error));
     (run.report(), result)
 }

@@ -2,8 +2,14 @@
 //!
 //! Knows I/O errors, retries and buffers; no rule, no JSON.
 
+#[cfg(feature = "http-body")]
+mod body;
 mod file;
+#[cfg(feature = "tokio")]
+mod gather;
 mod history;
+#[cfg(feature = "tower")]
+mod layer;
 #[cfg(feature = "lenient")]
 mod lenient;
 #[cfg(feature = "manifest")]
@@ -13,8 +19,14 @@ mod pretty;
 #[cfg(feature = "command")]
 mod rules;
 mod sinks;
+#[cfg(feature = "tokio")]
+mod steps;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "tokio")]
+mod tokio;
+#[cfg(feature = "tokio")]
+mod transform;
 
 use std::io::{ErrorKind as IoKind, Read, Write};
 
@@ -22,13 +34,21 @@ use crate::error::{Error, ErrorKind};
 use crate::filter::{Ahead, CallOptions, Filter, Program, Scout};
 use crate::report::Report;
 
+#[cfg(feature = "tokio")]
+pub use self::tokio::{FilterStream, filter_async, transform_async};
+#[cfg(feature = "http-body")]
+pub use body::FilterBody;
 pub use file::filter_file;
 pub use history::{prune_file, prune_reader, prune_slice};
+#[cfg(feature = "tower")]
+pub use layer::{FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "lenient")]
 pub use lenient::filter_lenient;
 pub use ndjson::filter_ndjson;
 pub use pretty::Pretty;
 pub use sinks::{Tee, WriteSink};
+#[cfg(feature = "tokio")]
+pub use transform::{Outcome, Transform};
 
 /// Bytes that are read at once.
 const CHUNK: usize = 64 << 10;

@@ -101,6 +101,11 @@ impl<S: Sink> TextRun<S> {
     pub fn sink(&self) -> &S {
         &self.sink
     }
+
+    /// Where the output goes.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
 }
 
 impl<S> fmt::Debug for TextRun<S> {

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 use tamis::{CallOptions, ErrorKind, Limits, Mode, Program, Spec};
 
+use crate::adapters::agree_adapters;
 use crate::drivers::{Effort, Run, Subject, Tight, agree, agree_reader, agree_tight};
 use crate::options::Options;
 use crate::prng::Prng;
@@ -188,6 +189,7 @@ impl Case {
         if self.options.is_none() {
             agree_reader(subject, seed, &run)?;
         }
+        agree_adapters(subject, seed, &run, &limits)?;
         agree_tight(subject, seed, &run, &limits, Tight::Held)
     }
 

@@ -46,7 +46,11 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn new(output: Option<Vec<u8>>, result: Result<Report, Error>, report: Option<Report>) -> Self {
+    pub(crate) fn new(
+        output: Option<Vec<u8>>,
+        result: Result<Report, Error>,
+        report: Option<Report>,
+    ) -> Self {
         let fault = result.as_ref().err().map(Fault::from);
         Self { output, fault, report: result.ok().or(report) }
     }
@@ -299,7 +303,7 @@ pub(crate) fn agree_tight(
 }
 
 /// `emitted`: whether what comes before an error must be the same, too.
-fn same(driver: &str, expected: &Run, got: &Run, emitted: bool) -> Result<(), String> {
+pub(crate) fn same(driver: &str, expected: &Run, got: &Run, emitted: bool) -> Result<(), String> {
     let differ = |what: &str, expected: &dyn std::fmt::Debug, got: &dyn std::fmt::Debug| {
         Err(format!("{driver}: {what} differs\n  whole: {expected:?}\n  here:  {got:?}"))
     };

@@ -1,0 +1,123 @@
+//! The sink of asynchronous adapters: output as [`Bytes`], without a copy where it is a run of the chunk that is read.
+//!
+//! Knows no filter. Invariant: a piece that shares its memory with the chunk is a good part of it, so that what waits to be
+//! sent holds at most [`SHARE`] times as much.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::sink::Sink;
+
+/// The shortest run that is handed on without a copy.
+const RUN: usize = 2 << 10;
+/// And at least this part of its chunk.
+const SHARE: usize = 8;
+
+#[derive(Debug, Default)]
+pub(super) struct Gather {
+    /// What is read now.
+    chunk: Bytes,
+    ready: VecDeque<Bytes>,
+    ready_bytes: usize,
+    /// Behind what is ready.
+    tail: BytesMut,
+}
+
+impl Gather {
+    /// The output that follows comes from this chunk.
+    pub(super) fn begin(&mut self, chunk: Bytes) {
+        self.chunk = chunk;
+    }
+
+    /// The chunk was read.
+    pub(super) fn forget(&mut self) {
+        self.chunk = Bytes::new();
+    }
+
+    /// Bytes that wait to be taken.
+    pub(super) fn len(&self) -> usize {
+        self.ready_bytes + self.tail.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The next piece of the output.
+    pub(super) fn take(&mut self) -> Option<Bytes> {
+        match self.ready.pop_front() {
+            Some(piece) => {
+                self.ready_bytes -= piece.len();
+                Some(piece)
+            }
+            None if self.tail.is_empty() => None,
+            None => Some(self.tail.split().freeze()),
+        }
+    }
+
+    /// The run of the chunk that `bytes` is, if it is one and worth it.
+    fn run(&self, bytes: &[u8]) -> Option<Bytes> {
+        if bytes.len() < RUN || bytes.len() < self.chunk.len() / SHARE {
+            return None;
+        }
+        let begin = bytes.as_ptr().addr().checked_sub(self.chunk.as_ptr().addr())?;
+        let end = begin.checked_add(bytes.len())?;
+        (end <= self.chunk.len()).then(|| self.chunk.slice(begin..end))
+    }
+
+    fn push(&mut self, piece: Bytes) {
+        self.ready_bytes += piece.len();
+        self.ready.push_back(piece);
+    }
+}
+
+impl Sink for Gather {
+    fn write(&mut self, bytes: &[u8]) {
+        match self.run(bytes) {
+            None => self.tail.extend_from_slice(bytes),
+            Some(run) => {
+                if !self.tail.is_empty() {
+                    let tail = self.tail.split().freeze();
+                    self.push(tail);
+                }
+                self.push(run);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::{Gather, RUN};
+    use crate::sink::Sink;
+
+    #[test]
+    fn a_long_run_of_the_chunk_is_not_copied() {
+        let chunk = Bytes::from(vec![b'x'; 4 * RUN]);
+        let mut gather = Gather::default();
+        gather.begin(chunk.clone());
+        gather.write(b"head");
+        gather.write(&chunk[RUN..3 * RUN]);
+        gather.write(&chunk[..RUN - 1]);
+        gather.write(&vec![b'y'; RUN]);
+        assert_eq!(gather.len(), 4 + 2 * RUN + RUN - 1 + RUN);
+        assert_eq!(gather.take().as_deref(), Some(&b"head"[..]));
+        let run = gather.take().unwrap();
+        assert_eq!((run.as_ptr(), run.len()), (chunk[RUN..].as_ptr(), 2 * RUN));
+        assert_eq!(gather.take().map(|tail| tail.len()), Some(2 * RUN - 1), "the others are");
+        assert_eq!((gather.take(), gather.len()), (None, 0));
+    }
+
+    #[test]
+    fn a_small_part_of_a_large_chunk_does_not_hold_it() {
+        let chunk = Bytes::from(vec![b'x'; 64 * RUN]);
+        let mut gather = Gather::default();
+        gather.begin(chunk.clone());
+        gather.write(&chunk[..2 * RUN]);
+        gather.forget();
+        assert!(chunk.is_unique());
+    }
+}

@@ -1,0 +1,178 @@
+//! The answer of a filtered service: that of the inner one, then its first output.
+
+use std::error::Error as StdError;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use http::{Response, StatusCode, header, request, response};
+use http_body::Body;
+use pin_project_lite::pin_project;
+
+use super::{Rules, head};
+use crate::error::{Error, ErrorKind};
+use crate::io::body::FilterBody;
+#[cfg(feature = "decode")]
+use crate::io::decode::Coding;
+use crate::io::transform::Transform;
+
+pin_project! {
+    /// The future of a [`FilterService`](super::FilterService).
+    pub struct FilterFuture<F, T, B> {
+        rules: Arc<Rules<F>>,
+        asked: request::Parts,
+        #[pin]
+        state: State<T, B>,
+    }
+}
+
+pin_project! {
+    #[project = StateProjection]
+    enum State<T, B> {
+        Calling {
+            #[pin]
+            answer: T,
+        },
+        // For the first output.
+        Waiting {
+            answer: Option<Response<FilterBody<B>>>,
+        },
+    }
+}
+
+impl<F, T, B> FilterFuture<F, T, B> {
+    pub(super) fn new(rules: Arc<Rules<F>>, asked: request::Parts, answer: T) -> Self {
+        Self { rules, asked, state: State::Calling { answer } }
+    }
+}
+
+impl<F, T, B> std::fmt::Debug for FilterFuture<F, T, B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FilterFuture").finish_non_exhaustive()
+    }
+}
+
+impl<F, T, B, E> Future for FilterFuture<F, T, B>
+where
+    F: Fn(&request::Parts, &response::Parts) -> Option<Transform>,
+    T: Future<Output = Result<Response<B>, E>>,
+    B: Body,
+    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+{
+    type Output = Result<Response<FilterBody<B>>, E>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            match this.state.as_mut().project() {
+                StateProjection::Calling { answer } => {
+                    let (head, body) = ready!(answer.poll(cx))?.into_parts();
+                    match filtered(this.rules, this.asked, head, body) {
+                        (answer, false) => return Poll::Ready(Ok(answer)),
+                        (answer, true) => this.state.set(State::Waiting { answer: Some(answer) }),
+                    }
+                }
+                StateProjection::Waiting { answer: waiting } => {
+                    let Some(mut answer) = waiting.take() else {
+                        // A future is not polled behind its end.
+                        return Poll::Pending;
+                    };
+                    let first = match answer.body_mut().poll_first(cx) {
+                        Poll::Ready(first) => first,
+                        Poll::Pending => {
+                            *waiting = Some(answer);
+                            return Poll::Pending;
+                        }
+                    };
+                    return Poll::Ready(Ok(match first {
+                        Err(error) => refused(this.rules, this.asked, &error),
+                        Ok(()) => {
+                            let length = answer.body().size_hint().exact();
+                            head::set_length(answer.headers_mut(), length);
+                            answer
+                        }
+                    }));
+                }
+            }
+        }
+    }
+}
+
+/// The answer as it leaves, and whether its first output has to be waited for.
+fn filtered<F, B>(
+    rules: &Rules<F>,
+    asked: &request::Parts,
+    mut head: response::Parts,
+    body: B,
+) -> (Response<FilterBody<B>>, bool)
+where
+    F: Fn(&request::Parts, &response::Parts) -> Option<Transform>,
+    B: Body,
+{
+    let Some(transform) = (rules.choose)(asked, &head) else {
+        return (Response::from_parts(head, FilterBody::untouched(body)), false);
+    };
+    let endless = transform.endless;
+    let media_type = transform.media_type.filter(|_| head.status != StatusCode::NOT_MODIFIED);
+    if head::has_no_body(&asked.method, head.status) {
+        // It says what the answer to another request would.
+        head::filtered(&mut head.headers, media_type);
+        return (Response::from_parts(head, FilterBody::untouched(body)), false);
+    }
+    if body.is_end_stream() {
+        return (Response::from_parts(head, FilterBody::untouched(body)), false);
+    }
+    let transform = match rules.readable(transform, &head) {
+        Ok(transform) => transform,
+        Err(error) => return (refused(rules, asked, &error), false),
+    };
+    head::filtered(&mut head.headers, media_type);
+    (Response::from_parts(head, FilterBody::new(transform, body)), !endless)
+}
+
+fn refused<F, B>(
+    rules: &Rules<F>,
+    asked: &request::Parts,
+    error: &Error,
+) -> Response<FilterBody<B>> {
+    (rules.answer)(asked, error).map(FilterBody::full)
+}
+
+impl<F> Rules<F> {
+    /// The filter for a body that is encoded as the head says.
+    ///
+    /// # Errors
+    /// It cannot be read: a part of an answer, or encoded as nobody can tell.
+    fn readable(&self, transform: Transform, head: &response::Parts) -> Result<Transform, Error> {
+        if head.status == StatusCode::PARTIAL_CONTENT {
+            let message = "a part of an answer cannot be filtered (206)";
+            return Err(Error::new(ErrorKind::Syntax, message));
+        }
+        let mut codings = head.headers.get_all(header::CONTENT_ENCODING).iter();
+        let (Some(coding), more) = (codings.next(), codings.next()) else { return Ok(transform) };
+        let coding = coding.to_str().ok().filter(|_| more.is_none()).unwrap_or("several codings");
+        self.decoded(transform, coding)
+    }
+
+    #[cfg(feature = "decode")]
+    fn decoded(&self, transform: Transform, coding: &str) -> Result<Transform, Error> {
+        match (Coding::from_content_encoding(coding)?, &self.decoding) {
+            (None, _) => Ok(transform),
+            (Some(coding), Some(decoding)) => Ok(transform.decoded(coding, decoding)),
+            (Some(_), None) => Err(encoded(coding)),
+        }
+    }
+
+    #[cfg(not(feature = "decode"))]
+    fn decoded(&self, transform: Transform, coding: &str) -> Result<Transform, Error> {
+        match coding.trim() {
+            "" | "identity" => Ok(transform),
+            _ => Err(encoded(coding)),
+        }
+    }
+}
+
+fn encoded(coding: &str) -> Error {
+    let message = format!("the answer is encoded ({coding}), and the layer does not decode");
+    Error::new(ErrorKind::Encoding, message)
+}

@@ -1,0 +1,288 @@
+//! A run in steps, each short enough for a thread on which others wait, or on a thread for blocking work.
+//!
+//! ```text
+//!            feed, finish                     Output | Input | Over
+//! adapter ──────────────────▶ input ─▶ step ─▶ gathered ──────────▶ adapter
+//!                                       │ ▲
+//!                what takes long, or    ▼ │
+//!                the disk:         spawn_blocking
+//! ```
+//!
+//! Knows tasks and wakers; nothing of streams and bodies. The adapter asks for the next thing; only when all output is taken does it hear
+//! that input is wanted, so that a slow receiver slows the sender. Invariants: a poll takes at most [`STEPS`] steps on the
+//! task's thread; of a run that is dropped at most one step goes on, to its end, on a thread for blocking work.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+
+use super::transform::{Outcome, Pace, Transform};
+use crate::error::Error;
+use crate::filter::hold;
+
+/// Steps of one poll.
+const STEPS: usize = 4;
+/// Steps of one visit to a thread for blocking work, which is longer than the way there.
+const STEPS_AWAY: usize = 16;
+/// Output that is worth handing on before all input is read.
+const WORTH: usize = 16 << 10;
+/// Bytes that wait: reading so many again, or counting or cutting them, takes long.
+const MUCH: u64 = 64 << 10;
+
+/// What an adapter has to do next.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Hand this on.
+    Output(Bytes),
+    /// [`feed`](Steps::feed), or [`finish`](Steps::finish).
+    Input,
+    /// Nothing: all is handed on.
+    Over,
+}
+
+#[derive(Debug)]
+pub(super) struct Steps {
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Here(Box<Work>),
+    /// On a thread for blocking work.
+    Away(JoinHandle<Box<Work>>),
+    /// It never comes back.
+    Lost,
+}
+
+/// The run, and what it has not read yet.
+#[derive(Debug)]
+struct Work {
+    transform: Transform,
+    input: Bytes,
+    /// No more input comes.
+    complete: bool,
+    /// More input is needed.
+    hungry: bool,
+    /// Steps are for a thread that may wait.
+    away: bool,
+    state: Reading,
+}
+
+#[derive(Debug)]
+enum Reading {
+    Running,
+    /// Told, but what was gathered before is handed on first.
+    Failed(Option<Error>),
+    Ended,
+}
+
+impl Steps {
+    pub(super) fn new(transform: Transform) -> Self {
+        let away = transform.pace == Pace::Work;
+        let input = Bytes::new();
+        let state = Reading::Running;
+        let work = Work { transform, input, complete: false, hungry: true, away, state };
+        Self { state: State::Here(Box::new(work)) }
+    }
+
+    /// Takes the next chunk; `last`: it is known that no other follows. To be called when [`Next::Input`] was asked for.
+    pub(super) fn feed(&mut self, chunk: Bytes, last: bool) {
+        if let State::Here(work) = &mut self.state {
+            work.hungry = chunk.is_empty() && !last;
+            work.input = chunk;
+            work.complete = last;
+        }
+    }
+
+    /// No more input comes.
+    pub(super) fn finish(&mut self) {
+        self.feed(Bytes::new(), true);
+    }
+
+    /// The input cannot be read: the run fails.
+    pub(super) fn fail(&mut self, error: Error) {
+        if let State::Here(work) = &mut self.state {
+            work.fail(error);
+        }
+    }
+
+    /// The output cannot be handed on: the run fails, and the adapter knows.
+    pub(super) fn give_up(&mut self, error: &Error) {
+        if let State::Here(work) = &mut self.state {
+            work.failed(error);
+            work.state = Reading::Failed(None);
+        }
+    }
+
+    /// What is to be done next. An error is told once; behind it is [`Next::Over`].
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Next, Error>> {
+        for _ in 0..STEPS {
+            let work = match &mut self.state {
+                State::Here(work) => work,
+                State::Away(handle) => match ready!(Pin::new(handle).poll(cx)) {
+                    Ok(work) => {
+                        self.state = State::Here(work);
+                        continue;
+                    }
+                    Err(error) => {
+                        self.state = State::Lost;
+                        return Poll::Ready(Err(Error::read(std::io::Error::other(error))));
+                    }
+                },
+                State::Lost => return Poll::Ready(Ok(Next::Over)),
+            };
+            if let Some(next) = work.next() {
+                return Poll::Ready(next);
+            }
+            match Handle::try_current() {
+                Ok(runtime) if work.away => {
+                    let State::Here(mut work) = std::mem::replace(&mut self.state, State::Lost)
+                    else {
+                        continue;
+                    };
+                    self.state = State::Away(runtime.spawn_blocking(move || {
+                        work.steps();
+                        work
+                    }));
+                }
+                Ok(_) => work.step_here(),
+                // Without a runtime there is no other thread.
+                Err(_) => work.step(),
+            }
+        }
+        // Others have their turn.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Whether nothing is left: no output, no error.
+    pub(super) fn is_over(&self) -> bool {
+        match &self.state {
+            State::Here(work) => work.is_over(),
+            State::Away(_) => false,
+            State::Lost => true,
+        }
+    }
+
+    /// The error of a run that has failed already, in front of what it emitted before.
+    #[cfg(feature = "tower")]
+    pub(super) fn take_error(&mut self) -> Option<Error> {
+        let State::Here(work) = &mut self.state else { return None };
+        match &mut work.state {
+            Reading::Failed(error) => error.take(),
+            Reading::Running | Reading::Ended => None,
+        }
+    }
+
+    /// The report so far. `None` while a step is under way elsewhere.
+    pub(super) fn outcome(&self) -> Option<Outcome> {
+        match &self.state {
+            State::Here(work) => Some(work.transform.run.outcome()),
+            State::Away(_) | State::Lost => None,
+        }
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        if let State::Away(handle) = &self.state {
+            // What has not begun never does.
+            handle.abort();
+        }
+    }
+}
+
+impl Work {
+    /// What the adapter has to do; `None`: a step is to be taken.
+    fn next(&mut self) -> Option<Result<Next, Error>> {
+        let pausing = self.hungry || !matches!(self.state, Reading::Running);
+        let gather = self.transform.run.gather_mut();
+        if (pausing || gather.len() >= WORTH)
+            && let Some(output) = gather.take()
+        {
+            return Some(Ok(Next::Output(output)));
+        }
+        match &mut self.state {
+            Reading::Running if self.hungry => Some(Ok(Next::Input)),
+            Reading::Running => None,
+            Reading::Failed(error) => Some(error.take().map_or(Ok(Next::Over), Err)),
+            Reading::Ended => Some(Ok(Next::Over)),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.state, Reading::Ended | Reading::Failed(None))
+            && self.transform.run.gather().is_empty()
+    }
+
+    /// A step that keeps away from the disk.
+    fn step_here(&mut self) {
+        let ((), wanted) = hold::off_disk(|| self.step());
+        self.away |= wanted || self.transform.run.held_peak() > MUCH;
+    }
+
+    /// Some steps, until there is output enough.
+    fn steps(&mut self) {
+        for _ in 0..STEPS_AWAY {
+            self.step();
+            let running = matches!(self.state, Reading::Running);
+            if !running || self.hungry || self.transform.run.gather().len() >= WORTH {
+                return;
+            }
+        }
+    }
+
+    fn step(&mut self) {
+        if let Err(error) = self.advance() {
+            self.fail(error);
+        }
+    }
+
+    fn advance(&mut self) -> Result<(), Error> {
+        if !self.transform.run.is_done() {
+            if let Some(piece) = self.transform.piece(&mut self.input, self.complete)? {
+                let run = &mut self.transform.run;
+                run.gather_mut().begin(piece.clone());
+                let written = run.write(&piece);
+                run.gather_mut().forget();
+                self.hungry = self.transform.is_hungry(&self.input) && !self.complete;
+                return written;
+            }
+            if !self.complete {
+                self.hungry = true;
+                return Ok(());
+            }
+        }
+        // What follows is not read.
+        self.input = Bytes::new();
+        self.transform.run.end()?;
+        self.state = Reading::Ended;
+        self.transform.tell(Ok(()));
+        Ok(())
+    }
+
+    fn fail(&mut self, error: Error) {
+        self.failed(&error);
+        self.state = Reading::Failed(Some(error));
+    }
+
+    fn failed(&mut self, error: &Error) {
+        self.input = Bytes::new();
+        self.transform.run.fail(error);
+        self.transform.tell(Err(error));
+    }
+}
+
+/// The error of an adapter whose source fails, whatever the source's own is.
+pub(super) fn unreadable<E>(error: E) -> Error
+where
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    match error.into().downcast::<std::io::Error>() {
+        Ok(error) => Error::read(*error),
+        Err(error) => Error::read(std::io::Error::other(error)),
+    }
+}

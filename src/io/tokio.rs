@@ -1,0 +1,208 @@
+//! Asynchronous readers into writers, and streams of chunks into streams of chunks.
+//!
+//! Knows tokio's traits and futures-core's; what a step is, and where it runs, is [`steps`](super::steps)' to know.
+
+use std::error::Error as StdError;
+use std::io::ErrorKind as IoKind;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use futures_core::Stream;
+use pin_project_lite::pin_project;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+use super::CHUNK;
+use super::steps::{Next, Steps, unreadable};
+use super::transform::{Outcome, Transform};
+use crate::error::Error;
+use crate::filter::Program;
+use crate::report::{Failed, Report};
+
+/// Filters what `reader` gives into `writer`, as it arrives: [`filter_reader`](crate::filter_reader) for tasks.
+///
+/// Output is written before more is read, and flushed while the reader has nothing; a slow writer slows the reader. The writer is
+/// not shut down. No step blocks the task's thread: one that needs the disk (what waits is over the limit `held`), or takes
+/// long, runs on tokio's pool for blocking work. Outside of a tokio runtime all steps run where the future is polled.
+///
+/// # Errors
+/// As for [`filter_reader`](crate::filter_reader).
+///
+/// # Cancel safety
+/// A future that is dropped leaves nothing behind but what it has read and written: no task, no file. It cannot be resumed.
+///
+/// ```
+/// use tamis::{Program, Spec, filter_async};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tamis::Error> {
+/// let program = Program::compile(&Spec::new().exclude("secret"))?;
+/// let mut output = Vec::new();
+/// let report = filter_async(&program, &b"{\"id\": 1, \"secret\": 2}"[..], &mut output).await?;
+/// assert_eq!(output, b"{\"id\":1}");
+/// assert_eq!(report.filter_original_bytes, 22);
+/// # Ok(())
+/// # }
+/// ```
+pub async fn filter_async<R, W>(program: &Program, reader: R, writer: W) -> Result<Report, Error>
+where
+    R: AsyncRead,
+    W: AsyncWrite,
+{
+    let (outcome, result) = transform_async(Transform::json(program), reader, writer).await;
+    result?;
+    Ok(outcome.report().cloned().unwrap_or_default())
+}
+
+/// Runs any [`Transform`] over what `reader` gives into `writer`. The report that comes with an error says what the run did
+/// until then.
+///
+/// # Errors
+/// Those of the filter, the reader and the writer.
+///
+/// # Cancel safety
+/// As for [`filter_async`].
+pub async fn transform_async<R, W>(
+    transform: Transform,
+    reader: R,
+    writer: W,
+) -> (Outcome, Result<(), Error>)
+where
+    R: AsyncRead,
+    W: AsyncWrite,
+{
+    let mut steps = Steps::new(transform);
+    let result = pump(&mut steps, reader, writer).await;
+    let outcome = steps.outcome().unwrap_or_else(|| {
+        // Its step never came back: the runtime ends.
+        let error = result.as_ref().err().map(Failed::from);
+        Outcome::Filter(Box::new(Report { error, ..Report::default() }))
+    });
+    (outcome, result)
+}
+
+async fn pump<R, W>(steps: &mut Steps, reader: R, writer: W) -> Result<(), Error>
+where
+    R: AsyncRead,
+    W: AsyncWrite,
+{
+    let mut reader = pin!(reader);
+    let mut writer = pin!(writer);
+    let mut buffer = BytesMut::new();
+    loop {
+        match std::future::poll_fn(|cx| steps.poll_next(cx)).await {
+            Ok(Next::Output(piece)) => written(steps, writer.write_all(&piece).await)?,
+            Ok(Next::Over) => return written(steps, writer.flush().await),
+            Ok(Next::Input) => {
+                written(steps, writer.flush().await)?;
+                buffer.reserve(CHUNK);
+                match reader.read_buf(&mut buffer).await {
+                    Ok(0) => steps.finish(),
+                    Ok(_) => steps.feed(buffer.split().freeze(), false),
+                    Err(error) if error.kind() == IoKind::Interrupted => {}
+                    Err(error) => steps.fail(Error::read(error)),
+                }
+            }
+            Err(error) => {
+                // What was emitted before stays good; the first error is the one that is told.
+                _ = writer.flush().await;
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// An error of the writer ends the run as one of the filter's own does.
+fn written(steps: &mut Steps, result: std::io::Result<()>) -> Result<(), Error> {
+    result.map_err(|error| {
+        let error = Error::write(error);
+        steps.give_up(&error);
+        error
+    })
+}
+
+pin_project! {
+    /// A [`Stream`] of chunks as it leaves a filter.
+    ///
+    /// Chunks come as the output is there, of any size; long runs that are kept are parts of the chunk that came in, without a copy.
+    /// The source is asked only when all output is taken, and dropped when the filter needs no more of it (`stop_early`). An
+    /// error is the last item, behind the output that came before it; the source's own has the kind
+    /// [`Read`](crate::ErrorKind::Read) and is its source.
+    ///
+    /// What is said at [`filter_async`] of the disk, of long steps and of dropping holds here, too.
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use tamis::{FilterStream, Program, Spec, Transform};
+    /// use tokio_stream::StreamExt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tamis::Error> {
+    /// let program = Program::compile(&Spec::new().select("id"))?;
+    /// let chunks = [r#"[{"id": 1, "na"#, r#"me": "x"}, {"i"#, r#"d": 2}]"#];
+    /// let source = tokio_stream::iter(chunks.map(|chunk| Ok::<_, std::io::Error>(Bytes::from(chunk))));
+    /// let mut filtered = FilterStream::new(Transform::json(&program), source);
+    /// let mut output = Vec::new();
+    /// while let Some(chunk) = filtered.try_next().await? {
+    ///     output.extend_from_slice(&chunk);
+    /// }
+    /// assert_eq!(output, br#"[{"id":1},{"id":2}]"#);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[derive(Debug)]
+    pub struct FilterStream<S> {
+        #[pin]
+        source: Option<S>,
+        steps: Steps,
+    }
+}
+
+impl<S> FilterStream<S> {
+    /// The chunks of `source`, filtered.
+    pub fn new(transform: impl Into<Transform>, source: S) -> Self {
+        Self { source: Some(source), steps: Steps::new(transform.into()) }
+    }
+
+    /// What the run did so far. `None` while a step of it is under way on another thread, which it never is behind the
+    /// last item.
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.steps.outcome()
+    }
+}
+
+impl<S, E> Stream for FilterStream<S>
+where
+    S: Stream<Item = Result<Bytes, E>>,
+    E: Into<Box<dyn StdError + Send + Sync>>,
+{
+    type Item = Result<Bytes, Error>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut this = self.project();
+        loop {
+            match ready!(this.steps.poll_next(cx)) {
+                Ok(Next::Output(piece)) => return Poll::Ready(Some(Ok(piece))),
+                Ok(Next::Over) => {
+                    this.source.set(None);
+                    return Poll::Ready(None);
+                }
+                Ok(Next::Input) => match this.source.as_mut().as_pin_mut() {
+                    None => this.steps.finish(),
+                    Some(source) => match ready!(source.poll_next(cx)) {
+                        Some(Ok(chunk)) => this.steps.feed(chunk, false),
+                        Some(Err(error)) => this.steps.fail(unreadable(error)),
+                        None => {
+                            this.source.set(None);
+                            this.steps.finish();
+                        }
+                    },
+                },
+                Err(error) => {
+                    this.source.set(None);
+                    return Poll::Ready(Some(Err(error)));
+                }
+            }
+        }
+    }
+}

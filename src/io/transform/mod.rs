@@ -1,0 +1,333 @@
+//! What asynchronous adapters run over the bytes that they move: a filter of any kind, behind one interface.
+//!
+//! Knows the kinds of filters, and how long a step of each may take; nothing of streams, bodies or tasks. [`runs`] has what each
+//! kind does when a driver calls.
+
+mod runs;
+
+use std::fmt;
+
+use bytes::Bytes;
+
+#[cfg(feature = "decode")]
+use super::decode::{Coding, Decoder, Decoding};
+use super::gather::Gather;
+#[cfg(feature = "command")]
+use crate::command::{CommandLine, CommandReport, OutputFilterRegistry};
+use crate::error::Error;
+use crate::filter::{CallOptions, Filter, Program};
+use crate::history::{PruneProgram, PruneReport, PruneRun};
+#[cfg(feature = "text")]
+use crate::limits::Limits;
+use crate::report::Report;
+use crate::spec::{Budget, ContentFormat, Spec};
+#[cfg(feature = "text")]
+use crate::text::{TextProgram, TextReport, TextRun};
+#[cfg(feature = "command")]
+use runs::Command;
+#[cfg(feature = "text")]
+use runs::Ending;
+
+/// What was pushed through an adapter, in numbers: the report of the filter that ran.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// Of [`Transform::json`].
+    Filter(Box<Report>),
+    /// Of [`Transform::prune`].
+    Prune(PruneReport),
+    /// Of [`Transform::text`].
+    #[cfg(feature = "text")]
+    Text(TextReport),
+    /// Of [`Transform::command`].
+    #[cfg(feature = "command")]
+    Command(CommandReport),
+}
+
+impl Outcome {
+    /// The report of a filter of JSON, lines or events.
+    #[must_use]
+    pub fn report(&self) -> Option<&Report> {
+        match self {
+            Self::Filter(report) => Some(report),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(feature = "text")]
+impl From<TextReport> for Outcome {
+    fn from(report: TextReport) -> Self {
+        Self::Text(report)
+    }
+}
+
+#[cfg(feature = "command")]
+impl From<CommandReport> for Outcome {
+    fn from(report: CommandReport) -> Self {
+        Self::Command(report)
+    }
+}
+
+/// One run of a filter, for the adapters [`transform_async`](crate::transform_async), [`FilterStream`](crate::FilterStream) and
+/// `FilterBody`.
+///
+/// ```
+/// use tamis::{Program, Spec, Transform, transform_async};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tamis::Error> {
+/// let program = Program::compile(&Spec::new().select("id"))?;
+/// let document = &b"{\"id\": 1, \"x\": 2}"[..];
+/// let mut output = Vec::new();
+/// let (outcome, result) = transform_async(Transform::json(&program), document, &mut output).await;
+/// result?;
+/// assert_eq!(output, b"{\"id\":1}");
+/// assert_eq!(outcome.report().map(|report| report.filter_original_bytes), Some(17));
+/// # Ok(())
+/// # }
+/// ```
+pub struct Transform {
+    pub(super) run: Box<dyn Run>,
+    pub(super) pace: Pace,
+    /// What the output is, where it is not of the input's media type.
+    pub(super) media_type: Option<&'static str>,
+    /// Input comes and goes for as long as the sender likes, and nobody may wait for all of it.
+    pub(super) endless: bool,
+    #[cfg(feature = "decode")]
+    decoder: Option<Decoder>,
+    on_end: Option<OnEnd>,
+}
+
+type OnEnd = Box<dyn FnOnce(&Outcome, Result<(), &Error>) + Send>;
+
+/// How long a step takes, and so where it may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// A gigabyte a second.
+    Scan,
+    /// A tenth of that: patterns.
+    Match,
+    /// Whatever it takes: pages, templates, tokens. Never where others wait.
+    Work,
+}
+
+impl Pace {
+    /// Bytes of a step: some tens of microseconds, at most some hundreds.
+    pub(super) fn step(self) -> usize {
+        match self {
+            Self::Scan | Self::Work => 64 << 10,
+            Self::Match => 16 << 10,
+        }
+    }
+
+    fn of(program: &Program, options: &CallOptions) -> Self {
+        let spec = program.spec();
+        let counts = |budget| matches!(budget, Some(Budget::Tokens(_)));
+        let works =
+            |spec: &Spec| spec.content.is_some() || spec.compact.is_some() || counts(spec.budget);
+        let matches = |spec: &Spec| spec.text_filter.is_some();
+        let branches = || spec.when.iter().flatten();
+        if works(spec) || branches().any(works) || counts(options.call_budget()) {
+            Self::Work
+        } else if matches(spec) || branches().any(matches) {
+            Self::Match
+        } else {
+            Self::Scan
+        }
+    }
+}
+
+impl Transform {
+    /// A filter over one JSON document, or whatever the program takes ([`Content`](crate::Content): pages, texts).
+    #[must_use]
+    pub fn json(program: &Program) -> Self {
+        Self::json_with(program, &CallOptions::new())
+    }
+
+    /// [`json`](Self::json) for one call.
+    #[must_use]
+    pub fn json_with(program: &Program, options: &CallOptions) -> Self {
+        let filter = Filter::with_options(program, options, Gather::default());
+        let content =
+            program.spec().content.as_ref().filter(|_| options.skips(program.compiled()).is_none());
+        let media_type = content.map(|content| match content.format {
+            ContentFormat::Text => "text/plain; charset=utf-8",
+            ContentFormat::Markdown => "text/markdown; charset=utf-8",
+        });
+        Self { media_type, ..Self::of(filter, Pace::of(program, options)) }
+    }
+
+    /// The filter for an answer of this media type (a `Content-Type`): [`json`](Self::json) for `application/json` and
+    /// what ends in `+json`. Parameters do not count.
+    ///
+    /// `None` for any other: whoever must not let such an answer pass has to refuse it.
+    ///
+    /// ```
+    /// use tamis::{CallOptions, Program, Spec, Transform};
+    ///
+    /// let program = Program::compile(&Spec::new().select("id"))?;
+    /// let filtered = |media_type| Transform::for_media_type(media_type, &program, &CallOptions::new()).is_some();
+    /// assert!(filtered("application/json; charset=utf-8"));
+    /// assert!(filtered("Application/Problem+JSON"));
+    /// assert!(!filtered("text/html"));
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn for_media_type(
+        media_type: &str,
+        program: &Program,
+        options: &CallOptions,
+    ) -> Option<Self> {
+        let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match essence.as_str() {
+            "application/json" => Some(Self::json_with(program, options)),
+            other if other.ends_with("+json") => Some(Self::json_with(program, options)),
+            _ => None,
+        }
+    }
+
+    /// Prunes a chat history: the body of a request to a model.
+    #[must_use]
+    pub fn prune(program: &PruneProgram) -> Self {
+        Self::of(PruneRun::new(program, Gather::default()), Pace::Scan)
+    }
+
+    /// A filter over a text.
+    #[cfg(feature = "text")]
+    #[must_use]
+    pub fn text(program: &TextProgram, limits: &Limits) -> Self {
+        let run = TextRun::with_limits(program, limits, Gather::default());
+        Self::of(Ending::new(run), Pace::Match)
+    }
+
+    /// A filter over the output of a command that has ended, or whose end is not known.
+    #[cfg(feature = "command")]
+    #[must_use]
+    pub fn command(
+        registry: &OutputFilterRegistry,
+        command: &CommandLine,
+        exit_code: Option<i32>,
+        limits: &Limits,
+    ) -> Self {
+        let run = registry.start(command, limits, Gather::default());
+        Self::of(Ending::new(Command { run, exit_code }), Pace::Match)
+    }
+
+    /// The input is encoded so, and decoded first.
+    ///
+    /// ```
+    /// use std::io::Write;
+    /// use tamis::{Coding, Decoding, Program, Spec, Transform, transform_async};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    /// encoder.write_all(br#"{"id": 1, "x": 2}"#)?;
+    /// let answer = encoder.finish()?;
+    ///
+    /// let program = Program::compile(&Spec::new().select("id"))?;
+    /// let transform = Transform::json(&program).decoded(Coding::Gzip, &Decoding::new());
+    /// let mut output = Vec::new();
+    /// transform_async(transform, &answer[..], &mut output).await.1?;
+    /// assert_eq!(output, br#"{"id":1}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "decode")]
+    #[must_use]
+    pub fn decoded(mut self, coding: Coding, decoding: &Decoding) -> Self {
+        self.decoder = Some(Decoder::new(coding, decoding));
+        self
+    }
+
+    /// `told` is called once when the run has ended or failed, with its report; where the last step ran, which may be a thread for
+    /// blocking work. A run that is dropped before that, because its receiver has gone, says nothing.
+    #[must_use]
+    pub fn on_end(
+        mut self,
+        told: impl FnOnce(&Outcome, Result<(), &Error>) + Send + 'static,
+    ) -> Self {
+        self.on_end = Some(Box::new(told));
+        self
+    }
+
+    fn of(run: impl Run + 'static, pace: Pace) -> Self {
+        Self {
+            run: Box::new(run),
+            pace,
+            media_type: None,
+            endless: false,
+            #[cfg(feature = "decode")]
+            decoder: None,
+            on_end: None,
+        }
+    }
+
+    /// The next piece of `input` that the filter reads in one step. `None`: it needs more, or there is no more.
+    pub(super) fn piece(
+        &mut self,
+        input: &mut Bytes,
+        complete: bool,
+    ) -> Result<Option<Bytes>, Error> {
+        #[cfg(feature = "decode")]
+        if let Some(decoder) = &mut self.decoder {
+            return match decoder.next(input)? {
+                None if complete => decoder.finish(),
+                piece => Ok(piece),
+            };
+        }
+        _ = complete;
+        let piece = input.split_to(input.len().min(self.pace.step()));
+        Ok(Some(piece).filter(|piece| !piece.is_empty()))
+    }
+
+    /// Whether it is certain that there is no piece without more input.
+    pub(super) fn is_hungry(&self, input: &Bytes) -> bool {
+        #[cfg(feature = "decode")]
+        if self.decoder.is_some() {
+            return false;
+        }
+        input.is_empty()
+    }
+
+    /// Tells whoever wants to know how it ended.
+    pub(super) fn tell(&mut self, result: Result<(), &Error>) {
+        if let Some(told) = self.on_end.take() {
+            told(&self.run.outcome(), result);
+        }
+    }
+}
+
+impl From<&Program> for Transform {
+    /// [`Transform::json`].
+    fn from(program: &Program) -> Self {
+        Self::json(program)
+    }
+}
+
+impl fmt::Debug for Transform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transform").field("pace", &self.pace).finish_non_exhaustive()
+    }
+}
+
+/// A filter as a driver sees it.
+pub(super) trait Run: Send {
+    /// Takes the next bytes.
+    fn write(&mut self, chunk: &[u8]) -> Result<(), Error>;
+    /// All was written. Called once.
+    fn end(&mut self) -> Result<(), Error>;
+    /// An error of the driver's ends the run.
+    fn fail(&mut self, error: &Error);
+    /// Whether more input is pointless.
+    fn is_done(&self) -> bool {
+        false
+    }
+    /// The most bytes that waited so far.
+    fn held_peak(&self) -> u64;
+    fn outcome(&self) -> Outcome;
+    /// Where the output is.
+    fn gather(&self) -> &Gather;
+    fn gather_mut(&mut self) -> &mut Gather;
+}

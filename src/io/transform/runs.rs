@@ -1,0 +1,185 @@
+//! Filters of every kind as one that a driver calls.
+
+use super::{Outcome, Run};
+#[cfg(feature = "command")]
+use crate::command::{CommandReport, CommandRun};
+use crate::error::Error;
+use crate::filter::Filter;
+use crate::history::PruneRun;
+use crate::io::gather::Gather;
+#[cfg(feature = "text")]
+use crate::text::{TextReport, TextRun};
+
+impl Run for Filter<Gather> {
+    fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        Self::write(self, chunk)
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        Self::end(self).map(|_| ())
+    }
+
+    fn fail(&mut self, error: &Error) {
+        Self::fail(self, error);
+    }
+
+    fn is_done(&self) -> bool {
+        Self::is_done(self)
+    }
+
+    fn held_peak(&self) -> u64 {
+        Self::held_peak(self)
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome::Filter(Box::new(self.report()))
+    }
+
+    fn gather(&self) -> &Gather {
+        self.sink()
+    }
+
+    fn gather_mut(&mut self) -> &mut Gather {
+        self.sink_mut()
+    }
+}
+
+impl Run for PruneRun<Gather> {
+    fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        Self::write(self, chunk)
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        Self::end(self).map(|_| ())
+    }
+
+    fn fail(&mut self, error: &Error) {
+        Self::fail(self, error);
+    }
+
+    fn held_peak(&self) -> u64 {
+        Self::held_peak(self)
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome::Prune(self.report())
+    }
+
+    fn gather(&self) -> &Gather {
+        self.sink()
+    }
+
+    fn gather_mut(&mut self) -> &mut Gather {
+        self.sink_mut()
+    }
+}
+
+/// A filter that gives its report, and its sink back, when it ends.
+#[cfg(feature = "text")]
+pub(super) trait Ends: Send {
+    type Report: Clone + Default + Into<Outcome> + Send;
+    fn write(&mut self, chunk: &[u8]);
+    fn end(self) -> (Gather, Self::Report);
+    fn sink(&self) -> &Gather;
+    fn sink_mut(&mut self) -> &mut Gather;
+}
+
+/// The same as one that a driver calls. It never fails by itself.
+#[cfg(feature = "text")]
+pub(super) struct Ending<R: Ends> {
+    /// Until it ends.
+    run: Option<R>,
+    gather: Gather,
+    report: R::Report,
+}
+
+#[cfg(feature = "text")]
+impl<R: Ends> Ending<R> {
+    pub(super) fn new(run: R) -> Self {
+        Self { run: Some(run), gather: Gather::default(), report: R::Report::default() }
+    }
+}
+
+#[cfg(feature = "text")]
+impl<R: Ends> Run for Ending<R> {
+    fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        if let Some(run) = &mut self.run {
+            run.write(chunk);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        if let Some(run) = self.run.take() {
+            (self.gather, self.report) = run.end();
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, _: &Error) {}
+
+    fn held_peak(&self) -> u64 {
+        0
+    }
+
+    fn outcome(&self) -> Outcome {
+        self.report.clone().into()
+    }
+
+    fn gather(&self) -> &Gather {
+        self.run.as_ref().map_or(&self.gather, R::sink)
+    }
+
+    fn gather_mut(&mut self) -> &mut Gather {
+        self.run.as_mut().map_or(&mut self.gather, R::sink_mut)
+    }
+}
+
+#[cfg(feature = "text")]
+impl Ends for TextRun<Gather> {
+    type Report = TextReport;
+
+    fn write(&mut self, chunk: &[u8]) {
+        Self::write(self, chunk);
+    }
+
+    fn end(self) -> (Gather, TextReport) {
+        Self::end(self)
+    }
+
+    fn sink(&self) -> &Gather {
+        Self::sink(self)
+    }
+
+    fn sink_mut(&mut self) -> &mut Gather {
+        Self::sink_mut(self)
+    }
+}
+
+/// The output of a command, and how that ended.
+#[cfg(feature = "command")]
+pub(super) struct Command {
+    pub(super) run: CommandRun<Gather>,
+    pub(super) exit_code: Option<i32>,
+}
+
+#[cfg(feature = "command")]
+impl Ends for Command {
+    type Report = CommandReport;
+
+    fn write(&mut self, chunk: &[u8]) {
+        self.run.write(chunk);
+    }
+
+    fn end(self) -> (Gather, CommandReport) {
+        self.run.end(self.exit_code, None)
+    }
+
+    fn sink(&self) -> &Gather {
+        self.run.sink()
+    }
+
+    fn sink_mut(&mut self) -> &mut Gather {
+        self.run.sink_mut()
+    }
+}
