@@ -2,6 +2,12 @@
 //!
 //! Knows I/O errors, retries and buffers; no rule, no JSON.
 
+#[cfg(feature = "decode")]
+#[cfg_attr(
+    not(test),
+    allow(dead_code, reason = "asynchronous adapters decode in front of a filter")
+)]
+mod decode;
 mod file;
 mod history;
 #[cfg(feature = "lenient")]
@@ -22,6 +28,8 @@ use crate::error::{Error, ErrorKind};
 use crate::filter::{Ahead, CallOptions, Filter, Program, Scout};
 use crate::report::Report;
 
+#[cfg(feature = "decode")]
+pub use decode::{Coding, Decoding};
 pub use file::filter_file;
 pub use history::{prune_file, prune_reader, prune_slice};
 #[cfg(feature = "lenient")]
