@@ -78,6 +78,7 @@
 //!   toml. Brings `manifest`. On Unix `CommandRunner` and what it is made of, through rustix and shared_child.
 //! - `content` (default, through `cli`): [`Content`] of pages, answers and texts, through lol_html and dom_smoothie. Without it
 //!   a spec with content does not compile, and a manifest with one is refused.
+//! - `decode`: `Coding`, `Decoding`; content codings (gzip, br, zstd) in front of a filter, through compression-codecs (C: libzstd).
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
 //! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr. Brings `template` and
 //!   `text`: what is wrong with a template or a pattern is said where it stands in the file.
@@ -139,6 +140,8 @@ pub use io::filter_lenient;
 pub use io::{FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "tokio")]
 pub use io::{FilterStream, Outcome, Transform, filter_async, transform_async};
+#[cfg(feature = "decode")]
+pub use io::{Coding, Decoding};
 pub use io::{
     Pretty, Tee, WriteSink, filter_file, filter_ndjson, filter_reader, filter_slice,
     filter_slice_with, prune_file, prune_reader, prune_slice, pump,

@@ -4,6 +4,8 @@
 
 #[cfg(feature = "http-body")]
 mod body;
+#[cfg(feature = "decode")]
+mod decode;
 mod file;
 #[cfg(feature = "tokio")]
 mod gather;
@@ -38,6 +40,8 @@ use crate::report::Report;
 pub use self::tokio::{FilterStream, filter_async, transform_async};
 #[cfg(feature = "http-body")]
 pub use body::FilterBody;
+#[cfg(feature = "decode")]
+pub use decode::{Coding, Decoding};
 pub use file::filter_file;
 pub use history::{prune_file, prune_reader, prune_slice};
 #[cfg(feature = "tower")]
