@@ -8,8 +8,8 @@ mod history;
 mod lenient;
 #[cfg(feature = "manifest")]
 mod manifest;
-mod ndjson;
 mod pretty;
+mod records;
 #[cfg(feature = "command")]
 mod rules;
 mod sinks;
@@ -26,8 +26,8 @@ pub use file::filter_file;
 pub use history::{prune_file, prune_reader, prune_slice};
 #[cfg(feature = "lenient")]
 pub use lenient::filter_lenient;
-pub use ndjson::filter_ndjson;
 pub use pretty::Pretty;
+pub use records::{filter_events, filter_ndjson};
 pub use sinks::{Tee, WriteSink};
 
 /// Bytes that are read at once.
