@@ -234,6 +234,11 @@ impl Error {
         self
     }
 
+    /// Whether offset and path are those of another text than the input.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.0.elsewhere
+    }
+
     /// The class of this error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

@@ -49,7 +49,8 @@
 //! - **command** filters the output of commands: it finds the command in what was typed, the filter that is for it, and runs
 //!   that over the text; rules are data, in TOML. Its **run** runs a command: both streams through one pipe, the full output
 //!   in a file before anything is cut.
-//! - **io** drives a filter from readers, files and slices, and loads manifests.
+//! - **io** drives a filter from readers, files and slices, and loads manifests; its **records** are streams of many documents,
+//!   one a line or one an event.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
 //! [`sink`](Sink), `excerpt`, `glob`, `tokens`, `scan`, `path`, `json`, `tree`, `reserved`, `template`, `spec`, `text`, `content`, `filter`,
@@ -143,7 +144,7 @@ pub use io::{FilterStream, Outcome, Transform, filter_async, transform_async};
 #[cfg(feature = "decode")]
 pub use io::{Coding, Decoding};
 pub use io::{
-    Pretty, Tee, WriteSink, filter_file, filter_ndjson, filter_reader, filter_slice,
+    Pretty, Tee, WriteSink, filter_events, filter_file, filter_ndjson, filter_reader, filter_slice,
     filter_slice_with, prune_file, prune_reader, prune_slice, pump,
 };
 pub use limits::Limits;

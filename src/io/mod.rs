@@ -16,8 +16,8 @@ mod layer;
 mod lenient;
 #[cfg(feature = "manifest")]
 mod manifest;
-mod ndjson;
 mod pretty;
+mod records;
 #[cfg(feature = "command")]
 mod rules;
 mod sinks;
@@ -48,8 +48,8 @@ pub use history::{prune_file, prune_reader, prune_slice};
 pub use layer::{FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "lenient")]
 pub use lenient::filter_lenient;
-pub use ndjson::filter_ndjson;
 pub use pretty::Pretty;
+pub use records::{filter_events, filter_ndjson};
 pub use sinks::{Tee, WriteSink};
 #[cfg(feature = "tokio")]
 pub use transform::{Outcome, Transform};
