@@ -137,12 +137,12 @@ pub use history::{Prune, PruneProgram, PruneReport, PruneRun, PrunedTool};
 pub use io::FilterBody;
 #[cfg(feature = "lenient")]
 pub use io::filter_lenient;
+#[cfg(feature = "decode")]
+pub use io::{Coding, Decoding};
 #[cfg(feature = "tower")]
 pub use io::{FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "tokio")]
 pub use io::{FilterStream, Outcome, Transform, filter_async, transform_async};
-#[cfg(feature = "decode")]
-pub use io::{Coding, Decoding};
 pub use io::{
     Pretty, Tee, WriteSink, filter_events, filter_file, filter_ndjson, filter_reader, filter_slice,
     filter_slice_with, prune_file, prune_reader, prune_slice, pump,

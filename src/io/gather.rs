@@ -44,6 +44,7 @@ impl Gather {
         self.ready_bytes + self.tail.len() + self.run.len()
     }
 
+    #[cfg(feature = "http-body")]
     pub(super) fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,11 +1,13 @@
 //! Filters of every kind, as their synchronous drivers run them.
 
 use tamis::{
-    CommandLine, FilterStream, Limits, Outcome, OutputFilterRegistry, Prune, PruneProgram,
-    TextFilter, TextProgram, Transform, prune_slice,
+    CallOptions, Coding, CommandLine, Decoding, Error, ErrorKind, FilterStream, Limits, Outcome,
+    OutputFilterRegistry, Program, Prune, PruneProgram, Report, Spec, TextFilter, TextProgram,
+    Transform, filter_events, filter_ndjson, filter_slice, prune_slice,
 };
+use tokio_stream::StreamExt;
 
-use crate::{chunks, collect, ready};
+use crate::{chunks, collect, ready, runtime};
 
 /// Output and report of a transform over a document in chunks of several sizes, which must agree.
 fn through(transform: impl Fn() -> Transform, document: &[u8]) -> (Vec<u8>, Outcome) {
@@ -69,4 +71,82 @@ fn histories() {
     let Outcome::Prune(told) = outcome else { panic!("{outcome:?}") };
     assert_eq!((told.results_pruned, report.results_pruned), (1, 1));
     assert_eq!(told.bytes_saved, report.bytes_saved);
+}
+
+/// What a synchronous driver of records does.
+type Drive = fn(&Program, &CallOptions, &[u8]) -> (Vec<u8>, Report, Result<(), Error>);
+
+fn records(transform: fn(&Program, &CallOptions) -> Transform, drive: Drive, stream: &[u8]) {
+    let program = Program::compile(&Spec::new().select("id")).unwrap();
+    for held in [0, 20, 1 << 20] {
+        let options = CallOptions::new().limits(Limits::new().with_held(held));
+        let (wanted, report, bad) = drive(&program, &options, stream);
+        for size in [1, 7, 1000] {
+            let source = chunks(stream, size);
+            let mut filtered = FilterStream::new(transform(&program, &options), source);
+            let mut output = Vec::new();
+            let mut result = Ok(());
+            runtime().block_on(async {
+                while let Some(piece) = filtered.next().await {
+                    match piece {
+                        Ok(piece) => output.extend_from_slice(&piece),
+                        Err(error) => result = Err(error),
+                    }
+                }
+            });
+            assert_eq!(String::from_utf8_lossy(&output), String::from_utf8_lossy(&wanted));
+            let message =
+                |result: &Result<(), Error>| result.as_ref().err().map(ToString::to_string);
+            assert_eq!(message(&result), message(&bad));
+            let outcome = filtered.outcome().unwrap();
+            let mut told = outcome.report().unwrap().clone();
+            told.held_peak_bytes = report.held_peak_bytes;
+            assert_eq!(told, report);
+        }
+    }
+}
+
+#[test]
+fn lines() {
+    let drive: Drive = |program, options, stream| {
+        let mut output = Vec::new();
+        let (report, result) = filter_ndjson(program, options, stream, &mut output, |_, _| {});
+        (output, report, result)
+    };
+    let good = r#"{"id": 1, "x": 2}"#.to_owned()
+        + "\n\n[{\"id\": 2}, {\"x\": [\"yyyyyyyyyyyyyyyy\"]}]\r\n{\"id\":3}";
+    records(Transform::ndjson_with, drive, good.as_bytes());
+    records(Transform::ndjson_with, drive, (good.clone() + "\n{oops\n" + &good).as_bytes());
+}
+
+#[test]
+fn events() {
+    let drive: Drive = |program, options, stream| {
+        let mut output = Vec::new();
+        let (report, result) = filter_events(program, options, stream, &mut output, |_, _| {});
+        (output, report, result)
+    };
+    let good = "event: a\ndata: {\"id\": 1,\ndata: \"x\": 2}\n\n: ping\n\ndata: [DONE]\n\n";
+    records(Transform::events_with, drive, good.as_bytes());
+    let bad = [good, "data: oops\nid: 2\n\n", good].concat();
+    records(Transform::events_with, drive, bad.as_bytes());
+}
+
+#[test]
+fn encoded() {
+    use std::io::Write;
+    let program = Program::compile(&Spec::new().select("id")).unwrap();
+    let document = format!("[{}]", r#"{"id": 1, "x": [1.10, "y"]},"#.repeat(20_000) + "{}");
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(document.as_bytes()).unwrap();
+    let encoded = encoder.finish().unwrap();
+    let (wanted, _) = filter_slice(&program, document.as_bytes()).unwrap();
+    let decoding = Decoding::new();
+    let transform = || Transform::json(&program).decoded(Coding::Gzip, &decoding);
+    let (output, _) = through(transform, &encoded);
+    assert!(output == wanted);
+    let cut = FilterStream::new(transform(), chunks(&encoded[..encoded.len() - 9], 1000));
+    let (output, result) = ready(collect(cut));
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::UnexpectedEnd);
+    assert!(wanted.starts_with(&output));
 }

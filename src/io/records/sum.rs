@@ -101,6 +101,12 @@ impl Sum {
         self.report.filter_original_bytes += bytes;
     }
 
+    /// The most bytes that waited at once for any record that is complete.
+    #[cfg(feature = "tokio")]
+    pub(super) fn peak(&self) -> u64 {
+        self.report.held_peak_bytes
+    }
+
     /// Counts bytes that waited for something else than a document.
     pub(super) fn add_peak(&mut self, bytes: u64) {
         self.report.held_peak_bytes = self.report.held_peak_bytes.max(bytes);
