@@ -21,8 +21,8 @@ use crate::report::Report;
 /// those of budgets over the lines that one made shorter; `filter_partial_miss` is the union, `held_peak_bytes` the largest, `root` is there if it is the same in all lines,
 /// and `error` is that of the first bad line, `filter_error` and `compact_error` those of the first line that has one.
 ///
-/// Memory: as for one line, and each line's output up to [`Limits::held`], then a temporary file up to
-/// [`Limits::spill`]. Time: linear in the input.
+/// Memory: as for one line, and each line's output up to [`Limits::held`](crate::Limits::held), then a temporary file up to
+/// [`Limits::spill`](crate::Limits::spill). Time: linear in the input.
 ///
 /// # Errors
 /// When all lines were read: the error of the first bad line, if there was one. At once, and with nothing told to
@@ -59,16 +59,16 @@ pub fn filter_ndjson<R: Read, W: Write>(
 ///
 /// Events are read as [WHATWG HTML §9.2](https://html.spec.whatwg.org/multipage/server-sent-events.html) has them, with
 /// line ends LF, CRLF or CR. The `data` lines of an event, joined by LF, are one JSON document; rules, limits and misses are
-/// per event. One event in, one out, at the empty line that ends it, and never less than one: its other lines (`event`,
-/// `id`, `retry`, comments, unknown ones) as they came, in their order; the filtered document, each of its lines as a line
-/// `data: …`, with the event's first line end; the empty line.
+/// per event. One event in, one out, at the empty line that ends it: its other lines (`event`, `id`, `retry`, comments, unknown
+/// ones) as they came, in their order; then the filtered document, each of its lines as a line `data: …` with the event's
+/// first line end; then the empty line.
 ///
 /// What has no document passes as it came: events without `data`, or with white space for data; those whose data is
 /// exactly `[DONE]`, by which OpenAI's streams end; and a byte order mark in front of all. A comment between events passes at
 /// once, since it keeps the connection alive.
 ///
 /// A bad event emits nothing, its other lines neither. It is told to `on_bad_event`, with its number, from 1, and the error;
-/// then the run goes on with the next event. Numbers count what begins with a line that is no comment and ends with an empty
+/// then the run goes on with the next event. What is counted begins with a line that is no comment, and ends with an empty
 /// line. The offset of an error is the one in the whole stream where it is in the event's first `data` line; else that where
 /// the event's data begins, and the message says which byte of the data it is, if it has a place there. That of other lines,
 /// of which too much would have to wait, is where the event begins.
@@ -80,8 +80,9 @@ pub fn filter_ndjson<R: Read, W: Write>(
 ///
 /// The report sums over documents, as that of [`filter_ndjson`] over lines. What passes is not counted.
 ///
-/// Memory: as for one document, and each event's output and its other lines, both up to [`Limits::held`](crate::Limits::held), then a temporary
-/// file up to [`Limits::spill`](crate::Limits::spill). Time: linear in the input.
+/// Memory: as for one document, and each event's output and its other lines, both up to
+/// [`Limits::held`](crate::Limits::held), then a temporary file up to [`Limits::spill`](crate::Limits::spill). An event that
+/// may have to pass as it came waits so as a whole. Time: linear in the input.
 ///
 /// # Errors
 /// When all events were read: the error of the first bad event, if there was one. At once, and with nothing told to
@@ -98,8 +99,8 @@ pub fn filter_ndjson<R: Read, W: Write>(
 ///     bad.push((event, error.offset()));
 /// });
 /// assert_eq!(output, b"id: 7\ndata: {\"id\":1}\n\n: ping\n\ndata: [DONE]\n\n");
-/// assert_eq!(bad, [(2, Some(54))]);
-/// assert_eq!(result.unwrap_err().to_string(), "byte 54: event 2: expected a value");
+/// assert_eq!(bad, [(2, Some(52))]);
+/// assert_eq!(result.unwrap_err().to_string(), "byte 52: event 2: expected a value");
 /// assert_eq!(report.filter_result_bytes, 8);
 /// # Ok::<(), tamis::Error>(())
 /// ```
