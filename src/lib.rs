@@ -80,6 +80,7 @@
 //! - `content` (default, through `cli`): [`Content`] of pages, answers and texts, through lol_html and dom_smoothie. Without it
 //!   a spec with content does not compile, and a manifest with one is refused.
 //! - `decode`: `Coding`, `Decoding`; content codings (gzip, br, zstd) in front of a filter, through compression-codecs (C: libzstd).
+//! - `http-body`: `FilterBody`, for hyper, axum and tonic. Brings `tokio`.
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
 //! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr. Brings `template` and
 //!   `text`: what is wrong with a template or a pattern is said where it stands in the file.
@@ -87,6 +88,8 @@
 //!   simd-json.
 //! - `tokens` (default, through `cli`): budgets in tokens are counted, through bpe-openai; without it they are estimated.
 //! - `text` (default, through `cli`): `TextProgram`, `TextRun`, `QuotedTextRun`, through regex.
+//! - `tokio`: `filter_async`, `FilterStream` and `Transform`: readers, writers and streams that do not block.
+//! - `tower`: `FilterLayer`, which filters the answers of a service. Brings `http-body`.
 //! - `bench-simdjson`: another peer for the benches; nothing in the library.
 //!
 //! `default-features = false` leaves the library with a handful of small dependencies.

@@ -9,7 +9,7 @@ use crate::model::rules::Rules;
 use crate::prng::Prng;
 
 /// What came out: the output and the report, or the error and what was emitted before it.
-type Run = Result<(Vec<u8>, Report), (Error, Vec<u8>)>;
+pub(crate) type Run = Result<(Vec<u8>, Report), (Error, Vec<u8>)>;
 
 /// What the rules leave open about this pair, if anything; the difference, if there is one. A panic is one.
 pub(crate) fn check(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>, String> {
@@ -88,7 +88,7 @@ fn comparable(report: &Report) -> Json {
     json
 }
 
-fn judge(driver: &str, verdict: &Verdict, run: &Run) -> Result<(), String> {
+pub(crate) fn judge(driver: &str, verdict: &Verdict, run: &Run) -> Result<(), String> {
     match (verdict, run) {
         (Verdict::Silent(_), Ok((output, _))) => valid(driver, output),
         (Verdict::Silent(_), Err(_)) => Ok(()),

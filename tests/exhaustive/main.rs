@@ -1,0 +1,34 @@
+//! Small worlds, whole: every text, and every program over every document, up to a size.
+//!
+//! Random tests find what is likely. Here nothing is left out: within the stated size the verdicts and outputs are right for all
+//! inputs there are. `TAMIS_WORLD=large` makes the worlds one size larger: 14 million texts, 11 million pairs of a program and a
+//! document, some minutes.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test states what must hold, also in its helpers"
+)]
+
+#[allow(dead_code, reason = "not every test needs all of it")]
+#[path = "../model/check.rs"]
+mod check;
+#[allow(dead_code, reason = "not every test needs all of it")]
+#[path = "../model/mod.rs"]
+mod model;
+#[allow(dead_code, reason = "not every test needs all of it")]
+#[path = "../common/prng.rs"]
+mod prng;
+mod verdicts;
+mod worlds;
+
+/// How much larger the worlds are than they are by default.
+fn larger() -> usize {
+    match std::env::var("TAMIS_WORLD").as_deref() {
+        Ok("large") => 1,
+        Ok(other) => panic!("TAMIS_WORLD={other} is no world: large"),
+        Err(_) => 0,
+    }
+}
