@@ -10,7 +10,7 @@
 //!
 //! Knows tasks and wakers; nothing of streams and bodies. The adapter asks for the next thing; only when all output is taken does it hear
 //! that input is wanted, so that a slow receiver slows the sender. Invariants: a poll takes at most [`STEPS`] steps on the
-//! task's thread; of a run that is dropped at most one step goes on, to its end, on a thread for blocking work.
+//! task's thread; of a run that is dropped at most [`STEPS_AWAY`] steps go on, on a thread for blocking work.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
