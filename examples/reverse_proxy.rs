@@ -118,8 +118,8 @@ pub(crate) fn arguments(given: impl Iterator<Item = String>) -> Result<Asked, St
         let value = value.or_else(|| given.next()).ok_or(format!("{name} needs a value"))?;
         match &*name {
             "--listen" => {
-                let address = value.parse();
-                listen = Some(address.map_err(|_| format!("{value}: no address and port"))?);
+                let address = value.parse().ok();
+                listen = Some(address.ok_or(format!("{value}: no address and port"))?);
             }
             "--upstream" => upstream = Some(origin(&value)?),
             "--manifest" => {
