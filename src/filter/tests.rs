@@ -3,7 +3,7 @@
 use super::{CallOptions, Filter, Program};
 use crate::limits::Limits;
 use crate::scan::tests::scanners;
-use crate::spec::{Spec, Validation, Whitespace};
+use crate::spec::{Budget, OnError, Operation, Otherwise, Spec, Test, Validation, Whitespace};
 
 /// Steps a byte that no input may exceed, with what a run and a chunk cost at most.
 const STEPS_A_BYTE: u64 = 4;
@@ -99,6 +99,77 @@ fn steps_grow_with_the_bytes_and_no_faster() {
                 assert!(held <= 2 * document.len() as u64 + 1000, "{rules}, {shape}: held {held}");
             }
         }
+    }
+}
+
+/// Programs whose size, or whose way of waiting, could make a byte dear.
+fn costly() -> Vec<(&'static str, Spec, Limits)> {
+    let held = Limits::new().with_depth(usize::MAX);
+    let spilled = held.clone().with_held(100);
+    let many = |rule: fn(Spec, String) -> Spec| {
+        (0..9_999).fold(Spec::new(), |spec, number| rule(spec, format!("a{number}.b.c")))
+    };
+    let branches = (0..500).fold(Spec::new(), |spec, number| {
+        spec.when(Test::new(format!("/a/{number}"), number), Spec::new().retain("/a"))
+    });
+    let patched = Spec::new()
+        .retain("/a")
+        .patch(Operation::remove("/a/zz"))
+        .patch(Operation::add("/a/new", 1))
+        .lenient_remove(true);
+    let tree = Spec::new().patch(Operation::copy_from("/a", "/b")).lenient_remove(true);
+    vec![
+        ("10,000 excluded", many(|spec, path| spec.exclude(path)).exclude("a.b"), held.clone()),
+        ("10,000 selected", many(|spec, path| spec.select_as(path.clone(), path)), held.clone()),
+        ("500 branches", branches.otherwise(Otherwise::Pass), held.clone()),
+        ("patches that stream", patched, held.clone()),
+        ("patches on a tree", tree, held.clone()),
+        ("spilled: select", Spec::new().select("zz").root("object"), spilled.clone()),
+        ("spilled: root", Spec::new().root("first").max_items(1), spilled.clone()),
+        ("spilled: closed", Spec::new().select("zz").on_error(OnError::Closed), spilled.clone()),
+        ("budget", Spec::new().budget(Budget::Bytes(5000)), held),
+        ("spilled: budget", Spec::new().budget(Budget::Bytes(5000)), spilled),
+    ]
+}
+
+/// Twice the bytes are at most about twice the steps, and what waits is no more than the bytes: for each of these programs, and
+/// each shape. `cargo test --lib -- costs --nocapture` prints the table, worst shape first.
+#[test]
+fn costs_are_linear() {
+    let run = |program: &Program, limits: &Limits, document: &[u8], chunk: usize| {
+        let options = CallOptions::new().limits(limits.clone());
+        let mut filter = Filter::with_options(program, &options, Vec::new());
+        let fed = document.chunks(chunk).try_for_each(|chunk| filter.write(chunk));
+        let ended = fed.and_then(|()| filter.end()).is_ok();
+        (filter.core.steps(), filter.report().held_peak_bytes, ended)
+    };
+    let plain = programs().into_iter();
+    let limits = Limits::new().with_depth(usize::MAX).with_spill(0);
+    let programs = plain.map(|(name, spec)| (name, spec, limits.clone())).chain(costly());
+    for (rules, spec, limits) in programs {
+        let program = Program::compile(&spec).unwrap();
+        let mut worst = (0, "", 0, 0);
+        for ((shape, small), (_, large)) in shapes(20_000).into_iter().zip(shapes(40_000)) {
+            for chunk in [usize::MAX, 61, 1] {
+                let (less, _, one) = run(&program, &limits, &small, chunk);
+                let (more, held, two) = run(&program, &limits, &large, chunk);
+                let bytes = large.len() as u64;
+                if one == two {
+                    let bound = 5 * less / 2 + 1000;
+                    assert!(more <= bound, "{rules}, {shape}, chunks of {chunk}: {less}, {more}");
+                }
+                assert!(held <= 10 * bytes, "{rules}, {shape}: {held} held of {bytes}");
+                worst = worst.max((100 * more / bytes, shape, chunk, held));
+            }
+        }
+        let (steps, shape, chunk, held) = worst;
+        let chunk = if chunk == usize::MAX { String::from("one chunk") } else { chunk.to_string() };
+        println!(
+            "| {rules} | {}.{:02} | {held} | {shape}, chunks of {chunk} |",
+            steps / 100,
+            steps % 100
+        );
+        assert!(steps <= 500, "{rules}: {steps} steps for 100 bytes");
     }
 }
 

@@ -1,5 +1,7 @@
 //! Where a process may be put: arguments of any size, streams that are closed, folders and devices as files.
 
+use std::process::Command;
+
 use super::*;
 
 #[test]
@@ -242,6 +244,27 @@ fn values_that_are_needed_twice_have_a_limit() {
     let ran = piped(&args, &long);
     ran.refused(1, &["(leave out one of the paths that lead to the same value)"]);
     ran.one_line();
+}
+
+/// The disk is full in the middle of a spill: files may not grow beyond some kilobytes.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_an_error() {
+    let folder = Folder::new();
+    let waits =
+        format!("[{}{{}}]", r#"{"x": "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"}, "#.repeat(40_000));
+    let lines = format!("{{\"id\": [{}1]}}\n", "1,".repeat(400_000));
+    for (args, input) in [
+        (&["--select", "id"][..], &waits),
+        (&["--root", "first", "--budget", "100000000"], &waits),
+        (&["--ndjson"], &lines),
+    ] {
+        let mut command = Command::new("sh");
+        command.args(["-c", r#"trap "" XFSZ; ulimit -f 8; exec "$@""#, "sh"]);
+        command.arg(env!("CARGO_BIN_EXE_tamis")).args(["filter", "--held", "1k"]).args(args);
+        let ran = Ran::new(&folder.feed(&mut command, input.as_bytes()));
+        ran.refused(1, &["the temporary file cannot be written: "]);
+    }
 }
 
 #[cfg(unix)]
