@@ -1,0 +1,91 @@
+//! An application on axum whose answers are filtered by a layer: what the handlers say stays as it is, what leaves is what
+//! the spec keeps.
+//!
+//! ```sh
+//! cargo run --release --example axum_layer
+//! ```
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::routing::get;
+use tamis::{CallOptions, Error, FilterLayer, Program, Spec, Transform};
+use tokio::net::TcpListener;
+use tokio_stream::{Stream, StreamExt};
+
+/// What an API answers.
+const REPOSITORIES: &str = include_str!("../corpus/github-list-repos.json");
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let listener = TcpListener::bind("127.0.0.1:8080").await?;
+    let address = listener.local_addr()?;
+    let mut output = io::stdout();
+    writeln!(
+        output,
+        "curl -i http://{address}/repos      name, visibility and language of each repository"
+    )?;
+    writeln!(
+        output,
+        "curl -iN http://{address}/events    the same of a repository a second, as events"
+    )?;
+    let end = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    serve(listener, app(events(Duration::from_secs(1)))?, end).await?;
+    Ok(())
+}
+
+/// Serves until `end`, and until the answers that are under way have ended.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    app: Router,
+    end: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    axum::serve(listener, app).with_graceful_shutdown(end).await
+}
+
+/// Two routes, and the layer over both.
+pub(crate) fn app<S>(
+    events: impl Fn() -> S + Clone + Send + Sync + 'static,
+) -> Result<Router, Error>
+where
+    S: Stream<Item = Event> + Send + 'static,
+{
+    let spec = Spec::new().select("full_name").select("visibility").select("language");
+    let program = Program::compile(&spec)?;
+    let layer = FilterLayer::new(move |_, answer| {
+        let media_type = answer.headers.get(CONTENT_TYPE)?.to_str().ok()?;
+        // JSON, lines of JSON, events: by what the handler says that it is. What is none of these passes.
+        Transform::for_media_type(media_type, &program, &CallOptions::new())
+    });
+    let repositories = || async { ([(CONTENT_TYPE, "application/json")], REPOSITORIES) };
+    let stream = move || {
+        let events = events().map(Ok::<_, Infallible>);
+        async { Sse::new(events).keep_alive(KeepAlive::default()) }
+    };
+    Ok(Router::new().route("/repos", get(repositories)).route("/events", get(stream)).layer(layer))
+}
+
+/// A repository at a time, for as long as somebody listens.
+fn events(
+    pause: Duration,
+) -> impl Fn() -> std::pin::Pin<Box<dyn Stream<Item = Event> + Send>> + Clone {
+    move || {
+        let names = ["kiln/loom", "kiln/anvil", "kiln/shuttle"].into_iter().cycle();
+        let events = tokio_stream::iter(names).map(|name| {
+            let data = format!(
+                r#"{{"full_name":"{name}","visibility":"public","node_id":"R_1","forks":7}}"#
+            );
+            Event::default().event("pushed").data(data)
+        });
+        Box::pin(events.throttle(pause))
+    }
+}

@@ -1,0 +1,548 @@
+//! A reverse proxy for one upstream that filters answers while they pass: hyper on both sides, nothing is collected.
+//!
+//! ```sh
+//! cargo run --release --example reverse_proxy -- --listen 127.0.0.1:8080 --upstream http://127.0.0.1:9000 \
+//!     --filter /repos=github.list-repos
+//! ```
+//!
+//! What is behind a path with a filter leaves filtered or not at all: an answer that is not JSON, or cannot be decoded, is
+//! refused; a redirect or an error that is not JSON loses its body. All other paths pass as they are. HTTP/1.1 and HTTP/2 (prior knowledge) in front, HTTP/1.1 behind; no TLS, no
+//! upgrades.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::pin::{Pin, pin};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use http_body_util::{Either, Full};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::{request, response};
+use hyper::{Method, Request, Response, StatusCode, Uri, Version};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tamis::{CallOptions, Decoding, FilterLayer, Manifest, Program, Transform};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
+use tower::{ServiceBuilder, service_fn};
+
+const USAGE: &str = "\
+Usage: reverse_proxy --listen ADDRESS --upstream URL [--filter PREFIX=NAME]... [--manifest FILE]
+
+  --listen ADDRESS      where to listen, as in 127.0.0.1:8080
+  --upstream URL        where requests go, as in http://127.0.0.1:9000
+  --filter PREFIX=NAME  filters what is at the path PREFIX and below: NAME is a filter of the manifest, or else of the
+                        built-in catalog (`tamis tools`); may be given again, the longest prefix counts
+  --manifest FILE       more filters
+  --timeout SECONDS     how long the upstream may take to answer, and between two pieces of an answer (60)
+  --help                this text
+";
+
+/// hyper's buffers grow to 408 KiB a connection, reading and writing: what a slow client leaves waiting would be most of a megabyte,
+/// since a piece that was read waits in up to four places (read, on its way, in the filter, to be written). Pieces of
+/// 32 KiB cost a few system calls more.
+const BUFFER: usize = 32 << 10;
+/// For the head of a request, its first byte too, and for the next one on a connection that is kept.
+const HEAD_TIME: Duration = Duration::from_secs(30);
+const CONNECT_TIME: Duration = Duration::from_secs(5);
+/// For answers that are under way when the proxy ends.
+const GRACE: Duration = Duration::from_secs(10);
+/// Connections to the upstream that are kept for the next request.
+const IDLE: usize = 64;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let (listen, config) = match arguments(std::env::args().skip(1)) {
+        Ok(Asked::Serve { listen, config }) => (listen, config),
+        Ok(Asked::Help) => {
+            let _ = io::stdout().write_all(USAGE.as_bytes());
+            return ExitCode::SUCCESS;
+        }
+        Err(message) => {
+            let _ = writeln!(io::stderr(), "reverse_proxy: {message} (--help tells more)");
+            return ExitCode::from(2);
+        }
+    };
+    let end = async {
+        // Without the signal there is no other end than the hard one.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    let served = match TcpListener::bind(listen).await {
+        Ok(listener) => serve(listener, config, end).await,
+        Err(error) => Err(error),
+    };
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "reverse_proxy: cannot listen at {listen}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What the arguments ask for.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    Help,
+    Serve { listen: SocketAddr, config: Config },
+}
+
+/// Reads the arguments, and the manifest that they name.
+pub(crate) fn arguments(given: impl Iterator<Item = String>) -> Result<Asked, String> {
+    let (mut listen, mut upstream, mut manifest, mut filters) = (None, None, None, Vec::new());
+    let mut seconds = 60;
+    let mut given = given;
+    while let Some(name) = given.next() {
+        if name == "--help" || name == "-h" {
+            return Ok(Asked::Help);
+        }
+        let (name, value) = match name.split_once('=') {
+            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+            None => (name, None),
+        };
+        if !["--listen", "--upstream", "--filter", "--manifest", "--timeout"].contains(&&*name) {
+            return Err(format!("unknown argument {name}"));
+        }
+        let value = value.or_else(|| given.next()).ok_or(format!("{name} needs a value"))?;
+        match &*name {
+            "--listen" => {
+                let address = value.parse().ok();
+                listen = Some(address.ok_or(format!("{value}: no address and port"))?);
+            }
+            "--upstream" => upstream = Some(origin(&value)?),
+            "--manifest" => {
+                manifest = Some(Manifest::load(&value).map_err(|error| error.to_string())?);
+            }
+            "--timeout" => {
+                let number = value.parse().ok().filter(|number| *number > 0);
+                seconds = number.ok_or(format!("{value}: no number of seconds"))?;
+            }
+            _ => match value.split_once('=') {
+                Some((prefix, name)) if is_prefix(prefix) => {
+                    filters.push((prefix.to_owned(), name.to_owned()));
+                }
+                _ => return Err(format!("{value}: a filter is /PREFIX=NAME")),
+            },
+        }
+    }
+    let mut config = Config::new(upstream.ok_or("--upstream is missing")?);
+    config.timeout = Duration::from_secs(seconds);
+    let catalog = Manifest::catalog().map_err(|error| error.to_string())?;
+    for (prefix, name) in filters {
+        let from = manifest.as_ref().filter(|manifest| manifest.has(&name)).unwrap_or(&catalog);
+        let program = from.program(&name).map_err(|error| error.to_string())?;
+        config = config.filter(&prefix, &name, program);
+    }
+    Ok(Asked::Serve { listen: listen.ok_or("--listen is missing")?, config })
+}
+
+/// The URL of a server: a scheme, a host, perhaps a port.
+fn origin(url: &str) -> Result<Uri, String> {
+    let uri: Uri = url.parse().map_err(|error| format!("{url}: {error}"))?;
+    let http = uri.scheme_str() == Some("http") && uri.authority().is_some();
+    let whole = uri.path() == "/" && uri.query().is_none();
+    if http && whole { Ok(uri) } else { Err(format!("{url}: not of the form http://HOST:PORT")) }
+}
+
+fn is_prefix(prefix: &str) -> bool {
+    let is_path = prefix.starts_with('/') && (prefix == "/" || !prefix.ends_with('/'));
+    // An escape has two spellings, of which a prefix is one.
+    is_path && !prefix.contains('%') && is_plain(prefix)
+}
+
+/// What the proxy does.
+#[derive(Clone)]
+pub(crate) struct Config {
+    upstream: Uri,
+    /// The longest prefix first.
+    routes: Vec<Route>,
+    pub(crate) timeout: Duration,
+    /// Takes a line for each filtered answer and each failure of the upstream.
+    pub(crate) log: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+/// A path, and the filter for what is there and below.
+#[derive(Clone, Debug)]
+struct Route {
+    prefix: String,
+    name: String,
+    program: Program,
+}
+
+impl Config {
+    /// A proxy in front of a server, `http://HOST:PORT`, that filters nothing.
+    pub(crate) fn new(upstream: Uri) -> Self {
+        let log = Arc::new(|line: &str| {
+            let _ = writeln!(io::stderr(), "{line}");
+        });
+        Self { upstream, routes: Vec::new(), timeout: Duration::from_secs(60), log }
+    }
+
+    /// Filters what is at `prefix` and below.
+    pub(crate) fn filter(mut self, prefix: &str, name: &str, program: Program) -> Self {
+        self.routes.push(Route { prefix: prefix.to_owned(), name: name.to_owned(), program });
+        self.routes.sort_by_key(|route| std::cmp::Reverse(route.prefix.len()));
+        self
+    }
+
+    fn route(&self, path: &str) -> Option<&Route> {
+        self.routes.iter().find(|route| match path.strip_prefix(route.prefix.as_str()) {
+            Some(rest) => rest.is_empty() || rest.starts_with('/') || route.prefix == "/",
+            None => false,
+        })
+    }
+}
+
+impl Route {
+    /// The filter, if the head says that it is for the body.
+    fn by_type(&self, fields: &HeaderMap) -> Option<Transform> {
+        let media_type = fields.get(header::CONTENT_TYPE)?.to_str().ok()?;
+        Transform::for_media_type(media_type, &self.program, &CallOptions::new())
+    }
+}
+
+impl std::fmt::Debug for Config {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Config")
+            .field("upstream", &self.upstream)
+            .field("routes", &self.routes)
+            .finish()
+    }
+}
+
+/// Serves until `end`, then gives answers that are under way a while to finish. Nothing of it runs on behind that.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    config: Config,
+    end: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let config = Arc::new(config);
+    let client = client();
+    let filter = filter(Arc::clone(&config));
+    let server = server();
+    let (graceful, mut connections) = (GracefulShutdown::new(), JoinSet::new());
+    let mut end = pin!(end);
+    loop {
+        let accepted = tokio::select! {
+            () = &mut end => break,
+            Some(_) = connections.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, peer)) = accepted else {
+            // No descriptor is left, or the client has gone: others may end first.
+            sleep(Duration::from_millis(20)).await;
+            continue;
+        };
+        let (config, client) = (Arc::clone(&config), client.clone());
+        let service = ServiceBuilder::new().layer(filter.clone()).service(service_fn(
+            move |request| {
+                let (config, client) = (Arc::clone(&config), client.clone());
+                async move { Ok::<_, Infallible>(forward(&config, &client, peer.ip(), request).await) }
+            },
+        ));
+        let (server, watcher) = (server.clone(), graceful.watcher());
+        connections.spawn(async move {
+            if is_speaking(&stream).await {
+                let service = TowerToHyperService::new(service);
+                let connection = server.serve_connection(TokioIo::new(stream), service);
+                // An error is the client's, who has gone, or an answer's, which is in the log.
+                let _ = watcher.watch(connection.into_owned()).await;
+            }
+        });
+    }
+    drop(listener);
+    let _ = timeout(GRACE, graceful.shutdown()).await;
+    connections.shutdown().await;
+    Ok(())
+}
+
+/// Whether the client begins to send before its time is over; hyper counts from the first bytes.
+async fn is_speaking(stream: &TcpStream) -> bool {
+    let _ = stream.set_nodelay(true);
+    matches!(timeout(HEAD_TIME, stream.readable()).await, Ok(Ok(())))
+}
+
+fn server() -> auto::Builder<TokioExecutor> {
+    let mut server = auto::Builder::new(TokioExecutor::new());
+    server.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(BUFFER);
+    // A stream may wait with as much as a connection of HTTP/1.1, and a connection takes so much of the requests of all.
+    server
+        .http2()
+        .timer(TokioTimer::new())
+        .max_send_buf_size(BUFFER)
+        .initial_stream_window_size(64 << 10)
+        .initial_connection_window_size(256 << 10)
+        .keep_alive_interval(HEAD_TIME);
+    server
+}
+
+fn client() -> Client<HttpConnector, Incoming> {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    connector.set_connect_timeout(Some(CONNECT_TIME));
+    Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(HEAD_TIME)
+        .pool_max_idle_per_host(IDLE)
+        .http1_max_buf_size(BUFFER)
+        .build(connector)
+}
+
+/// Filters the answers of paths that have a filter.
+fn filter(
+    config: Arc<Config>,
+) -> FilterLayer<impl Fn(&request::Parts, &response::Parts) -> Option<Transform>> {
+    let choose = move |asked: &request::Parts, answer: &response::Parts| {
+        if answer.extensions.get::<Own>().is_some() {
+            return None;
+        }
+        let route = config.route(asked.uri.path())?;
+        // What says that it is of another type must not pass for that: it is read as JSON, and refused.
+        let transform = route
+            .by_type(&answer.headers)
+            .unwrap_or_else(|| Transform::json_with(&route.program, &CallOptions::new()));
+        let (log, name) = (Arc::clone(&config.log), route.name.clone());
+        let request = format!("{} {}", asked.method, asked.uri.path());
+        Some(transform.on_end(move |outcome, result| {
+            let (read, written) = outcome.report().map_or((0, 0), |report| {
+                (report.filter_original_bytes, report.filter_result_bytes)
+            });
+            match result {
+                Ok(()) => log(&format!("{request}: {name}: {read} bytes in, {written} out")),
+                Err(error) => log(&format!("{request}: {name}: {read} bytes in, failed: {error}")),
+            }
+        }))
+    };
+    FilterLayer::new(choose).decode(Decoding::new())
+}
+
+/// An answer's body: the upstream's, or a line of the proxy's own.
+type Answer = Either<Patient, Full<Bytes>>;
+
+/// Marks answers of the proxy's own, which no filter is for.
+#[derive(Clone)]
+struct Own;
+
+fn own(status: StatusCode, text: &'static str) -> Response<Answer> {
+    let mut answer = Response::new(Either::Right(Full::from(text)));
+    *answer.status_mut() = status;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    answer.headers_mut().insert(header::CONTENT_TYPE, plain);
+    answer.extensions_mut().insert(Own);
+    answer
+}
+
+/// Asks the upstream.
+async fn forward(
+    config: &Config,
+    client: &Client<HttpConnector, Incoming>,
+    peer: IpAddr,
+    mut request: Request<Incoming>,
+) -> Response<Answer> {
+    let path = request.uri().path().to_owned();
+    if request.method() == Method::CONNECT {
+        return own(StatusCode::NOT_IMPLEMENTED, "This proxy makes no tunnels.\n");
+    }
+    if !is_plain(&path) {
+        return own(StatusCode::BAD_REQUEST, "The path is not in its normal form.\n");
+    }
+    let called = format!("{} {path}", request.method());
+    let is_filtered = config.route(&path).is_some();
+    let Some(uri) = behind(&config.upstream, request.uri()) else {
+        return own(StatusCode::BAD_REQUEST, "The target of the request is none.\n");
+    };
+    *request.uri_mut() = uri;
+    ask(&mut request, peer, is_filtered);
+    match timeout(config.timeout, client.request(request)).await {
+        Ok(Ok(answer)) => {
+            let version = answer.version();
+            let mut answer = answer.map(|body| Either::Left(Patient::new(body, config.timeout)));
+            without_hops(answer.headers_mut());
+            add(answer.headers_mut(), header::VIA, via(version));
+            match config.route(&path) {
+                Some(route) if !answer.status().is_success() => head_at_least(route, answer),
+                _ => answer,
+            }
+        }
+        Ok(Err(error)) => {
+            let cause = std::error::Error::source(&error).map(|it| format!(": {it}"));
+            (config.log)(&format!("{called}: {error}{}", cause.unwrap_or_default()));
+            own(StatusCode::BAD_GATEWAY, "The upstream cannot be reached.\n")
+        }
+        Err(_) => {
+            (config.log)(&format!("{called}: no answer in time"));
+            own(StatusCode::GATEWAY_TIMEOUT, "The upstream does not answer.\n")
+        }
+    }
+}
+
+/// A redirect, or an error: if it cannot be filtered, its head still tells the client what to do.
+fn head_at_least(route: &Route, mut answer: Response<Answer>) -> Response<Answer> {
+    if answer.body().is_end_stream() || route.by_type(answer.headers()).is_some() {
+        return answer;
+    }
+    *answer.body_mut() = Either::Right(Full::default());
+    for name in
+        [header::CONTENT_LENGTH, header::CONTENT_TYPE, header::CONTENT_ENCODING, header::ETAG]
+    {
+        answer.headers_mut().remove(name);
+    }
+    answer.extensions_mut().insert(Own);
+    answer
+}
+
+/// The same target at the upstream.
+fn behind(upstream: &Uri, target: &Uri) -> Option<Uri> {
+    let path = target.path_and_query().map_or("/", |path| path.as_str());
+    let authority = upstream.authority()?.clone();
+    Uri::builder().scheme("http").authority(authority).path_and_query(path).build().ok()
+}
+
+/// Whether no server takes the path for another one: `/a/../repos`, `//repos`, `/repos;a` and `/%72epos` would go around a
+/// filter for `/repos`.
+fn is_plain(path: &str) -> bool {
+    let mut segments = path.split('/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        let is_last = segments.peek().is_none();
+        if segment == "." || segment == ".." || (segment.is_empty() && !is_last) {
+            return false;
+        }
+    }
+    let escaped = path.split('%').skip(1).map(|rest| rest.get(..2));
+    let mut escaped = escaped.map(|hex| hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()));
+    !path.contains(['\\', ';'])
+        && escaped.all(|byte| match byte {
+            Some(b'/' | b'\\' | b';' | b'-' | b'.' | b'_' | b'~') | None => false,
+            Some(byte) => !byte.is_ascii_alphanumeric() && !byte.is_ascii_control(),
+        })
+}
+
+/// Makes the client's request the proxy's own.
+fn ask(request: &mut Request<Incoming>, peer: IpAddr, is_filtered: bool) {
+    let version = std::mem::replace(request.version_mut(), Version::HTTP_11);
+    let fields = request.headers_mut();
+    let tokens = fields.get_all(header::TE).iter().filter_map(|value| value.to_str().ok());
+    let mut tokens = tokens.flat_map(|value| value.split(','));
+    let trailers = tokens.any(|token| token.trim().eq_ignore_ascii_case("trailers"));
+    without_hops(fields);
+    if trailers || version == Version::HTTP_2 {
+        fields.insert(header::TE, HeaderValue::from_static("trailers"));
+        fields.insert(header::CONNECTION, HeaderValue::from_static("te"));
+    }
+    if let Some(host) = fields.remove(header::HOST) {
+        fields.insert(HeaderName::from_static("x-forwarded-host"), host);
+    }
+    add(fields, HeaderName::from_static("x-forwarded-for"), peer.to_string());
+    add(fields, header::VIA, via(version));
+    if fields.get_all(header::COOKIE).iter().nth(1).is_some() {
+        // HTTP/2 may send each cookie alone; HTTP/1.1 has one field (RFC 9113, section 8.2.3).
+        let cookies: Vec<_> =
+            fields.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes).collect();
+        if let Ok(cookies) = HeaderValue::from_bytes(&cookies.join(&b"; "[..])) {
+            fields.insert(header::COOKIE, cookies);
+        }
+    }
+    if is_filtered {
+        // A part cannot be filtered; and it is the proxy that decodes, not the client: of the codings, the one that takes
+        // little memory (`Decoding` tells of the others, which are decoded as well).
+        fields.remove(header::RANGE);
+        fields.remove(header::IF_RANGE);
+        fields.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+}
+
+/// Removes what is for this connection alone (RFC 9110, section 7.6.1).
+fn without_hops(fields: &mut HeaderMap) {
+    let named = fields.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let named = named.flat_map(|value| value.split(','));
+    let named: Vec<HeaderName> = named.filter_map(|name| name.trim().parse().ok()).collect();
+    for name in named {
+        fields.remove(name);
+    }
+    for name in [
+        header::CONNECTION,
+        HeaderName::from_static("proxy-connection"),
+        HeaderName::from_static("keep-alive"),
+        header::TE,
+        header::TRANSFER_ENCODING,
+        header::UPGRADE,
+        header::PROXY_AUTHENTICATE,
+        header::PROXY_AUTHORIZATION,
+    ] {
+        fields.remove(name);
+    }
+}
+
+/// Appends to a list.
+fn add(fields: &mut HeaderMap, name: HeaderName, value: String) {
+    if let Ok(value) = HeaderValue::from_maybe_shared(Bytes::from(value)) {
+        fields.append(name, value);
+    }
+}
+
+fn via(version: Version) -> String {
+    let version = match version {
+        Version::HTTP_10 => "1.0",
+        Version::HTTP_2 => "2",
+        _ => "1.1",
+    };
+    format!("{version} tamis")
+}
+
+/// The upstream's body, for whose next piece nobody waits longer than so.
+struct Patient {
+    body: Incoming,
+    time: Duration,
+    /// Made at the first wait, and used again.
+    alarm: Option<Pin<Box<Sleep>>>,
+    is_waiting: bool,
+}
+
+impl Patient {
+    fn new(body: Incoming, time: Duration) -> Self {
+        Self { body, time, alarm: None, is_waiting: false }
+    }
+}
+
+impl Body for Patient {
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let this = self.get_mut();
+        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
+            this.is_waiting = false;
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        let over = Instant::now() + this.time;
+        let alarm = this.alarm.get_or_insert_with(|| Box::pin(sleep_until(over)));
+        if !std::mem::replace(&mut this.is_waiting, true) {
+            alarm.as_mut().reset(over);
+        }
+        ready!(alarm.as_mut().poll(cx));
+        Poll::Ready(Some(Err(io::Error::from(io::ErrorKind::TimedOut).into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
