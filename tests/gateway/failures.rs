@@ -111,10 +111,11 @@ fn the_user_makes_the_answer() {
             Some(Transform::json_with(&program, &CallOptions::new().limits(limits)))
         });
         let layer = layer.on_error(|asked, error| {
-            let text =
-                format!("{}: {:?} {}", asked.uri.path(), error.fault(), error.kind().as_str());
+            let path = asked.uri.path();
+            let text = format!("{path}: {:?} {}", error.fault(), error.kind().as_str());
             let answer = Response::builder().status(error.fault().status());
-            answer.header("x-fault", "1").body(text.into()).unwrap()
+            let answer = answer.header("x-fault", "1").body(text.into()).unwrap();
+            Some(answer).filter(|_| path != "/usual")
         });
         let gateway = Place::layered(threads, layer, async |asked| match asked.uri().path() {
             "/deep" => json("[".repeat(5) + &"]".repeat(5)),
@@ -127,6 +128,9 @@ fn the_user_makes_the_answer() {
                 assert_eq!((seen.status, seen.text()), (StatusCode::BAD_GATEWAY, text));
                 assert_eq!(seen.field("x-fault"), Some("1"));
             }
+            let usual = get(http, gateway.address, "/usual").await;
+            assert_eq!((usual.status, usual.field("x-fault")), (StatusCode::BAD_GATEWAY, None));
+            assert!(usual.text().contains(r#""kind":"syntax""#), "{}", usual.text());
         }
     });
     assert_eq!(Fault::Sink.status(), StatusCode::INTERNAL_SERVER_ERROR);

@@ -9,7 +9,7 @@ use http::{Response, StatusCode, header, request, response};
 use http_body::Body;
 use pin_project_lite::pin_project;
 
-use super::{Rules, head};
+use super::{Rules, head, refusal};
 use crate::error::{Error, ErrorKind};
 use crate::io::body::FilterBody;
 #[cfg(feature = "decode")]
@@ -135,7 +135,8 @@ fn refused<F, B>(
     asked: &request::Parts,
     error: &Error,
 ) -> Response<FilterBody<B>> {
-    (rules.answer)(asked, error).map(FilterBody::full)
+    let answer = (rules.answer)(asked, error).unwrap_or_else(|| refusal(error));
+    answer.map(FilterBody::full)
 }
 
 impl<F> Rules<F> {

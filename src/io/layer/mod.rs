@@ -83,8 +83,8 @@ struct Rules<F> {
     decoding: Option<Decoding>,
 }
 
-/// The answer in place of one that could not be filtered.
-type Answer = Arc<dyn Fn(&request::Parts, &Error) -> Response<Bytes> + Send + Sync>;
+/// The answer in place of one that could not be filtered; `None`: the usual one.
+type Answer = Arc<dyn Fn(&request::Parts, &Error) -> Option<Response<Bytes>> + Send + Sync>;
 
 impl<F> FilterLayer<F>
 where
@@ -92,7 +92,7 @@ where
 {
     /// A layer that asks `choose` for the filter of each answer.
     pub fn new(choose: F) -> Self {
-        let answer = Arc::new(|_: &request::Parts, error: &Error| refusal(error));
+        let answer = Arc::new(|_: &request::Parts, _: &Error| None);
         Self {
             rules: Arc::new(Rules {
                 choose,
@@ -112,12 +112,13 @@ where
     }
 
     /// Makes the answer in place of one that could not be filtered, by the request's head and the error; its
-    /// [`fault`](Error::fault) says whose it is, and [`Fault::status`] gives the usual status. An error names the place
-    /// of what is wrong: what is kept from the receiver should not leave by that.
+    /// [`fault`](Error::fault) says whose it is, and [`Fault::status`] gives the usual status. `None`: the usual answer, where the
+    /// error is to be known and no more. An error names the place of what is wrong: what is kept from the receiver should not
+    /// leave by that.
     #[must_use]
     pub fn on_error(
         self,
-        answer: impl Fn(&request::Parts, &Error) -> Response<Bytes> + Send + Sync + 'static,
+        answer: impl Fn(&request::Parts, &Error) -> Option<Response<Bytes>> + Send + Sync + 'static,
     ) -> Self {
         self.with(|rules| rules.answer = Arc::new(answer))
     }
@@ -181,6 +182,9 @@ impl<F, S> Layer<S> for FilterLayer<F> {
 }
 
 /// A service whose answers are filtered: what [`FilterLayer`] makes of one.
+///
+/// Where its future is spawned as a part of another, a body whose error is `Box<dyn Error + Send + Sync>` itself may not compile
+/// ("implementation of `From` is not general enough", a limit of the compiler's); any error type of its own does.
 pub struct FilterService<F, S> {
     rules: Arc<Rules<F>>,
     inner: S,
