@@ -60,11 +60,11 @@ pub(crate) struct RulePlace {
 pub enum ErrorKind {
     /// The document is not JSON (RFC 8259).
     Syntax,
-    /// The document ended too early, or there was none.
+    /// The document, or the encoded body that it is in, ended too early, or there was none.
     UnexpectedEnd,
-    /// The document is not UTF-8.
+    /// The document is not UTF-8, or the body that it is in cannot be decoded.
     Encoding,
-    /// A named limit of [`Limits`](crate::Limits) was reached.
+    /// A named limit of [`Limits`](crate::Limits), or of what a body may decode to, was reached.
     Limit,
     /// No selected path was found, and the spec says `on_error: closed`; or nothing was where the spec extracts;
     /// or no branch of `when` holds, and that is an error.
@@ -220,12 +220,23 @@ impl Error {
         self.placed_in("the filtered document")
     }
 
+    /// What is wrong with an encoded body, at a byte of that.
+    #[cfg(feature = "decode")]
+    pub(crate) fn in_encoded(kind: ErrorKind, message: String, offset: u64) -> Self {
+        Self::at(Raise::new(kind, message), offset, String::new()).placed_in("the encoded body")
+    }
+
     /// The stage that failed knows best: what those in front of it add does not count.
     fn placed_in(mut self, text: &str) -> Self {
         if !std::mem::replace(&mut self.0.elsewhere, true) {
             self.0.message = format!("{} (place in {text})", self.0.message).into();
         }
         self
+    }
+
+    /// Whether offset and path are those of another text than the input.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.0.elsewhere
     }
 
     /// The class of this error.
@@ -236,8 +247,9 @@ impl Error {
 
     /// The input byte at which the run failed, counted from 0: the first byte that no valid document could have there,
     /// or the document's length if it ended too early. `None` for errors that have no place in a document. What the
-    /// rules on items find wrong behind `extract`, `retain` or `patches` has its place in what that left, and what is wrong in a
-    /// text filter, budget or compact has it in the filtered document; the message says so.
+    /// rules on items find wrong behind `extract`, `retain` or `patches` has its place in what that left, what is wrong in a
+    /// text filter, budget or compact has it in the filtered document, and what is wrong with a body's content coding has it
+    /// in the encoded body; the message says so.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.0.offset

@@ -49,7 +49,8 @@
 //! - **command** filters the output of commands: it finds the command in what was typed, the filter that is for it, and runs
 //!   that over the text; rules are data, in TOML. Its **run** runs a command: both streams through one pipe, the full output
 //!   in a file before anything is cut.
-//! - **io** drives a filter from readers, files and slices, and loads manifests.
+//! - **io** drives a filter from readers, files and slices, and loads manifests; its **records** are streams of many documents,
+//!   one a line or one an event.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
 //! [`sink`](Sink), `excerpt`, `glob`, `tokens`, `scan`, `path`, `json`, `tree`, `reserved`, `template`, `spec`, `text`, `content`, `filter`,
@@ -78,6 +79,7 @@
 //!   toml. Brings `manifest`. On Unix `CommandRunner` and what it is made of, through rustix and shared_child.
 //! - `content` (default, through `cli`): [`Content`] of pages, answers and texts, through lol_html and dom_smoothie. Without it
 //!   a spec with content does not compile, and a manifest with one is refused.
+//! - `decode`: `Coding`, `Decoding`; content codings (gzip, br, zstd) in front of a filter, through compression-codecs (C: libzstd).
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
 //! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr. Brings `template` and
 //!   `text`: what is wrong with a template or a pattern is said where it stands in the file.
@@ -135,12 +137,14 @@ pub use history::{Prune, PruneProgram, PruneReport, PruneRun, PrunedTool};
 pub use io::FilterBody;
 #[cfg(feature = "lenient")]
 pub use io::filter_lenient;
+#[cfg(feature = "decode")]
+pub use io::{Coding, Decoding};
 #[cfg(feature = "tower")]
 pub use io::{FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "tokio")]
 pub use io::{FilterStream, Outcome, Transform, filter_async, transform_async};
 pub use io::{
-    Pretty, Tee, WriteSink, filter_file, filter_ndjson, filter_reader, filter_slice,
+    Pretty, Tee, WriteSink, filter_events, filter_file, filter_ndjson, filter_reader, filter_slice,
     filter_slice_with, prune_file, prune_reader, prune_slice, pump,
 };
 pub use limits::Limits;

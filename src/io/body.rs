@@ -32,7 +32,7 @@ use crate::error::Error;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tamis::Error> {
 /// let program = Program::compile(&Spec::new().select("id"))?;
-/// let body = Full::from(r#"[{"id": 1, "name": "x"}]"#);
+/// let body = Full::<bytes::Bytes>::from(r#"[{"id": 1, "name": "x"}]"#);
 /// let filtered = FilterBody::new(&program, body).collect().await?;
 /// assert_eq!(filtered.to_bytes(), r#"[{"id":1}]"#);
 /// # Ok(())

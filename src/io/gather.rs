@@ -4,6 +4,7 @@
 //! sent holds at most [`SHARE`] times as much.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 
@@ -22,6 +23,8 @@ pub(super) struct Gather {
     ready_bytes: usize,
     /// Behind what is ready.
     tail: BytesMut,
+    /// Behind that: a run of the chunk, which may become longer.
+    run: Range<usize>,
 }
 
 impl Gather {
@@ -32,20 +35,23 @@ impl Gather {
 
     /// The chunk was read.
     pub(super) fn forget(&mut self) {
+        self.settle();
         self.chunk = Bytes::new();
     }
 
     /// Bytes that wait to be taken.
     pub(super) fn len(&self) -> usize {
-        self.ready_bytes + self.tail.len()
+        self.ready_bytes + self.tail.len() + self.run.len()
     }
 
+    #[cfg(feature = "http-body")]
     pub(super) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The next piece of the output.
     pub(super) fn take(&mut self) -> Option<Bytes> {
+        self.settle();
         match self.ready.pop_front() {
             Some(piece) => {
                 self.ready_bytes -= piece.len();
@@ -56,14 +62,28 @@ impl Gather {
         }
     }
 
-    /// The run of the chunk that `bytes` is, if it is one and worth it.
-    fn run(&self, bytes: &[u8]) -> Option<Bytes> {
-        if bytes.len() < RUN || bytes.len() < self.chunk.len() / SHARE {
-            return None;
-        }
+    /// Where in the chunk `bytes` are, if they are.
+    fn place(&self, bytes: &[u8]) -> Option<Range<usize>> {
         let begin = bytes.as_ptr().addr().checked_sub(self.chunk.as_ptr().addr())?;
         let end = begin.checked_add(bytes.len())?;
-        (end <= self.chunk.len()).then(|| self.chunk.slice(begin..end))
+        (end <= self.chunk.len()).then_some(begin..end)
+    }
+
+    /// The run has its length: it is handed on as it is, or copied.
+    fn settle(&mut self) {
+        let run = std::mem::take(&mut self.run);
+        if run.is_empty() {
+            return;
+        }
+        if run.len() < RUN || run.len() < self.chunk.len() / SHARE {
+            self.tail.extend_from_slice(self.chunk.get(run).unwrap_or_default());
+            return;
+        }
+        if !self.tail.is_empty() {
+            let tail = self.tail.split().freeze();
+            self.push(tail);
+        }
+        self.push(self.chunk.slice(run));
     }
 
     fn push(&mut self, piece: Bytes) {
@@ -74,14 +94,17 @@ impl Gather {
 
 impl Sink for Gather {
     fn write(&mut self, bytes: &[u8]) {
-        match self.run(bytes) {
-            None => self.tail.extend_from_slice(bytes),
-            Some(run) => {
-                if !self.tail.is_empty() {
-                    let tail = self.tail.split().freeze();
-                    self.push(tail);
-                }
-                self.push(run);
+        match self.place(bytes) {
+            Some(place) if place.start == self.run.end && !self.run.is_empty() => {
+                self.run.end = place.end;
+            }
+            Some(place) => {
+                self.settle();
+                self.run = place;
+            }
+            None => {
+                self.settle();
+                self.tail.extend_from_slice(bytes);
             }
         }
     }
@@ -100,7 +123,8 @@ mod tests {
         let mut gather = Gather::default();
         gather.begin(chunk.clone());
         gather.write(b"head");
-        gather.write(&chunk[RUN..3 * RUN]);
+        gather.write(&chunk[RUN..2 * RUN - 9]);
+        gather.write(&chunk[2 * RUN - 9..3 * RUN]);
         gather.write(&chunk[..RUN - 1]);
         gather.write(&vec![b'y'; RUN]);
         assert_eq!(gather.len(), 4 + 2 * RUN + RUN - 1 + RUN);

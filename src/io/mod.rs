@@ -4,6 +4,8 @@
 
 #[cfg(feature = "http-body")]
 mod body;
+#[cfg(feature = "decode")]
+mod decode;
 mod file;
 #[cfg(feature = "tokio")]
 mod gather;
@@ -14,8 +16,8 @@ mod layer;
 mod lenient;
 #[cfg(feature = "manifest")]
 mod manifest;
-mod ndjson;
 mod pretty;
+mod records;
 #[cfg(feature = "command")]
 mod rules;
 mod sinks;
@@ -38,14 +40,16 @@ use crate::report::Report;
 pub use self::tokio::{FilterStream, filter_async, transform_async};
 #[cfg(feature = "http-body")]
 pub use body::FilterBody;
+#[cfg(feature = "decode")]
+pub use decode::{Coding, Decoding};
 pub use file::filter_file;
 pub use history::{prune_file, prune_reader, prune_slice};
 #[cfg(feature = "tower")]
 pub use layer::{FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "lenient")]
 pub use lenient::filter_lenient;
-pub use ndjson::filter_ndjson;
 pub use pretty::Pretty;
+pub use records::{filter_events, filter_ndjson};
 pub use sinks::{Tee, WriteSink};
 #[cfg(feature = "tokio")]
 pub use transform::{Outcome, Transform};

@@ -159,6 +159,7 @@ impl Steps {
     }
 
     /// Whether nothing is left: no output, no error.
+    #[cfg(feature = "http-body")]
     pub(super) fn is_over(&self) -> bool {
         match &self.state {
             State::Here(work) => work.is_over(),
@@ -213,6 +214,7 @@ impl Work {
         }
     }
 
+    #[cfg(feature = "http-body")]
     fn is_over(&self) -> bool {
         matches!(self.state, Reading::Ended | Reading::Failed(None))
             && self.transform.run.gather().is_empty()

@@ -1,17 +1,17 @@
-//! NDJSON and lenient input: at every split, under tight limits, and with hostile text.
+//! Lenient input, and what is read ahead: at every split, under tight limits, and with hostile text.
 
 use std::io::Read;
 
 use crate::{CallOptions, Error, ErrorKind, Limits, Program, Report, Spec};
 
 /// Gives `data` in pieces of the given sizes, the last one over and over.
-struct Pieces<'a> {
+pub(super) struct Pieces<'a> {
     data: &'a [u8],
     sizes: Vec<usize>,
 }
 
 impl<'a> Pieces<'a> {
-    fn new(data: &'a [u8], sizes: &[usize]) -> Self {
+    pub(super) fn new(data: &'a [u8], sizes: &[usize]) -> Self {
         Self { data, sizes: sizes.to_vec() }
     }
 }
@@ -27,7 +27,7 @@ impl Read for Pieces<'_> {
 }
 
 /// What does not depend on the chunks.
-fn invariant(mut report: Report) -> Report {
+pub(super) fn invariant(mut report: Report) -> Report {
     report.held_peak_bytes = 0;
     report.plan.clear();
     report
@@ -54,184 +54,6 @@ mod ahead {
         file.rewind().unwrap();
         let (_, result) = filter_file(&program, &options, file, Vec::new(), |reader| reader);
         assert_eq!(result.unwrap_err().to_string(), told.to_string());
-    }
-}
-
-mod ndjson {
-    use super::*;
-    use crate::{Budget, filter_ndjson};
-
-    type Outcome = (Vec<u8>, Vec<(u64, String)>, Report, Option<String>);
-
-    fn run(program: &Program, options: &CallOptions, reader: impl Read) -> Outcome {
-        let (mut output, mut bad) = (Vec::new(), Vec::new());
-        let (report, result) =
-            filter_ndjson(program, options, reader, &mut output, |line, error| {
-                bad.push((line, error.to_string()));
-            });
-        (output, bad, invariant(report), result.err().map(|error| error.to_string()))
-    }
-
-    fn select_id() -> Program {
-        Program::compile(&Spec::new().select("id").root("object")).unwrap()
-    }
-
-    const LINES: &[u8] = b"{\"id\":1,\"x\":2}\n\n \t\r\n{\"id\":2}\r\n{\"id\":,}\n{\"x\":0}\n[1] 2\n{\"id\": [3, 4]}";
-
-    #[test]
-    fn the_same_at_every_split() {
-        let program = select_id();
-        let options = CallOptions::new();
-        let whole = run(&program, &options, LINES);
-        assert_eq!(
-            String::from_utf8_lossy(&whole.0),
-            "{\"id\":1}\n{\"id\":2}\n{\"x\":0}\n{\"id\":[3,4]}\n"
-        );
-        let lines: Vec<u64> = whole.1.iter().map(|(line, _)| *line).collect();
-        assert_eq!(lines, [5, 7]);
-        assert!(whole.1[0].1.starts_with("byte 36 at /id: "), "{:?}", whole.1);
-        assert!(
-            whole.3.as_ref().is_some_and(|error| error.starts_with("byte 36 at /id: line 5: "))
-        );
-        assert!(whole.2.filter_error.as_ref().is_some_and(|why| why.starts_with("line 6: ")));
-        for cut in 0..LINES.len() {
-            let reader = Pieces::new(LINES, &[cut, LINES.len()]);
-            assert_eq!(run(&program, &options, reader), whole, "cut at {cut}");
-        }
-        for size in [1, 2, 3, 7] {
-            let reader = Pieces::new(LINES, &[size]);
-            assert_eq!(run(&program, &options, reader), whole, "pieces of {size}");
-        }
-    }
-
-    #[test]
-    fn the_report_sums() {
-        let spec = Spec::new().select("id").max_items(1);
-        let program = Program::compile(&spec).unwrap();
-        let input = b"[{\"id\":1},{\"id\":2}]\n[{\"id\":3}]\n[{\"id\":4},{\"id\":5},{\"id\":6}]\n";
-        let (output, bad, report, error) = run(&program, &CallOptions::new(), &input[..]);
-        assert_eq!(output, b"[{\"id\":1}]\n[{\"id\":3}]\n[{\"id\":4}]\n");
-        assert_eq!((bad.len(), error), (0, None));
-        assert_eq!((report.items_seen, report.items_kept), (Some(6), Some(3)));
-        assert_eq!(report.filter_items_truncated_from, Some(6));
-        assert_eq!(report.filter_original_bytes, input.len() as u64 - 3);
-        assert_eq!(report.filter_result_bytes, 30);
-        assert_eq!(report.root.as_deref(), Some(""));
-        assert!(report.filter_applied);
-    }
-
-    #[test]
-    fn the_report_sums_over_budgets() {
-        let program = Program::compile(&Spec::new()).unwrap();
-        let input = b"[1,2,3]\n[1]\n[12345,67890]\n";
-        for (budget, bytes, tokens) in [
-            (Budget::Bytes(5), (Some(5), Some(20), Some(7)), (None, None, None)),
-            // Where tokens are counted, not even `[1]` is one.
-            #[cfg(feature = "tokens")]
-            (Budget::Tokens(1), (None, Some(23), Some(6)), (Some(1), None, Some(3))),
-            #[cfg(not(feature = "tokens"))]
-            (Budget::Tokens(1), (None, Some(20), Some(5)), (Some(1), Some(6), Some(2))),
-        ] {
-            let options = CallOptions::new().budget(budget);
-            let (_, bad, report, error) = run(&program, &options, &input[..]);
-            assert_eq!((bad.len(), error), (0, None));
-            assert!(report.budget_applied);
-            let said =
-                (report.budget_limit, report.budget_original_bytes, report.budget_result_bytes);
-            assert_eq!(said, bytes, "of the lines that were cut");
-            let said = (report.tokens_limit, report.tokens_original, report.tokens_result);
-            assert_eq!(said, tokens);
-            let estimated = tokens.0.is_some() && !cfg!(feature = "tokens");
-            assert_eq!(report.tokens_estimated, estimated);
-        }
-    }
-
-    #[cfg(feature = "template")]
-    #[test]
-    fn the_report_tells_the_first_template_that_failed() {
-        let spec = Spec::new().compact(crate::Compact::new("{{index .id 0}}"));
-        let program = Program::compile(&spec).unwrap();
-        let input = b"[{\"id\":[1]}]\n[{\"id\":1}]\n[{\"id\":2}]\n";
-        let (output, _, report, error) = run(&program, &CallOptions::new(), &input[..]);
-        assert_eq!(error, None);
-        assert!(output.ends_with(b"[{\"id\":1}]\n[{\"id\":2}]\n"));
-        let why = report.compact_error.unwrap();
-        assert!(
-            why.starts_with("line 2: item:1:") && why.ends_with("(and so 1 lines more)"),
-            "{why}"
-        );
-    }
-
-    #[test]
-    fn stop_early_skips_the_rest_of_the_line() {
-        let spec = Spec::new().max_items(1).stop_early(true);
-        let program = Program::compile(&spec).unwrap();
-        let input = b"[1,2,oops\n[3]\n";
-        let (output, bad, report, error) = run(&program, &CallOptions::new(), &input[..]);
-        assert_eq!(output, b"[1]\n[3]\n");
-        assert_eq!((bad.len(), error), (0, None));
-        assert!(report.tail_unread);
-        assert_eq!(report.items_at_least, Some(3), "at least two and one");
-        assert_eq!(report.filter_items_truncated_from, None);
-    }
-
-    #[test]
-    fn no_lines_are_no_error() {
-        for input in [&b""[..], b"\n", b"  \n\r\n\t"] {
-            let (output, bad, report, error) = run(&select_id(), &CallOptions::new(), input);
-            assert_eq!((output, bad, error), (Vec::new(), Vec::new(), None));
-            assert_eq!((report.filter_original_bytes, report.filter_result_bytes), (0, 0));
-        }
-    }
-
-    #[test]
-    fn a_line_waits_in_memory_then_in_a_file_then_not_at_all() {
-        let program = Program::compile(&Spec::new()).unwrap();
-        let long = format!("[{}1]\n", "1,".repeat(50));
-        let input = format!("{long}[2]\n{long}");
-        let limits = |held, spill| {
-            CallOptions::new().limits(Limits::new().with_held(held).with_spill(spill))
-        };
-        for (held, spill) in [(103, 0), (10, 93), (0, 103)] {
-            let (output, bad, ..) = run(&program, &limits(held, spill), input.as_bytes());
-            assert_eq!(String::from_utf8_lossy(&output), input, "held {held}, spill {spill}");
-            assert_eq!(bad, []);
-        }
-        for (held, spill) in [(102, 0), (10, 92), (3, 99)] {
-            let options = limits(held, spill);
-            let whole = run(&program, &options, input.as_bytes());
-            assert_eq!(whole.0, b"[2]\n", "held {held}, spill {spill}");
-            let told = "more than 102 bytes would have to wait (limits `held` and `spill`)";
-            assert_eq!(
-                whole.1,
-                [(1, format!("byte 0: {told}")), (3, format!("byte {}: {told}", long.len() + 4))]
-            );
-            for size in [1, 5, 64] {
-                assert_eq!(run(&program, &options, Pieces::new(input.as_bytes(), &[size])), whole);
-            }
-        }
-    }
-
-    #[test]
-    fn errors_of_reader_and_writer_end_the_run() {
-        struct Broken;
-        impl Read for Broken {
-            fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-                Err(std::io::ErrorKind::ConnectionReset.into())
-            }
-        }
-        let program = select_id();
-        let options = CallOptions::new();
-        let reader = (&b"{\"id\":1}\n{\"id\":"[..]).chain(Broken);
-        let (output, bad, report, error) = run(&program, &options, reader);
-        assert_eq!(output, b"{\"id\":1}\n");
-        assert_eq!(bad, []);
-        assert!(error.is_some_and(|error| error.starts_with("cannot read the input")));
-        assert_eq!(report.error.map(|error| error.kind), Some("read"));
-
-        let mut full = [0; 4];
-        let (_, result) = filter_ndjson(&program, &options, LINES, &mut full[..], |_, _| {});
-        assert_eq!(result.unwrap_err().kind(), ErrorKind::Write);
     }
 }
 

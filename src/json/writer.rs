@@ -15,8 +15,9 @@
 
 use crate::sink::Sink;
 
-/// Gathered output that is worth a call of the sink.
-const PIECE: usize = 8 << 10;
+/// Gathered output that is worth a call of the sink. No more than a window of the scanner: a run that is kept comes in such
+/// parts, and sinks may know what to do with bytes that are still where they came in.
+const PIECE: usize = crate::scan::WINDOW;
 /// Bytes that are copied at once, wanted or not.
 const SHORT: usize = 64;
 

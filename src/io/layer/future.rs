@@ -112,8 +112,8 @@ where
     let Some(transform) = (rules.choose)(asked, &head) else {
         return (Response::from_parts(head, FilterBody::untouched(body)), false);
     };
-    let endless = transform.endless;
-    let media_type = transform.media_type.filter(|_| head.status != StatusCode::NOT_MODIFIED);
+    let endless = transform.is_endless();
+    let media_type = transform.media_type().filter(|_| head.status != StatusCode::NOT_MODIFIED);
     if head::has_no_body(&asked.method, head.status) {
         // It says what the answer to another request would.
         head::filtered(&mut head.headers, media_type);

@@ -28,7 +28,7 @@ pub use future::FilterFuture;
 /// Filters the answers of a service: a [`Layer`] of tower.
 ///
 /// A function is asked with the heads of request and answer for the [`Transform`] that the answer goes through; `None` leaves it
-/// untouched. [`Transform::for_media_type`] takes the one for JSON by the answer's `Content-Type`.
+/// untouched. [`Transform::for_media_type`] takes the one for JSON, lines of JSON, or events by the answer's `Content-Type`.
 ///
 /// # The head
 /// Of a filtered answer `Content-Length` is that of the output if that is known when the head leaves, else gone, as is
@@ -41,7 +41,7 @@ pub use future::FilterFuture;
 /// The head waits for the first byte of output, and until then what fails becomes an answer of its own:
 /// 502 for a document that is malformed, or too large for the [`Limits`](crate::Limits), 500 else, and a body that says no more than
 /// that; [`on_error`](Self::on_error) makes another of it. Behind the first byte the body ends in an error: the receiver can tell, and the
-/// connection is not used again.
+/// connection is not used again. The heads of [lines](Transform::ndjson) and [events](Transform::events) do not wait.
 ///
 /// Costs: the request's head is cloned, for the function is asked when the answer is there.
 ///

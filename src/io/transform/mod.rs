@@ -12,6 +12,7 @@ use bytes::Bytes;
 #[cfg(feature = "decode")]
 use super::decode::{Coding, Decoder, Decoding};
 use super::gather::Gather;
+use super::records::{Events, Lines};
 #[cfg(feature = "command")]
 use crate::command::{CommandLine, CommandReport, OutputFilterRegistry};
 use crate::error::Error;
@@ -32,10 +33,10 @@ use runs::Ending;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// Of [`Transform::json`].
+    /// Of [`Transform::json`], [`Transform::ndjson`] and [`Transform::events`].
     Filter(Box<Report>),
     /// Of [`Transform::prune`].
-    Prune(PruneReport),
+    Prune(Box<PruneReport>),
     /// Of [`Transform::text`].
     #[cfg(feature = "text")]
     Text(TextReport),
@@ -78,12 +79,12 @@ impl From<CommandReport> for Outcome {
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tamis::Error> {
 /// let program = Program::compile(&Spec::new().select("id"))?;
-/// let document = &b"{\"id\": 1, \"x\": 2}"[..];
+/// let lines = &b"{\"id\": 1, \"x\": 2}\n{\"id\": 3}\n"[..];
 /// let mut output = Vec::new();
-/// let (outcome, result) = transform_async(Transform::json(&program), document, &mut output).await;
+/// let (outcome, result) = transform_async(Transform::ndjson(&program), lines, &mut output).await;
 /// result?;
-/// assert_eq!(output, b"{\"id\":1}");
-/// assert_eq!(outcome.report().map(|report| report.filter_original_bytes), Some(17));
+/// assert_eq!(output, b"{\"id\":1}\n{\"id\":3}\n");
+/// assert_eq!(outcome.report().map(|report| report.filter_original_bytes), Some(26));
 /// # Ok(())
 /// # }
 /// ```
@@ -91,9 +92,9 @@ pub struct Transform {
     pub(super) run: Box<dyn Run>,
     pub(super) pace: Pace,
     /// What the output is, where it is not of the input's media type.
-    pub(super) media_type: Option<&'static str>,
-    /// Input comes and goes for as long as the sender likes, and nobody may wait for all of it.
-    pub(super) endless: bool,
+    media_type: Option<&'static str>,
+    /// Records come as the sender has them.
+    endless: bool,
     #[cfg(feature = "decode")]
     decoder: Option<Decoder>,
     on_end: Option<OnEnd>,
@@ -108,7 +109,7 @@ pub(super) enum Pace {
     Scan,
     /// A tenth of that: patterns.
     Match,
-    /// Whatever it takes: pages, templates, tokens. Never where others wait.
+    /// Whatever it takes: pages, templates, tokens, what is encoded. Never where others wait.
     Work,
 }
 
@@ -158,8 +159,38 @@ impl Transform {
         Self { media_type, ..Self::of(filter, Pace::of(program, options)) }
     }
 
+    /// A filter over a document a line, as [`filter_ndjson`](crate::filter_ndjson): a bad line emits nothing, the run goes on,
+    /// and ends in the error of the first bad line.
+    #[must_use]
+    pub fn ndjson(program: &Program) -> Self {
+        Self::ndjson_with(program, &CallOptions::new())
+    }
+
+    /// [`ndjson`](Self::ndjson) for one call.
+    #[must_use]
+    pub fn ndjson_with(program: &Program, options: &CallOptions) -> Self {
+        let lines = Lines::new(program, options, Gather::default(), |_, _| {});
+        Self { endless: true, ..Self::of(lines, Pace::of(program, options)) }
+    }
+
+    /// A filter over an event stream (`text/event-stream`) with a document in the `data` of each event, as
+    /// [`filter_events`](crate::filter_events): a bad event emits nothing, the run goes on, and ends in the error of the first
+    /// bad event.
+    #[must_use]
+    pub fn events(program: &Program) -> Self {
+        Self::events_with(program, &CallOptions::new())
+    }
+
+    /// [`events`](Self::events) for one call.
+    #[must_use]
+    pub fn events_with(program: &Program, options: &CallOptions) -> Self {
+        let events = Events::new(program, options, Gather::default(), |_, _| {});
+        Self { endless: true, ..Self::of(events, Pace::of(program, options)) }
+    }
+
     /// The filter for an answer of this media type (a `Content-Type`): [`json`](Self::json) for `application/json` and
-    /// what ends in `+json`. Parameters do not count.
+    /// what ends in `+json`, [`ndjson`](Self::ndjson) for `application/x-ndjson`, `application/ndjson`, `application/jsonl` and
+    /// `application/x-jsonlines`, [`events`](Self::events) for `text/event-stream`. Parameters do not count.
     ///
     /// `None` for any other: whoever must not let such an answer pass has to refuse it.
     ///
@@ -170,6 +201,7 @@ impl Transform {
     /// let filtered = |media_type| Transform::for_media_type(media_type, &program, &CallOptions::new()).is_some();
     /// assert!(filtered("application/json; charset=utf-8"));
     /// assert!(filtered("Application/Problem+JSON"));
+    /// assert!(filtered("text/event-stream"));
     /// assert!(!filtered("text/html"));
     /// # Ok::<(), tamis::Error>(())
     /// ```
@@ -182,6 +214,11 @@ impl Transform {
         let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match essence.as_str() {
             "application/json" => Some(Self::json_with(program, options)),
+            "application/x-ndjson"
+            | "application/ndjson"
+            | "application/jsonl"
+            | "application/x-jsonlines" => Some(Self::ndjson_with(program, options)),
+            "text/event-stream" => Some(Self::events_with(program, options)),
             other if other.ends_with("+json") => Some(Self::json_with(program, options)),
             _ => None,
         }
@@ -214,7 +251,8 @@ impl Transform {
         Self::of(Ending::new(Command { run, exit_code }), Pace::Match)
     }
 
-    /// The input is encoded so, and decoded first.
+    /// The input is encoded so, and decoded first. Steps run on the pool for blocking work: how long one takes is the
+    /// sender's to say.
     ///
     /// ```
     /// use std::io::Write;
@@ -238,7 +276,21 @@ impl Transform {
     #[must_use]
     pub fn decoded(mut self, coding: Coding, decoding: &Decoding) -> Self {
         self.decoder = Some(Decoder::new(coding, decoding));
+        self.pace = Pace::Work;
         self
+    }
+
+    /// The media type of the output, where it is another than the input's: that of a [`Content`](crate::Content).
+    #[must_use]
+    pub fn media_type(&self) -> Option<&'static str> {
+        self.media_type
+    }
+
+    /// Whether the input is a stream of documents, lines or events, which come as the sender has them. Whoever sends a head in
+    /// front of the output does so at once; it waits for the first byte of any other, so that it can tell of an error.
+    #[must_use]
+    pub fn is_endless(&self) -> bool {
+        self.endless
     }
 
     /// `told` is called once when the run has ended or failed, with its report; where the last step ran, which may be a thread for

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::filter::Filter;
 use crate::history::PruneRun;
 use crate::io::gather::Gather;
+use crate::io::records::{Form, Records};
 #[cfg(feature = "text")]
 use crate::text::{TextReport, TextRun};
 
@@ -62,7 +63,41 @@ impl Run for PruneRun<Gather> {
     }
 
     fn outcome(&self) -> Outcome {
-        Outcome::Prune(self.report())
+        Outcome::Prune(Box::new(self.report()))
+    }
+
+    fn gather(&self) -> &Gather {
+        self.sink()
+    }
+
+    fn gather_mut(&mut self) -> &mut Gather {
+        self.sink_mut()
+    }
+}
+
+impl<C, F> Run for Records<C, Gather, F>
+where
+    C: Form + Send,
+    F: FnMut(u64, &Error) + Send,
+{
+    fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        Self::write(self, chunk)
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        Self::end(self).1
+    }
+
+    fn fail(&mut self, error: &Error) {
+        Self::fail(self, error);
+    }
+
+    fn held_peak(&self) -> u64 {
+        Self::held_peak(self)
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome::Filter(Box::new(self.report()))
     }
 
     fn gather(&self) -> &Gather {

@@ -1,0 +1,242 @@
+//! Decodes content codings in front of a filter: encoded bytes are pushed, pieces of text come out, nothing is read.
+//!
+//! Over the decoders of compression-codecs. Knows where members and frames end and what a call may cost; nothing of the text.
+//!
+//! Invariants: a call takes at most [`SHARE`] encoded bytes and gives at most [`PIECE`] decoded ones, whatever the body is.
+//! Work is linear in both (a Brotli decoder fills its window, 16 MiB at most, before it gives the first piece of it). The
+//! body is never copied as a whole. Memory is that of [`Decoding`].
+
+mod coding;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use bytes::{Buf, Bytes};
+use compression_codecs::zstd::params::DParameter;
+use compression_codecs::{BrotliDecoder, DecodeV2, GzipDecoder, ZstdDecoder};
+use compression_core::util::{PartialBuffer, WriteBuffer};
+
+use crate::error::{Error, ErrorKind};
+
+pub use coding::{Coding, Decoding};
+
+/// Decoded bytes that a call gives at most.
+const PIECE: usize = 64 << 10;
+
+/// Encoded bytes that a call takes at most: a body can be long and decode to nothing, at the cost of a table for every ten
+/// bits (empty blocks in gzip: some 2 µs each).
+const SHARE: usize = 4 << 10;
+
+/// What a body may decode to before its ratio is asked: a short text of equal records has a high one.
+const ALLOWANCE: u64 = 1 << 20;
+
+/// The largest window of a content coding `zstd`, as a power of two: 8 MiB (RFC 9659, section 3).
+const ZSTD_WINDOW_LOG: u32 = 23;
+
+/// Decodes one body.
+pub(crate) struct Decoder {
+    coding: Coding,
+    decoding: Decoding,
+    codec: Box<dyn DecodeV2 + Send + Sync>,
+    place: Place,
+    /// The last piece was full: there may be more without more input.
+    full: bool,
+    failed: bool,
+    /// Encoded bytes so far.
+    taken: u64,
+    /// Decoded bytes so far.
+    made: u64,
+    /// Where the codec writes; pieces are copied out of it, so that a short one does not hold 64 KiB.
+    scratch: Box<[u8]>,
+}
+
+/// Where in the body the decoder is.
+///
+/// ```text
+/// Start ──byte──▶ Inside ──its end──▶ Between ──byte──▶ Inside (gzip, zstd)
+///                                        └─────byte──▶ error (br)
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// No byte came yet. A body that ends here is empty, and its text is: that is what servers send in answer to HEAD, or
+    /// with 204 and 304, and what browsers make of it.
+    Start,
+    /// Within a gzip member, a zstd frame, or the one Brotli stream.
+    Inside,
+    /// Behind one. The body may end here.
+    Between,
+}
+
+/// Why decoding cannot go on, without the place.
+enum Flaw {
+    /// The codec refuses.
+    Codec(std::io::Error),
+    /// The codec panicked, or makes no progress.
+    Stuck,
+    /// What follows the end is not another member or frame.
+    Trailing,
+    /// A Brotli stream that is not of RFC 7932.
+    LargeWindow,
+}
+
+impl Decoder {
+    pub(crate) fn new(coding: Coding, decoding: &Decoding) -> Self {
+        let codec: Box<dyn DecodeV2 + Send + Sync> = match coding {
+            Coding::Gzip => Box::new(GzipDecoder::new()),
+            Coding::Brotli => Box::new(BrotliDecoder::new()),
+            Coding::Zstd => {
+                let window = DParameter::window_log_max(ZSTD_WINDOW_LOG);
+                Box::new(ZstdDecoder::new_with_params(&[window]))
+            }
+        };
+        Self {
+            coding,
+            decoding: decoding.clone(),
+            codec,
+            place: Place::Start,
+            full: false,
+            failed: false,
+            taken: 0,
+            made: 0,
+            scratch: vec![0; PIECE].into_boxed_slice(),
+        }
+    }
+
+    /// Decodes some of `input`, and advances it, into a piece of at most 64 KiB. None: all of it is taken, and more is needed.
+    ///
+    /// A piece is empty where a call did its share of work and there is nothing to show for it: headers, empty blocks, frames
+    /// to skip.
+    ///
+    /// # Errors
+    /// What cannot be decoded, and the limits of [`Decoding`]. What came before an error is right, and a part of the text.
+    pub(crate) fn next(&mut self, input: &mut Bytes) -> Result<Option<Bytes>, Error> {
+        if self.failed {
+            return Err(Error::new(ErrorKind::Failed, "decoding had failed before"));
+        }
+        let piece = self.piece(input);
+        self.failed = piece.is_err();
+        piece
+    }
+
+    /// The input is complete: what is left, piece by piece, then None.
+    ///
+    /// # Errors
+    /// As for [`next`](Self::next), and [`ErrorKind::UnexpectedEnd`] for a body that is cut off.
+    pub(crate) fn finish(&mut self) -> Result<Option<Bytes>, Error> {
+        let piece = self.next(&mut Bytes::new())?;
+        if piece.is_none() && self.place == Place::Inside {
+            self.failed = true;
+            let message = format!("the {} body is cut off", self.coding.as_str());
+            return Err(Error::in_encoded(ErrorKind::UnexpectedEnd, message, self.taken));
+        }
+        Ok(piece)
+    }
+
+    fn piece(&mut self, input: &mut Bytes) -> Result<Option<Bytes>, Error> {
+        let mut encoded = PartialBuffer::new(input.get(..SHARE).unwrap_or(input));
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut decoded = WriteBuffer::new_initialized(&mut scratch);
+        // The codecs are told to be safe with any bytes; a mistake in one of them must not end more than this body.
+        let ran = catch_unwind(AssertUnwindSafe(|| self.run(&mut encoded, &mut decoded)));
+        let (taken, made) = (encoded.written_len(), decoded.written_len());
+        self.taken += taken as u64;
+        ran.unwrap_or(Err(Flaw::Stuck)).map_err(|flaw| self.flawed(flaw))?;
+        self.charge(made)?;
+        input.advance(taken);
+        let piece = scratch.get(..made).map(Bytes::copy_from_slice).unwrap_or_default();
+        self.scratch = scratch;
+        if piece.is_empty() && input.is_empty() { Ok(None) } else { Ok(Some(piece)) }
+    }
+
+    /// Until all of `encoded` is taken, or `decoded` is full. Leaves through an error or with progress.
+    fn run(
+        &mut self,
+        encoded: &mut PartialBuffer<&[u8]>,
+        decoded: &mut WriteBuffer<'_>,
+    ) -> Result<(), Flaw> {
+        while !decoded.has_no_spare_space() {
+            match encoded.unwritten().first() {
+                Some(&byte) if self.place != Place::Inside => self.enter(byte)?,
+                None if !self.full || self.place != Place::Inside => return Ok(()),
+                _ => {}
+            }
+            let drains = encoded.unwritten().is_empty();
+            let before = (encoded.written_len(), decoded.written_len());
+            let ended = if drains && self.coding == Coding::Gzip {
+                // Without input, the one for deflate gives what waits and takes the end for an error; `flush` does not.
+                self.codec.flush(decoded).map(|_| false)
+            } else {
+                self.codec.decode(encoded, decoded)
+            };
+            let ended = ended.map_err(Flaw::Codec)?;
+            self.full = !ended && decoded.has_no_spare_space();
+            if ended {
+                self.place = Place::Between;
+            } else if !drains && before == (encoded.written_len(), decoded.written_len()) {
+                return Err(Flaw::Stuck);
+            }
+        }
+        Ok(())
+    }
+
+    /// The first byte of a member, a frame or the stream.
+    fn enter(&mut self, byte: u8) -> Result<(), Flaw> {
+        match (self.coding, self.place) {
+            // RFC 7932 has no window that begins like this; the codec would take up to 1 GiB for it.
+            (Coding::Brotli, Place::Start) if byte & 0x7F == 0x11 => return Err(Flaw::LargeWindow),
+            (_, Place::Start) => {}
+            (Coding::Gzip, _) if byte == 0x1F => {}
+            // The magic numbers are 0xFD2FB528 and, for frames to skip, 0x184D2A50 to 0x184D2A5F, low byte first.
+            (Coding::Zstd, _) if byte == 0x28 || byte & 0xF0 == 0x50 => {}
+            _ => return Err(Flaw::Trailing),
+        }
+        if self.place == Place::Between {
+            self.codec.reinit().map_err(Flaw::Codec)?;
+        }
+        self.place = Place::Inside;
+        Ok(())
+    }
+
+    fn charge(&mut self, made: usize) -> Result<(), Error> {
+        self.made += made as u64;
+        let (max_bytes, max_ratio) = (self.decoding.max_bytes(), self.decoding.max_ratio());
+        let message = if self.made > max_bytes {
+            format!("the body decodes to more than {max_bytes} bytes (limit `max_bytes`)")
+        } else if self.made > self.taken.saturating_mul(max_ratio).saturating_add(ALLOWANCE) {
+            format!(
+                "the body decodes to more than {max_ratio} times its length (limit `max_ratio`)"
+            )
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(ErrorKind::Limit, message))
+    }
+
+    fn flawed(&self, flaw: Flaw) -> Error {
+        let name = self.coding.as_str();
+        let refused = |reason: &dyn Display| {
+            Error::new(ErrorKind::Encoding, format!("cannot decode the {name} body: {reason}"))
+        };
+        match flaw {
+            // Its one error says nothing.
+            Flaw::Codec(_) if self.coding == Coding::Brotli => refused(&"it is corrupt"),
+            Flaw::Codec(error) => {
+                let reason = error.to_string();
+                // In the words of libzstd. The place of the frame's header is not told.
+                if self.coding == Coding::Zstd && reason.contains("too much memory") {
+                    refused(&"its window has more than 8 MiB (RFC 9659)")
+                } else {
+                    refused(&reason)
+                }
+            }
+            Flaw::Stuck => refused(&"the decoder failed"),
+            Flaw::LargeWindow => refused(&"its window has more than 16 MiB (RFC 7932)"),
+            Flaw::Trailing => {
+                let message = format!("bytes follow the end of the {name} body");
+                Error::in_encoded(ErrorKind::Encoding, message, self.taken)
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The lines of an event stream, and which of them are data (WHATWG HTML §9.2, "Interpreting an event stream").
+//!
+//! Splits chunks that may be cut anywhere into pieces. A piece is a part of one line, or its end; together they are the stream,
+//! byte for byte. No more than the name of a field is kept, and as a number. Knows no events.
+
+use crate::json::bom::BOM;
+
+/// What a data line begins with, if it has a value and a space in front of that.
+const DATA: &[u8] = b"data: ";
+/// The length of the name in it.
+const NAME: usize = 4;
+
+/// What a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Empty,
+    Comment,
+    Data,
+    /// Any other field.
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
+    /// The byte order mark in front of the stream.
+    Mark,
+    /// A line begins that is not empty: no bytes.
+    Begin(Line),
+    /// What is in front of the value, of data.
+    Name(&'static [u8]),
+    /// Some of the value, of data; some of the line, of any other.
+    Text(Line, &'a [u8]),
+    /// The line's end, LF or CR.
+    End(Line, &'static [u8]),
+    /// The LF that belongs to the CR before it.
+    Feed(Line),
+}
+
+impl<'a> Piece<'a> {
+    /// The bytes of the stream.
+    pub(super) fn bytes(self) -> &'a [u8] {
+        match self {
+            Self::Mark => BOM,
+            Self::Begin(_) => b"",
+            Self::Name(bytes) | Self::End(_, bytes) => bytes,
+            Self::Text(_, bytes) => bytes,
+            Self::Feed(_) => b"\n",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Fields {
+    at: At,
+    /// The line ended with a CR, and nothing came since.
+    cr: Option<Line>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum At {
+    /// Behind so many bytes of a byte order mark, and nothing else.
+    Mark(usize),
+    /// At the begin of a line.
+    Begin,
+    /// Behind so many bytes of `data: `.
+    Name(usize),
+    /// The line has begun, and this of it was not given yet.
+    Owed(Line, &'static [u8]),
+    In(Line),
+}
+
+impl Fields {
+    /// Of a stream.
+    pub(super) fn new() -> Self {
+        Self { at: At::Mark(0), cr: None }
+    }
+
+    /// Of lines in it.
+    pub(super) fn inside() -> Self {
+        Self { at: At::Begin, cr: None }
+    }
+
+    /// The line that has begun, and not ended.
+    pub(super) fn line(&self) -> Option<Line> {
+        match self.at {
+            At::In(line) | At::Owed(line, _) => Some(line),
+            At::Mark(_) | At::Begin | At::Name(_) => None,
+        }
+    }
+
+    /// The next piece of `rest`, which is made shorter by it. All of `rest` is taken when there is none.
+    pub(super) fn next<'a>(&mut self, rest: &mut &'a [u8]) -> Option<Piece<'a>> {
+        loop {
+            if let At::Owed(line, bytes) = self.at {
+                self.at = At::In(line);
+                let name = line == Line::Data;
+                return Some(if name { Piece::Name(bytes) } else { Piece::Text(line, bytes) });
+            }
+            let (&byte, behind) = rest.split_first()?;
+            if let Some(line) = self.cr.take()
+                && byte == b'\n'
+            {
+                *rest = behind;
+                return Some(Piece::Feed(line));
+            }
+            match self.at {
+                At::Mark(seen) if BOM.get(seen) == Some(&byte) => {
+                    *rest = behind;
+                    if seen + 1 == BOM.len() {
+                        self.at = At::Begin;
+                        return Some(Piece::Mark);
+                    }
+                    self.at = At::Mark(seen + 1);
+                }
+                At::Mark(0) => self.at = At::Begin,
+                At::Name(seen @ ..NAME) | At::Name(seen @ 5) if DATA.get(seen) == Some(&byte) => {
+                    *rest = behind;
+                    self.at = At::Name(seen + 1);
+                }
+                At::Name(NAME) if byte == b':' => {
+                    *rest = behind;
+                    self.at = At::Name(NAME + 1);
+                }
+                At::Name(NAME) if !matches!(byte, b'\n' | b'\r') => {
+                    return Some(self.owe(Line::Other, DATA, NAME));
+                }
+                At::Mark(_) | At::Name(_) => return self.settle(),
+                At::Begin => match byte {
+                    b'\n' | b'\r' => return Some(self.end(Line::Empty, rest)),
+                    b':' => return Some(self.begin(Line::Comment)),
+                    b'd' => {
+                        *rest = behind;
+                        self.at = At::Name(1);
+                    }
+                    _ => return Some(self.begin(Line::Other)),
+                },
+                At::In(line) => {
+                    let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+                    let (text, behind) = rest.split_at(end);
+                    if text.is_empty() {
+                        return Some(self.end(line, rest));
+                    }
+                    *rest = behind;
+                    return Some(Piece::Text(line, text));
+                }
+                At::Owed(..) => {}
+            }
+        }
+    }
+
+    /// What nothing can be added to, since the line or the stream ends here, or the next byte does not belong to it. What
+    /// follows is to be asked for by [`next`](Self::next).
+    pub(super) fn settle<'a>(&mut self) -> Option<Piece<'a>> {
+        match self.at {
+            At::Mark(seen @ 1..) => Some(self.owe(Line::Other, BOM, seen)),
+            At::Name(seen @ ..NAME) => Some(self.owe(Line::Other, DATA, seen)),
+            At::Name(seen) => Some(self.owe(Line::Data, DATA, seen)),
+            _ => None,
+        }
+    }
+
+    fn owe<'a>(&mut self, line: Line, text: &'static [u8], seen: usize) -> Piece<'a> {
+        self.at = At::Owed(line, text.get(..seen).unwrap_or(text));
+        Piece::Begin(line)
+    }
+
+    fn begin<'a>(&mut self, line: Line) -> Piece<'a> {
+        self.at = At::In(line);
+        Piece::Begin(line)
+    }
+
+    fn end<'a>(&mut self, line: Line, rest: &mut &'a [u8]) -> Piece<'a> {
+        let cr = rest.first() == Some(&b'\r');
+        *rest = rest.get(1..).unwrap_or_default();
+        self.at = At::Begin;
+        self.cr = cr.then_some(line);
+        Piece::End(line, if cr { b"\r" } else { b"\n" })
+    }
+}

@@ -1,0 +1,128 @@
+//! One document a line (NDJSON, JSON Lines).
+//!
+//! Lines are split while they arrive, and pushed into the filter as they are: white space around a document is JSON's own.
+
+use super::{Flaw, Form, Record, Records};
+use crate::error::{Error, Raise};
+use crate::filter::Program;
+use crate::limits::Limits;
+use crate::sink::Sink;
+
+/// A push run over lines.
+pub(crate) type Lines<S, F> = Records<LineForm, S, F>;
+
+/// Where the run is in the lines.
+pub(crate) struct LineForm {
+    state: Line,
+    /// The line has only white space so far.
+    blank: bool,
+    number: u64,
+    /// Offset of the line's first byte.
+    start: u64,
+    /// Bytes of the line so far.
+    length: u64,
+}
+
+/// What became of the line so far.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Line {
+    None,
+    Open,
+    /// It failed; the rest of it is skipped.
+    Bad,
+}
+
+impl Form for LineForm {
+    const RECORD: &'static str = "line";
+
+    fn new(_: &Limits) -> Self {
+        Self { state: Line::None, blank: true, number: 1, start: 0, length: 0 }
+    }
+
+    fn refusal(program: &Program) -> Option<Error> {
+        program.is_text().then(|| {
+            Error::spec(
+                "a document a line: the output of this filter is text, of any number of lines",
+            )
+        })
+    }
+
+    fn write<S: Sink, F: FnMut(u64, &Error)>(
+        &mut self,
+        chunk: &[u8],
+        record: &mut Record<S, F>,
+    ) -> Result<(), Error> {
+        let mut rest = chunk;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            let (line, behind) = rest.split_at(end);
+            self.piece(line, record);
+            self.end_line(record)?;
+            self.start += self.length + 1;
+            self.length = 0;
+            self.number += 1;
+            rest = behind.get(1..).unwrap_or_default();
+        }
+        self.piece(rest, record);
+        Ok(())
+    }
+
+    fn end<S: Sink, F: FnMut(u64, &Error)>(
+        &mut self,
+        record: &mut Record<S, F>,
+    ) -> Result<(), Error> {
+        self.end_line(record)
+    }
+}
+
+impl LineForm {
+    /// Takes a part of the line.
+    fn piece<S: Sink, F: FnMut(u64, &Error)>(&mut self, bytes: &[u8], record: &mut Record<S, F>) {
+        self.length += bytes.len() as u64;
+        if bytes.is_empty() || self.state == Line::Bad {
+            return;
+        }
+        self.blank &= bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
+        self.state = Line::Open;
+        if let Err(flaw) = record.feed(bytes) {
+            self.bad(flaw, record);
+        }
+    }
+
+    /// Ends the line: its output goes out.
+    fn end_line<S: Sink, F: FnMut(u64, &Error)>(
+        &mut self,
+        record: &mut Record<S, F>,
+    ) -> Result<(), Error> {
+        let blank = std::mem::replace(&mut self.blank, true);
+        if self.state == Line::Open {
+            if !blank {
+                match record.complete(self.number, 0) {
+                    Ok(()) => {
+                        record.drain(|sink, piece| sink.write(piece))?;
+                        record.sink.write(b"\n");
+                    }
+                    Err(flaw) => self.bad(flaw, record),
+                }
+            }
+            record.restart();
+        }
+        if self.state == Line::Bad {
+            record.sum.add_bad_bytes(self.length);
+        }
+        self.state = Line::None;
+        Ok(())
+    }
+
+    fn bad<S: Sink, F: FnMut(u64, &Error)>(&mut self, flaw: Flaw, record: &mut Record<S, F>) {
+        let error = match flaw {
+            Flaw::Output(raise) => Error::at(raise, self.start, String::new()),
+            Flaw::Document(error) => {
+                let offset = self.start + error.offset().unwrap_or(0);
+                let raise = Raise::new(error.kind(), error.message().to_owned());
+                Error::at(raise, offset, error.path().to_owned())
+            }
+        };
+        record.bad(self.number, &error);
+        self.state = Line::Bad;
+    }
+}

@@ -1,0 +1,167 @@
+//! The reports of all records in one.
+//!
+//! Knows no stream: what it is given is one report a record, or an error.
+
+use crate::error::{Error, Raise};
+use crate::report::{Failed, Report};
+
+/// The sum so far.
+#[derive(Debug)]
+pub(super) struct Sum {
+    /// What a record is called.
+    record: &'static str,
+    report: Report,
+    /// Records whose rules did not make their output.
+    unfiltered: bool,
+    /// Lengths of the payloads, where something was cut from one of them.
+    lengths: u64,
+    cut: bool,
+    roots: Option<Option<String>>,
+    /// Records that fell back, and those without a summary; of both the first is told.
+    fallbacks: u64,
+    uncompacted: u64,
+    /// The error of the first bad record.
+    first_bad: Option<Error>,
+    failed: Option<Failed>,
+}
+
+impl Sum {
+    pub(super) fn new(record: &'static str) -> Self {
+        Self {
+            record,
+            report: Report::default(),
+            unfiltered: false,
+            lengths: 0,
+            cut: false,
+            roots: None,
+            fallbacks: 0,
+            uncompacted: 0,
+            first_bad: None,
+            failed: None,
+        }
+    }
+
+    /// Adds a record that is good.
+    pub(super) fn add(&mut self, number: u64, one: &Report) {
+        let record = self.record;
+        let sum = &mut self.report;
+        self.unfiltered |= !one.filter_applied;
+        sum.filter_original_bytes += one.filter_original_bytes;
+        sum.filter_result_bytes += one.filter_result_bytes;
+        // The key is there as soon as one record has it, and then counts all.
+        let before = sum.filter_result_bytes - one.filter_result_bytes;
+        if let Some(bytes) = one.output_bytes {
+            sum.output_bytes = Some(sum.output_bytes.unwrap_or(before) + bytes);
+        } else if let Some(bytes) = &mut sum.output_bytes {
+            *bytes += one.filter_result_bytes;
+        }
+        sum.duplicates_dropped += one.duplicates_dropped;
+        sum.held_peak_bytes = sum.held_peak_bytes.max(one.held_peak_bytes);
+        sum.tail_unread |= one.tail_unread;
+        sum.items_seen = added(sum.items_seen, one.items_seen);
+        sum.items_kept = added(sum.items_kept, one.items_kept);
+        let length = one.filter_items_truncated_from.or(one.items_at_least).or(one.items_seen);
+        self.lengths += length.unwrap_or(0);
+        self.cut |= one.filter_items_truncated_from.is_some();
+        // A sum with a lower bound in it is a lower bound.
+        if one.items_at_least.is_some() {
+            sum.items_at_least = Some(0);
+        }
+        for path in &one.filter_partial_miss {
+            if !sum.filter_partial_miss.contains(path) {
+                sum.filter_partial_miss.push(path.clone());
+            }
+        }
+        sum.filter_skipped = sum.filter_skipped.or(one.filter_skipped);
+        if let Some(why) = &one.filter_error {
+            self.fallbacks += 1;
+            sum.filter_error.get_or_insert_with(|| format!("{record} {number}: {why}"));
+        }
+        if let Some(why) = &one.compact_error {
+            self.uncompacted += 1;
+            sum.compact_error.get_or_insert_with(|| format!("{record} {number}: {why}"));
+        }
+        sum.budget_applied |= one.budget_applied;
+        sum.budget_limit = sum.budget_limit.or(one.budget_limit);
+        sum.budget_original_bytes = added(sum.budget_original_bytes, one.budget_original_bytes);
+        sum.budget_result_bytes = added(sum.budget_result_bytes, one.budget_result_bytes);
+        sum.tokens_limit = sum.tokens_limit.or(one.tokens_limit);
+        sum.tokens_original = added(sum.tokens_original, one.tokens_original);
+        sum.tokens_result = added(sum.tokens_result, one.tokens_result);
+        sum.tokens_estimated |= one.tokens_estimated;
+        match &mut self.roots {
+            None => self.roots = Some(one.root.clone()),
+            Some(root) if *root != one.root => *root = None,
+            Some(_) => {}
+        }
+    }
+
+    /// Counts bytes of a bad record.
+    pub(super) fn add_bad_bytes(&mut self, bytes: u64) {
+        self.report.filter_original_bytes += bytes;
+    }
+
+    /// The most bytes that waited at once for any record that is complete.
+    #[cfg(feature = "tokio")]
+    pub(super) fn peak(&self) -> u64 {
+        self.report.held_peak_bytes
+    }
+
+    /// Counts bytes that waited for something else than a document.
+    pub(super) fn add_peak(&mut self, bytes: u64) {
+        self.report.held_peak_bytes = self.report.held_peak_bytes.max(bytes);
+    }
+
+    /// Adds a record that is bad.
+    pub(super) fn fail(&mut self, number: u64, one: &Report, error: &Error) {
+        self.add_peak(one.held_peak_bytes);
+        if self.failed.is_none() {
+            let message = format!("{} {number}: {}", self.record, error.message());
+            let raise = Raise::new(error.kind(), message);
+            let error = Error::at(raise, error.offset().unwrap_or(0), error.path().to_owned());
+            self.failed = Some(Failed::from(&error));
+            self.first_bad = Some(error);
+        }
+    }
+
+    /// The error of the first bad record, once.
+    pub(super) fn take_first_bad(&mut self) -> Option<Error> {
+        self.first_bad.take()
+    }
+
+    /// The report of all, with the plan for one.
+    pub(super) fn report(&self, plan: Vec<String>) -> Report {
+        let record = self.record;
+        let mut report = self.report.clone();
+        report.error.clone_from(&self.failed);
+        report.filter_applied = !self.unfiltered && self.failed.is_none();
+        if report.items_at_least.is_some() {
+            report.items_at_least = Some(self.lengths);
+        } else if self.cut {
+            report.filter_items_truncated_from = Some(self.lengths);
+        }
+        report.root = self.roots.clone().flatten();
+        report.plan = plan;
+        report.plan.push(format!(
+            "{record}s: hold each {record}'s output until its end (limits held, spill)"
+        ));
+        for (why, records) in [
+            (&mut report.filter_error, self.fallbacks),
+            (&mut report.compact_error, self.uncompacted),
+        ] {
+            if let Some(why) = why
+                && records > 1
+            {
+                why.push_str(&format!(" (and so {} {record}s more)", records - 1));
+            }
+        }
+        report
+    }
+}
+
+fn added(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
+    match (sum, more) {
+        (Some(sum), Some(more)) => Some(sum + more),
+        (one, other) => one.or(other),
+    }
+}

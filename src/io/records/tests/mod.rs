@@ -1,0 +1,10 @@
+//! Records: at every split, under tight limits, with hostile streams, and beside a model that reads the stream as a whole.
+
+mod events;
+mod lines;
+mod model;
+
+use super::super::tests::{Pieces, invariant};
+use crate::Report;
+
+type Outcome = (Vec<u8>, Vec<(u64, String)>, Report, Option<String>);

@@ -1,0 +1,251 @@
+//! Steps: short, in their order, where they may run; and backpressure.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::thread::ThreadId;
+
+use bytes::Bytes;
+use tamis::{
+    CallOptions, ErrorKind, FilterStream, Limits, Spec, Transform, filter_async, filter_slice,
+    transform_async,
+};
+use tokio_stream::{Stream, StreamExt};
+
+use crate::{chunks, collect, late, program, ready, runtime};
+
+/// Counts how often it is asked.
+struct Asked<S>(S, Arc<AtomicUsize>);
+
+impl<S: Stream + Unpin> Stream for Asked<S> {
+    type Item = S::Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<S::Item>> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        Pin::new(&mut self.0).poll_next(cx)
+    }
+}
+
+#[test]
+fn one_poll_does_not_read_a_large_chunk() {
+    let program = program(&Spec::new().max_items(1));
+    let document = Bytes::from(late(8));
+    let source = tokio_stream::once(Ok::<_, std::io::Error>(document.clone()));
+    let mut stream = FilterStream::new(&program, source);
+    let mut cx = Context::from_waker(Waker::noop());
+    let (mut polls, mut output) = (0, Vec::new());
+    while let next = Pin::new(&mut stream).poll_next(&mut cx)
+        && !matches!(next, Poll::Ready(None))
+    {
+        polls += 1;
+        if let Poll::Ready(Some(piece)) = next {
+            output.extend_from_slice(&piece.unwrap());
+        }
+    }
+    assert_eq!(output, filter_slice(&program, &document).unwrap().0);
+    assert!(polls >= document.len() / (256 << 10), "{polls} polls of {} bytes", document.len());
+}
+
+#[test]
+fn the_source_is_asked_when_all_output_is_taken() {
+    let program = program(&Spec::new());
+    let asked = Arc::new(AtomicUsize::new(0));
+    let document = late(4);
+    let source = Asked(chunks(&document, 32 << 10), Arc::clone(&asked));
+    let mut stream = FilterStream::new(&program, source);
+    let mut taken = 0;
+    ready(async {
+        while let Some(piece) = stream.next().await {
+            taken += piece.unwrap().len();
+            let read = asked.load(Ordering::Relaxed) * (32 << 10);
+            assert!(read <= taken + (160 << 10), "{read} bytes read, {taken} taken");
+        }
+    });
+    assert_eq!(taken, document.len());
+}
+
+#[test]
+fn a_source_that_is_not_needed_any_more_is_dropped() {
+    let program = program(&Spec::new().max_items(1).stop_early(true));
+    let asked = Arc::new(AtomicUsize::new(0));
+    let source = Asked(chunks(&late(4), 4 << 10), Arc::clone(&asked));
+    let mut stream = FilterStream::new(&program, source);
+    let (mut output, mut last) = (Vec::new(), None);
+    while let Some(piece) = ready(stream.next()) {
+        output.extend_from_slice(&piece.unwrap());
+        last = stream.outcome();
+    }
+    assert!(output.ends_with(b"}]") && output.len() < 2000);
+    assert!(asked.load(Ordering::Relaxed) < 10, "{asked:?} chunks for one item of a kilobyte");
+    assert_eq!(Arc::strong_count(&asked), 1, "the source is gone before the stream");
+    assert!(last.unwrap().report().unwrap().tail_unread);
+}
+
+/// Where the last step of a run was.
+fn last_thread(transform: Transform, document: &[u8]) -> (ThreadId, Vec<u8>) {
+    let thread = Arc::new(Mutex::new(None));
+    let told = Arc::clone(&thread);
+    let transform = transform.on_end(move |_, result| {
+        result.unwrap();
+        *told.lock().unwrap() = Some(std::thread::current().id());
+    });
+    let (output, result) =
+        runtime().block_on(collect(FilterStream::new(transform, chunks(document, 5000))));
+    result.unwrap();
+    let thread = thread.lock().unwrap().expect("the end is told");
+    (thread, output)
+}
+
+#[test]
+fn what_takes_long_runs_elsewhere() {
+    let here = std::thread::current().id();
+    let options = CallOptions::new();
+    let select = program(&Spec::new().select("id"));
+
+    let (thread, _) = last_thread(Transform::json(&program(&Spec::new())), &late(1));
+    assert_eq!(thread, here, "nothing waits");
+
+    let document = late(1);
+    let (thread, output) = last_thread(Transform::json(&select), &document);
+    assert_ne!(thread, here, "a megabyte waits");
+    assert_eq!(output, filter_slice(&select, &document).unwrap().0);
+
+    let spilling = options.clone().limits(Limits::new().with_held(10));
+    let small = &document[document.len() - 40_000..];
+    let small = [b"[1", &small[small.iter().position(|byte| *byte == b',').unwrap()..]].concat();
+    let (thread, output) = last_thread(Transform::json_with(&select, &spilling), &small);
+    assert_ne!(thread, here, "the disk is elsewhere");
+    assert_eq!(output, filter_slice(&select, &small).unwrap().0);
+
+    let counted = program(&Spec::new().budget(tamis::Budget::Tokens(10_000)));
+    let (thread, _) = last_thread(Transform::json(&counted), b"[1]");
+    assert_ne!(thread, here, "tokens are counted");
+}
+
+#[test]
+fn without_a_runtime_all_steps_are_here() {
+    let select = program(&Spec::new().select("id"));
+    let options = CallOptions::new().limits(Limits::new().with_held(1 << 10));
+    let document = late(1);
+    let mut output = Vec::new();
+    let transform = Transform::json_with(&select, &options);
+    let (outcome, result) = ready(transform_async(transform, &document[..], &mut output));
+    result.unwrap();
+    assert_eq!(output, filter_slice(&select, &document).unwrap().0);
+    assert!(outcome.report().unwrap().held_peak_bytes > 900_000);
+}
+
+#[test]
+fn a_long_run_that_is_kept_is_not_copied() {
+    let program = program(&Spec::new().exclude("drop"));
+    let text = "x".repeat(30 << 10);
+    let document = Bytes::from(format!(r#"{{"drop": 1, "keep": "{text}"}}"#));
+    let inside = document.as_ptr_range();
+    let source = tokio_stream::once(Ok::<_, std::io::Error>(document));
+    let mut stream = FilterStream::new(&program, source);
+    let (mut shared, mut output) = (0, Vec::new());
+    while let Some(piece) = ready(stream.next()) {
+        let piece = piece.unwrap();
+        shared += if inside.contains(&piece.as_ptr()) { piece.len() } else { 0 };
+        output.extend_from_slice(&piece);
+    }
+    assert_eq!(output, format!(r#"{{"keep":"{text}"}}"#).as_bytes());
+    // But for its ends, which lie in parts of the scanner's windows.
+    assert!(shared + 8192 >= text.len(), "{shared} bytes of {}", text.len());
+}
+
+#[test]
+fn errors_are_told_once_behind_what_was_emitted() {
+    let program = program(&Spec::new());
+    let document = format!("[{}1,]", "123456,".repeat(20_000));
+    let mut stream = FilterStream::new(&program, chunks(document.as_bytes(), 10_000));
+    let mut output = Vec::new();
+    let error = loop {
+        match ready(stream.next()).expect("an error comes") {
+            Ok(piece) => output.extend_from_slice(&piece),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.offset(), Some(document.len() as u64 - 1));
+    assert_eq!(output.len() + 1, document.len(), "another element has to follow the comma");
+    assert!(document.as_bytes().starts_with(&output));
+    assert!(ready(stream.next()).is_none(), "nothing is behind an error");
+    let told = stream.outcome().unwrap().report().unwrap().error.clone().unwrap();
+    assert_eq!(told.kind, "syntax");
+}
+
+#[test]
+fn the_errors_of_the_source_are_its_own() {
+    let program = program(&Spec::new());
+    let reset = std::io::ErrorKind::ConnectionReset;
+    let source = tokio_stream::iter([Ok(Bytes::from("[1, 2")), Err(std::io::Error::from(reset))]);
+    let mut stream = FilterStream::new(&program, source);
+    assert_eq!(ready(stream.next()).unwrap().unwrap(), "[1,2");
+    let error = ready(stream.next()).unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Read);
+    let kind = error.io_error().map(std::io::Error::kind);
+    assert_eq!(kind, Some(reset));
+    assert!(ready(stream.next()).is_none());
+
+    let other = tokio_stream::once(Err::<Bytes, _>("the cable is cut"));
+    let error = ready(FilterStream::new(&program, other).next()).unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "cannot read the input: the cable is cut");
+}
+
+#[test]
+fn a_writer_that_fails_ends_the_run() {
+    /// Takes nothing.
+    struct Full;
+    impl tokio::io::AsyncWrite for Full {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            _: &[u8],
+        ) -> Poll<std::io::Result<usize>> {
+            Poll::Ready(Err(std::io::ErrorKind::StorageFull.into()))
+        }
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+    let program = program(&Spec::new());
+    let told = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&told);
+    let transform = Transform::json(&program).on_end(move |outcome, result| {
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Write);
+        assert_eq!(outcome.report().unwrap().error.as_ref().unwrap().kind, "write");
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    let (outcome, result) = ready(transform_async(transform, &b"[1, 2]"[..], Full));
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::Write);
+    assert!(!outcome.report().unwrap().filter_applied);
+    assert_eq!(told.load(Ordering::Relaxed), 1, "the end is told once");
+}
+
+#[test]
+fn output_leaves_while_the_reader_waits() {
+    let program = program(&Spec::new());
+    runtime().block_on(async {
+        let (mut input, reader) = tokio::io::duplex(64);
+        let (writer, mut output) = tokio::io::duplex(64);
+        let run = async { filter_async(&program, reader, tokio::io::BufWriter::new(writer)).await };
+        let talk = async {
+            use tokio::io::{AsyncReadExt, AsyncWriteExt};
+            input.write_all(b"[1, ").await.unwrap();
+            let mut begun = [0; 2];
+            output.read_exact(&mut begun).await.unwrap();
+            assert_eq!(&begun, b"[1");
+            input.write_all(b"2]").await.unwrap();
+            drop(input);
+            let mut rest = Vec::new();
+            output.read_to_end(&mut rest).await.unwrap();
+            assert_eq!(rest, b",2]");
+        };
+        let (report, ()) = tokio::join!(run, talk);
+        assert_eq!(report.unwrap().filter_original_bytes, 6);
+    });
+}
