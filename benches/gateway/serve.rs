@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::error::Error;
+use std::future::{Ready, ready};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -166,8 +167,8 @@ async fn proxy(role: Role, upstream: SocketAddr, listener: TcpListener) {
     }
 }
 
-/// What hyper buffers of a connection, each way. Its own limit is 400 KiB, which is more than a stream may take here.
-pub(crate) const BUFFER: usize = 64 << 10;
+/// What hyper buffers of a connection, each way. Its own limit is 400 KiB, which is more than a slow stream may take.
+const BUFFER: usize = 32 << 10;
 
 async fn accept<S, B>(listener: TcpListener, service: S)
 where
@@ -220,14 +221,11 @@ fn pick(mut item: Value) -> Value {
 /// Documents by their size, each made once.
 type Documents = Arc<Mutex<HashMap<usize, Bytes>>>;
 
+type Answered = Result<Response<UnsyncBoxBody<Bytes, Infallible>>, Infallible>;
+
 /// `/BYTES` is a document, with its length; `/BYTES/CHUNK/MILLISECONDS` is one in chunks, with a pause before each.
-fn answer(
-    documents: Documents,
-) -> impl FnMut(
-    Request<Incoming>,
-) -> std::future::Ready<Result<Response<UnsyncBoxBody<Bytes, Infallible>>, Infallible>>
-+ Clone {
-    move |request| {
+fn answer(documents: Documents) -> impl FnMut(Request<Incoming>) -> Ready<Answered> + Clone {
+    move |request: Request<Incoming>| {
         let numbers =
             request.uri().path().split('/').skip(1).map(|number| number.parse::<usize>().unwrap());
         let numbers: Vec<usize> = numbers.collect();
@@ -243,7 +241,7 @@ fn answer(
             _ => Full::new(document).boxed_unsync(),
         };
         let answer = Response::builder().header(header::CONTENT_TYPE, "application/json");
-        std::future::ready(Ok(answer.body(body).unwrap()))
+        ready(Ok(answer.body(body).unwrap()))
     }
 }
 
