@@ -17,7 +17,7 @@ use crate::error::Error;
 /// A [`Body`] as it leaves a filter; for hyper, axum, tower-http, tonic, and what else takes bodies.
 ///
 /// Frames come as the output is there; long runs that are kept are parts of the frame that came in, without a copy. The
-/// inner body is asked only when all output is taken, and dropped when the filter needs no more of it. Trailers are kept,
+/// inner body is asked while less than 16 KiB of output wait, and dropped when the filter needs no more of it. Trailers are kept,
 /// but for those that are a digest of a body that is gone (RFC 9530, RFC 3230).
 ///
 /// An error is the last frame, behind the output that came before it; a server ends such a response without its end, and does not
@@ -139,13 +139,19 @@ where
                         steps.finish();
                         continue;
                     };
-                    match ready!(inner.as_mut().poll_frame(cx)) {
-                        Some(Ok(frame)) => match frame.map_data(bytes).into_data() {
+                    match inner.as_mut().poll_frame(cx) {
+                        Poll::Pending => {
+                            return steps.take().map_or(Poll::Pending, |piece| {
+                                // The inner body wakes whoever asks for more.
+                                Poll::Ready(Some(Ok(Frame::data(piece))))
+                            });
+                        }
+                        Poll::Ready(Some(Ok(frame))) => match frame.map_data(bytes).into_data() {
                             Ok(data) => steps.feed(data, inner.is_end_stream()),
                             Err(frame) => this.trailers = still_true(frame),
                         },
-                        Some(Err(error)) => steps.fail(unreadable(error)),
-                        None => steps.finish(),
+                        Poll::Ready(Some(Err(error))) => steps.fail(unreadable(error)),
+                        Poll::Ready(None) => steps.finish(),
                     }
                 }
                 Err(error) => {

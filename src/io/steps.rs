@@ -8,9 +8,10 @@
 //!                the disk:         spawn_blocking
 //! ```
 //!
-//! Knows tasks and wakers; nothing of streams and bodies. The adapter asks for the next thing; only when all output is taken does it hear
-//! that input is wanted, so that a slow receiver slows the sender. Invariants: a poll takes at most [`STEPS`] steps on the
-//! task's thread; of a run that is dropped at most [`STEPS_AWAY`] steps go on, on a thread for blocking work.
+//! Knows tasks and wakers; nothing of streams and bodies. The adapter asks for the next thing; input is wanted while less output waits
+//! than is worth handing on, so that a slow receiver slows the sender, and a little output does not go out alone where more comes at
+//! once. Invariants: at most [`STEPS`] steps are taken on the task's thread before others have their turn, or the receiver has;
+//! of a run that is dropped at most [`STEPS_AWAY`] steps go on, on a thread for blocking work.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -23,8 +24,8 @@ use super::transform::{Outcome, Pace, Transform};
 use crate::error::Error;
 use crate::filter::hold;
 
-/// Steps of one poll.
-const STEPS: usize = 4;
+/// Steps, and questions for input, between two turns of others.
+const STEPS: usize = 8;
 /// Steps of one visit to a thread for blocking work, which is longer than the way there.
 const STEPS_AWAY: usize = 16;
 /// Output that is worth handing on before all input is read.
@@ -37,7 +38,8 @@ const MUCH: u64 = 64 << 10;
 pub(super) enum Next {
     /// Hand this on.
     Output(Bytes),
-    /// [`feed`](Steps::feed), or [`finish`](Steps::finish).
+    /// [`feed`](Steps::feed), [`finish`](Steps::finish) or [`fail`](Steps::fail); if the source has nothing now, hand on
+    /// what there [is](Steps::take).
     Input,
     /// Nothing: all is handed on.
     Over,
@@ -46,6 +48,8 @@ pub(super) enum Next {
 #[derive(Debug)]
 pub(super) struct Steps {
     state: State,
+    /// Steps and questions since others had their turn.
+    taken: usize,
 }
 
 #[derive(Debug)]
@@ -85,7 +89,7 @@ impl Steps {
         let input = Bytes::new();
         let state = Reading::Running;
         let work = Work { transform, input, complete: false, hungry: true, away, state };
-        Self { state: State::Here(Box::new(work)) }
+        Self { state: State::Here(Box::new(work)), taken: 0 }
     }
 
     /// Takes the next chunk; `last`: it is known that no other follows. To be called when [`Next::Input`] was asked for.
@@ -117,9 +121,19 @@ impl Steps {
         }
     }
 
+    /// The output that waits, worth it or not. None: the adapter waits, too.
+    pub(super) fn take(&mut self) -> Option<Bytes> {
+        self.taken = 0;
+        match &mut self.state {
+            State::Here(work) => work.transform.run.gather_mut().take(),
+            State::Away(_) | State::Lost => None,
+        }
+    }
+
     /// What is to be done next. An error is told once; behind it is [`Next::Over`].
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Next, Error>> {
-        for _ in 0..STEPS {
+        while self.taken < STEPS {
+            self.taken += 1;
             let work = match &mut self.state {
                 State::Here(work) => work,
                 State::Away(handle) => match ready!(Pin::new(handle).poll(cx)) {
@@ -135,6 +149,9 @@ impl Steps {
                 State::Lost => return Poll::Ready(Ok(Next::Over)),
             };
             if let Some(next) = work.next() {
+                if !matches!(next, Ok(Next::Input)) {
+                    self.taken = 0;
+                }
                 return Poll::Ready(next);
             }
             match Handle::try_current() {
@@ -154,6 +171,7 @@ impl Steps {
             }
         }
         // Others have their turn.
+        self.taken = 0;
         cx.waker().wake_by_ref();
         Poll::Pending
     }
@@ -199,9 +217,9 @@ impl Drop for Steps {
 impl Work {
     /// What the adapter has to do; `None`: a step is to be taken.
     fn next(&mut self) -> Option<Result<Next, Error>> {
-        let pausing = self.hungry || !matches!(self.state, Reading::Running);
+        let running = matches!(self.state, Reading::Running);
         let gather = self.transform.run.gather_mut();
-        if (pausing || gather.len() >= WORTH)
+        if (!running || gather.len() >= WORTH)
             && let Some(output) = gather.take()
         {
             return Some(Ok(Next::Output(output)));

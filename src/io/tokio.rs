@@ -3,6 +3,7 @@
 //! Knows tokio's traits and futures-core's; what a step is, and where it runs, is [`steps`](super::steps)' to know.
 
 use std::error::Error as StdError;
+use std::future::poll_fn;
 use std::io::ErrorKind as IoKind;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
@@ -21,7 +22,7 @@ use crate::report::{Failed, Report};
 
 /// Filters what `reader` gives into `writer`, as it arrives: [`filter_reader`](crate::filter_reader) for tasks.
 ///
-/// Output is written before more is read, and flushed while the reader has nothing; a slow writer slows the reader. The writer is
+/// Output is written and flushed when the reader has nothing, or 16 KiB wait; a slow writer slows the reader. The writer is
 /// not shut down. No step blocks the task's thread: one that needs the disk (what waits is over the limit `held`), or takes
 /// long, runs on tokio's pool for blocking work. Outside of a tokio runtime all steps run where the future is polled.
 ///
@@ -90,17 +91,14 @@ where
     let mut writer = pin!(writer);
     let mut buffer = BytesMut::new();
     loop {
-        match std::future::poll_fn(|cx| steps.poll_next(cx)).await {
-            Ok(Next::Output(piece)) => written(steps, writer.write_all(&piece).await)?,
+        let piece = match poll_fn(|cx| steps.poll_next(cx)).await {
+            Ok(Next::Output(piece)) => piece,
             Ok(Next::Over) => return written(steps, writer.flush().await),
             Ok(Next::Input) => {
-                written(steps, writer.flush().await)?;
                 buffer.reserve(CHUNK);
-                match reader.read_buf(&mut buffer).await {
-                    Ok(0) => steps.finish(),
-                    Ok(_) => steps.feed(buffer.split().freeze(), false),
-                    Err(error) if error.kind() == IoKind::Interrupted => {}
-                    Err(error) => steps.fail(Error::read(error)),
+                match poll_fn(|cx| read(steps, reader.as_mut(), &mut buffer, cx)).await {
+                    Some(piece) => piece,
+                    None => continue,
                 }
             }
             Err(error) => {
@@ -108,8 +106,30 @@ where
                 _ = writer.flush().await;
                 return Err(error);
             }
-        }
+        };
+        written(steps, writer.write_all(&piece).await)?;
+        written(steps, writer.flush().await)?;
     }
+}
+
+/// Feeds what the reader has. While it has nothing, the output that waits is to be written.
+fn read<R: AsyncRead>(
+    steps: &mut Steps,
+    mut reader: Pin<&mut R>,
+    buffer: &mut BytesMut,
+    cx: &mut Context<'_>,
+) -> Poll<Option<Bytes>> {
+    let polled = pin!(reader.read_buf(buffer)).poll(cx);
+    match polled {
+        Poll::Pending => {
+            return steps.take().map_or(Poll::Pending, |piece| Poll::Ready(Some(piece)));
+        }
+        Poll::Ready(Ok(0)) => steps.finish(),
+        Poll::Ready(Ok(_)) => steps.feed(buffer.split().freeze(), false),
+        Poll::Ready(Err(error)) if error.kind() == IoKind::Interrupted => {}
+        Poll::Ready(Err(error)) => steps.fail(Error::read(error)),
+    }
+    Poll::Ready(None)
 }
 
 /// An error of the writer ends the run as one of the filter's own does.
@@ -125,7 +145,7 @@ pin_project! {
     /// A [`Stream`] of chunks as it leaves a filter.
     ///
     /// Chunks come as the output is there, of any size; long runs that are kept are parts of the chunk that came in, without a copy.
-    /// The source is asked only when all output is taken, and dropped when the filter needs no more of it (`stop_early`). An
+    /// The source is asked while less than 16 KiB of output wait, and dropped when the filter needs no more of it (`stop_early`). An
     /// error is the last item, behind the output that came before it; the source's own has the kind
     /// [`Read`](crate::ErrorKind::Read) and is its source.
     ///
@@ -189,10 +209,16 @@ where
                 }
                 Ok(Next::Input) => match this.source.as_mut().as_pin_mut() {
                     None => this.steps.finish(),
-                    Some(source) => match ready!(source.poll_next(cx)) {
-                        Some(Ok(chunk)) => this.steps.feed(chunk, false),
-                        Some(Err(error)) => this.steps.fail(unreadable(error)),
-                        None => {
+                    Some(source) => match source.poll_next(cx) {
+                        Poll::Pending => {
+                            return this.steps.take().map_or(Poll::Pending, |piece| {
+                                // The source wakes whoever asks for more.
+                                Poll::Ready(Some(Ok(piece)))
+                            });
+                        }
+                        Poll::Ready(Some(Ok(chunk))) => this.steps.feed(chunk, false),
+                        Poll::Ready(Some(Err(error))) => this.steps.fail(unreadable(error)),
+                        Poll::Ready(None) => {
                             this.source.set(None);
                             this.steps.finish();
                         }

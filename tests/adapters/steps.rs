@@ -44,11 +44,27 @@ fn one_poll_does_not_read_a_large_chunk() {
         }
     }
     assert_eq!(output, filter_slice(&program, &document).unwrap().0);
-    assert!(polls >= document.len() / (256 << 10), "{polls} polls of {} bytes", document.len());
+    assert!(polls >= document.len() / (512 << 10), "{polls} polls of {} bytes", document.len());
+}
+
+/// Sources that are always ready, and give nothing that leads to output, or nothing at all.
+#[test]
+fn others_have_their_turn() {
+    let program = program(&Spec::new().max_items(1).root("object"));
+    for chunk in ["", "          "] {
+        let source = tokio_stream::iter(std::iter::repeat_with(|| {
+            Ok::<_, std::io::Error>(Bytes::from_static(chunk.as_bytes()))
+        }));
+        let mut stream = FilterStream::new(&program, source);
+        let mut cx = Context::from_waker(Waker::noop());
+        for _ in 0..100 {
+            assert!(Pin::new(&mut stream).poll_next(&mut cx).is_pending());
+        }
+    }
 }
 
 #[test]
-fn the_source_is_asked_when_all_output_is_taken() {
+fn the_source_is_asked_when_little_output_waits() {
     let program = program(&Spec::new());
     let asked = Arc::new(AtomicUsize::new(0));
     let document = late(4);
