@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Knows tasks and wakers; nothing of streams and bodies. The adapter asks for the next thing; only when all output is taken does it hear
-//! that input is wanted, so that a slow receiver slows the sender. Invariants: a poll takes at most [`STEPS`] steps on the
-//! task's thread; of a run that is dropped at most [`STEPS_AWAY`] steps go on, on a thread for blocking work.
+//! that input is wanted, so that a slow receiver slows the sender. Invariants: between two times that a task lets others
+//! have their turn it reads no more than [`STEPS`] steps do, however its source is cut and however ready that always is; of a run that is dropped at most [`STEPS_AWAY`] steps go on, on a thread for blocking work.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -23,8 +23,10 @@ use super::transform::{Outcome, Pace, Transform};
 use crate::error::Error;
 use crate::filter::hold;
 
-/// Steps of one poll.
+/// Full steps of one turn.
 const STEPS: usize = 4;
+/// What a step and a chunk cost at least, in bytes: a source may give chunks without end that have none.
+const CALL: usize = 1 << 10;
 /// Steps of one visit to a thread for blocking work, which is longer than the way there.
 const STEPS_AWAY: usize = 16;
 /// Output that is worth handing on before all input is read.
@@ -46,6 +48,8 @@ pub(super) enum Next {
 #[derive(Debug)]
 pub(super) struct Steps {
     state: State,
+    /// Bytes that were read on the task's thread, since others had their turn.
+    turn: usize,
 }
 
 #[derive(Debug)]
@@ -85,11 +89,12 @@ impl Steps {
         let input = Bytes::new();
         let state = Reading::Running;
         let work = Work { transform, input, complete: false, hungry: true, away, state };
-        Self { state: State::Here(Box::new(work)) }
+        Self { state: State::Here(Box::new(work)), turn: 0 }
     }
 
     /// Takes the next chunk; `last`: it is known that no other follows. To be called when [`Next::Input`] was asked for.
     pub(super) fn feed(&mut self, chunk: Bytes, last: bool) {
+        self.turn += CALL;
         if let State::Here(work) = &mut self.state {
             work.hungry = chunk.is_empty() && !last;
             work.input = chunk;
@@ -119,7 +124,7 @@ impl Steps {
 
     /// What is to be done next. An error is told once; behind it is [`Next::Over`].
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Next, Error>> {
-        for _ in 0..STEPS {
+        loop {
             let work = match &mut self.state {
                 State::Here(work) => work,
                 State::Away(handle) => match ready!(Pin::new(handle).poll(cx)) {
@@ -134,9 +139,18 @@ impl Steps {
                 },
                 State::Lost => return Poll::Ready(Ok(Next::Over)),
             };
-            if let Some(next) = work.next() {
+            let next = work.next();
+            let is_work = matches!(next, None | Some(Ok(Next::Input)));
+            if is_work && self.turn >= STEPS * work.transform.pace.step() {
+                // Others have their turn.
+                self.turn = 0;
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            if let Some(next) = next {
                 return Poll::Ready(next);
             }
+            let unread = work.input.len();
             match Handle::try_current() {
                 Ok(runtime) if work.away => {
                     let State::Here(mut work) = std::mem::replace(&mut self.state, State::Lost)
@@ -148,14 +162,17 @@ impl Steps {
                         work
                     }));
                 }
-                Ok(_) => work.step_here(),
-                // Without a runtime there is no other thread.
-                Err(_) => work.step(),
+                runtime => {
+                    // Without a runtime there is no other thread.
+                    if runtime.is_ok() {
+                        work.step_here()
+                    } else {
+                        work.step()
+                    }
+                    self.turn += CALL.max(unread - work.input.len());
+                }
             }
         }
-        // Others have their turn.
-        cx.waker().wake_by_ref();
-        Poll::Pending
     }
 
     /// Whether nothing is left: no output, no error.
