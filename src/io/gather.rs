@@ -12,8 +12,10 @@ use crate::sink::Sink;
 
 /// The shortest run that is handed on without a copy.
 const RUN: usize = 2 << 10;
-/// And at least this part of its chunk.
-const SHARE: usize = 8;
+/// And at least this part of its chunk: to copy less takes no time beside reading the chunk, and the chunk goes.
+const SHARE: usize = 2;
+/// Copied output is in pieces of at most so many bytes: what waits takes little more memory than it has bytes.
+const PIECE: usize = 16 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Gather {
@@ -58,7 +60,7 @@ impl Gather {
                 Some(piece)
             }
             None if self.tail.is_empty() => None,
-            None => Some(self.tail.split().freeze()),
+            None => Some(self.cut()),
         }
     }
 
@@ -76,14 +78,35 @@ impl Gather {
             return;
         }
         if run.len() < RUN || run.len() < self.chunk.len() / SHARE {
-            self.tail.extend_from_slice(self.chunk.get(run).unwrap_or_default());
+            let chunk = self.chunk.clone();
+            self.copy(chunk.get(run).unwrap_or_default());
             return;
         }
         if !self.tail.is_empty() {
-            let tail = self.tail.split().freeze();
+            let tail = self.cut();
             self.push(tail);
         }
         self.push(self.chunk.slice(run));
+    }
+
+    fn copy(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            if self.tail.len() >= PIECE {
+                let tail = self.cut();
+                self.push(tail);
+                // Behind a full one another is likely to be full.
+                self.tail.reserve(PIECE);
+            }
+            let (now, later) = bytes.split_at(bytes.len().min(PIECE - self.tail.len()));
+            self.tail.extend_from_slice(now);
+            bytes = later;
+        }
+    }
+
+    /// The tail as a piece, which takes no more than twice the memory that it needs.
+    fn cut(&mut self) -> Bytes {
+        let tail = std::mem::take(&mut self.tail);
+        if tail.len() < tail.capacity() / 2 { Bytes::copy_from_slice(&tail) } else { tail.freeze() }
     }
 
     fn push(&mut self, piece: Bytes) {
@@ -104,7 +127,7 @@ impl Sink for Gather {
             }
             None => {
                 self.settle();
-                self.tail.extend_from_slice(bytes);
+                self.copy(bytes);
             }
         }
     }
@@ -114,8 +137,22 @@ impl Sink for Gather {
 mod tests {
     use bytes::Bytes;
 
-    use super::{Gather, RUN};
+    use super::{Gather, PIECE, RUN};
     use crate::sink::Sink;
+
+    #[test]
+    fn what_is_copied_waits_in_pieces() {
+        let bytes: Vec<u8> = (0..PIECE * 3 + 5).map(|at| (at % 251) as u8).collect();
+        let mut gather = Gather::default();
+        for part in bytes.chunks(1000) {
+            gather.write(part);
+        }
+        assert_eq!(gather.len(), bytes.len());
+        let pieces: Vec<Bytes> = std::iter::from_fn(|| gather.take()).collect();
+        assert_eq!(pieces.iter().map(Bytes::len).collect::<Vec<_>>(), [PIECE, PIECE, PIECE, 5]);
+        assert_eq!(pieces.concat(), bytes);
+        assert_eq!(gather.len(), 0);
+    }
 
     #[test]
     fn a_long_run_of_the_chunk_is_not_copied() {

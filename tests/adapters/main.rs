@@ -12,6 +12,7 @@
 mod body;
 mod cancel;
 mod kinds;
+mod layer;
 mod steps;
 
 use std::pin::pin;

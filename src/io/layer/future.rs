@@ -114,13 +114,10 @@ where
     };
     let endless = transform.is_endless();
     let media_type = transform.media_type().filter(|_| head.status != StatusCode::NOT_MODIFIED);
-    if head::has_no_body(&asked.method, head.status) {
-        // It says what the answer to another request would.
+    if head::has_no_body(&asked.method, head.status) || body.is_end_stream() {
+        // The head says what the answer to another request would. A body that must not be there does not leave.
         head::filtered(&mut head.headers, media_type);
-        return (Response::from_parts(head, FilterBody::untouched(body)), false);
-    }
-    if body.is_end_stream() {
-        return (Response::from_parts(head, FilterBody::untouched(body)), false);
+        return (Response::from_parts(head, FilterBody::full("")), false);
     }
     let transform = match rules.readable(transform, &head) {
         Ok(transform) => transform,

@@ -1,0 +1,258 @@
+//! A gateway over loopback: what a filter adds to an answer, beside a proxy that hands it on and one that parses it with
+//! serde_json, in turn and in one run.
+//!
+//! ```sh
+//! cargo bench --bench gateway                      # latency and answers a second
+//! cargo bench --bench gateway -- memory            # what 1,000 slow connections take
+//! cargo bench --bench gateway -- --test            # all of it once, tiny: is it right?
+//! ```
+//!
+//! Three processes with a thread each: the client (this one), the proxy, the upstream.
+#![allow(missing_docs, reason = "a bench has no users")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a bench may panic"
+)]
+#![allow(clippy::print_stdout, reason = "the tables are its output")]
+
+mod ask;
+#[path = "../data/mod.rs"]
+#[allow(dead_code, reason = "the peers use more of it")]
+mod data;
+#[cfg(target_os = "linux")]
+mod memory;
+mod serve;
+
+use ask::{Connection, Server};
+use serde_json::Value;
+use serve::Role;
+
+/// Length and hash of the selected 124 KB, as the other benches know them.
+const KNOWN: (usize, u64) = (8_407, 0xC9EC_164E_E35C_946E);
+
+/// An answer, and how often it is asked for in one round: one after the other, and over [`CONNECTIONS`].
+struct Case {
+    name: &'static str,
+    bytes: usize,
+    in_turn: usize,
+    at_once: usize,
+    /// What has to be reached. Pass-through's p50 may be multiplied by at most this.
+    latency: Option<f64>,
+    /// serde_json's answers a second have to be multiplied by at least this.
+    rate: Option<f64>,
+}
+
+const CASES: [Case; 3] = [
+    Case { name: "one item", bytes: 2, in_turn: 300, at_once: 2000, latency: None, rate: None },
+    Case {
+        name: "100 KB",
+        bytes: data::SMALL,
+        in_turn: 200,
+        at_once: 800,
+        latency: Some(1.3),
+        rate: Some(3.0),
+    },
+    Case {
+        name: "10 MB",
+        bytes: data::MEDIUM,
+        in_turn: 6,
+        at_once: 24,
+        latency: None,
+        rate: Some(3.0),
+    },
+];
+
+/// Direct first; then what the others are compared with.
+const ROLES: [Role; 5] =
+    [Role::Upstream, Role::PassThrough, Role::Select, Role::Structure, Role::Value];
+const PASS_THROUGH: usize = 1;
+const VALUE: usize = 4;
+
+/// Connections of those that ask at once.
+const CONNECTIONS: usize = 8;
+
+struct Options {
+    words: Vec<String>,
+    rounds: usize,
+    test: bool,
+}
+
+impl Options {
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Self {
+        let mut options = Self { words: Vec::new(), rounds: 15, test: false };
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--test" => (options.test, options.rounds) = (true, 1),
+                // Cargo says this to every bench.
+                "--bench" => {}
+                "--rounds" => {
+                    let rounds = arguments.next().and_then(|text| text.parse().ok());
+                    options.rounds = rounds.filter(|rounds| *rounds > 0).expect("--rounds N");
+                }
+                word if !word.starts_with('-') => options.words.push(word.to_owned()),
+                other => panic!("{other}? --rounds, --test, memory, and words of titles"),
+            }
+        }
+        options
+    }
+
+    fn wants(&self, title: &str) -> bool {
+        self.words.iter().all(|word| title.contains(word.as_str()))
+    }
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if(|argument| argument == "--serve").is_some() {
+        let role = arguments.next().and_then(|name| Role::named(&name)).expect("a role");
+        let upstream = arguments.next().map(|upstream| upstream.parse().expect("an address"));
+        return serve::serve(role, upstream);
+    }
+    let options = Options::parse(arguments);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut tables = 0;
+        let upstream = Server::start(Role::Upstream, None);
+        let proxies = ROLES[1..].iter().map(|role| Server::start(*role, Some(&upstream)));
+        let proxies: Vec<Server> = proxies.collect();
+        let servers: Vec<&Server> = std::iter::once(&upstream).chain(&proxies).collect();
+        for case in CASES.iter().filter(|case| options.wants(case.name)) {
+            tables += 1;
+            let lengths = check(case, &servers).await;
+            measure(case, &servers, &lengths, &options).await;
+        }
+        drop(proxies);
+        // Only where it is asked for, for it takes its time.
+        #[cfg(target_os = "linux")]
+        if options.test || options.words.iter().any(|word| word == "memory") {
+            tables += 1;
+            memory::measure(&upstream, options.test).await;
+        }
+        assert!(tables > 0, "no table has all of these words in its title");
+    });
+}
+
+/// Asks everybody once. Returns the lengths of the answers.
+async fn check(case: &Case, servers: &[&Server]) -> Vec<usize> {
+    let path = format!("/{}", case.bytes);
+    let mut answers = Vec::new();
+    for server in servers {
+        answers.push(Connection::open(server.address).await.answer(&path).await);
+    }
+    let values = |answer: &[u8]| serde_json::from_slice::<Value>(answer).unwrap();
+    let selected = ROLES.iter().position(|role| *role == Role::Select).unwrap();
+    assert!(answers[0] == answers[PASS_THROUGH], "{}: as it came", case.name);
+    assert!(answers[selected] == answers[selected + 1], "{}: the same bytes", case.name);
+    assert!(
+        values(&answers[selected]) == values(&answers[VALUE]),
+        "{}: the same values",
+        case.name
+    );
+    assert!(answers[selected].len() < answers[0].len() / 8, "{}: much is dropped", case.name);
+    if case.bytes == data::SMALL {
+        let made = (answers[selected].len(), data::hash(&answers[selected]));
+        assert!(made == KNOWN, "made ({}, 0x{:016X})", made.0, made.1);
+    }
+    answers.iter().map(|answer| answer.len()).collect()
+}
+
+async fn measure(case: &Case, servers: &[&Server], lengths: &[usize], options: &Options) {
+    let path = format!("/{}", case.bytes);
+    let counts = if options.test { (2, 16) } else { (case.in_turn, case.at_once) };
+    let mut connections = Vec::new();
+    for server in servers {
+        let mut own = Vec::new();
+        for _ in 0..CONNECTIONS {
+            own.push(Connection::open(server.address).await);
+        }
+        connections.push(own);
+    }
+    // Seconds of each answer; in each round, their median and the answers a second.
+    let mut seconds = vec![Vec::new(); servers.len()];
+    let mut medians = vec![Vec::new(); servers.len()];
+    let mut rates = vec![Vec::new(); servers.len()];
+    let mut ran = vec![Vec::new(); servers.len()];
+    // The first round warms up.
+    for round in 0..=options.rounds {
+        for (row, own) in connections.iter_mut().enumerate() {
+            let times = ask::in_turn(&mut own[0], &path, lengths[row], counts.0).await;
+            if round > 0 {
+                medians[row].push(share(times.clone(), 0.5));
+                seconds[row].extend(times);
+            }
+        }
+        for (row, own) in connections.iter_mut().enumerate() {
+            let before = servers[row].ran();
+            let rate = ask::at_once(own, &path, lengths[row], counts.1).await;
+            if round > 0 {
+                rates[row].push(rate);
+                let after = servers[row].ran();
+                let each = |after: f64, before: f64| (after - before) / counts.1 as f64;
+                ran[row].extend(after.zip(before).map(|(after, before)| each(after, before)));
+            }
+        }
+    }
+    if options.test {
+        return;
+    }
+    println!(
+        "\n{} ({} bytes, {} rounds of {} answers in turn, {} over {CONNECTIONS} connections)\n",
+        case.name, lengths[0], options.rounds, counts.0, counts.1
+    );
+    println!(
+        "| | p50 | p99 | added | × pass-through | answers/s | × serde_json | CPU each | floor |\n|---|---|---|---|---|---|---|---|---|"
+    );
+    for (row, server) in servers.iter().enumerate() {
+        let (p50, p99) = (share(seconds[row].clone(), 0.5), share(seconds[row].clone(), 0.99));
+        let added = ratio(&medians[row], &medians[0], |own, direct| own - direct);
+        let times = ratio(&medians[row], &medians[PASS_THROUGH], |own, other| own / other);
+        let rate = ratio(&rates[row], &rates[VALUE], |own, other| own / other);
+        let mut floors = Vec::new();
+        if server.role == Role::Select {
+            floors
+                .extend(case.latency.map(|most| judged(times <= most, &format!("≤ {most} × p50"))));
+            floors.extend(
+                case.rate.map(|least| judged(rate >= least, &format!("≥ {least} × answers/s"))),
+            );
+        }
+        println!(
+            "| {} | {} | {} | {} | {times:.2} | {:.0} | {rate:.2} | {} | {} |",
+            server.role.name(),
+            duration(p50),
+            duration(p99),
+            duration(added),
+            share(rates[row].clone(), 0.5),
+            if ran[row].is_empty() {
+                "–".to_owned()
+            } else {
+                duration(share(ran[row].clone(), 0.5))
+            },
+            floors.join(", ")
+        );
+    }
+}
+
+/// The median of what `of` says of each round.
+fn ratio(own: &[f64], other: &[f64], of: impl Fn(f64, f64) -> f64) -> f64 {
+    share(own.iter().zip(other).map(|(own, other)| of(*own, *other)).collect(), 0.5)
+}
+
+/// The value that this share of the others is below.
+fn share(mut values: Vec<f64>, share: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[((values.len() as f64 * share) as usize).min(values.len() - 1)]
+}
+
+fn judged(reached: bool, floor: &str) -> String {
+    if reached { floor.to_owned() } else { format!("{floor}: **missed**") }
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        _ if seconds < 1e-3 => format!("{:.0} µs", seconds * 1e6),
+        _ => format!("{:.2} ms", seconds * 1e3),
+    }
+}

@@ -1,0 +1,265 @@
+//! The other end of the bench: an upstream, and the proxies in front of it, each a process with one thread.
+//!
+//! All proxies are alike but for what they do to the answer. Knows nothing of measuring.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::error::Error;
+use std::future::{Ready, ready};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use hyper::body::{Body, Frame, Incoming};
+use hyper::server::conn::http1;
+use hyper::{Request, Response, Uri, header};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::service::TowerToHyperService;
+use serde_json::{Map, Value};
+use tamis::{CallOptions, FilterLayer, Program, Siblings, Spec, Transform, Validation};
+use tokio::net::TcpListener;
+use tower::{Layer, Service, ServiceBuilder, service_fn};
+
+use crate::data::Shape;
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// What a process of the bench is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Upstream,
+    /// The answer as it came.
+    PassThrough,
+    /// 11 of about 100 members of each item: tamis, everything validated.
+    Select,
+    /// The same, what is dropped validated for its structure alone.
+    Structure,
+    /// The same by the usual middleware: collected, parsed, picked, written.
+    Value,
+    /// All but 9 members of each item: tamis.
+    Exclude,
+}
+
+impl Role {
+    const ALL: [Self; 6] = [
+        Self::Upstream,
+        Self::PassThrough,
+        Self::Select,
+        Self::Structure,
+        Self::Value,
+        Self::Exclude,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Upstream => "direct",
+            Self::PassThrough => "pass-through",
+            Self::Select => "tamis",
+            Self::Structure => "tamis structure",
+            Self::Value => "serde_json Value",
+            Self::Exclude => "tamis exclude",
+        }
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.name() == name)
+    }
+
+    /// What this one's tamis does.
+    pub(crate) fn program(self) -> Option<Program> {
+        let spec = Spec::new().root("object").siblings(Siblings::Drop);
+        let select =
+            || FIELDS.into_iter().fold(spec.clone(), |spec, (key, path)| spec.select_as(key, path));
+        let spec = match self {
+            Self::Upstream | Self::PassThrough | Self::Value => return None,
+            Self::Select => select(),
+            Self::Structure => select().validation(Validation::Structure),
+            Self::Exclude => DROPPED.into_iter().fold(Spec::new().root("object"), Spec::exclude),
+        };
+        Some(Program::compile(&spec).unwrap())
+    }
+}
+
+/// Keys and where their values are: the first `select` of the other benches.
+const FIELDS: [(&str, &str); 11] = [
+    ("name", "name"),
+    ("full_name", "full_name"),
+    ("private", "private"),
+    ("owner_login", "owner.login"),
+    ("html_url", "html_url"),
+    ("description", "description"),
+    ("updated_at", "updated_at"),
+    ("stargazers_count", "stargazers_count"),
+    ("language", "language"),
+    ("open_issues_count", "open_issues_count"),
+    ("default_branch", "default_branch"),
+];
+
+const DROPPED: [&str; 9] = [
+    "node_id",
+    "owner",
+    "forks_url",
+    "keys_url",
+    "teams_url",
+    "hooks_url",
+    "license",
+    "topics",
+    "permissions",
+];
+
+/// Answers until whoever started it has gone. Its port is the first line of the output.
+pub(crate) fn serve(role: Role, upstream: Option<SocketAddr>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (gone, left) = tokio::sync::oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        _ = std::io::stdin().read_to_end(&mut Vec::new());
+        drop(gone);
+    });
+    runtime.block_on(async {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        println!("{}", listener.local_addr().unwrap().port());
+        std::io::stdout().flush().unwrap();
+        let answers = async {
+            match upstream {
+                None => accept(listener, service_fn(answer(Arc::default()))).await,
+                Some(upstream) => proxy(role, upstream, listener).await,
+            }
+        };
+        tokio::select! {
+            () = answers => {}
+            _ = left => {}
+        }
+    });
+}
+
+async fn proxy(role: Role, upstream: SocketAddr, listener: TcpListener) {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    let client: Client<_, Empty<Bytes>> =
+        Client::builder(TokioExecutor::new()).http1_max_buf_size(BUFFER).build(connector);
+    let forward = service_fn(move |request: Request<Incoming>| {
+        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+        let uri: Uri = format!("http://{upstream}{path}").parse().unwrap();
+        let mut forwarded = Request::new(Empty::new());
+        *forwarded.uri_mut() = uri;
+        let answer = client.request(forwarded);
+        async move { Ok::<_, Failure>(answer.await?) }
+    });
+    match (role, role.program()) {
+        (_, Some(program)) => {
+            let layer = FilterLayer::new(move |_, answer| {
+                let media_type = answer.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+                Transform::for_media_type(media_type, &program, &CallOptions::new())
+            });
+            accept(listener, layer.layer(forward)).await;
+        }
+        (Role::Value, None) => {
+            let service = ServiceBuilder::new().and_then(picked).service(forward);
+            accept(listener, service).await;
+        }
+        (_, None) => accept(listener, forward).await,
+    }
+}
+
+/// What hyper buffers of a connection, each way. Its own limit is 400 KiB, which is more than a slow stream may take.
+const BUFFER: usize = 32 << 10;
+
+async fn accept<S, B>(listener: TcpListener, service: S)
+where
+    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: Send,
+    S::Error: Into<Failure> + Send,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Failure>,
+{
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let service = TowerToHyperService::new(service.clone());
+        let connection = http1::Builder::new()
+            .max_buf_size(BUFFER)
+            .serve_connection(TokioIo::new(stream), service);
+        tokio::spawn(async move {
+            // A client that has gone is no failure.
+            _ = connection.await;
+        });
+    }
+}
+
+/// The usual middleware: the body is collected and parsed, what is wanted is picked by code, and written.
+async fn picked(answer: Response<Incoming>) -> Result<Response<Full<Bytes>>, Failure> {
+    let (mut head, body) = answer.into_parts();
+    let body = body.collect().await?.to_bytes();
+    let value: Value = serde_json::from_slice(&body)?;
+    let picked = match value {
+        Value::Array(items) => Value::Array(items.into_iter().map(pick).collect()),
+        other => pick(other),
+    };
+    let body = serde_json::to_vec(&picked)?;
+    head.headers.insert(header::CONTENT_LENGTH, body.len().into());
+    Ok(Response::from_parts(head, Full::from(body)))
+}
+
+/// The members that are wanted, moved out of the item.
+fn pick(mut item: Value) -> Value {
+    let mut picked = Map::with_capacity(FIELDS.len());
+    for (key, path) in FIELDS {
+        let found = path.split('.').try_fold(&mut item, |value, name| value.get_mut(name));
+        if let Some(found) = found {
+            picked.insert(key.to_owned(), found.take());
+        }
+    }
+    Value::Object(picked)
+}
+
+/// Documents by their size, each made once.
+type Documents = Arc<Mutex<HashMap<usize, Bytes>>>;
+
+type Answered = Result<Response<UnsyncBoxBody<Bytes, Infallible>>, Infallible>;
+
+/// `/BYTES` is a document, with its length; `/BYTES/CHUNK/MILLISECONDS` is one in chunks, with a pause before each.
+fn answer(documents: Documents) -> impl FnMut(Request<Incoming>) -> Ready<Answered> + Clone {
+    move |request: Request<Incoming>| {
+        let numbers =
+            request.uri().path().split('/').skip(1).map(|number| number.parse::<usize>().unwrap());
+        let numbers: Vec<usize> = numbers.collect();
+        let mut documents = documents.lock().unwrap_or_else(PoisonError::into_inner);
+        let document = documents
+            .entry(numbers[0])
+            .or_insert_with(|| Bytes::from(Shape::Repositories.document(numbers[0])))
+            .clone();
+        let body = match numbers[..] {
+            [_, chunk, pause] => {
+                slowly(document, chunk, Duration::from_millis(pause as u64)).boxed_unsync()
+            }
+            _ => Full::new(document).boxed_unsync(),
+        };
+        let answer = Response::builder().header(header::CONTENT_TYPE, "application/json");
+        ready(Ok(answer.body(body).unwrap()))
+    }
+}
+
+fn slowly(
+    document: Bytes,
+    chunk: usize,
+    pause: Duration,
+) -> impl Body<Data = Bytes, Error = Infallible> {
+    let (chunks, body) = tokio::sync::mpsc::channel(1);
+    tokio::spawn(async move {
+        let mut left = document;
+        while !left.is_empty() {
+            tokio::time::sleep(pause).await;
+            let next = left.split_to(left.len().min(chunk));
+            if chunks.send(Ok(Frame::data(next))).await.is_err() {
+                return;
+            }
+        }
+    });
+    StreamBody::new(tokio_stream::wrappers::ReceiverStream::new(body))
+}
