@@ -47,24 +47,32 @@ pub struct FilterBody<B> {
     /// Taken already, and not yet asked for.
     first: Option<Bytes>,
     trailers: Option<Frame<Bytes>>,
+    /// It is in place of another, whose length is not told.
+    in_place: bool,
 }
 
 impl<B> FilterBody<B> {
     /// The body, filtered.
     pub fn new(transform: impl Into<Transform>, body: B) -> Self {
         let steps = Some(Steps::new(transform.into()));
-        Self { inner: Some(Box::pin(body)), steps, first: None, trailers: None }
+        Self { steps, ..Self::untouched(body) }
     }
 
     /// The body as it is.
     pub fn untouched(body: B) -> Self {
-        Self { inner: Some(Box::pin(body)), steps: None, first: None, trailers: None }
+        Self { inner: Some(Box::pin(body)), ..Self::full(Bytes::new()) }
     }
 
     /// These bytes.
     pub fn full(bytes: impl Into<Bytes>) -> Self {
         let first = Some(bytes.into()).filter(|bytes| !bytes.is_empty());
-        Self { inner: None, steps: None, first, trailers: None }
+        Self { inner: None, steps: None, first, trailers: None, in_place: false }
+    }
+
+    /// Nothing, where the head is that of another answer, whose length is not known.
+    #[cfg(feature = "tower")]
+    pub(super) fn none() -> Self {
+        Self { in_place: true, ..Self::full(Bytes::new()) }
     }
 
     /// What the run did so far. `None` while a step of it is under way on another thread, and of a body that is not filtered.
@@ -177,11 +185,13 @@ where
     fn size_hint(&self) -> SizeHint {
         let first = self.first.as_ref().map_or(0, Bytes::len) as u64;
         match (&self.steps, &self.inner) {
-            (Some(steps), _) if !steps.is_over() => {
+            // Over HTTP/1.1 trailers follow no body whose length was said.
+            (Some(steps), _) if !steps.is_over() || self.trailers.is_some() => {
                 let mut hint = SizeHint::new();
                 hint.set_lower(first);
                 hint
             }
+            (None, None) if self.in_place => SizeHint::new(),
             (None, Some(inner)) => inner.size_hint(),
             _ => SizeHint::with_exact(first),
         }

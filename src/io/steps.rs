@@ -10,8 +10,9 @@
 //!
 //! Knows tasks and wakers; nothing of streams and bodies. The adapter asks for the next thing; input is wanted while less output waits
 //! than is worth handing on, so that a slow receiver slows the sender, and a little output does not go out alone where more comes at
-//! once. Invariants: at most [`STEPS`] steps are taken on the task's thread before others have their turn, or the receiver has;
-//! of a run that is dropped at most [`STEPS_AWAY`] steps go on, on a thread for blocking work.
+//! once. Invariants: between two times that a task lets others have their turn it reads no more than [`STEPS`] steps do, however
+//! its source is cut and however ready that always is; of a run that is dropped at most [`STEPS_AWAY`] steps go on, on a thread
+//! for blocking work.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -24,8 +25,10 @@ use super::transform::{Outcome, Pace, Transform};
 use crate::error::Error;
 use crate::filter::hold;
 
-/// Steps, and questions for input, between two turns of others.
-const STEPS: usize = 8;
+/// Full steps of one turn.
+const STEPS: usize = 4;
+/// What a step and a chunk cost at least, in bytes: a source may give chunks without end that have none.
+const CALL: usize = 1 << 10;
 /// Steps of one visit to a thread for blocking work, which is longer than the way there.
 const STEPS_AWAY: usize = 16;
 /// Output that is worth handing on before all input is read.
@@ -48,8 +51,8 @@ pub(super) enum Next {
 #[derive(Debug)]
 pub(super) struct Steps {
     state: State,
-    /// Steps and questions since others had their turn.
-    taken: usize,
+    /// Bytes that were read on the task's thread, since others had their turn.
+    turn: usize,
 }
 
 #[derive(Debug)]
@@ -89,11 +92,12 @@ impl Steps {
         let input = Bytes::new();
         let state = Reading::Running;
         let work = Work { transform, input, complete: false, hungry: true, away, state };
-        Self { state: State::Here(Box::new(work)), taken: 0 }
+        Self { state: State::Here(Box::new(work)), turn: 0 }
     }
 
     /// Takes the next chunk; `last`: it is known that no other follows. To be called when [`Next::Input`] was asked for.
     pub(super) fn feed(&mut self, chunk: Bytes, last: bool) {
+        self.turn += CALL;
         if let State::Here(work) = &mut self.state {
             work.hungry = chunk.is_empty() && !last;
             work.input = chunk;
@@ -123,7 +127,7 @@ impl Steps {
 
     /// The output that waits, worth it or not. None: the adapter waits, too.
     pub(super) fn take(&mut self) -> Option<Bytes> {
-        self.taken = 0;
+        self.turn = 0;
         match &mut self.state {
             State::Here(work) => work.transform.run.gather_mut().take(),
             State::Away(_) | State::Lost => None,
@@ -132,8 +136,7 @@ impl Steps {
 
     /// What is to be done next. An error is told once; behind it is [`Next::Over`].
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Next, Error>> {
-        while self.taken < STEPS {
-            self.taken += 1;
+        loop {
             let work = match &mut self.state {
                 State::Here(work) => work,
                 State::Away(handle) => match ready!(Pin::new(handle).poll(cx)) {
@@ -148,12 +151,18 @@ impl Steps {
                 },
                 State::Lost => return Poll::Ready(Ok(Next::Over)),
             };
-            if let Some(next) = work.next() {
-                if !matches!(next, Ok(Next::Input)) {
-                    self.taken = 0;
-                }
+            let next = work.next();
+            let is_work = matches!(next, None | Some(Ok(Next::Input)));
+            if is_work && self.turn >= STEPS * work.transform.pace.step() {
+                // Others have their turn.
+                self.turn = 0;
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            if let Some(next) = next {
                 return Poll::Ready(next);
             }
+            let unread = work.input.len();
             match Handle::try_current() {
                 Ok(runtime) if work.away => {
                     let State::Here(mut work) = std::mem::replace(&mut self.state, State::Lost)
@@ -165,15 +174,17 @@ impl Steps {
                         work
                     }));
                 }
-                Ok(_) => work.step_here(),
-                // Without a runtime there is no other thread.
-                Err(_) => work.step(),
+                runtime => {
+                    // Without a runtime there is no other thread.
+                    if runtime.is_ok() {
+                        work.step_here()
+                    } else {
+                        work.step()
+                    }
+                    self.turn += CALL.max(unread - work.input.len());
+                }
             }
         }
-        // Others have their turn.
-        self.taken = 0;
-        cx.waker().wake_by_ref();
-        Poll::Pending
     }
 
     /// Whether nothing is left: no output, no error.

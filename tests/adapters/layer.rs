@@ -1,10 +1,14 @@
 //! The layer alone, without a connection: what a server would be given to send.
 
+use std::convert::Infallible;
+use std::io::Write;
+
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full};
-use tamis::{FilterLayer, Spec, Transform};
-use tower::{ServiceBuilder, ServiceExt};
+use http_body::{Body, Frame};
+use http_body_util::{BodyExt, Full, StreamBody};
+use tamis::{Budget, Decoding, FilterBody, FilterLayer, Spec, Transform};
+use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::{program, ready};
 
@@ -50,4 +54,112 @@ fn errors_of_the_service_are_filtered_too() {
     let (status, _, body) = through(Method::GET, 500, "<h1>canary</h1>");
     assert_eq!(status.as_u16(), 502);
     assert!(!String::from_utf8_lossy(&body).contains("canary"));
+}
+
+const SECRET: &str = "hunter2-9f3c51";
+
+fn document() -> String {
+    format!(r#"[{{"id": 1, "token": "{SECRET}"}}]"#)
+}
+
+/// A layer with one filter for all.
+fn layer(
+    spec: Spec,
+) -> FilterLayer<impl Fn(&http::request::Parts, &http::response::Parts) -> Option<Transform>> {
+    let program = program(&spec);
+    FilterLayer::new(move |_, _| Some(Transform::json(&program)))
+}
+
+async fn asked<S, B>(service: S, method: &str) -> Response<FilterBody<B>>
+where
+    S: Service<Request<()>, Response = Response<FilterBody<B>>, Error = Infallible>,
+{
+    let method = Method::from_bytes(method.as_bytes()).unwrap();
+    service.oneshot(Request::builder().method(method).body(()).unwrap()).await.unwrap()
+}
+
+#[test]
+fn what_has_no_body_says_no_length() {
+    let layer = layer(Spec::new().select("id"));
+    let service = layer.layer(service_fn(async |_| Ok(Response::new(Full::from(document())))));
+    let answer: Response<FilterBody<Full<Bytes>>> = ready(asked(service, "HEAD"));
+    assert!(answer.body().is_end_stream());
+    assert_eq!(answer.body().size_hint().exact(), None, "axum would make a content-length of it");
+}
+
+#[test]
+fn a_body_that_says_that_it_is_over_gives_nothing_more() {
+    struct Liar(Full<Bytes>);
+    impl Body for Liar {
+        type Data = Bytes;
+        type Error = Infallible;
+        fn poll_frame(
+            mut self: std::pin::Pin<&mut Self>,
+            cx: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            std::pin::Pin::new(&mut self.0).poll_frame(cx)
+        }
+        fn is_end_stream(&self) -> bool {
+            true
+        }
+    }
+    let service = layer(Spec::new().select("id"))
+        .layer(service_fn(async |_| Ok(Response::new(Liar(Full::from(document()))))));
+    let answer = ready(asked(service, "GET"));
+    assert_eq!(ready(answer.into_body().collect()).unwrap().to_bytes(), "");
+}
+
+#[test]
+fn what_becomes_another_protocol_is_refused() {
+    let layer = layer(Spec::new().select("id"));
+    for (method, status) in [("GET", 101), ("CONNECT", 200)] {
+        let service = layer.layer(service_fn(async |_| {
+            let answer = Response::builder().status(status).header("upgrade", "websocket");
+            Ok(answer.body(Full::<Bytes>::default()).unwrap())
+        }));
+        let answer = ready(asked(service, method));
+        assert_eq!(answer.status(), 502, "{method} {status}");
+        assert!(!answer.headers().contains_key("upgrade"));
+    }
+}
+
+#[test]
+fn no_length_is_said_in_front_of_trailers() {
+    // All of the output comes with the end, and so do the trailers.
+    let layer = layer(Spec::new().budget(Budget::Bytes(1000)));
+    for trailers in [true, false] {
+        let service = layer.layer(service_fn(async |_| {
+            let sum = [("x-sum".parse().unwrap(), "1".parse().unwrap())].into_iter().collect();
+            let frames = [Frame::data(Bytes::from("[1, 2]")), Frame::trailers(sum)];
+            let frames = frames.into_iter().take(1 + usize::from(trailers));
+            let frames = frames.map(Ok::<_, Infallible>);
+            Ok(Response::new(StreamBody::new(tokio_stream::iter(frames.collect::<Vec<_>>()))))
+        }));
+        let answer = ready(asked(service, "GET"));
+        let known = (!trailers).then_some(5);
+        assert_eq!(answer.body().size_hint().exact(), known);
+        assert_eq!(answer.headers().contains_key("content-length"), !trailers);
+        let all = ready(answer.into_body().collect()).unwrap();
+        assert_eq!(all.trailers().map(|it| it["x-sum"].to_str().unwrap()), trailers.then_some("1"));
+        assert_eq!(all.to_bytes(), "[1,2]");
+    }
+}
+
+#[test]
+fn a_layer_that_was_cloned_can_be_changed() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(document().as_bytes()).unwrap();
+    let gzip = encoder.finish().unwrap();
+    let first = layer(Spec::new().select("id"));
+    let second = first.clone().decode(Decoding::new());
+    let third = first
+        .clone()
+        .on_error(|_, _| Some(Response::builder().status(418).body(Bytes::new()).unwrap()));
+    for (layer, status) in [(first, 502), (second, 200), (third, 418)] {
+        let service = layer.layer(service_fn(async |_| {
+            let answer = Response::builder().header("content-encoding", "gzip");
+            Ok(answer.body(Full::<Bytes>::from(gzip.clone())).unwrap())
+        }));
+        assert_eq!(ready(asked(service, "GET")).status(), status);
+    }
 }

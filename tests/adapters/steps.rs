@@ -47,20 +47,51 @@ fn one_poll_does_not_read_a_large_chunk() {
     assert!(polls >= document.len() / (512 << 10), "{polls} polls of {} bytes", document.len());
 }
 
-/// Sources that are always ready, and give nothing that leads to output, or nothing at all.
-#[test]
-fn others_have_their_turn() {
-    let program = program(&Spec::new().max_items(1).root("object"));
-    for chunk in ["", "          "] {
-        let source = tokio_stream::iter(std::iter::repeat_with(|| {
-            Ok::<_, std::io::Error>(Bytes::from_static(chunk.as_bytes()))
-        }));
-        let mut stream = FilterStream::new(&program, source);
-        let mut cx = Context::from_waker(Waker::noop());
-        for _ in 0..100 {
-            assert!(Pin::new(&mut stream).poll_next(&mut cx).is_pending());
+/// Polls until it is ready, and counts.
+fn polls<T>(future: impl Future<Output = T>) -> (usize, T) {
+    let mut future = std::pin::pin!(future);
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut polls = 1;
+    loop {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(done) => return (polls, done),
+            Poll::Pending => polls += 1,
         }
     }
+}
+
+#[test]
+fn others_have_their_turn_whatever_is_ready() {
+    let program = program(&Spec::new().max_items(1));
+    let document = late(4);
+    let wanted = filter_slice(&program, &document).unwrap().0;
+    let least = document.len() / (256 << 10);
+    for size in [100, 5000, 64 << 10, document.len()] {
+        let stream = FilterStream::new(&program, chunks(&document, size));
+        let (polls, (output, result)) = polls(collect(stream));
+        result.unwrap();
+        assert_eq!(output, wanted);
+        assert!(polls >= least, "{polls} polls, in chunks of {size} bytes");
+    }
+    let mut output = Vec::new();
+    let (polls, result) = polls(filter_async(&program, &document[..], &mut output));
+    result.unwrap();
+    assert_eq!(output, wanted);
+    assert!(polls >= least, "{polls} polls of a reader that is always ready");
+}
+
+#[test]
+fn chunks_of_nothing_without_end_are_not_one_poll() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let nothing = std::iter::repeat_with(move || {
+        assert!(count.fetch_add(1, Ordering::Relaxed) < 10_000, "others have no turn");
+        Ok::<_, std::io::Error>(Bytes::new())
+    });
+    let mut stream = FilterStream::new(&program(&Spec::new()), tokio_stream::iter(nothing));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(Pin::new(&mut stream).poll_next(&mut cx).is_pending());
+    assert!(asked.load(Ordering::Relaxed) > 0);
 }
 
 #[test]

@@ -4,7 +4,8 @@ use hyper::{Method, Response, StatusCode};
 use tamis::Spec;
 
 use crate::servers::{
-    Http, Peer, Place, SECRET, ask, both, by, empty, full, get, ids, json, of_type, request,
+    Http, Peer, Place, SECRET, Tap, ask, ask_in_vain, both, by, empty, full, get, ids, json,
+    of_type, request,
 };
 
 const DOCUMENT: &str = r#"[{"id": 1, "token": "hunter2-9f3c51"}, {"id": 2}]"#;
@@ -120,6 +121,34 @@ fn heads_without_bodies() {
             }
             let seen = get(http, gateway.address, "/").await;
             assert_eq!((seen.status, seen.text()), (StatusCode::OK, ""), "an empty body stays one");
+        }
+    });
+}
+
+#[test]
+fn a_body_that_must_not_be_there_does_not_leave() {
+    both(async |threads| {
+        let gateway = Place::layered(threads, ids(), async |asked| {
+            let mut answer = json(DOCUMENT);
+            *answer.status_mut() = asked.uri().path()[1..].parse().unwrap();
+            answer
+        });
+        let gateway = gateway.await;
+        let tap = Tap::before(gateway.address).await;
+        for http in Http::ALL {
+            for (method, path) in [
+                (Method::HEAD, "/200"),
+                (Method::GET, "/204"),
+                (Method::GET, "/205"),
+                (Method::GET, "/304"),
+            ] {
+                let asking = request(method.clone(), tap.address, path);
+                let seen = ask_in_vain(&http.client(), asking).await.unwrap();
+                assert_eq!((&path[1..], seen.text()), (seen.status.as_str(), ""), "{http:?}");
+                let record = tap.take();
+                let found = record.windows(SECRET.len()).any(|bytes| bytes == SECRET.as_bytes());
+                assert!(!found, "{http:?} {method} {path}");
+            }
         }
     });
 }

@@ -112,12 +112,20 @@ where
     let Some(transform) = (rules.choose)(asked, &head) else {
         return (Response::from_parts(head, FilterBody::untouched(body)), false);
     };
+    if head::is_tunnel(&asked.method, head.status) {
+        let message = "what follows the answer is another protocol, which cannot be filtered";
+        let error = Error::new(ErrorKind::Syntax, message);
+        return (refused(rules, asked, &error), false);
+    }
     let endless = transform.is_endless();
     let media_type = transform.media_type().filter(|_| head.status != StatusCode::NOT_MODIFIED);
-    if head::has_no_body(&asked.method, head.status) || body.is_end_stream() {
-        // The head says what the answer to another request would. A body that must not be there does not leave.
+    let has_no_body = head::has_no_body(&asked.method, head.status);
+    if has_no_body || body.is_end_stream() {
+        // The head says what the answer to another request would. A body that must not be there does not leave: not every
+        // server drops it (hyper: neither over HTTP/2, nor with 205).
         head::filtered(&mut head.headers, media_type);
-        return (Response::from_parts(head, FilterBody::full("")), false);
+        let body = if has_no_body { FilterBody::none() } else { FilterBody::full("") };
+        return (Response::from_parts(head, body), false);
     }
     let transform = match rules.readable(transform, &head) {
         Ok(transform) => transform,

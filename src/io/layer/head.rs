@@ -7,10 +7,14 @@ use http::{Method, StatusCode};
 
 use crate::io::body::DIGESTS;
 
+/// Whether what follows the head is no longer HTTP, but what the two sides want (RFC 9110 §9.3.6, §15.2.2).
+pub(super) fn is_tunnel(asked: &Method, status: StatusCode) -> bool {
+    (asked == Method::CONNECT && status.is_success()) || status == StatusCode::SWITCHING_PROTOCOLS
+}
+
 /// Whether an answer has no body, whatever its head says of it (RFC 9110 §6.4.1).
 pub(super) fn has_no_body(asked: &Method, status: StatusCode) -> bool {
     asked == Method::HEAD
-        || (asked == Method::CONNECT && status.is_success())
         || status.is_informational()
         || matches!(
             status,
@@ -63,7 +67,7 @@ pub(super) fn set_length(fields: &mut HeaderMap, length: Option<u64>) {
 mod tests {
     use http::HeaderMap;
 
-    use super::{filtered, has_no_body};
+    use super::{filtered, has_no_body, is_tunnel};
 
     fn fields(of: &[(&'static str, &'static str)]) -> HeaderMap {
         of.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
@@ -117,7 +121,16 @@ mod tests {
         let none = |method: &str, status: u16| {
             has_no_body(&method.parse().unwrap(), status.try_into().unwrap())
         };
-        assert!(none("HEAD", 200) && none("GET", 204) && none("GET", 304) && none("GET", 101));
-        assert!(none("CONNECT", 200) && !none("CONNECT", 502) && !none("GET", 200));
+        assert!(none("HEAD", 200) && none("GET", 204) && none("GET", 205) && none("GET", 304));
+        assert!(!none("GET", 200) && !none("GET", 404) && !none("CONNECT", 502));
+    }
+
+    #[test]
+    fn tunnels() {
+        let tunnel = |method: &str, status: u16| {
+            is_tunnel(&method.parse().unwrap(), status.try_into().unwrap())
+        };
+        assert!(tunnel("GET", 101) && tunnel("CONNECT", 200));
+        assert!(!tunnel("CONNECT", 502) && !tunnel("GET", 200) && !tunnel("GET", 103));
     }
 }

@@ -31,11 +31,16 @@ pub use future::FilterFuture;
 /// untouched. [`Transform::for_media_type`] takes the one for JSON, lines of JSON, or events by the answer's `Content-Type`.
 ///
 /// # The head
-/// Of a filtered answer `Content-Length` is that of the output if that is known when the head leaves, else gone, as is
-/// `Transfer-Encoding`; a strong `ETag` becomes a weak one (RFC 9110 §8.8.1), so that `If-None-Match` still works; `Accept-Ranges` and
+/// Of a filtered answer `Content-Length` is that of the output if that is known when the head leaves and no trailers follow, else
+/// gone, as is `Transfer-Encoding`; a strong `ETag` becomes a weak one (RFC 9110 §8.8.1), so that `If-None-Match` still works; `Accept-Ranges` and
 /// digests of the body (RFC 9530, RFC 3230) go; `Content-Type` changes where the output is of another type. So do the heads of answers
-/// without a body (to `HEAD`, 204, 304). An answer of another length than announced that cannot be filtered is
-/// refused: a part of one (206, `Content-Range`), and one with a `Content-Encoding` that is not to be [decoded](Self::decode).
+/// that have no body (to `HEAD`, 204, 205, 304); if there is one in spite of that, it is dropped. An answer that cannot be filtered is
+/// refused: a part of one (206), one with a `Content-Encoding` that is not to be [decoded](Self::decode), and one behind
+/// which the connection is another protocol's (101, 2xx to `CONNECT`): for these the function has to say `None`.
+///
+/// # What a filter lets pass
+/// A select that finds nothing lets a document pass as it came, unless the spec says otherwise
+/// ([`OnError::Closed`](crate::OnError::Closed)): answers that are errors are of another shape than those that the select is for.
 ///
 /// # Failures
 /// The head waits for the first byte of output, and until then what fails becomes an answer of its own:
@@ -77,7 +82,7 @@ pub struct FilterLayer<F> {
 
 /// What applies to all answers.
 struct Rules<F> {
-    choose: F,
+    choose: Arc<F>,
     answer: Answer,
     #[cfg(feature = "decode")]
     decoding: Option<Decoding>,
@@ -95,7 +100,7 @@ where
         let answer = Arc::new(|_: &request::Parts, _: &Error| None);
         Self {
             rules: Arc::new(Rules {
-                choose,
+                choose: Arc::new(choose),
                 answer,
                 #[cfg(feature = "decode")]
                 decoding: None,
@@ -124,11 +129,20 @@ where
     }
 
     fn with(mut self, change: impl FnOnce(&mut Rules<F>)) -> Self {
-        // A layer that is being built is nobody else's; one that was cloned stays as it is.
-        if let Some(rules) = Arc::get_mut(&mut self.rules) {
-            change(rules);
-        }
+        // Of a layer that was cloned the others stay as they are.
+        change(Arc::make_mut(&mut self.rules));
         self
+    }
+}
+
+impl<F> Clone for Rules<F> {
+    fn clone(&self) -> Self {
+        Self {
+            choose: Arc::clone(&self.choose),
+            answer: Arc::clone(&self.answer),
+            #[cfg(feature = "decode")]
+            decoding: self.decoding.clone(),
+        }
     }
 }
 

@@ -188,7 +188,7 @@ impl Transform {
         Self { endless: true, ..Self::of(events, Pace::of(program, options)) }
     }
 
-    /// The filter for an answer of this media type (a `Content-Type`): [`json`](Self::json) for `application/json` and
+    /// The filter for an answer of this media type (a `Content-Type`): [`json`](Self::json) for `application/json`, `text/json` and
     /// what ends in `+json`, [`ndjson`](Self::ndjson) for `application/x-ndjson`, `application/ndjson`, `application/jsonl` and
     /// `application/x-jsonlines`, [`events`](Self::events) for `text/event-stream`. Parameters do not count.
     ///
@@ -213,7 +213,7 @@ impl Transform {
     ) -> Option<Self> {
         let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match essence.as_str() {
-            "application/json" => Some(Self::json_with(program, options)),
+            "application/json" | "text/json" => Some(Self::json_with(program, options)),
             "application/x-ndjson"
             | "application/ndjson"
             | "application/jsonl"
