@@ -11,13 +11,22 @@
     reason = "a panic is the finding"
 )]
 
+pub mod budget;
 pub mod chunks;
+pub mod evade;
+pub mod filter_vs_model;
 mod input;
+pub mod json_verdict;
+#[allow(dead_code, reason = "not every target needs all of it")]
+mod models;
 mod programs;
 // The library's inside is seen by a fuzzer alone; `src/scan/tests.rs` replays this target.
 #[cfg(fuzzing)]
 pub mod scan_diff;
 
+#[allow(dead_code, reason = "not every target needs all of it")]
+#[path = "../../tests/model/check.rs"]
+pub(crate) mod check;
 #[allow(dead_code, reason = "not every target needs all of it")]
 #[path = "../../tests/common/drivers.rs"]
 pub(crate) mod drivers;
@@ -33,7 +42,11 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets, in the order in which a campaign runs them.
 pub const TARGETS: &[Target] = &[
+    ("budget", budget::run),
     ("chunks", chunks::run),
+    ("evade", evade::run),
+    ("filter_vs_model", filter_vs_model::run),
+    ("json_verdict", json_verdict::run),
     #[cfg(fuzzing)]
     ("scan_diff", scan_diff::run),
 ];
