@@ -46,13 +46,13 @@ pub fn run(data: &[u8]) {
     let mut document = builder.out.into_bytes();
     let choices = &mut input.choices;
     let mut spec = spec(choices);
+    break_off(choices, &mut spec, &mut document);
     if choices.one_in(6) {
         let otherwise = choices.pick(&[Otherwise::Drop, Otherwise::Error]);
         let value: Json = choices.pick(&SCALARS).parse().expect("a scalar is JSON");
         let path = choices.pick(&["/id", "/keep/a", "/list/0/id", "/list/1", "/0"]);
         spec = Spec::new().when(Test::new(path, value), spec).otherwise(otherwise);
     }
-    break_off(choices, &mut document);
     let Some(program) = programs::compile(&spec) else { return };
     let mut options = CallOptions::new();
     if choices.one_in(4) {
@@ -148,11 +148,13 @@ fn more(choices: &mut Choose<'_>, mut spec: Spec) -> Spec {
     spec
 }
 
-/// Ends the document early, or puts in a byte that no document has there: what is behind that counts no more.
-fn break_off(choices: &mut Choose<'_>, document: &mut Vec<u8>) {
+/// Ends the document early, or puts in a byte that no document has there: what is behind that counts no more, where
+/// everything is checked. (Where a sender is trusted, a bracket less moves all that follows to another place.)
+fn break_off(choices: &mut Choose<'_>, spec: &mut Spec, document: &mut Vec<u8>) {
     match choices.below(6) {
         0 => document.truncate(choices.below(document.len() + 1)),
         1 => {
+            *spec = spec.clone().validation(Validation::Full);
             let at = choices.below(document.len());
             if let Some(byte) = document.get_mut(at) {
                 *byte = choices.pick(&[0, 1, 0xff, 0xc0]);
@@ -162,6 +164,9 @@ fn break_off(choices: &mut Choose<'_>, document: &mut Vec<u8>) {
     }
 }
 
+/// A member that may come: its name, and what writes its value.
+type Member<'a> = (&'static str, fn(&mut Builder<'a>));
+
 struct Builder<'a> {
     bytes: Choose<'a>,
     out: String,
@@ -169,7 +174,7 @@ struct Builder<'a> {
     budget: usize,
 }
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
     fn white(&mut self) {
         if self.bytes.one_in(12) {
             let white = self.bytes.pick(&[" ", "\n", "\t\r", "   "]);
@@ -221,7 +226,7 @@ impl Builder<'_> {
     }
 
     /// An object: noise, and some of these members, each as often as it likes, in any order.
-    fn object(&mut self, members: &[(&str, fn(&mut Self))]) {
+    fn object(&mut self, members: &[Member<'a>]) {
         self.out.push('{');
         let count = self.bytes.below(7);
         for number in 0..count {
