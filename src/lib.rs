@@ -165,6 +165,16 @@ pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, To
 #[cfg(feature = "text")]
 pub use text::{QuotedTextRun, TextProgram, TextReport, TextRun};
 
+/// What only the fuzz targets (`fuzz/`) may see: cargo-fuzz sets `cfg(fuzzing)`.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing {
+    /// Compares the kernels that this CPU has; panics where they differ.
+    pub fn scan_diff(data: &[u8]) {
+        crate::scan::compare(data);
+    }
+}
+
 /// A program is shared by any number of threads; a filter moves between them.
 const _: () = {
     const fn shared<T: Send + Sync + ?Sized>() {}

@@ -21,6 +21,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(any(test, fuzzing))]
+mod diff;
 mod escapes;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod neon;
@@ -31,6 +33,8 @@ mod utf8;
 #[cfg(test)]
 pub(crate) mod tests;
 
+#[cfg(fuzzing)]
+pub(crate) use diff::compare;
 use escapes::{Escape, bad_escapes, resolve_escapes};
 #[cfg(test)]
 pub(crate) use scanner::Isa;
@@ -107,7 +111,7 @@ trait Kernel: Copy {
 }
 
 /// What one window tells the next.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Carry {
     /// All ones inside a string.
     in_string: u64,

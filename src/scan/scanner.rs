@@ -51,7 +51,7 @@ impl Scanner {
     }
 
     /// The kernel for `isa`, if this CPU runs it.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn with(isa: Isa) -> Option<Self> {
         match isa {
             Isa::Scalar => Some(Self(Choice::Scalar(Scalar))),
@@ -101,7 +101,7 @@ impl Scanner {
 }
 
 /// The instruction sets a kernel is written for.
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Isa {
     Scalar,
@@ -115,7 +115,7 @@ pub(crate) enum Isa {
     NeonPmull,
 }
 
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 impl Isa {
     pub(crate) const ALL: &[Self] = &[
         Self::Scalar,

@@ -1,8 +1,7 @@
 //! Every kernel against the scalar one, and the algorithm against a byte-by-byte definition.
 
-use super::{
-    BLOCK, Carry, Classes, Flaw, Isa, Kernel, ROW, Rows, Scanner, WINDOW, Window, flatten, scalar,
-};
+use super::diff::{Said, compare, scan, until_fatal};
+use super::{BLOCK, Classes, Flaw, Isa, Kernel, ROW, Rows, Scanner, WINDOW, flatten, scalar};
 
 /// A kernel, if this machine runs it. One that `TAMIS_REQUIRE_ISA` names must be there; of others it is said that they
 /// were not run.
@@ -155,17 +154,6 @@ kernel_tests!(neon_kernel, "neon", super::super::neon::Neon::<false>::new());
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 kernel_tests!(neon_pmull_kernel, "neonpmull", super::super::neon::Neon::<true>::new());
 
-/// What a scan says of a text, with positions from the text's beginning.
-#[derive(Debug, Default, PartialEq)]
-struct Said {
-    tokens: Vec<usize>,
-    solid: Vec<usize>,
-    brackets: Vec<usize>,
-    bad_escapes: Vec<usize>,
-    fatal: Option<(usize, Flaw, bool)>,
-    in_string: bool,
-}
-
 /// The definition, byte by byte.
 fn define(text: &[u8]) -> Said {
     let mut said = Said::default();
@@ -222,53 +210,6 @@ fn define(text: &[u8]) -> Said {
             }
         }
         said.solid.push(at);
-    }
-    said
-}
-
-/// What `scanner` says, cut into chunks of the given lengths (the last is repeated).
-fn scan(scanner: Scanner, text: &[u8], lengths: &[usize]) -> Said {
-    let mut said = Said::default();
-    let (mut carry, mut window) = (Carry::default(), Window::new());
-    let (mut base, mut cuts) =
-        (0, lengths.iter().chain(std::iter::repeat(&lengths[lengths.len() - 1])));
-    while base < text.len() {
-        let end = text.len().min(base + (*cuts.next().unwrap()).min(WINDOW));
-        scanner.scan(&text[base..end], &mut carry, &mut window);
-        scanner.list_tokens(&mut window);
-        let len = end - base;
-        said.tokens.extend(window.tokens().iter().map(|at| base + usize::from(*at)));
-        window.solid_runs(0, len, |from, to| said.solid.extend(base + from..base + to));
-        for block in 0..len.div_ceil(BLOCK) {
-            let mut mask = window.brackets(block);
-            while mask != 0 {
-                said.brackets.push(base + block * BLOCK + mask.trailing_zeros() as usize);
-                mask &= mask - 1;
-            }
-        }
-        let mut from = 0;
-        while let Some(at) = window.bad_escape(from) {
-            said.bad_escapes.push(base + at);
-            from = at + 1;
-        }
-        if said.fatal.is_none() {
-            said.fatal = window.fatal().map(|fatal| (base + fatal.at, fatal.flaw, fatal.in_string));
-        }
-        assert_eq!(window.any_backslash(), text[base..end].contains(&b'\\'));
-        base = end;
-    }
-    said.in_string = carry.in_string();
-    said
-}
-
-/// Cuts `said` at its first fatal byte: behind that nothing is promised.
-fn until_fatal(mut said: Said) -> Said {
-    if let Some((end, _, _)) = said.fatal {
-        said.tokens.retain(|at| *at < end);
-        said.solid.retain(|at| *at < end);
-        said.brackets.retain(|at| *at < end);
-        said.bad_escapes.retain(|at| *at < end);
-        said.in_string = false;
     }
     said
 }
@@ -344,4 +285,21 @@ fn classes_have_no_byte_twice() {
         let kinds = [quote, backslash, bracket, separator, white | control, high];
         assert!(kinds.iter().filter(|mask| **mask != 0).count() <= 1, "{byte:#x}");
     }
+}
+
+/// What a fuzzer begins with, and what it once found: `fuzz/README.md`.
+#[test]
+fn kernels_agree_on_what_is_fuzzed() {
+    let mut count = 0;
+    for kind in ["seeds", "regressions"] {
+        let folder: std::path::PathBuf =
+            [env!("CARGO_MANIFEST_DIR"), "fuzz", kind, "scan_diff"].iter().collect();
+        for entry in std::fs::read_dir(folder).into_iter().flatten() {
+            compare(&std::fs::read(entry.unwrap().path()).unwrap());
+            count += 1;
+        }
+    }
+    // A package has no seeds.
+    let packaged = !std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").exists();
+    assert!(count > 20 || packaged, "only {count} inputs");
 }

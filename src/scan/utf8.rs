@@ -4,7 +4,7 @@
 //! the input was cut.
 
 /// The bytes of a sequence that has begun and not ended.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Utf8 {
     part: [u8; 4],
     len: usize,

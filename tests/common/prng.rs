@@ -1,5 +1,32 @@
 //! A seeded source of randomness, so that every run of the tests sees the same inputs.
 
+/// What a generator of inputs chooses by: a seeded source here, the bytes that a fuzzer found elsewhere.
+pub(crate) trait Choices {
+    fn next(&mut self) -> u64;
+
+    /// A number below `bound`; 0 if `bound` is 0.
+    fn below(&mut self, bound: usize) -> usize;
+
+    /// True once in `odds` times.
+    fn one_in(&mut self, odds: usize) -> bool {
+        self.below(odds) == 0
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+impl Choices for Prng {
+    fn next(&mut self) -> u64 {
+        Self::next(self)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        Self::below(self, bound)
+    }
+}
+
 /// SplitMix64 (Steele, Lea, Flood 2014): one word of state, good enough to pick test cases.
 #[derive(Clone, Debug)]
 pub(crate) struct Prng(u64);

@@ -195,6 +195,20 @@ impl Parser<'_> {
     }
 }
 
+/// A name that no document spelled, as it is written: escaped where it must be, control characters by their numbers.
+pub(crate) fn quote(name: &str) -> String {
+    let mut text = String::from("\"");
+    for char in name.chars() {
+        match char {
+            '"' | '\\' => text.extend(['\\', char]),
+            '\0'..' ' => text.push_str(&format!("\\u{:04x}", u32::from(char))),
+            _ => text.push(char),
+        }
+    }
+    text.push('"');
+    text
+}
+
 /// What the spelling between the quotes means.
 pub(crate) fn unescape(spelled: &str) -> Option<String> {
     let mut units: Vec<u16> = Vec::new();

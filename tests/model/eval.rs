@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tamis::{DuplicateKeys, ErrorKind};
 
-use super::dom::{Member, Node, Value};
+use super::dom::{Member, Node, Value, quote};
 use super::places::Places;
 use super::root::{Target, extracted, locate};
 use super::rules::{Rules, Source, Token};
@@ -70,7 +70,8 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
         let report = Expected { applied: true, ..Expected::default() };
         return Ok(Verdict::Passes { output: retained.minified(), report: Box::new(report) });
     }
-    let mut state = State { rules, seen_twice: BTreeSet::new(), all_of_object: false };
+    let mut state =
+        State { rules, seen_twice: BTreeSet::new(), followed: Vec::new(), all_of_object: false };
     let mut report = Expected { applied: true, ..Expected::default() };
     let raw_text = target == Target::RawText;
     if raw_text && rules.select.is_some() {
@@ -199,8 +200,11 @@ fn drop_members(node: &Node, rules: &Rules) -> Node {
 
 struct State<'a> {
     rules: &'a Rules,
-    /// Offsets of members that were dropped because their name came before.
-    seen_twice: BTreeSet<usize>,
+    /// Members that were dropped because their name came before: where they are, and the path that looked for them. Paths that
+    /// begin alike look once; a member that two look for counts for each.
+    seen_twice: BTreeSet<(usize, Vec<Token>)>,
+    /// The whole path that is followed.
+    followed: Vec<Token>,
     /// A wildcard took all members of an object with duplicates.
     all_of_object: bool,
 }
@@ -268,7 +272,7 @@ impl State<'_> {
         let mut any = false;
         for source in select {
             let found =
-                objects.iter().filter(|item| self.find(item, &source.path.tokens).is_some());
+                objects.iter().filter(|item| self.follow(item, &source.path.tokens).is_some());
             if found.count() == 0 {
                 report.partial_miss.push(source.path.text.clone());
             } else {
@@ -293,16 +297,22 @@ impl State<'_> {
     fn project(&mut self, item: &Node, select: &[Source]) -> Node {
         let mut members = Vec::new();
         for source in select {
-            let Some(node) = self.find(item, &source.path.tokens) else { continue };
+            let Some(node) = self.follow(item, &source.path.tokens) else { continue };
             let name = source.output_key().expect("a generated source has a key");
-            let key = serde_json::to_string(&name).expect("text is JSON");
+            let key = quote(&name);
             members.push(Member { key, name: Some(name), node });
         }
         members.sort_by_key(|member| member.node.at);
         Node { at: item.at, value: Value::Object(members) }
     }
 
-    /// What a path leads to: a value, or an array of values from the first wildcard on.
+    fn follow(&mut self, item: &Node, path: &[Token]) -> Option<Node> {
+        self.followed = path.to_vec();
+        self.find(item, path)
+    }
+
+    /// What a path leads to: a value, or an array of values from the first wildcard on. `path` is the rest of what is
+    /// followed.
     fn find(&mut self, node: &Node, path: &[Token]) -> Option<Node> {
         let Some(token) = path.first() else { return Some(node.clone()) };
         if *token == Token::Any {
@@ -313,7 +323,7 @@ impl State<'_> {
             self.gather(node, path, &mut found);
             return Some(Node { at: node.at, value: Value::Array(found) });
         }
-        let child = self.step(node, token)?;
+        let child = self.step(node, path)?;
         self.find(child, &path[1..])
     }
 
@@ -333,7 +343,7 @@ impl State<'_> {
                 }
             }
             _ => {
-                if let Some(child) = self.step(node, token) {
+                if let Some(child) = self.step(node, path) {
                     self.gather(child, &path[1..], found);
                 }
             }
@@ -341,15 +351,17 @@ impl State<'_> {
     }
 
     /// One exact step: the first member of that name, the element at that index.
-    fn step<'n>(&mut self, node: &'n Node, token: &Token) -> Option<&'n Node> {
+    fn step<'n>(&mut self, node: &'n Node, path: &[Token]) -> Option<&'n Node> {
+        let token = path.first()?;
         let Token::Name(name) = token else { return None };
+        let looking = &self.followed[..=self.followed.len() - path.len()];
         match &node.value {
             Value::Scalar(_) => None,
             Value::Array(elements) => elements.get(token.index()?),
             Value::Object(members) => {
                 let mut named = members.iter().filter(|member| member.name.as_ref() == Some(name));
                 let first = named.next()?;
-                self.seen_twice.extend(named.map(|member| member.node.at));
+                self.seen_twice.extend(named.map(|member| (member.node.at, looking.to_vec())));
                 Some(&first.node)
             }
         }
@@ -376,7 +388,7 @@ impl State<'_> {
                 kept.push(Member { node: inner, ..members[*at].clone() });
                 for member in members[at + 1..].iter().filter(|_| !stopped) {
                     if name.is_some() && member.name == *name {
-                        self.seen_twice.insert(member.node.at);
+                        self.seen_twice.insert((member.node.at, Vec::new()));
                     } else if keep {
                         kept.push(member.clone());
                     }

@@ -5,7 +5,7 @@ use tamis::DuplicateKeys;
 use super::dom::{Node, Value};
 use super::root::extracted;
 use super::rules::{Path, Root, Rules, Source, Token};
-use crate::prng::Prng;
+use crate::prng::Choices;
 
 const KEYS: [&str; 22] = [
     "a",
@@ -86,7 +86,7 @@ const NAMES: [&str; 17] = [
 ];
 
 /// A valid document, its white space and spellings random.
-pub(crate) fn document(prng: &mut Prng) -> String {
+pub(crate) fn document(prng: &mut impl Choices) -> String {
     let mut out = Text { out: String::new(), white: prng.one_in(4) };
     out.white(prng);
     let mut budget = 4 + prng.below(40);
@@ -102,7 +102,7 @@ pub(crate) fn document(prng: &mut Prng) -> String {
 }
 
 /// A document of many items, so that it is longer than whatever is read or scanned at once.
-pub(crate) fn long_document(prng: &mut Prng) -> String {
+pub(crate) fn long_document(prng: &mut impl Choices) -> String {
     let mut out = Text { out: String::new(), white: prng.one_in(4) };
     let wrapped = prng.one_in(2);
     out.out.push_str(if wrapped { r#"{"a":{"b":null},"data":["# } else { "[" });
@@ -126,7 +126,7 @@ pub(crate) fn long_document(prng: &mut Prng) -> String {
 
 /// A document of objects with many scalars, of which hardly any is unusual: what is passed and taken in one loop. Names
 /// begin alike, lengths go past a byte, and windows end anywhere.
-pub(crate) fn compact_document(prng: &mut Prng) -> String {
+pub(crate) fn compact_document(prng: &mut impl Choices) -> String {
     let mut all = alike();
     let names: Vec<String> =
         (0..1 + prng.below(40)).map(|_| all.swap_remove(prng.below(all.len()))).collect();
@@ -184,19 +184,19 @@ struct Text {
 }
 
 impl Text {
-    fn white(&mut self, prng: &mut Prng) {
+    fn white(&mut self, prng: &mut impl Choices) {
         while self.white && prng.one_in(3) {
             self.out.push(prng.pick(&[' ', '\n', '\t', '\r']));
         }
     }
 
-    fn token(&mut self, prng: &mut Prng, text: &str) {
+    fn token(&mut self, prng: &mut impl Choices, text: &str) {
         self.white(prng);
         self.out.push_str(text);
         self.white(prng);
     }
 
-    fn value(&mut self, prng: &mut Prng, depth: usize, budget: &mut usize) {
+    fn value(&mut self, prng: &mut impl Choices, depth: usize, budget: &mut usize) {
         *budget = budget.saturating_sub(1);
         let leaf = *budget == 0 || depth > 6 || prng.one_in(3);
         match prng.below(2) {
@@ -209,13 +209,13 @@ impl Text {
         }
     }
 
-    fn key(&mut self, prng: &mut Prng) {
+    fn key(&mut self, prng: &mut impl Choices) {
         let key = format!("\"{}\"", prng.pick(&KEYS));
         self.token(prng, &key);
         self.token(prng, ":");
     }
 
-    fn object(&mut self, prng: &mut Prng, depth: usize, budget: &mut usize) {
+    fn object(&mut self, prng: &mut impl Choices, depth: usize, budget: &mut usize) {
         self.token(prng, "{");
         for number in 0..prng.below(5) {
             if number > 0 {
@@ -227,7 +227,7 @@ impl Text {
         self.token(prng, "}");
     }
 
-    fn array(&mut self, prng: &mut Prng, depth: usize, budget: &mut usize) {
+    fn array(&mut self, prng: &mut impl Choices, depth: usize, budget: &mut usize) {
         self.token(prng, "[");
         for number in 0..prng.below(4) {
             if number > 0 {
@@ -238,7 +238,7 @@ impl Text {
         self.token(prng, "]");
     }
 
-    fn list_of_items(&mut self, prng: &mut Prng, budget: &mut usize) {
+    fn list_of_items(&mut self, prng: &mut impl Choices, budget: &mut usize) {
         self.token(prng, "[");
         for number in 0..prng.below(6) {
             if number > 0 {
@@ -254,7 +254,7 @@ impl Text {
     }
 
     /// An object that looks like an answer: a list in a member, others around it.
-    fn wrapper(&mut self, prng: &mut Prng, budget: &mut usize) {
+    fn wrapper(&mut self, prng: &mut impl Choices, budget: &mut usize) {
         self.token(prng, "{");
         let members = 1 + prng.below(4);
         for number in 0..members {
@@ -274,7 +274,7 @@ impl Text {
         self.token(prng, "}");
     }
 
-    fn raw_text(&mut self, prng: &mut Prng) {
+    fn raw_text(&mut self, prng: &mut impl Choices) {
         self.token(prng, "{");
         for number in 0..1 + prng.below(3) {
             if number > 0 {
@@ -297,7 +297,7 @@ impl Text {
 }
 
 /// Rules for a document: half of their paths lead somewhere in it.
-pub(crate) fn rules(prng: &mut Prng, document: &Node) -> Rules {
+pub(crate) fn rules(prng: &mut impl Choices, document: &Node) -> Rules {
     let mut rules = Rules::default();
     let mut document = document;
     if prng.one_in(6) {
@@ -343,7 +343,7 @@ pub(crate) fn rules(prng: &mut Prng, document: &Node) -> Rules {
     rules
 }
 
-fn select(prng: &mut Prng, items: &Guide<'_>) -> Vec<Source> {
+fn select(prng: &mut impl Choices, items: &Guide<'_>) -> Vec<Source> {
     let mut sources = Vec::<Source>::new();
     for number in 0..1 + prng.below(4) {
         let mut source = Source { key: None, path: path(prng, items, true) };
@@ -378,7 +378,7 @@ fn containers<'a>(node: &'a Node, found: &mut Vec<&'a Node>) {
     }
 }
 
-fn tokens(prng: &mut Prng, guide: &Guide<'_>, wildcards: bool) -> Vec<Token> {
+fn tokens(prng: &mut impl Choices, guide: &Guide<'_>, wildcards: bool) -> Vec<Token> {
     let mut at = if guide.start.is_empty() { None } else { Some(prng.pick(guide.start)) };
     if prng.one_in(2) {
         at = None;
@@ -415,7 +415,7 @@ fn tokens(prng: &mut Prng, guide: &Guide<'_>, wildcards: bool) -> Vec<Token> {
     if tokens.is_empty() { vec![random_token(prng, wildcards)] } else { tokens }
 }
 
-fn random_token(prng: &mut Prng, wildcards: bool) -> Token {
+fn random_token(prng: &mut impl Choices, wildcards: bool) -> Token {
     match prng.below(10) {
         0 | 1 if wildcards => Token::Any,
         2 => Token::Name(prng.below(3).to_string()),
@@ -424,13 +424,19 @@ fn random_token(prng: &mut Prng, wildcards: bool) -> Token {
 }
 
 /// A pointer, as `retain` takes it: at times the whole document.
-fn pointer(prng: &mut Prng, guide: &Guide<'_>) -> Path {
+fn pointer(prng: &mut impl Choices, guide: &Guide<'_>) -> Path {
     let tokens = if prng.one_in(30) { Vec::new() } else { tokens(prng, guide, false) };
     Path { text: pointer_text(&tokens), tokens }
 }
 
+/// The text of a pointer that often leads somewhere, for rules that this model does not have.
+#[allow(dead_code, reason = "not every test needs all of it")]
+pub(crate) fn pointer_into(prng: &mut impl Choices, document: &Node) -> String {
+    pointer(prng, &Guide { start: &[document] }).text
+}
+
 /// A path in any of its forms.
-fn path(prng: &mut Prng, guide: &Guide<'_>, wildcards: bool) -> Path {
+fn path(prng: &mut impl Choices, guide: &Guide<'_>, wildcards: bool) -> Path {
     let tokens = tokens(prng, guide, wildcards);
     let text = if prng.one_in(4) && !tokens.contains(&Token::Any) {
         pointer_text(&tokens)
@@ -450,7 +456,7 @@ fn pointer_text(tokens: &[Token]) -> String {
     text
 }
 
-fn dot_text(prng: &mut Prng, tokens: &[Token]) -> String {
+fn dot_text(prng: &mut impl Choices, tokens: &[Token]) -> String {
     let mut text = String::new();
     for (number, token) in tokens.iter().enumerate() {
         let dot = if number > 0 || prng.one_in(8) { "." } else { "" };
@@ -460,11 +466,24 @@ fn dot_text(prng: &mut Prng, tokens: &[Token]) -> String {
             Token::Name(name) if token.index().is_some() && prng.one_in(2) => {
                 text.push_str(&format!("[{name}]"));
             }
-            // A text that starts with a slash would be a pointer; no name at all would be none.
-            Token::Name(name) if prng.one_in(6) || name.is_empty() || name.starts_with('/') => {
+            // A text that starts with a slash would be a pointer; no name at all would be none; an asterisk is any.
+            Token::Name(name)
+                if prng.one_in(6) || name.is_empty() || name.starts_with('/') || name == "*" =>
+            {
+                let name = name.replace('\\', r"\\").replace('"', "\\\"");
                 text.push_str(&format!("[\"{name}\"]"));
             }
-            Token::Name(name) => text.push_str(&format!("{dot}{}", name.replace('.', r"\."))),
+            Token::Name(name) => {
+                text.push_str(dot);
+                for char in name.chars() {
+                    text.push_str(if matches!(char, '.' | '[' | ']' | '\\' | '"') {
+                        "\\"
+                    } else {
+                        ""
+                    });
+                    text.push(char);
+                }
+            }
         }
     }
     text

@@ -2,7 +2,7 @@
 
 use tamis::{DuplicateKeys, OnError, Siblings, Spec};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Token {
     Name(String),
     Any,

@@ -1,7 +1,7 @@
 //! Random documents that are mostly runs of what is passed in loops: numbers of every form, pretty or oddly spaced members,
 //! containers in containers past the 64th level, any of it across the end of a block or a window.
 
-use crate::prng::Prng;
+use crate::prng::Choices;
 
 const NAMES: [&str; 16] = [
     "a",
@@ -70,7 +70,7 @@ enum Gap {
 }
 
 /// A document of runs, its style random.
-pub(crate) fn document(prng: &mut Prng) -> String {
+pub(crate) fn document(prng: &mut impl Choices) -> String {
     let style = match prng.below(6) {
         0 | 1 => Style::Compact,
         2 => Style::Pretty,
@@ -123,7 +123,7 @@ struct Runs {
 }
 
 impl Runs {
-    fn gap(&mut self, prng: &mut Prng, gap: Gap) {
+    fn gap(&mut self, prng: &mut impl Choices, gap: Gap) {
         let white = match (self.style, gap) {
             (Style::Pretty, Gap::Line) => prng.pick(&["\n  ", "\n    ", "\n"]),
             (Style::Pretty, Gap::BehindColon) => " ",
@@ -136,7 +136,7 @@ impl Runs {
     }
 
     /// What is in front of the child of this number.
-    fn comma(&mut self, prng: &mut Prng, number: usize) {
+    fn comma(&mut self, prng: &mut impl Choices, number: usize) {
         if number > 0 {
             self.gap(prng, Gap::BeforeComma);
             self.out.push(',');
@@ -144,17 +144,17 @@ impl Runs {
         self.gap(prng, Gap::Line);
     }
 
-    fn close(&mut self, prng: &mut Prng, bracket: char) {
+    fn close(&mut self, prng: &mut impl Choices, bracket: char) {
         self.gap(prng, Gap::BeforeComma);
         self.gap(prng, Gap::Line);
         self.out.push(bracket);
     }
 
-    fn digits(&mut self, prng: &mut Prng, count: usize) {
+    fn digits(&mut self, prng: &mut impl Choices, count: usize) {
         self.out.extend((0..count).map(|_| prng.pick(&['0', '1', '5', '9'])));
     }
 
-    fn number(&mut self, prng: &mut Prng) {
+    fn number(&mut self, prng: &mut impl Choices) {
         self.out.push_str(prng.pick(&["", "", "", "-"]));
         let first = prng.pick(&["0", "1", "1", "2", "9", "9"]);
         self.out.push_str(first);
@@ -175,7 +175,7 @@ impl Runs {
         }
     }
 
-    fn scalar(&mut self, prng: &mut Prng) {
+    fn scalar(&mut self, prng: &mut impl Choices) {
         match prng.below(12) {
             0..=3 => self.number(prng),
             4 => {
@@ -189,7 +189,7 @@ impl Runs {
         }
     }
 
-    fn value(&mut self, prng: &mut Prng, depth: usize) {
+    fn value(&mut self, prng: &mut impl Choices, depth: usize) {
         self.budget = self.budget.saturating_sub(1);
         match prng.below(9) {
             _ if self.budget == 0 || depth > 4 => self.scalar(prng),
@@ -199,12 +199,12 @@ impl Runs {
         }
     }
 
-    fn count(&self, prng: &mut Prng) -> usize {
+    fn count(&self, prng: &mut impl Choices) -> usize {
         let most = if prng.one_in(3) { self.longest } else { 6 };
         prng.below(most)
     }
 
-    fn array(&mut self, prng: &mut Prng, depth: usize) {
+    fn array(&mut self, prng: &mut impl Choices, depth: usize) {
         self.out.push('[');
         let kind = prng.below(3);
         for number in 0..self.count(prng) {
@@ -218,7 +218,7 @@ impl Runs {
         self.close(prng, ']');
     }
 
-    fn key(&mut self, prng: &mut Prng, number: usize) {
+    fn key(&mut self, prng: &mut impl Choices, number: usize) {
         let place = self.shift + number;
         let name = NAMES[place % NAMES.len()];
         self.out.push('"');
@@ -237,7 +237,7 @@ impl Runs {
         self.gap(prng, Gap::BehindColon);
     }
 
-    fn object(&mut self, prng: &mut Prng, depth: usize) {
+    fn object(&mut self, prng: &mut impl Choices, depth: usize) {
         self.out.push('{');
         for number in 0..self.count(prng) {
             self.comma(prng, number);
@@ -248,7 +248,7 @@ impl Runs {
     }
 
     /// One container in another, some with something beside it.
-    fn nest(&mut self, prng: &mut Prng) {
+    fn nest(&mut self, prng: &mut impl Choices) {
         let mut ends = Vec::new();
         for _ in 0..prng.pick(&DEPTHS) {
             if prng.one_in(2) {

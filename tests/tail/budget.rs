@@ -3,8 +3,8 @@
 use serde_json::json;
 use tamis::{Budget, CallOptions, Limits, Program, Report, Spec, filter_slice};
 
+use super::text::{children, cut, place, walk};
 use crate::drivers::{Effort, Run, Subject, agree};
-use crate::text::{children, cut, place, walk};
 
 /// What a budget leaves of a text: the text, and of an array of items how many.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use tamis::{Siblings, Spec};
 
-use crate::prng::Prng;
+use crate::prng::Choices;
 
 /// A document with white space, the rules that say where its payload is, and the way to it in what they leave.
 pub(crate) struct Generated {
@@ -38,7 +38,7 @@ const CHARACTERS: [&str; 22] = [
 ];
 
 /// The inside of a string.
-fn inside(prng: &mut Prng) -> String {
+fn inside(prng: &mut impl Choices) -> String {
     let length = match prng.below(6) {
         0 => 0,
         1 => 8 + prng.below(8),
@@ -50,7 +50,7 @@ fn inside(prng: &mut Prng) -> String {
 }
 
 /// A value: at `depth` 0 no container.
-fn value(prng: &mut Prng, depth: usize) -> String {
+fn value(prng: &mut impl Choices, depth: usize) -> String {
     match prng.below(if depth == 0 { 8 } else { 12 }) {
         0..4 => format!("\"{}\"", inside(prng)),
         4 => "null".to_owned(),
@@ -62,12 +62,12 @@ fn value(prng: &mut Prng, depth: usize) -> String {
     }
 }
 
-fn array(prng: &mut Prng, depth: usize) -> String {
+fn array(prng: &mut impl Choices, depth: usize) -> String {
     let elements: Vec<String> = (0..prng.below(4)).map(|_| value(prng, depth)).collect();
     format!("[{}]", elements.join(" , "))
 }
 
-fn key(prng: &mut Prng) -> String {
+fn key(prng: &mut impl Choices) -> String {
     match prng.below(6) {
         // As long as a string that is cut, and with all of its characters.
         0 => format!("k{}", inside(prng)),
@@ -78,14 +78,14 @@ fn key(prng: &mut Prng) -> String {
     }
 }
 
-fn object(prng: &mut Prng, depth: usize) -> String {
+fn object(prng: &mut impl Choices, depth: usize) -> String {
     let members: Vec<String> =
         (0..prng.below(4)).map(|_| format!("\"{}\" : {}", key(prng), value(prng, depth))).collect();
     format!("{{{}}}", members.join(", "))
 }
 
 /// Items: objects with fields that templates name, and anything else.
-fn items(prng: &mut Prng) -> String {
+fn items(prng: &mut impl Choices) -> String {
     let count = prng.below(9);
     let elements: Vec<String> = (0..count)
         .map(|_| match prng.below(6) {
@@ -99,7 +99,7 @@ fn items(prng: &mut Prng) -> String {
 }
 
 /// Members beside the payload, arrays among them or not.
-fn beside(prng: &mut Prng, arrays: bool) -> Vec<String> {
+fn beside(prng: &mut impl Choices, arrays: bool) -> Vec<String> {
     let count = prng.below(3);
     (0..count)
         .map(|_| {
@@ -110,14 +110,14 @@ fn beside(prng: &mut Prng, arrays: bool) -> Vec<String> {
         .collect()
 }
 
-fn around(prng: &mut Prng, name: &str, payload: &str, arrays_before: bool) -> String {
+fn around(prng: &mut impl Choices, name: &str, payload: &str, arrays_before: bool) -> String {
     let mut members = beside(prng, arrays_before);
     members.push(format!("\"{name}\" : {payload}"));
     members.extend(beside(prng, true));
     format!("{{ {} }}", members.join(" , "))
 }
 
-pub(crate) fn generate(prng: &mut Prng) -> Generated {
+pub(crate) fn generate(prng: &mut impl Choices) -> Generated {
     let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
     let payload = items(prng);
     let (wide, root, way) = match prng.below(9) {

@@ -14,6 +14,7 @@
 #[allow(dead_code, reason = "not every test needs all of it")]
 #[path = "../common/drivers.rs"]
 mod drivers;
+#[allow(dead_code, reason = "not every test needs all of it")]
 #[path = "../common/prng.rs"]
 mod prng;
 

@@ -408,8 +408,10 @@ impl Machine {
             Flaw::Utf8 => (ErrorKind::Encoding, "this byte is no valid UTF-8 here"),
             Flaw::Escape => (ErrorKind::Syntax, "JSON has no such escape"),
         };
-        // A string in which something is expected behind it is a value; else it is a key.
-        let inside = in_string && matches!(self.expect, Expect::After | Expect::End);
+        // A string in which something is expected behind it is a value, and so is one whose second byte decides what it is;
+        // else it is a key.
+        let value = matches!(self.expect, Expect::After | Expect::End | Expect::SecondByte);
+        let inside = in_string && value;
         Fail { in_string, ..Fail::new(at, Raise::new(kind, message), inside) }
     }
 

@@ -1,0 +1,203 @@
+//! Runs targets under libfuzzer, one after another, each for so many seconds, and prints a table of what it did.
+//!
+//! Knows no target but by its name in `fuzz_targets/`. What a run finds stays in `artifacts/NAME/`; inputs that reach
+//! something new are kept in `corpus/NAME/`, which the next run begins with. Exit: 0 nothing found; 1 something was; 2 usage.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const USAGE: &str = "usage: campaign [--seconds N] [--target-dir DIR] [--max-len BYTES] [NAME…]";
+
+/// What was asked for.
+struct Plan {
+    seconds: u64,
+    max_len: u64,
+    target_dir: Option<String>,
+    names: Vec<String>,
+}
+
+/// What one run came to.
+struct Row {
+    name: String,
+    executions: u64,
+    seconds: u64,
+    coverage: u64,
+    features: u64,
+    findings: usize,
+}
+
+fn main() -> ExitCode {
+    let plan = match plan(std::env::args().skip(1)) {
+        Ok(plan) => plan,
+        Err(why) => {
+            eprintln!("{why}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let mut rows = Vec::new();
+    for (number, name) in plan.names.iter().enumerate() {
+        eprintln!("== {name} ({} of {}), {} s", number + 1, plan.names.len(), plan.seconds);
+        match run(&plan, name) {
+            Ok(row) => rows.push(row),
+            Err(why) => {
+                eprintln!("{name}: {why}");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    print!("{}", table(&rows));
+    ExitCode::from(u8::from(rows.iter().any(|row| row.findings > 0)))
+}
+
+fn plan(mut arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
+    let mut plan = Plan { seconds: 60, max_len: 4096, target_dir: None, names: Vec::new() };
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{argument} wants a value"));
+        let number = |text: String| text.parse().map_err(|_| format!("{text} is no number"));
+        match argument.as_str() {
+            "--seconds" => plan.seconds = number(value()?)?,
+            "--max-len" => plan.max_len = number(value()?)?,
+            "--target-dir" => plan.target_dir = Some(value()?),
+            flag if flag.starts_with('-') => return Err(format!("there is no {flag}")),
+            name => plan.names.push(name.to_owned()),
+        }
+    }
+    let all = targets().map_err(|error| format!("fuzz_targets: {error}"))?;
+    if let Some(unknown) = plan.names.iter().find(|name| !all.contains(name)) {
+        return Err(format!("there is no target {unknown}; there are {}", all.join(", ")));
+    }
+    if plan.names.is_empty() {
+        plan.names = all;
+    }
+    Ok(plan)
+}
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The names of all targets.
+fn targets() -> std::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(here().join("fuzz_targets"))? {
+        let path = entry?.path();
+        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+fn run(plan: &Plan, name: &str) -> std::io::Result<Row> {
+    // The first folder is the one that grows.
+    let corpus = here().join("corpus").join(name);
+    std::fs::create_dir_all(&corpus)?;
+    let before = artifacts(name);
+    let mut command = Command::new("cargo");
+    command.args(["+nightly", "fuzz", "run", "--fuzz-dir"]).arg(here());
+    if let Some(folder) = &plan.target_dir {
+        command.args(["--target-dir", folder]);
+    }
+    command.arg(name).arg(&corpus);
+    for kind in ["seeds", "regressions"] {
+        let folder = here().join(kind).join(name);
+        if folder.is_dir() {
+            command.arg(folder);
+        }
+    }
+    command.args(["--", "-print_final_stats=1", "-timeout=20", "-rss_limit_mb=4096"]);
+    command.arg(format!("-max_total_time={}", plan.seconds));
+    command.arg(format!("-max_len={}", plan.max_len));
+    let dictionary = here().join("json.dict");
+    if dictionary.is_file() {
+        command.arg(format!("-dict={}", dictionary.display()));
+    }
+    let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let mut row = Row {
+        name: name.to_owned(),
+        executions: 0,
+        seconds: 0,
+        coverage: 0,
+        features: 0,
+        findings: 0,
+    };
+    let mut last = Vec::new();
+    if let Some(output) = child.stderr.take() {
+        for line in BufReader::new(output).split(b'\n') {
+            let line = String::from_utf8_lossy(&line?).into_owned();
+            row.read(&line);
+            if line.starts_with('#') {
+                eprint!("\r{line:<100.100}");
+                std::io::stderr().flush()?;
+            } else {
+                last.push(line);
+            }
+        }
+    }
+    eprintln!();
+    let status = child.wait()?;
+    row.findings = artifacts(name).saturating_sub(before);
+    if !status.success() {
+        row.findings = row.findings.max(1);
+        eprintln!("{}", last.join("\n"));
+    }
+    Ok(row)
+}
+
+/// Files that a target left because they are findings.
+fn artifacts(name: &str) -> usize {
+    std::fs::read_dir(here().join("artifacts").join(name)).map_or(0, Iterator::count)
+}
+
+impl Row {
+    /// Takes the figures from a line of libfuzzer: `#123 NEW cov: 4 ft: 5 …`, `Done 123 runs in 61 second(s)`,
+    /// `stat::number_of_executed_units: 123`.
+    fn read(&mut self, line: &str) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let figure = |text: &str| text.parse::<u64>().ok();
+        for pair in words.windows(2) {
+            let Some(figure) = figure(pair[1]) else { continue };
+            match pair[0] {
+                "cov:" => self.coverage = self.coverage.max(figure),
+                "ft:" => self.features = self.features.max(figure),
+                "stat::number_of_executed_units:" => self.executions = figure,
+                "in" if words.first() == Some(&"Done") => self.seconds = figure,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The rows as `README.md` has them.
+fn table(rows: &[Row]) -> String {
+    let mut table = String::from(
+        "| target | executions | seconds | coverage | features | findings | date |\n|---|---|---|---|---|---|---|\n",
+    );
+    let date = date();
+    for Row { name, executions, seconds, coverage, features, findings } in rows {
+        let row = format!(
+            "| `{name}` | {executions} | {seconds} | {coverage} | {features} | {findings} | {date} |"
+        );
+        _ = writeln!(table, "{row}");
+    }
+    table
+}
+
+/// Today, in UTC.
+fn date() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (mut days, mut year, mut month) = (seconds / 86400, 1970, 0);
+    loop {
+        let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let february = if leap { 29 } else { 28 };
+        let length = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month];
+        if days < length {
+            return format!("{year:04}-{:02}-{:02}", month + 1, days + 1);
+        }
+        days -= length;
+        month = (month + 1) % 12;
+        year += u64::from(month == 0);
+    }
+}

@@ -1,0 +1,51 @@
+//! `chunks`: any split is as good as the whole (SPEC §2.1), for programs of every kind, under any limits.
+//!
+//! The same output, the same error with the same bytes in front of it, the same report but for `plan` and `held_peak_bytes`;
+//! from a slice, too, which may be read twice instead of held.
+
+use serde_json::value::RawValue;
+use tamis::ErrorKind;
+
+use super::input::{Input, node};
+use super::programs;
+use crate::drivers::{Run, Subject, same};
+use crate::model::dom::Node;
+
+/// Documents up to this length are also given byte by byte.
+const EVERY_BYTE: usize = 6000;
+
+/// Runs the target on an input.
+pub fn run(data: &[u8]) {
+    let mut input = Input::new(data);
+    let document = input.document();
+    let guide = node(&document).unwrap_or_else(|| Node::parse("{\"a\":[{\"b\":1}]}"));
+    let spec = programs::spec(&mut input.choices, &guide);
+    let Some(program) = programs::compile(&spec) else { return };
+    let options = programs::options(&mut input.choices);
+    let cuts = input.choices.cuts(document.len());
+
+    let subject = Subject { program: &program, options: &options, document: &document };
+    let whole = subject.push([]);
+    let check = |driver: &str, run: &Run, emitted: bool| {
+        same(driver, &whole, run, emitted).unwrap_or_else(|why| panic!("{why}\n  {spec:?}"));
+    };
+    check(&format!("cuts at {cuts:?}"), &subject.push(cuts), true);
+    if document.len() <= EVERY_BYTE {
+        check("one-byte chunks", &subject.bytes(), true);
+    }
+    let slice = subject.slice();
+    // What is read twice instead of held knows no limit on what is held, and where it fails knows others.
+    if !is_limited(&whole) && !is_limited(&slice) {
+        check("slice", &slice, false);
+    }
+    if let (None, Some(output)) = (&whole.fault, &whole.output) {
+        let valid = serde_json::from_slice::<&RawValue>(output).is_ok();
+        // The main text of a page, or of an answer, is text.
+        let text = serde_json::to_string(&spec).is_ok_and(|spec| spec.contains("\"content\""));
+        assert!(valid || text, "no JSON text: {}\n  {spec:?}", String::from_utf8_lossy(output));
+    }
+}
+
+fn is_limited(run: &Run) -> bool {
+    run.fault.as_ref().is_some_and(|fault| fault.kind == ErrorKind::Limit)
+}

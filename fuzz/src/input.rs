@@ -1,0 +1,130 @@
+//! How the bytes of an input are used: by an [`Input`], what they choose and what they are.
+//!
+//! ```text
+//! ┌────────┬───────────────┬──────────────────────────────┐
+//! │ length │ choices       │ the document, or what it is  │
+//! │ 1 byte │ `length` long │ generated from               │
+//! └────────┴───────────────┴──────────────────────────────┘
+//! ```
+//!
+//! Choices and document do not share bytes, so that a mutation of one leaves the other as it was, and any document makes a
+//! seed by putting choices in front of it.
+
+use arbitrary::{Arbitrary, Unstructured};
+
+use crate::model::complete::completion;
+use crate::model::dom::Node;
+use crate::model::{generate, runs};
+use crate::prng::Choices;
+
+/// Containers inside one another in what the models, which recurse, are given.
+const MODEL_DEPTH: usize = 150;
+/// White space in front of a document, so that it begins anywhere in a block and a window.
+const SHIFT: usize = 4200;
+
+/// Bytes as choices. Behind their end every choice is the first, and nothing that is rare happens.
+pub(crate) struct Choose<'a>(Unstructured<'a>);
+
+impl<'a> Choose<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self(Unstructured::new(bytes))
+    }
+
+    /// Where to cut `length` bytes: ascending offsets, perhaps with empty chunks between them.
+    pub(crate) fn cuts(&mut self, length: usize) -> Vec<usize> {
+        let count = self.below(6);
+        let mut cuts: Vec<usize> = (0..count).map(|_| self.below(length + 1)).collect();
+        cuts.sort_unstable();
+        cuts
+    }
+}
+
+impl Choices for Choose<'_> {
+    fn next(&mut self) -> u64 {
+        u64::arbitrary(&mut self.0).unwrap_or_default()
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        self.0.int_in_range(0..=bound.saturating_sub(1)).unwrap_or_default()
+    }
+
+    fn one_in(&mut self, odds: usize) -> bool {
+        !self.0.is_empty() && self.below(odds) == 0
+    }
+}
+
+/// An input, taken apart.
+pub(crate) struct Input<'a> {
+    pub(crate) choices: Choose<'a>,
+    /// The bytes behind the choices.
+    pub(crate) rest: &'a [u8],
+}
+
+impl<'a> Input<'a> {
+    pub(crate) fn new(data: &'a [u8]) -> Self {
+        let (length, data) = data.split_first().unwrap_or((&0, &[]));
+        let (choices, rest) = data.split_at(data.len().min(usize::from(*length)));
+        Self { choices: Choose::new(choices), rest }
+    }
+
+    /// A document that is valid, generated from the bytes behind the choices.
+    pub(crate) fn valid(&mut self) -> String {
+        let mut bytes = Choose::new(self.rest);
+        match self.choices.below(4) {
+            0 | 1 => generate::document(&mut bytes),
+            2 => generate::compact_document(&mut bytes),
+            _ => runs::document(&mut bytes),
+        }
+    }
+
+    /// Any document: the bytes behind the choices, or generated from them, perhaps with a byte of it changed; perhaps with
+    /// white space in front.
+    pub(crate) fn document(&mut self) -> Vec<u8> {
+        let mut document = match self.choices.below(4) {
+            0..=2 => self.rest.to_vec(),
+            _ => {
+                let mut document = self.valid().into_bytes();
+                if self.choices.one_in(3) {
+                    let at = self.choices.below(document.len());
+                    let byte = self.choices.below(256) as u8;
+                    if let Some(changed) = document.get_mut(at) {
+                        *changed = byte;
+                    }
+                }
+                document
+            }
+        };
+        if self.choices.one_in(6) {
+            let shift = self.choices.below(SHIFT);
+            document.splice(0..0, std::iter::repeat_n(b' ', shift));
+        }
+        document
+    }
+}
+
+/// A document as the models have it, if it is valid and not too deep for them.
+pub(crate) fn node(document: &[u8]) -> Option<Node> {
+    let text = std::str::from_utf8(document).ok()?;
+    let valid = completion(document).is_some_and(|end| end.is_empty());
+    (valid && depth(document) <= MODEL_DEPTH).then(|| Node::parse(text))
+}
+
+/// Containers inside one another in a valid document; no less if it is not valid.
+pub(crate) fn depth(document: &[u8]) -> usize {
+    let (mut now, mut most) = (0_usize, 0);
+    let (mut string, mut escaped) = (false, false);
+    for byte in document {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if string => escaped = true,
+            b'"' => string = !string,
+            b'[' | b'{' if !string => {
+                now += 1;
+                most = most.max(now);
+            }
+            b']' | b'}' if !string => now = now.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}

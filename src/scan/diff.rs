@@ -1,0 +1,153 @@
+//! Kernels beside one another, on the same bytes and the same cuts: for tests, and for a fuzzer.
+//!
+//! Knows no grammar, and not which kernel is right: the scalar one is what the others are compared with, and what a scan says
+//! must not depend on the cuts.
+
+#![allow(clippy::indexing_slicing, reason = "a panic is what is looked for")]
+
+use super::scanner::Isa;
+use super::{BLOCK, Carry, Flaw, Scanner, WINDOW, Window};
+
+/// Texts up to this length are also scanned byte by byte.
+const EVERY_BYTE: usize = 1500;
+
+/// Scans a text with every kernel that this CPU has; panics where they differ, or where cuts make a difference.
+///
+/// The first byte of `data` says how many of those behind it are the lengths of chunks, two bytes each, used in turn; what
+/// follows is the text.
+pub(crate) fn compare(data: &[u8]) {
+    let (count, data) = data.split_first().unwrap_or((&0, &[]));
+    let (lengths, text) = data.split_at(data.len().min(usize::from(*count)));
+    let pairs = lengths.as_chunks().0.iter();
+    let mut lengths: Vec<usize> = pairs
+        .map(|pair| match usize::from(u16::from_le_bytes(*pair)) {
+            // Mostly around the size of a block.
+            long if long % 4 == 0 => 1 + long % WINDOW,
+            short => 1 + short % (2 * BLOCK + 1),
+        })
+        .collect();
+    lengths.push(WINDOW);
+    let scalar = Scanner::with(Isa::Scalar).unwrap_or_else(Scanner::new);
+    let whole = until_fatal(scan(scalar, text, &[WINDOW]));
+    let mut all: Vec<&[usize]> = vec![&lengths];
+    if text.len() <= EVERY_BYTE {
+        all.push(&[1]);
+    }
+    for lengths in &all {
+        assert_eq!(until_fatal(scan(scalar, text, lengths)), whole, "cut into {lengths:?}");
+    }
+    all.push(&[WINDOW]);
+    for isa in Isa::ALL.iter().filter(|isa| **isa != Isa::Scalar) {
+        let Some(scanner) = Scanner::with(*isa) else { continue };
+        for lengths in &all {
+            masks(scalar, scanner, text, lengths, *isa);
+            assert_eq!(until_fatal(scan(scanner, text, lengths)), whole, "{isa:?}, {lengths:?}");
+        }
+    }
+}
+
+/// Every mask, and what is carried on, of every window.
+fn masks(scalar: Scanner, other: Scanner, text: &[u8], lengths: &[usize], isa: Isa) {
+    let mut carries = (Carry::default(), Carry::default());
+    let (mut one, mut two) = (Window::new(), Window::new());
+    let mut from = 0;
+    for length in lengths.iter().cycle() {
+        let chunk = &text[from..text.len().min(from + length)];
+        if chunk.is_empty() {
+            break;
+        }
+        scalar.scan(chunk, &mut carries.0, &mut one);
+        scalar.list_tokens(&mut one);
+        other.scan(chunk, &mut carries.1, &mut two);
+        other.list_tokens(&mut two);
+        let place =
+            || format!("{isa:?}, bytes {from}..{}, chunks of {lengths:?}", from + chunk.len());
+        assert_eq!(carries.0, carries.1, "carry: {}", place());
+        let blocks = chunk.len().div_ceil(BLOCK);
+        for (name, one, two) in [
+            ("token", &one.token, &two.token),
+            ("white", &one.white, &two.white),
+            ("bracket", &one.bracket, &two.bracket),
+            ("separator", &one.separator, &two.separator),
+            ("quote", &one.quote, &two.quote),
+            ("in_string", &one.in_string, &two.in_string),
+            ("backslash", &one.backslash, &two.backslash),
+        ] {
+            assert_eq!(one[..blocks], two[..blocks], "{name}: {}", place());
+        }
+        assert_eq!(one.any_bad_escape, two.any_bad_escape, "escapes: {}", place());
+        if one.any_bad_escape {
+            let (one, two) = (&one.bad_escape, &two.bad_escape);
+            assert_eq!(one[..blocks], two[..blocks], "bad escapes: {}", place());
+        }
+        assert_eq!(one.tokens(), two.tokens(), "positions: {}", place());
+        assert_eq!(one.before[..blocks], two.before[..blocks], "tokens before: {}", place());
+        assert_eq!(one.fatal, two.fatal, "fatal: {}", place());
+        assert_eq!(
+            (one.any_white, one.any_backslash),
+            (two.any_white, two.any_backslash),
+            "any: {}",
+            place()
+        );
+        from += chunk.len();
+    }
+}
+
+/// What a scan says of a text, with positions from the text's beginning.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Said {
+    pub(super) tokens: Vec<usize>,
+    pub(super) solid: Vec<usize>,
+    pub(super) brackets: Vec<usize>,
+    pub(super) bad_escapes: Vec<usize>,
+    pub(super) fatal: Option<(usize, Flaw, bool)>,
+    pub(super) in_string: bool,
+}
+
+/// What `scanner` says, cut into chunks of the given lengths (the last is repeated).
+pub(super) fn scan(scanner: Scanner, text: &[u8], lengths: &[usize]) -> Said {
+    let mut said = Said::default();
+    let (mut carry, mut window) = (Carry::default(), Window::new());
+    let (mut base, mut cuts) =
+        (0, lengths.iter().chain(std::iter::repeat(&lengths[lengths.len() - 1])));
+    while base < text.len() {
+        let length = cuts.next().map_or(WINDOW, |length| (*length).min(WINDOW));
+        let end = text.len().min(base + length);
+        scanner.scan(&text[base..end], &mut carry, &mut window);
+        scanner.list_tokens(&mut window);
+        let len = end - base;
+        said.tokens.extend(window.tokens().iter().map(|at| base + usize::from(*at)));
+        window.solid_runs(0, len, |from, to| said.solid.extend(base + from..base + to));
+        for block in 0..len.div_ceil(BLOCK) {
+            let mut mask = window.brackets(block);
+            while mask != 0 {
+                said.brackets.push(base + block * BLOCK + mask.trailing_zeros() as usize);
+                mask &= mask - 1;
+            }
+        }
+        let mut from = 0;
+        while let Some(at) = window.bad_escape(from) {
+            said.bad_escapes.push(base + at);
+            from = at + 1;
+        }
+        if said.fatal.is_none() {
+            said.fatal = window.fatal().map(|fatal| (base + fatal.at, fatal.flaw, fatal.in_string));
+        }
+        assert_eq!(window.any_backslash(), text[base..end].contains(&b'\\'));
+        base = end;
+    }
+    said.in_string = carry.in_string();
+    said
+}
+
+/// Cuts `said` at its first fatal byte: behind that nothing is promised.
+pub(super) fn until_fatal(mut said: Said) -> Said {
+    if let Some((end, _, _)) = said.fatal {
+        said.tokens.retain(|at| *at < end);
+        said.solid.retain(|at| *at < end);
+        said.brackets.retain(|at| *at < end);
+        said.bad_escapes.retain(|at| *at < end);
+        said.in_string = false;
+    }
+    said
+}

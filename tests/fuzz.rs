@@ -1,0 +1,169 @@
+//! The fuzz targets on a stable compiler, without a fuzzer: seeds, which every target must take, and regressions, inputs
+//! that once showed a mistake (`fuzz/README.md`).
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test states what must hold, also in its helpers"
+)]
+
+#[allow(dead_code, unreachable_pub, unused_macros, reason = "a library of its own elsewhere")]
+#[path = "../fuzz/src/lib.rs"]
+mod targets;
+
+use std::path::{Path, PathBuf};
+
+use targets::{TARGETS, check, drivers, model, prng};
+
+fn folder(kind: &str, target: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "fuzz", kind, target].iter().collect()
+}
+
+/// The files of a folder, by name; none if it is not there.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let entries = entries.map(|entry| entry.expect("the entry can be read").path());
+    let mut files: Vec<PathBuf> = entries.collect();
+    files.sort_unstable();
+    files
+}
+
+/// Runs all targets on all files of a kind; panics with those that failed. The number of files.
+fn replay(kind: &str) -> usize {
+    let mut count = 0;
+    let mut failed = Vec::new();
+    for (name, run) in TARGETS {
+        for file in files(&folder(kind, name)) {
+            let data = std::fs::read(&file).expect("the file can be read");
+            if std::panic::catch_unwind(|| run(&data)).is_err() {
+                failed.push(file);
+            }
+            count += 1;
+        }
+    }
+    assert!(failed.is_empty(), "panics, see above: {failed:?}");
+    count
+}
+
+#[test]
+fn seeds() {
+    let count = replay("seeds");
+    assert!(count >= 10 * TARGETS.len(), "only {count} seeds");
+}
+
+#[test]
+fn regressions() {
+    replay("regressions");
+}
+
+/// Bytes that mean nothing, as every target may be given them: of every length, with choices of every length.
+#[test]
+fn anything() {
+    let mut random = prng::Prng::new(0xf022);
+    for (_, run) in TARGETS {
+        for length in 0..120 {
+            let mut data: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
+            run(&data);
+            if let Some(choices) = data.first_mut() {
+                *choices = random.below(length) as u8;
+            }
+            run(&data);
+        }
+    }
+}
+
+/// Every target is a program, and has seeds; there is no other folder.
+#[test]
+fn targets_are_complete() {
+    let mut names: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
+    // Of the library's inside: `src/scan/diff.rs` has its test.
+    names.push("scan_diff");
+    names.sort_unstable();
+    let stems = |folder: &str| -> Vec<String> {
+        let files = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(folder));
+        let stem = |file: PathBuf| file.file_stem().expect("a name").to_string_lossy().into_owned();
+        files.into_iter().map(stem).collect()
+    };
+    assert_eq!(stems("fuzz_targets"), names);
+    assert_eq!(stems("seeds"), names);
+    let manifest = std::fs::read_to_string(folder("", "").join("Cargo.toml"));
+    let manifest = manifest.expect("the manifest can be read");
+    for name in names {
+        assert!(manifest.contains(&format!("name = \"{name}\"")), "no program {name}");
+    }
+}
+
+/// What the seeds of a target are made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    /// Documents, behind bytes that choose what is done with them: those of `tests/cases`, and short ones of `corpus/`.
+    Documents,
+    /// The same, and the files of `corpus/grammar`.
+    Grammar,
+    /// Bytes that choose, and nothing else.
+    Choices,
+}
+
+const SEEDS: &[(&str, From)] = &[
+    ("budget", From::Documents),
+    ("chunks", From::Documents),
+    ("evade", From::Choices),
+    ("filter_vs_model", From::Documents),
+    ("json_verdict", From::Grammar),
+    ("scan_diff", From::Grammar),
+];
+/// Seeds of a target, at most.
+const MOST: usize = 120;
+/// A longer document is no seed: the fuzzer would take its time for it.
+const LONGEST: usize = 3 << 10;
+
+/// Writes the seeds anew: `cargo test --test fuzz -- --ignored write_seeds`.
+#[test]
+#[ignore = "writes files"]
+fn write_seeds() {
+    for (target, from) in SEEDS {
+        let mut random = prng::Prng::named(target);
+        let mut choices = |most: usize| -> Vec<u8> {
+            (0..random.below(most + 1)).map(|_| random.next() as u8).collect()
+        };
+        let mut documents = if *from == From::Choices { Vec::new() } else { documents(*from) };
+        // Of many, those that are apart.
+        let step = documents.len().div_ceil(MOST).max(1);
+        documents = documents.into_iter().step_by(step).collect();
+        documents.resize_with(if *from == From::Choices { 60 } else { documents.len() }, || {
+            choices(400)
+        });
+        let folder = folder("seeds", target);
+        _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        for (number, document) in documents.into_iter().enumerate() {
+            let head = choices(80);
+            let seed = [&[head.len() as u8][..], &head, &document].concat();
+            let name = format!("{number:03}");
+            std::fs::write(folder.join(name), seed).expect("the file can be written");
+        }
+    }
+}
+
+fn documents(from: From) -> Vec<Vec<u8>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    let mut folders = vec!["corpus"];
+    if from == From::Grammar {
+        folders = vec!["corpus/grammar/valid", "corpus/grammar/invalid", "corpus/grammar/either"];
+    }
+    for file in folders.into_iter().flat_map(|folder| files(&root.join(folder))) {
+        found.extend(file.is_file().then(|| std::fs::read(file).expect("the file can be read")));
+    }
+    for file in files(&root.join("tests/cases")) {
+        let text = std::fs::read_to_string(file).expect("the file can be read");
+        let table: toml::Table = text.parse().expect("cases are TOML");
+        for case in table["case"].as_array().into_iter().flatten() {
+            found.extend(case.get("input").and_then(|text| text.as_str()).map(Vec::from));
+        }
+    }
+    found.retain(|document| document.len() <= LONGEST);
+    found.dedup();
+    found
+}
