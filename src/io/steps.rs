@@ -10,7 +10,8 @@
 //!
 //! Knows tasks and wakers; nothing of streams and bodies. The adapter asks for the next thing; only when all output is taken does it hear
 //! that input is wanted, so that a slow receiver slows the sender. Invariants: between two times that a task lets others
-//! have their turn it reads no more than [`STEPS`] steps do, however its source is cut and however ready that always is; of a run that is dropped at most [`STEPS_AWAY`] steps go on, on a thread for blocking work.
+//! have their turn it reads no more than [`STEPS`] steps do, however its source is cut and however ready that always is; of a run
+//! that is dropped at most [`STEPS_AWAY`] steps go on, on a thread for blocking work.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
