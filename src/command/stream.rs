@@ -103,6 +103,12 @@ impl<S: Sink> CommandRun<S> {
         self.filter.as_deref()
     }
 
+    /// Whether a user's filter gets the output, all of it at once: how long that takes nobody knows.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn is_custom(&self) -> bool {
+        matches!(self.state, State::Custom { .. })
+    }
+
     /// Where the output goes.
     pub fn sink(&self) -> &S {
         &self.sink

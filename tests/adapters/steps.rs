@@ -8,8 +8,8 @@ use std::thread::ThreadId;
 
 use bytes::Bytes;
 use tamis::{
-    CallOptions, ErrorKind, FilterStream, Limits, Spec, Transform, filter_async, filter_slice,
-    transform_async,
+    CallOptions, CommandLine, ErrorKind, FilterResult, FilterStream, Limits, OutputFilter,
+    OutputFilterRegistry, Spec, Transform, filter_async, filter_slice, transform_async,
 };
 use tokio_stream::{Stream, StreamExt};
 
@@ -164,6 +164,24 @@ fn what_takes_long_runs_elsewhere() {
     let (thread, output) = last_thread(Transform::json_with(&select, &spilling), &small);
     assert_ne!(thread, here, "the disk is elsewhere");
     assert_eq!(output, filter_slice(&select, &small).unwrap().0);
+
+    /// Keeps all.
+    struct Whole;
+    impl OutputFilter for Whole {
+        fn matches(&self, _: &str) -> bool {
+            true
+        }
+        fn filter(&self, _: &str, raw: &str, _: i32) -> FilterResult {
+            FilterResult::new(raw, raw)
+        }
+    }
+    let command = CommandLine::parse("make");
+    let on = |registry| Transform::command(&registry, &command, None, &Limits::new());
+    let (thread, _) = last_thread(on(OutputFilterRegistry::new()), b"text");
+    assert_eq!(thread, here, "no filter");
+    let (thread, output) = last_thread(on(OutputFilterRegistry::new().register(Whole)), b"text");
+    assert_ne!(thread, here, "a user's filter takes as long as it takes");
+    assert_eq!(output, b"text");
 
     let counted = program(&Spec::new().budget(tamis::Budget::Tokens(10_000)));
     let (thread, _) = last_thread(Transform::json(&counted), b"[1]");

@@ -109,7 +109,7 @@ pub(super) enum Pace {
     Scan,
     /// A tenth of that: patterns.
     Match,
-    /// Whatever it takes: pages, templates, tokens, what is encoded. Never where others wait.
+    /// Whatever it takes: pages, templates, tokens, what is encoded, a user's code. Never where others wait.
     Work,
 }
 
@@ -238,7 +238,8 @@ impl Transform {
         Self::of(Ending::new(run), Pace::Match)
     }
 
-    /// A filter over the output of a command that has ended, or whose end is not known.
+    /// A filter over the output of a command that has ended, or whose end is not known. An
+    /// [`OutputFilter`](crate::OutputFilter) of the user's runs on the pool for blocking work.
     #[cfg(feature = "command")]
     #[must_use]
     pub fn command(
@@ -248,7 +249,8 @@ impl Transform {
         limits: &Limits,
     ) -> Self {
         let run = registry.start(command, limits, Gather::default());
-        Self::of(Ending::new(Command { run, exit_code }), Pace::Match)
+        let pace = if run.is_custom() { Pace::Work } else { Pace::Match };
+        Self::of(Ending::new(Command { run, exit_code }), pace)
     }
 
     /// The input is encoded so, and decoded first. Steps run on the pool for blocking work: how long one takes is the
