@@ -8,15 +8,23 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::unwrap_used,
     reason = "a panic is the finding"
 )]
 
+pub mod async_body;
 pub mod chunks;
+pub mod history;
+pub mod html;
 mod input;
+pub mod manifest;
+pub mod patch_vs_tree;
 mod programs;
 // The library's inside is seen by a fuzzer alone; `src/scan/tests.rs` replays this target.
 #[cfg(fuzzing)]
 pub mod scan_diff;
+pub mod template;
+pub mod text;
 
 #[allow(dead_code, reason = "not every target needs all of it")]
 #[path = "../../tests/common/drivers.rs"]
@@ -34,6 +42,13 @@ pub type Target = (&'static str, fn(&[u8]));
 /// All targets, in the order in which a campaign runs them.
 pub const TARGETS: &[Target] = &[
     ("chunks", chunks::run),
+    ("async_body", async_body::run),
+    ("history", history::run),
+    ("html", html::run),
+    ("manifest", manifest::run),
+    ("patch_vs_tree", patch_vs_tree::run),
+    ("template", template::run),
+    ("text", text::run),
     #[cfg(fuzzing)]
     ("scan_diff", scan_diff::run),
 ];
