@@ -15,7 +15,7 @@ mod targets;
 
 use std::path::{Path, PathBuf};
 
-use targets::{TARGETS, drivers, model, prng};
+use targets::{TARGETS, check, drivers, model, prng};
 
 fn folder(kind: &str, target: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "fuzz", kind, target].iter().collect()
@@ -88,7 +88,8 @@ fn targets_are_complete() {
     };
     assert_eq!(stems("fuzz_targets"), names);
     assert_eq!(stems("seeds"), names);
-    let manifest = std::fs::read_to_string(folder("Cargo.toml", "")).unwrap_or_default();
+    let manifest = std::fs::read_to_string(folder("", "").join("Cargo.toml"));
+    let manifest = manifest.expect("the manifest can be read");
     for name in names {
         assert!(manifest.contains(&format!("name = \"{name}\"")), "no program {name}");
     }
@@ -125,6 +126,10 @@ const SEEDS: &[(&str, From)] = &[
     ("patch_vs_tree", From::Documents),
     ("template", From::Templates),
     ("text", From::Texts),
+    ("budget", From::Documents),
+    ("evade", From::Choices),
+    ("filter_vs_model", From::Documents),
+    ("json_verdict", From::Grammar),
 ];
 /// Seeds of a target, at most.
 const MOST: usize = 120;

@@ -19,11 +19,11 @@ use tamis::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_stream::{Stream, StreamExt};
 
+use super::input::{Choose, Input, node};
+use super::programs;
 use crate::drivers::{Run, Subject, same};
-use crate::input::{Choose, Input, node};
 use crate::model::dom::Node;
 use crate::prng::Choices;
-use crate::programs;
 
 /// What a run leaves when it ends.
 type Told = Arc<Mutex<Option<Outcome>>>;

@@ -6,10 +6,10 @@
 use serde_json::value::RawValue;
 use tamis::ErrorKind;
 
+use super::input::{Input, node};
+use super::programs;
 use crate::drivers::{Run, Subject, same};
-use crate::input::{Input, node};
 use crate::model::dom::Node;
-use crate::programs;
 
 /// Documents up to this length are also given byte by byte.
 const EVERY_BYTE: usize = 6000;

@@ -7,7 +7,7 @@
 use serde_json::Value;
 use tamis::{Prune, PruneProgram};
 
-use crate::input::{Choose, Input};
+use super::input::{Choose, Input};
 use crate::prng::Choices;
 
 #[allow(dead_code, reason = "a fuzzer has its own splits")]

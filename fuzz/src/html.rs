@@ -5,10 +5,10 @@
 
 use tamis::{CallOptions, Content, ContentFormat, ErrorKind, Limits, Spec};
 
+use super::input::{Choose, Input};
+use super::programs;
 use crate::drivers::{Run, Subject, same};
-use crate::input::{Choose, Input};
 use crate::prng::Choices;
-use crate::programs;
 
 #[path = "../../tests/content/parts.rs"]
 mod parts;

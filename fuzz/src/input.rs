@@ -56,7 +56,8 @@ impl Choices for Choose<'_> {
 /// An input, taken apart.
 pub(crate) struct Input<'a> {
     pub(crate) choices: Choose<'a>,
-    rest: &'a [u8],
+    /// The bytes behind the choices.
+    pub(crate) rest: &'a [u8],
 }
 
 impl<'a> Input<'a> {
@@ -64,11 +65,6 @@ impl<'a> Input<'a> {
         let (length, data) = data.split_first().unwrap_or((&0, &[]));
         let (choices, rest) = data.split_at(data.len().min(usize::from(*length)));
         Self { choices: Choose::new(choices), rest }
-    }
-
-    /// The bytes behind the choices.
-    pub(crate) fn rest(&self) -> &'a [u8] {
-        self.rest
     }
 
     /// A document that is valid, generated from the bytes behind the choices.

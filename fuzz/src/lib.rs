@@ -13,11 +13,17 @@
 )]
 
 pub mod async_body;
+pub mod budget;
 pub mod chunks;
+pub mod evade;
+pub mod filter_vs_model;
 pub mod history;
 pub mod html;
 mod input;
+pub mod json_verdict;
 pub mod manifest;
+#[allow(dead_code, reason = "not every target needs all of it")]
+mod models;
 pub mod patch_vs_tree;
 mod programs;
 // The library's inside is seen by a fuzzer alone; `src/scan/tests.rs` replays this target.
@@ -26,6 +32,9 @@ pub mod scan_diff;
 pub mod template;
 pub mod text;
 
+#[allow(dead_code, reason = "not every target needs all of it")]
+#[path = "../../tests/model/check.rs"]
+pub(crate) mod check;
 #[allow(dead_code, reason = "not every target needs all of it")]
 #[path = "../../tests/common/drivers.rs"]
 pub(crate) mod drivers;
@@ -41,6 +50,7 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets, in the order in which a campaign runs them.
 pub const TARGETS: &[Target] = &[
+    ("budget", budget::run),
     ("chunks", chunks::run),
     ("async_body", async_body::run),
     ("history", history::run),
@@ -49,6 +59,9 @@ pub const TARGETS: &[Target] = &[
     ("patch_vs_tree", patch_vs_tree::run),
     ("template", template::run),
     ("text", text::run),
+    ("evade", evade::run),
+    ("filter_vs_model", filter_vs_model::run),
+    ("json_verdict", json_verdict::run),
     #[cfg(fuzzing)]
     ("scan_diff", scan_diff::run),
 ];

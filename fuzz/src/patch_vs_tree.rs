@@ -15,11 +15,11 @@
 use serde_json::Value as Plain;
 use tamis::{CallOptions, ErrorKind, Operation, Program, Spec, filter_slice};
 
+use super::input::{Choose, Input, node};
+use super::programs;
 use crate::drivers::{Run, Subject, same};
-use crate::input::{Choose, Input, node};
 use crate::model::dom::{Node, Value};
 use crate::prng::Choices;
-use crate::programs;
 
 #[path = "../../tests/patch/beside.rs"]
 mod beside;

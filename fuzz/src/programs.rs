@@ -8,7 +8,7 @@ use tamis::{
     Operation, Otherwise, Program, Spec, Test, TextFilter, Validation, Whitespace,
 };
 
-use crate::input::Choose;
+use super::input::Choose;
 use crate::model::dom::Node;
 use crate::model::generate;
 use crate::prng::Choices;

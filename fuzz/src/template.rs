@@ -8,10 +8,10 @@ use tamis::{
     Totals,
 };
 
+use super::input::{Choose, Input};
+use super::programs;
 use crate::drivers::{Subject, same};
-use crate::input::{Choose, Input};
 use crate::prng::Choices;
-use crate::programs;
 
 /// Templates that are longer take the fuzzer's time: what loops in them may cost is bounded, but not little.
 const LONGEST: usize = 600;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use tamis::{CommandLine, CommandRules, Limits, OutputFilterRegistry, TextFilter, TextProgram};
 
-use crate::input::{Choose, Input};
+use super::input::{Choose, Input};
 use crate::prng::Choices;
 
 #[allow(dead_code, reason = "a fuzzer has its own splits")]

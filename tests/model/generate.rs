@@ -465,11 +465,24 @@ fn dot_text(prng: &mut impl Choices, tokens: &[Token]) -> String {
             Token::Name(name) if token.index().is_some() && prng.one_in(2) => {
                 text.push_str(&format!("[{name}]"));
             }
-            // A text that starts with a slash would be a pointer; no name at all would be none.
-            Token::Name(name) if prng.one_in(6) || name.is_empty() || name.starts_with('/') => {
+            // A text that starts with a slash would be a pointer; no name at all would be none; an asterisk is any.
+            Token::Name(name)
+                if prng.one_in(6) || name.is_empty() || name.starts_with('/') || name == "*" =>
+            {
+                let name = name.replace('\\', r"\\").replace('"', "\\\"");
                 text.push_str(&format!("[\"{name}\"]"));
             }
-            Token::Name(name) => text.push_str(&format!("{dot}{}", name.replace('.', r"\."))),
+            Token::Name(name) => {
+                text.push_str(dot);
+                for char in name.chars() {
+                    text.push_str(if matches!(char, '.' | '[' | ']' | '\\' | '"') {
+                        "\\"
+                    } else {
+                        ""
+                    });
+                    text.push(char);
+                }
+            }
         }
     }
     text

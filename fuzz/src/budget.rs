@@ -1,0 +1,77 @@
+//! `budget`: what is left of a text fits, is the longest prefix of items that does, and is JSON, whatever the budget
+//! (SPEC §6), against the model of the tests (`tests/tail/budget.rs`).
+
+use serde_json::value::RawValue;
+use tamis::{Budget, CallOptions, Program, Spec, filter_slice};
+
+use super::input::{Choose, Input, node};
+use super::models::budget::{Ground, Tries, check};
+use super::models::generate::generate;
+use crate::drivers::{Effort, Subject, agree};
+use crate::prng::Choices;
+
+/// Runs the target on an input.
+pub fn run(data: &[u8]) {
+    let mut input = Input::new(data);
+    let choices = &mut input.choices;
+    if choices.one_in(3) || node(input.rest).is_none() {
+        let generated = generate(&mut Choose::new(input.rest));
+        let document = generated.document.as_bytes();
+        budgets(choices, generated.spec, document, Some(generated.way.as_deref()));
+        return;
+    }
+    let spec = match choices.below(6) {
+        0 => Spec::new(),
+        1 => Spec::new().root("object"),
+        2 => Spec::new().root("first"),
+        3 => Spec::new().exclude("a").root("items"),
+        4 => Spec::new().max_items(1 + choices.below(4) as u64),
+        _ => Spec::new().retain("/a").retain("/items").drop_nulls(true),
+    };
+    budgets(choices, spec, input.rest, None);
+}
+
+/// `way`: the place of the payload in what the rules leave; `None`: where the report says it is.
+fn budgets(choices: &mut Choose<'_>, spec: Spec, document: &[u8], way: Option<Option<&[String]>>) {
+    let program = Program::compile(&spec).expect("the spec compiles");
+    // What fails without a budget is no ground for one.
+    if filter_slice(&program, document).is_err() {
+        return;
+    }
+    let size;
+    {
+        let ground = Ground::new(spec.clone(), document);
+        size = ground.filtered.len();
+        let told: Option<Vec<String>> = ground.report.root.as_deref().map(steps);
+        let tries = Tries {
+            limit: 1 + choices.below(size + 2),
+            min_items: choices.pick(&[0, 0, 1, 3]),
+            seed: choices.next(),
+            effort: Effort::Splits(2),
+            spill: choices.one_in(8),
+        };
+        check(&ground, way.unwrap_or(told.as_deref()), tries);
+    }
+    tokens(choices, spec, document, size);
+}
+
+/// A payload's place, from a JSON Pointer.
+fn steps(pointer: &str) -> Vec<String> {
+    let unescape = |token: &str| token.replace("~1", "/").replace("~0", "~");
+    pointer.split('/').skip(1).map(unescape).collect()
+}
+
+/// Tokens have no model; what is left is JSON, no longer than it was, and the same however it is cut.
+fn tokens(choices: &mut Choose<'_>, spec: Spec, document: &[u8], size: usize) {
+    let limit = 1 + choices.below(size / 2 + 2) as u64;
+    let spec = spec.budget(Budget::Tokens(limit)).min_items(choices.below(3) as u64);
+    let program = Program::compile(&spec).expect("the spec compiles");
+    let options = CallOptions::new();
+    let subject = Subject { program: &program, options: &options, document };
+    let run = agree(subject, choices.next(), Effort::Splits(1))
+        .unwrap_or_else(|why| panic!("{why}\n  {spec:?}"));
+    assert_eq!(run.fault, None, "{spec:?}");
+    let output = run.output.unwrap_or_default();
+    assert!(serde_json::from_slice::<&RawValue>(&output).is_ok(), "no JSON text");
+    assert!(output.len() <= size, "a budget makes it longer: {spec:?}");
+}

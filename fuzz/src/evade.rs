@@ -1,0 +1,292 @@
+//! `evade`: what a rule removes is in no output and in no error (SPEC §2.4), in whatever spelling, duplicate, nesting, order and
+//! chunking it comes, also where the document breaks off or goes wrong.
+//!
+//! The document is built around its secrets, so that every one of them is where the rules say it goes:
+//!
+//! ```text
+//! document ─▶ {noise, "list": [items…], noise, "gone": SECRET, "keep": {noise, "gone": SECRET}}
+//! item     ─▶ {noise, "secret": SECRET, "in": {noise, "secret": SECRET} | [{…}, [{…}]], noise}
+//! ```
+
+use tamis::{
+    Budget, CallOptions, Compact, DuplicateKeys, Filter, Json, OnError, Operation, Otherwise,
+    Siblings, Spec, Test, Validation, Whitespace,
+};
+
+use super::input::{Choose, Input};
+use super::programs;
+use crate::drivers::{Subject, same};
+use crate::prng::Choices;
+
+/// What must not come out. No generator makes it of something else, and no cut of a string leaves it readable.
+const CANARY: &str = "8675309";
+
+const NOISE: [&str; 12] = [
+    "id",
+    "a",
+    "Secret",
+    "secre",
+    "secrets",
+    "secret ",
+    "gon",
+    "gone\u{301}",
+    "é",
+    "",
+    "list2",
+    "0",
+];
+const SCALARS: [&str; 8] =
+    ["null", "1", "\"\"", "\"x\"", "[]", "{}", "\"secret\"", "\"{\\\"secret\\\":1}\""];
+
+/// Runs the target on an input.
+pub fn run(data: &[u8]) {
+    let mut input = Input::new(data);
+    let mut builder = Builder { bytes: Choose::new(input.rest), out: String::new(), budget: 300 };
+    builder.document();
+    let mut document = builder.out.into_bytes();
+    let choices = &mut input.choices;
+    let mut spec = spec(choices);
+    if choices.one_in(6) {
+        let otherwise = choices.pick(&[Otherwise::Drop, Otherwise::Error]);
+        let value: Json = choices.pick(&SCALARS).parse().expect("a scalar is JSON");
+        let path = choices.pick(&["/id", "/keep/a", "/list/0/id", "/list/1", "/0"]);
+        spec = Spec::new().when(Test::new(path, value), spec).otherwise(otherwise);
+    }
+    break_off(choices, &mut document);
+    let Some(program) = programs::compile(&spec) else { return };
+    let mut options = CallOptions::new();
+    if choices.one_in(4) {
+        options = options.budget(Budget::Bytes(1 + choices.below(400) as u64));
+    }
+    let cuts = choices.cuts(document.len());
+    let subject = Subject { program: &program, options: &options, document: &document };
+    let whole = subject.push([]);
+    let split = subject.push(cuts.iter().copied());
+    same(&format!("cuts at {cuts:?}"), &whole, &split, true)
+        .unwrap_or_else(|why| panic!("{why}\n  {spec:?}"));
+    let slice = subject.slice();
+    for run in [&whole, &split, &slice] {
+        let output = run.output.as_deref().unwrap_or_default();
+        let found = output.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
+        assert!(!found, "in the output: {}\n  {spec:?}", String::from_utf8_lossy(output));
+        let told = format!("{:?} {:?}", run.fault, run.comparable());
+        assert!(!told.contains(CANARY), "told: {told}\n  {spec:?}");
+    }
+    let mut filter = Filter::with_options(&program, &options, Vec::new());
+    if let Err(error) = filter.write(&document).and_then(|()| filter.end()) {
+        let shown = format!("{error} {error:?} {:?}", error.excerpt());
+        assert!(!shown.contains(CANARY), "shown: {shown}\n  {spec:?}");
+    }
+}
+
+/// Rules that leave no secret: those for the items, one way or another, and those for the document.
+fn spec(choices: &mut Choose<'_>) -> Spec {
+    let patch = choices.one_in(3);
+    let mut spec = Spec::new();
+    if !patch && choices.one_in(2) {
+        // Nothing but what is retained.
+        for pointer in ["/list/id", "/list/in/id", "/keep/id", "/list/a", "/0"] {
+            if choices.one_in(2) {
+                spec = spec.retain(pointer);
+            }
+        }
+        return more(choices, spec.retain("/list/é"));
+    }
+    if patch {
+        // What the patches remove of the document, the rest of the rules of the items.
+        for pointer in ["/gone", "/keep/gone", "/keep/secret"] {
+            spec = spec.patch(match choices.below(2) {
+                0 => Operation::remove(pointer),
+                _ => Operation::replace(pointer, Json::from("-")),
+            });
+        }
+        spec = spec.lenient_remove(true).patch(Operation::remove("/never"));
+        let spec = spec.root("list").exclude("secret").exclude("in.secret");
+        return more(choices, spec);
+    }
+    match choices.below(3) {
+        0 => {
+            // The document is the item: names reach through arrays.
+            spec = spec.root("object");
+            for path in ["list.secret", "list.in.secret", "gone", "keep.gone", "keep.secret"] {
+                spec = spec.exclude(path);
+            }
+        }
+        1 => {
+            spec = spec.root("list").exclude("/secret").exclude("in[\"secret\"]");
+            spec = spec.retain("/list").retain("/keep/id");
+        }
+        _ => {
+            // A name that is not selected, and one that is but for its secret.
+            spec = spec.root("list").siblings(Siblings::Drop);
+            spec = spec.select("id").select("a").select("in").select_as("b", "in.id");
+            spec = spec.exclude("in.secret").on_error(OnError::Closed);
+        }
+    }
+    more(choices, spec)
+}
+
+/// What must not change any of that.
+fn more(choices: &mut Choose<'_>, mut spec: Spec) -> Spec {
+    spec = spec.drop_nulls(choices.one_in(4)).drop_empty(choices.one_in(4));
+    if choices.one_in(4) {
+        spec = spec.max_items(1 + choices.below(4) as u64).stop_early(choices.one_in(2));
+    }
+    if choices.one_in(4) {
+        spec = spec.validation(Validation::Structure);
+    }
+    if choices.one_in(6) {
+        let all = [DuplicateKeys::First, DuplicateKeys::Count, DuplicateKeys::Reject];
+        spec = spec.duplicate_keys(choices.pick(&all));
+    }
+    if choices.one_in(6) {
+        spec = spec.compact(Compact::new("{{.id}} {{.secret}} {{.in}}"));
+    }
+    if choices.one_in(6) {
+        spec = spec.whitespace(Whitespace::Keep);
+    }
+    spec
+}
+
+/// Ends the document early, or puts in a byte that no document has there: what is behind that counts no more.
+fn break_off(choices: &mut Choose<'_>, document: &mut Vec<u8>) {
+    match choices.below(6) {
+        0 => document.truncate(choices.below(document.len() + 1)),
+        1 => {
+            let at = choices.below(document.len());
+            if let Some(byte) = document.get_mut(at) {
+                *byte = choices.pick(&[0, 1, 0xff, 0xc0]);
+            }
+        }
+        _ => {}
+    }
+}
+
+struct Builder<'a> {
+    bytes: Choose<'a>,
+    out: String,
+    /// Members that may still come.
+    budget: usize,
+}
+
+impl Builder<'_> {
+    fn white(&mut self) {
+        if self.bytes.one_in(12) {
+            let white = self.bytes.pick(&[" ", "\n", "\t\r", "   "]);
+            self.out.push_str(white);
+        }
+    }
+
+    /// A name in one of its spellings.
+    fn key(&mut self, name: &str) {
+        self.white();
+        self.out.push('"');
+        for char in name.chars() {
+            let code = u32::from(char);
+            match self.bytes.below(12) {
+                0 | 1 => self.out.push_str(&format!("\\u{code:04x}")),
+                2 => self.out.push_str(&format!("\\u{code:04X}")),
+                _ => self.out.push(char),
+            }
+        }
+        self.out.push('"');
+        self.white();
+        self.out.push(':');
+        self.white();
+    }
+
+    /// Anything with a canary in it.
+    fn secret(&mut self) {
+        let text = match self.bytes.below(7) {
+            0 => format!("\"{CANARY}\""),
+            1 => format!("-{CANARY}.5e1"),
+            2 => format!("[1,[\"{CANARY}\"],{{\"id\":{CANARY}}}]"),
+            3 => format!("{{\"{CANARY}\":1,\"id\":\"{CANARY}\",\"id\":{CANARY}}}"),
+            4 => format!("{{\"secret\":{{\"in\":[{CANARY}]}},\"list\":[{CANARY}]}}"),
+            5 => format!("\"\\\"{CANARY}\\\\\""),
+            _ => format!("\"{}{CANARY}\"", "x".repeat(self.bytes.below(200))),
+        };
+        // Under an object a name with a canary would be in the path of an error.
+        let text = if text.starts_with("{\"8") { text.replacen(CANARY, "n", 1) } else { text };
+        self.out.push_str(&text);
+        self.white();
+    }
+
+    fn noise(&mut self) {
+        let name = self.bytes.pick(&NOISE);
+        self.key(name);
+        let value = self.bytes.pick(&SCALARS);
+        self.out.push_str(value);
+        self.white();
+    }
+
+    /// An object: noise, and some of these members, each as often as it likes, in any order.
+    fn object(&mut self, members: &[(&str, fn(&mut Self))]) {
+        self.out.push('{');
+        let count = self.bytes.below(7);
+        for number in 0..count {
+            if self.budget == 0 {
+                break;
+            }
+            self.budget -= 1;
+            if number > 0 {
+                self.out.push(',');
+            }
+            if self.bytes.one_in(3) || members.is_empty() {
+                self.noise();
+            } else {
+                let (name, value) = members[self.bytes.below(members.len())];
+                self.key(name);
+                value(self);
+            }
+        }
+        self.out.push('}');
+        self.white();
+    }
+
+    /// An object, or one in arrays: names reach through those.
+    fn through(&mut self, object: fn(&mut Self)) {
+        let levels = self.bytes.below(6).saturating_sub(2);
+        for _ in 0..levels {
+            let open = self.bytes.pick(&["[", "[1,", "[null,{},"]);
+            self.out.push_str(open);
+        }
+        object(self);
+        for _ in 0..levels {
+            let close = self.bytes.pick(&["]", ",\"x\"]", ",[]]"]);
+            self.out.push_str(close);
+        }
+    }
+
+    fn inner(&mut self) {
+        self.object(&[("secret", Self::secret)]);
+    }
+
+    fn item(&mut self) {
+        self.object(&[("secret", Self::secret), ("in", |out| out.through(Self::inner))]);
+    }
+
+    fn list(&mut self) {
+        self.out.push('[');
+        for number in 0..self.bytes.below(5) {
+            self.out.push_str(if number > 0 { "," } else { "" });
+            if self.bytes.one_in(5) {
+                let scalar = self.bytes.pick(&SCALARS);
+                self.out.push_str(scalar);
+            } else {
+                self.item();
+            }
+        }
+        self.out.push(']');
+        self.white();
+    }
+
+    fn kept(&mut self) {
+        self.object(&[("gone", Self::secret), ("secret", Self::secret)]);
+    }
+
+    fn document(&mut self) {
+        self.white();
+        self.object(&[("list", Self::list), ("gone", Self::secret), ("keep", Self::kept)]);
+    }
+}
