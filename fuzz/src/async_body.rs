@@ -31,7 +31,7 @@ type Told = Arc<Mutex<Option<Outcome>>>;
 /// Runs the target on an input.
 pub fn run(data: &[u8]) {
     let mut input = Input::new(data);
-    let raw = input.rest();
+    let raw = input.rest;
     let document = input.document();
     let guide = node(&document).unwrap_or_else(|| Node::parse("{\"a\":[{\"b\":1}]}"));
     let choices = &mut input.choices;

@@ -25,9 +25,9 @@ pub fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let made = input.choices.one_in(2);
     let mut document = if made {
-        parts::document(&mut Choose::new(input.rest())).into_bytes()
+        parts::document(&mut Choose::new(input.rest)).into_bytes()
     } else {
-        input.rest().to_vec()
+        input.rest.to_vec()
     };
     document.truncate(LONGEST);
     let choices = &mut input.choices;

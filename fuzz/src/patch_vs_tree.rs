@@ -34,7 +34,7 @@ pub fn run(data: &[u8]) {
 
 /// Documents and sequences that the crate reads as we do.
 fn generated(input: &mut Input<'_>) {
-    let mut rest = Choose::new(input.rest());
+    let mut rest = Choose::new(input.rest);
     let document = beside::value(&mut rest, 4);
     let mut theirs = Theirs::new(document.clone());
     let mut operations = Vec::new();

@@ -160,11 +160,11 @@ pub fn run(data: &[u8]) {
 /// A template and an item: as they come, parted by a byte that neither has, or made of pieces.
 fn sources(input: &mut Input<'_>) -> (String, String) {
     if input.choices.one_in(2) {
-        let mut choices = Choose::new(input.rest());
+        let mut choices = Choose::new(input.rest);
         let template = made(&mut choices, 14);
         return (template, object(&mut choices));
     }
-    let mut parts = input.rest().splitn(2, |byte| *byte == 0);
+    let mut parts = input.rest.splitn(2, |byte| *byte == 0);
     let mut text = || String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
     let (mut template, mut item) = (text(), text());
     let end = (0..=LONGEST.min(template.len())).rev().find(|end| template.is_char_boundary(*end));

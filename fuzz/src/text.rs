@@ -45,7 +45,7 @@ pub fn run(data: &[u8]) {
 
 fn any_text(input: &mut Input<'_>) {
     let declared = generate::declared(&mut input.choices);
-    let text = input.rest();
+    let text = input.rest;
     texts(input, &declared, text, LINE);
     let passing = TextProgram::compile(&TextFilter::new()).expect("no operation is a filter");
     assert!(passing.apply(text).0 == text, "without operations a text passes");
@@ -54,7 +54,7 @@ fn any_text(input: &mut Input<'_>) {
 /// Of bytes that matter; also with lines that are too long, of which the model knows what patterns see in their beginnings.
 fn made_text(input: &mut Input<'_>) {
     let declared = generate::declared(&mut input.choices);
-    let text = generate::text(&mut Choose::new(input.rest()));
+    let text = generate::text(&mut Choose::new(input.rest));
     let line = if input.choices.one_in(3) { input.choices.below(9) } else { LINE };
     texts(input, &declared, &text, line);
 }
@@ -98,7 +98,7 @@ fn inside_of_a_string(input: &mut Input<'_>) {
     let declared = generate::declared(&mut input.choices);
     let program = TextProgram::compile(&declared.filter()).expect("the filter compiles");
     let limits = Limits::new();
-    let text = input.rest();
+    let text = input.rest;
     let subject = Subject { program: &program, limits: &limits, form: Form::Quoted, text };
     let (found, report) = split(&mut input.choices, subject);
     let Some(before) = said(text) else { return };
@@ -118,7 +118,7 @@ fn said(inside: &[u8]) -> Option<String> {
 /// Rules that were made, over lines that they know.
 fn made_output(input: &mut Input<'_>) {
     let declared = declared::Declared::random(&mut input.choices);
-    let raw = declared::output(&mut Choose::new(input.rest()), 40);
+    let raw = declared::output(&mut Choose::new(input.rest), 40);
     let toml = declared.toml();
     let rules = CommandRules::parse("x.toml", &toml).unwrap_or_else(|error| panic!("{error}"));
     let registry = OutputFilterRegistry::new().register_rules(rules);
@@ -138,7 +138,7 @@ fn made_output(input: &mut Input<'_>) {
 
 /// The filters that come with tamis, over anything.
 fn any_output(input: &mut Input<'_>) {
-    let output = input.rest();
+    let output = input.rest;
     let choices = &mut input.choices;
     if choices.one_in(8) {
         return typed(&String::from_utf8_lossy(output));
