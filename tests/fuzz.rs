@@ -1,6 +1,7 @@
 //! The fuzz targets on a stable compiler, without a fuzzer: seeds, which every target must take, and regressions, inputs
 //! that once showed a mistake (`fuzz/README.md`).
 
+#![cfg(all(feature = "command", feature = "content"))]
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -103,15 +104,32 @@ enum From {
     Grammar,
     /// Bytes that choose, and nothing else.
     Choices,
+    /// Manifests of every format, and rules for commands.
+    Manifests,
+    /// Templates, a null byte and an item.
+    Templates,
+    /// What commands print, and other texts.
+    Texts,
+    /// Pages, answers and texts.
+    Pages,
+    /// Chats.
+    Histories,
 }
 
 const SEEDS: &[(&str, From)] = &[
-    ("budget", From::Documents),
     ("chunks", From::Documents),
+    ("scan_diff", From::Grammar),
+    ("async_body", From::Documents),
+    ("history", From::Histories),
+    ("html", From::Pages),
+    ("manifest", From::Manifests),
+    ("patch_vs_tree", From::Documents),
+    ("template", From::Templates),
+    ("text", From::Texts),
+    ("budget", From::Documents),
     ("evade", From::Choices),
     ("filter_vs_model", From::Documents),
     ("json_verdict", From::Grammar),
-    ("scan_diff", From::Grammar),
 ];
 /// Seeds of a target, at most.
 const MOST: usize = 120;
@@ -147,6 +165,9 @@ fn write_seeds() {
 }
 
 fn documents(from: From) -> Vec<Vec<u8>> {
+    if !matches!(from, From::Documents | From::Grammar) {
+        return others(from);
+    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
     let mut folders = vec!["corpus"];
@@ -165,5 +186,51 @@ fn documents(from: From) -> Vec<Vec<u8>> {
     }
     found.retain(|document| document.len() <= LONGEST);
     found.dedup();
+    found
+}
+
+/// What is no JSON, from the tests' own cases and the corpus; and bytes, for what is made from them.
+fn others(from: From) -> Vec<Vec<u8>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (corpus, cases, keys): (_, &[&str], &[&str]) = match from {
+        From::Manifests => ("", &["tests/manifests", "tests/commands"], &["manifest", "rules"]),
+        From::Templates => ("", &["corpus/templates"], &["template"]),
+        From::Texts => ("corpus/commands", &["tests/text", "tests/commands"], &["input", "string"]),
+        From::Pages => ("corpus/pages", &["tests/content"], &["input"]),
+        _ => ("", &["tests/history"], &["input"]),
+    };
+    let mut found = Vec::new();
+    for file in
+        files(&root.join(corpus)).into_iter().filter(|file| !corpus.is_empty() && file.is_file())
+    {
+        let mut text = std::fs::read(file).expect("the file can be read");
+        text.truncate(LONGEST);
+        found.push(text);
+    }
+    for file in cases.iter().flat_map(|folder| files(&root.join(folder))) {
+        if file.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(file).expect("the file can be read");
+        let table: toml::Table = text.parse().expect("cases are TOML");
+        let data = table.get("data").and_then(|data| data.as_str());
+        for case in table.get("case").and_then(|case| case.as_array()).into_iter().flatten() {
+            let text = |key: &str| case.get(key).and_then(|text| text.as_str());
+            for key in keys {
+                let Some(own) = text(key) else { continue };
+                found.push(match text("data").or(data) {
+                    Some(data) if from == From::Templates => format!("{own}\0{data}").into_bytes(),
+                    _ => own.into(),
+                });
+            }
+        }
+    }
+    found.retain(|document| document.len() <= LONGEST);
+    let step = found.len().div_ceil(MOST * 2 / 3).max(1);
+    let mut found: Vec<_> = found.into_iter().step_by(step).collect();
+    let mut random = prng::Prng::new(from as u64);
+    found.extend(
+        (0..MOST / 3).map(|_| (0..random.below(400)).map(|_| random.next() as u8).collect()),
+    );
     found
 }

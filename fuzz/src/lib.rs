@@ -8,21 +8,29 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::unwrap_used,
     reason = "a panic is the finding"
 )]
 
+pub mod async_body;
 pub mod budget;
 pub mod chunks;
 pub mod evade;
 pub mod filter_vs_model;
+pub mod history;
+pub mod html;
 mod input;
 pub mod json_verdict;
+pub mod manifest;
 #[allow(dead_code, reason = "not every target needs all of it")]
 mod models;
+pub mod patch_vs_tree;
 mod programs;
 // The library's inside is seen by a fuzzer alone; `src/scan/tests.rs` replays this target.
 #[cfg(fuzzing)]
 pub mod scan_diff;
+pub mod template;
+pub mod text;
 
 #[allow(dead_code, reason = "not every target needs all of it")]
 #[path = "../../tests/model/check.rs"]
@@ -44,6 +52,13 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const TARGETS: &[Target] = &[
     ("budget", budget::run),
     ("chunks", chunks::run),
+    ("async_body", async_body::run),
+    ("history", history::run),
+    ("html", html::run),
+    ("manifest", manifest::run),
+    ("patch_vs_tree", patch_vs_tree::run),
+    ("template", template::run),
+    ("text", text::run),
     ("evade", evade::run),
     ("filter_vs_model", filter_vs_model::run),
     ("json_verdict", json_verdict::run),

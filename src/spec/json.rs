@@ -292,7 +292,10 @@ impl Serialize for Piece<'_> {
                 if let Ok(number) = text.parse::<u64>() {
                     return serializer.serialize_u64(number);
                 }
-                if let Ok(number) = text.parse::<i64>() {
+                // Of integers zero has no sign.
+                if text != "-0"
+                    && let Ok(number) = text.parse::<i64>()
+                {
                     return serializer.serialize_i64(number);
                 }
                 match text.parse::<f64>() {
@@ -334,6 +337,12 @@ mod tests {
             assert_eq!(serde_json::from_str::<serde_json::Value>(again.as_str()).unwrap(), value);
             assert_eq!(serde_json::from_str::<serde_json::Value>(json.as_str()).unwrap(), value);
         }
+    }
+
+    #[test]
+    fn a_negative_zero_stays_negative() {
+        let json: Json = "-0".parse().unwrap();
+        assert_eq!(serde_json::to_string(&json).unwrap(), "-0.0");
     }
 
     #[test]

@@ -9,6 +9,37 @@ const EVERY_SPLIT: usize = 600;
 /// Random splits of longer ones.
 const SPLITS: usize = 30;
 
+/// A command for each filter that comes with tamis.
+pub(crate) const COMMANDS: [(&str, &str); 27] = [
+    ("cargo-build", "cargo build"),
+    ("cargo-test", "cargo test"),
+    ("cargo-nextest", "cargo nextest run"),
+    ("docker-build", "docker build ."),
+    ("kubectl", "kubectl apply -f ."),
+    ("terraform", "terraform plan"),
+    ("ls", "ls -la"),
+    ("find", "find . -name x"),
+    ("grep", "grep -rn x ."),
+    ("log", "journalctl -u x"),
+    ("git-status", "git status"),
+    ("git-diff", "git diff"),
+    ("git-log", "git log"),
+    ("git-transfer", "git push"),
+    ("npm-install", "npm ci"),
+    ("js-test", "npx vitest run"),
+    ("tsc", "npx tsc"),
+    ("eslint", "npx eslint ."),
+    ("pytest", "python3 -m pytest"),
+    ("mypy", "mypy ."),
+    ("ruff", "ruff check"),
+    ("pip", "pip install x"),
+    ("make", "make -j4"),
+    ("go-test", "go test ./..."),
+    ("go-build", "go build ./..."),
+    ("apt", "sudo apt-get install x"),
+    ("js-test", "npm test"),
+];
+
 /// A command, and what it printed.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {

@@ -18,6 +18,7 @@ mod drivers;
 mod hostile;
 mod memory;
 mod model;
+mod modelled;
 mod random;
 mod readme;
 mod registry;

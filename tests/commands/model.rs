@@ -3,16 +3,14 @@
 //! Slow and plain: each is a function over all lines, and nothing knows of chunks or of what may be held.
 
 use regex::Regex;
-use tamis::{CommandRules, Limits, OutputFilterRegistry};
 
-use crate::drivers::{Subject, agree};
-use crate::prng::Prng;
+use crate::prng::Choices;
 
 /// From, the end and whether that is part of it, and whether it is kept.
 type Section = (&'static str, Option<(&'static str, bool)>, bool);
 
 #[derive(Debug, Default)]
-struct Declared {
+pub(crate) struct Declared {
     sections: Vec<Section>,
     strip: Vec<&'static str>,
     replace: Vec<(&'static str, &'static str)>,
@@ -22,7 +20,7 @@ struct Declared {
 }
 
 impl Declared {
-    fn random(prng: &mut Prng) -> Self {
+    pub(crate) fn random(prng: &mut impl Choices) -> Self {
         let words = ["^a", "^b", "b$", "c", "^$", "^ab?$"];
         let mut declared = Self::default();
         for _ in 0..prng.below(3) {
@@ -49,7 +47,7 @@ impl Declared {
         declared
     }
 
-    fn toml(&self) -> String {
+    pub(crate) fn toml(&self) -> String {
         let mut text =
             "[[rules]]\nname = \"x\"\nmatch = { exact = \"x\" }\nstrip_ansi = false\n".to_owned();
         for (key, keeps) in [("sections", true), ("strip_sections", false)] {
@@ -79,7 +77,7 @@ impl Declared {
         text
     }
 
-    fn run(&self, raw: &str) -> String {
+    pub(crate) fn run(&self, raw: &str) -> String {
         let lines: Vec<&str> = raw.split_inclusive('\n').collect();
         let lines: Vec<&str> = self.in_sections(&lines);
         let is = |pattern: &str, line: &str| {
@@ -155,37 +153,15 @@ impl Declared {
     }
 }
 
-#[test]
-fn the_engine_does_what_the_model_does() {
-    let mut prng = Prng::named("model");
-    let (limits, mut changed) = (Limits::new(), 0);
-    for run in 0..800 {
-        let declared = Declared::random(&mut prng);
-        let mut raw = String::new();
-        let times = if prng.one_in(10) { 2000 } else { 12 };
-        for _ in 0..prng.below(times) {
-            raw += prng.pick(&["a", "b", "ab", "abc", "aaac", "c b", "", "cab", "bcbc"]);
-            raw.push('\n');
-        }
-        if prng.one_in(3) {
-            raw += prng.pick(&["a", "bc", "cab"]);
-        }
-        let toml = declared.toml();
-        let rules = CommandRules::parse("x.toml", &toml).unwrap_or_else(|error| panic!("{error}"));
-        let registry = OutputFilterRegistry::new().register_rules(rules);
-        let subject = Subject {
-            registry: &registry,
-            limits: &limits,
-            command: "x",
-            exit_code: None,
-            quiet: true,
-            full_output: "full.log",
-            output: raw.as_bytes(),
-        };
-        let what = format!("run {run}: {toml}\n{raw:?}");
-        let (out, report) = if raw.len() < 300 { agree(&what, subject) } else { subject.push([]) };
-        assert_eq!(String::from_utf8(out).unwrap(), declared.run(&raw), "{what}");
-        changed += usize::from(report.changed);
+/// Lines that the patterns know.
+pub(crate) fn output(prng: &mut impl Choices, lines: usize) -> String {
+    let mut raw = String::new();
+    for _ in 0..prng.below(lines) {
+        raw += prng.pick(&["a", "b", "ab", "abc", "aaac", "c b", "", "cab", "bcbc"]);
+        raw.push('\n');
     }
-    assert!(changed > 200, "{changed} texts were changed");
+    if prng.one_in(3) {
+        raw += prng.pick(&["a", "bc", "cab"]);
+    }
+    raw
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use tamis::{CommandRules, Limits, OutputFilterRegistry};
 
+pub(crate) use crate::drivers::COMMANDS;
 use crate::drivers::{Subject, agree};
 
 #[derive(Debug, Deserialize)]
@@ -132,37 +133,6 @@ fn every_filter_has_an_output_that_went_well_and_one_that_did_not() {
         }
     }
 }
-
-/// A command for each filter that comes with tamis.
-pub(crate) const COMMANDS: [(&str, &str); 27] = [
-    ("cargo-build", "cargo build"),
-    ("cargo-test", "cargo test"),
-    ("cargo-nextest", "cargo nextest run"),
-    ("docker-build", "docker build ."),
-    ("kubectl", "kubectl apply -f ."),
-    ("terraform", "terraform plan"),
-    ("ls", "ls -la"),
-    ("find", "find . -name x"),
-    ("grep", "grep -rn x ."),
-    ("log", "journalctl -u x"),
-    ("git-status", "git status"),
-    ("git-diff", "git diff"),
-    ("git-log", "git log"),
-    ("git-transfer", "git push"),
-    ("npm-install", "npm ci"),
-    ("js-test", "npx vitest run"),
-    ("tsc", "npx tsc"),
-    ("eslint", "npx eslint ."),
-    ("pytest", "python3 -m pytest"),
-    ("mypy", "mypy ."),
-    ("ruff", "ruff check"),
-    ("pip", "pip install x"),
-    ("make", "make -j4"),
-    ("go-test", "go test ./..."),
-    ("go-build", "go build ./..."),
-    ("apt", "sudo apt-get install x"),
-    ("js-test", "npm test"),
-];
 
 /// What none of the tools prints.
 const UNKNOWN: [&str; 5] = [

@@ -17,6 +17,7 @@ mod prng;
 mod cases;
 mod hostile;
 mod pages;
+mod parts;
 mod random;
 
 use tamis::{CallOptions, Content, Error, Filter, Program, Report, Spec, filter_slice_with};

@@ -89,7 +89,7 @@ fn pages_are_cut_within_their_tokens() {
             for format in [ContentFormat::Text, ContentFormat::Markdown] {
                 let program = program(Content::new().max_tokens(max).format(format));
                 let (output, report) = tamis::filter_slice(&program, &document).unwrap();
-                super::random::within(std::str::from_utf8(&output).unwrap(), &report, max);
+                super::parts::within(std::str::from_utf8(&output).unwrap(), &report, max);
             }
         }
     }

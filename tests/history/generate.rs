@@ -1,9 +1,11 @@
 //! Random histories of every shape, in random spellings, as a request or bare.
 
 use serde_json::{Value, json};
+use tamis::Prune;
 
-use crate::model::Rules;
-use crate::prng::Prng;
+use super::drivers::NOW;
+use super::model::Rules;
+use crate::prng::Choices;
 
 const TOOLS: [&str; 6] = ["read", "skill", "grep", "memory", "a\"b", "é"];
 const TEXTS: [&str; 10] = [
@@ -19,12 +21,11 @@ const TEXTS: [&str; 10] = [
     "{\"json\": [1, 2]}",
 ];
 
-pub(crate) fn rules(prng: &mut Prng) -> Rules {
+pub(crate) fn rules(prng: &mut impl Choices) -> Rules {
     let protected = [&["skill"][..], &[], &["skill", "memory"], &["read", ""]];
     let placeholders =
         ["<tool-output-compacted />", "gone: {bytes}", "[{tool} {id} {tokens}]", "…", ""];
     let partial = prng.one_in(3);
-    let threshold = |prng: &mut Prng| if prng.one_in(3) { prng.below(40) } else { 0 };
     Rules {
         keep_turns: prng.below(4),
         protected: prng.pick(&protected).iter().map(|name| (*name).to_owned()).collect(),
@@ -34,17 +35,35 @@ pub(crate) fn rules(prng: &mut Prng) -> Rules {
         stop_at_summary: prng.one_in(2),
         keep_head: if partial { prng.below(6) } else { 0 },
         keep_tail: if partial { prng.below(6) } else { 0 },
-        now: crate::drivers::NOW,
+        now: NOW,
     }
 }
 
-struct Source<'a> {
-    prng: &'a mut Prng,
+fn threshold(prng: &mut impl Choices) -> usize {
+    if prng.one_in(3) { prng.below(40) } else { 0 }
+}
+
+/// The rules, as they are declared.
+pub(crate) fn prune_of(rules: &Rules) -> Prune {
+    Prune::new()
+        .keep_turns(rules.keep_turns as u64)
+        .protected(&rules.protected)
+        .placeholder(&rules.placeholder)
+        .protect_tokens(rules.protect_tokens as u64)
+        .minimum_tokens(rules.minimum_tokens as u64)
+        .stop_at_summary(rules.stop_at_summary)
+        .keep_head(rules.keep_head as u64)
+        .keep_tail(rules.keep_tail as u64)
+        .now(rules.now)
+}
+
+struct Source<'a, C> {
+    prng: &'a mut C,
     ids: usize,
 }
 
 /// A history, as text.
-pub(crate) fn history(prng: &mut Prng) -> String {
+pub(crate) fn history(prng: &mut impl Choices) -> String {
     let mut source = Source { prng, ids: 0 };
     let mut messages = Vec::new();
     for _ in 0..source.prng.below(12) {
@@ -63,7 +82,7 @@ pub(crate) fn history(prng: &mut Prng) -> String {
     text
 }
 
-impl Source<'_> {
+impl<C: Choices> Source<'_, C> {
     fn text(&mut self) -> String {
         self.prng.pick(&TEXTS).to_owned()
     }
@@ -196,14 +215,15 @@ impl Source<'_> {
     }
 }
 
+fn space(prng: &mut impl Choices, white: usize, into: &mut String) {
+    for _ in 0..if white == 0 { 0 } else { prng.below(2 * white) } {
+        into.push(prng.pick(&[' ', '\n', '\t', '\r']));
+    }
+}
+
 /// Writes a value with random white space, order of members, and escapes.
-fn spell(value: &Value, prng: &mut Prng, white: usize, into: &mut String) {
-    let space = |prng: &mut Prng, into: &mut String| {
-        for _ in 0..if white == 0 { 0 } else { prng.below(2 * white) } {
-            into.push(prng.pick(&[' ', '\n', '\t', '\r']));
-        }
-    };
-    space(prng, into);
+fn spell(value: &Value, prng: &mut impl Choices, white: usize, into: &mut String) {
+    space(prng, white, into);
     match value {
         Value::Object(members) => {
             into.push('{');
@@ -214,13 +234,13 @@ fn spell(value: &Value, prng: &mut Prng, white: usize, into: &mut String) {
                 if number > 0 {
                     into.push(',');
                 }
-                space(prng, into);
+                space(prng, white, into);
                 string(name, prng, into);
-                space(prng, into);
+                space(prng, white, into);
                 into.push(':');
                 spell(value, prng, white, into);
             }
-            space(prng, into);
+            space(prng, white, into);
             into.push('}');
         }
         Value::Array(elements) => {
@@ -231,16 +251,16 @@ fn spell(value: &Value, prng: &mut Prng, white: usize, into: &mut String) {
                 }
                 spell(value, prng, white, into);
             }
-            space(prng, into);
+            space(prng, white, into);
             into.push(']');
         }
         Value::String(text) => string(text, prng, into),
         other => *into += &other.to_string(),
     }
-    space(prng, into);
+    space(prng, white, into);
 }
 
-fn string(text: &str, prng: &mut Prng, into: &mut String) {
+fn string(text: &str, prng: &mut impl Choices, into: &mut String) {
     into.push('"');
     for char in text.chars() {
         if prng.one_in(12) {

@@ -17,3 +17,4 @@ mod model;
 #[allow(dead_code, reason = "other tests use more of it")]
 mod prng;
 mod random;
+mod shapeless;

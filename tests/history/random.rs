@@ -1,24 +1,9 @@
 //! Random histories, beside the model, byte for byte.
 
-use tamis::Prune;
-
 use crate::drivers::{check, slice};
-use crate::generate;
-use crate::model::{self, Rules};
+use crate::generate::{self, prune_of};
+use crate::model;
 use crate::prng::Prng;
-
-fn prune_of(rules: &Rules) -> Prune {
-    Prune::new()
-        .keep_turns(rules.keep_turns as u64)
-        .protected(&rules.protected)
-        .placeholder(&rules.placeholder)
-        .protect_tokens(rules.protect_tokens as u64)
-        .minimum_tokens(rules.minimum_tokens as u64)
-        .stop_at_summary(rules.stop_at_summary)
-        .keep_head(rules.keep_head as u64)
-        .keep_tail(rules.keep_tail as u64)
-        .now(rules.now)
-}
 
 #[test]
 fn histories_are_pruned_as_the_model_says() {

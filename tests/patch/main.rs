@@ -13,6 +13,7 @@
 #[allow(dead_code, reason = "each test uses a part")]
 mod prng;
 
+mod beside;
 mod oracle;
 mod pointers;
 mod reshapr;

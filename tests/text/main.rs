@@ -16,6 +16,7 @@ mod prng;
 
 mod cases;
 mod drivers;
+mod generate;
 mod hostile;
 mod model;
 mod random;

@@ -3,7 +3,8 @@
 //! Slow and plain: each operation is a function over all lines, escape sequences are a regular expression, and nothing
 //! knows of chunks.
 
-use std::sync::LazyLock;
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use regex::bytes::Regex;
 use serde_json::{Value as Json, json};
@@ -141,7 +142,10 @@ fn judge(declared: &Declared, text: &[u8], end: &'static str, limit: usize) -> O
 }
 
 fn matches(pattern: Pattern, text: &[u8]) -> bool {
-    Regex::new(pattern.text).unwrap().is_match(text)
+    static COMPILED: LazyLock<Mutex<HashMap<&str, Regex>>> = LazyLock::new(Mutex::default);
+    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    let regex = compiled.entry(pattern.text).or_insert_with(|| Regex::new(pattern.text).unwrap());
+    regex.is_match(text)
 }
 
 fn stays(declared: &Declared, text: &[u8]) -> bool {

@@ -3,84 +3,12 @@
 use tamis::{Limits, TextProgram};
 
 use crate::drivers::{Form, Subject, agree};
-use crate::model::{Declared, Pattern, run};
+use crate::generate::{declared, text};
+use crate::model::run;
 use crate::prng::Prng;
 use crate::spelling::{Units, read, spell};
 
 const PAIRS: u64 = 6_000;
-const NEVER: usize = usize::MAX;
-
-/// Patterns, and what is known of them by reading them.
-const PATTERNS: [Pattern; 12] = [
-    Pattern { text: "^a", sure: true, exact_from: 5 },
-    Pattern { text: "b", sure: true, exact_from: NEVER },
-    Pattern { text: "a$", sure: false, exact_from: NEVER },
-    Pattern { text: "^$", sure: false, exact_from: 4 },
-    Pattern { text: r"^a?b\b", sure: false, exact_from: 6 },
-    Pattern { text: "é", sure: true, exact_from: NEVER },
-    Pattern { text: "^é", sure: true, exact_from: 6 },
-    Pattern { text: r"^\s*$", sure: false, exact_from: NEVER },
-    Pattern { text: "(?m)^ab", sure: true, exact_from: 6 },
-    Pattern { text: "m|^3", sure: true, exact_from: NEVER },
-    Pattern { text: r"a{2,}", sure: true, exact_from: NEVER },
-    Pattern { text: r"^[^b]b", sure: true, exact_from: 9 },
-];
-
-fn declared(prng: &mut Prng) -> Declared {
-    let patterns = |prng: &mut Prng| -> Vec<Pattern> {
-        let count = if prng.one_in(2) { 0 } else { 1 + prng.below(2) };
-        (0..count).map(|_| prng.pick(&PATTERNS)).collect()
-    };
-    Declared {
-        strip_ansi: !prng.one_in(3),
-        strip: patterns(prng),
-        keep: patterns(prng),
-        dedup: prng.one_in(2),
-        max_lines: if prng.one_in(2) { 0 } else { 1 + prng.below(4) },
-        on_empty: prng.one_in(2).then_some("nothing\n"),
-    }
-}
-
-/// Bytes that matter, more of those that lines are made of.
-fn text(prng: &mut Prng) -> Vec<u8> {
-    const PIECES: [&[u8]; 30] = [
-        b"\x1b",
-        b"\x1b[",
-        b"\x1b]0;",
-        b"\x1bP",
-        b"\x1b[3m",
-        b"\x1b\\",
-        b"[",
-        b"]",
-        b"\\",
-        b"\x07",
-        b"\x18",
-        b" ",
-        b";",
-        b"3",
-        b"m",
-        b"a",
-        b"a",
-        b"b",
-        b"aa",
-        b"ab",
-        b"\r",
-        b"\r\n",
-        b"\n",
-        b"\n",
-        b"a\n",
-        b"a\n",
-        b"\n\n\n",
-        "é".as_bytes(),
-        b"\xff",
-        b"\xc3",
-    ];
-    let mut text = Vec::new();
-    for _ in 0..prng.below(30) {
-        text.extend_from_slice(prng.pick(&PIECES));
-    }
-    text
-}
 
 fn show(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
