@@ -5,9 +5,11 @@
 //!     --filter /repos=github.list-repos
 //! ```
 //!
-//! What is behind a path with a filter leaves filtered or not at all: an answer that is not JSON, or cannot be decoded, is
-//! refused; a redirect or an error that is not JSON loses its body. All other paths pass as they are. HTTP/1.1 and HTTP/2 (prior knowledge) in front, HTTP/1.1 behind; no TLS, no
-//! upgrades.
+//! What is behind a path with a filter goes through that filter or does not leave: an answer that is not JSON, or cannot be
+//! decoded, is refused; a redirect or an error that is not JSON loses its body. All other paths pass as they are. A filter whose
+//! `on_error` is `raw`, which is the catalog's default, passes JSON in which it finds nothing; and an upstream that takes
+//! `/REPOS` or `/repos.json` for `/repos` has to be asked to stop that. HTTP/1.1 and HTTP/2 (prior knowledge) in front, HTTP/1.1
+//! behind; no TLS, no upgrades.
 
 use std::convert::Infallible;
 use std::future::Future;

@@ -23,7 +23,8 @@ use crate::error::Error;
 /// An error is the last frame, behind the output that came before it; a server ends such a response without its end, and does not
 /// use the connection again. The inner body's own has the kind [`Read`](crate::ErrorKind::Read), and is its source.
 ///
-/// What is said at [`filter_async`](crate::filter_async) of the disk, of long steps and of dropping holds here, too.
+/// What is said at [`filter_async`](crate::filter_async) of the disk, of long steps and of dropping holds here, too. It is
+/// `Send`, not `Sync`: the box for it is `http_body_util`'s `UnsyncBoxBody`, axum's or tonic's own.
 ///
 /// ```
 /// use http_body_util::{BodyExt, Full};

@@ -1,7 +1,8 @@
 //! The sink of asynchronous adapters: output as [`Bytes`], without a copy where it is a run of the chunk that is read.
 //!
 //! Knows no filter. Invariant: a piece that shares its memory with the chunk is a good part of it, so that what waits to be
-//! sent holds at most [`SHARE`] times as much.
+//! sent holds at most [`SHARE`] times as much of the chunks that were given. (A chunk that is itself a part of something larger
+//! holds all of that: whose it is can choose how much comes at once.)
 
 use std::collections::VecDeque;
 use std::ops::Range;

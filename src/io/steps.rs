@@ -22,7 +22,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use super::transform::{Outcome, Pace, Transform};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::filter::hold;
 
 /// Full steps of one turn.
@@ -146,7 +146,8 @@ impl Steps {
                     }
                     Err(error) => {
                         self.state = State::Lost;
-                        return Poll::Ready(Err(Error::read(std::io::Error::other(error))));
+                        let message = format!("a step did not come back: {error}");
+                        return Poll::Ready(Err(Error::new(ErrorKind::Failed, message)));
                     }
                 },
                 State::Lost => return Poll::Ready(Ok(Next::Over)),

@@ -28,7 +28,8 @@ pub use future::FilterFuture;
 /// Filters the answers of a service: a [`Layer`] of tower.
 ///
 /// A function is asked with the heads of request and answer for the [`Transform`] that the answer goes through; `None` leaves it
-/// untouched. [`Transform::for_media_type`] takes the one for JSON, lines of JSON, or events by the answer's `Content-Type`.
+/// untouched. [`Transform::for_media_type`] takes the one for JSON, lines of JSON, or events by the answer's `Content-Type`;
+/// where that says nothing of the kind, [`Transform::json`] reads it as a document, or refuses it: nothing passes by its name alone.
 ///
 /// # The head
 /// Of a filtered answer `Content-Length` is that of the output if that is known when the head leaves and no trailers follow, else
@@ -61,9 +62,13 @@ pub use future::FilterFuture;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let layer = FilterLayer::new(move |request, answer| {
-///     let media_type = answer.headers.get("content-type")?.to_str().ok()?;
-///     let filtered = request.uri.path().starts_with("/repos");
-///     filtered.then(|| Transform::for_media_type(media_type, &program, &CallOptions::new()))?
+///     if !request.uri.path().starts_with("/repos") {
+///         return None;
+///     }
+///     let media_type = answer.headers.get("content-type").and_then(|it| it.to_str().ok());
+///     let told = Transform::for_media_type(media_type.unwrap_or_default(), &program, &CallOptions::new());
+///     // What does not say that it is lines or events is read as a document, and refused if it is none.
+///     Some(told.unwrap_or_else(|| Transform::json(&program)))
 /// });
 /// let service = ServiceBuilder::new().layer(layer).service_fn(async |_: Request<()>| {
 ///     let answer = Response::builder().header("content-type", "application/json").header("etag", "\"a\"");

@@ -296,7 +296,7 @@ impl Transform {
     }
 
     /// `told` is called once when the run has ended or failed, with its report; where the last step ran, which may be a thread for
-    /// blocking work. A run that is dropped before that, because its receiver has gone, says nothing.
+    /// blocking work. A run that is dropped before that, because its receiver has gone, or lost with its runtime, says nothing.
     #[must_use]
     pub fn on_end(
         mut self,
