@@ -59,8 +59,8 @@ fn at_every_await_point() {
     for stop in 0.. {
         let ended = runtime.block_on(async {
             // Both sides are small: the future waits for them again and again.
-            let (mut input, reader) = tokio::io::duplex(40_000);
-            let (writer, mut output) = tokio::io::duplex(10_000);
+            let (mut input, reader) = tokio::io::duplex(20_000);
+            let (writer, mut output) = tokio::io::duplex(4_000);
             let mut run = pin!(transform_async(marked(&program, &mark), reader, writer));
             let mut cx = Context::from_waker(Waker::noop());
             let mut rest = &document[..];
@@ -99,7 +99,7 @@ async fn feed(
         if rest.is_empty() {
             return;
         }
-        let count = input.write(&rest[..rest.len().min(30_000)]).await.unwrap();
+        let count = input.write(&rest[..rest.len().min(15_000)]).await.unwrap();
         *rest = &rest[count..];
         if rest.is_empty() {
             input.shutdown().await.unwrap();

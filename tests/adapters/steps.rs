@@ -285,7 +285,9 @@ fn a_writer_that_fails_ends_the_run() {
         assert_eq!(outcome.report().unwrap().error.as_ref().unwrap().kind, "write");
         count.fetch_add(1, Ordering::Relaxed);
     });
-    let (outcome, result) = ready(transform_async(transform, &b"[1, 2]"[..], Full));
+    // More than is worth a write, so that the writer fails in the middle of the run.
+    let document = late(1);
+    let (outcome, result) = ready(transform_async(transform, &document[..], Full));
     assert_eq!(result.unwrap_err().kind(), ErrorKind::Write);
     assert!(!outcome.report().unwrap().filter_applied);
     assert_eq!(told.load(Ordering::Relaxed), 1, "the end is told once");
