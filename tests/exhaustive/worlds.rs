@@ -47,7 +47,7 @@ fn sequences(size: usize, by_size: &[Vec<String>]) -> Vec<Vec<String>> {
     for first in 1..=size {
         for rest in sequences(size - first, by_size) {
             for value in &by_size[first] {
-                all.push([&[value.clone()], rest.as_slice()].concat());
+                all.push([std::slice::from_ref(value), rest.as_slice()].concat());
             }
         }
     }
