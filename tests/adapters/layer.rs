@@ -64,9 +64,10 @@ fn document() -> String {
 
 /// A layer with one filter for all.
 fn layer(
-    spec: Spec,
-) -> FilterLayer<impl Fn(&http::request::Parts, &http::response::Parts) -> Option<Transform>> {
-    let program = program(&spec);
+    spec: &Spec,
+) -> FilterLayer<impl use<> + Fn(&http::request::Parts, &http::response::Parts) -> Option<Transform>>
+{
+    let program = program(spec);
     FilterLayer::new(move |_, _| Some(Transform::json(&program)))
 }
 
@@ -80,7 +81,7 @@ where
 
 #[test]
 fn what_has_no_body_says_no_length() {
-    let layer = layer(Spec::new().select("id"));
+    let layer = layer(&Spec::new().select("id"));
     let service = layer.layer(service_fn(async |_| Ok(Response::new(Full::from(document())))));
     let answer: Response<FilterBody<Full<Bytes>>> = ready(asked(service, "HEAD"));
     assert!(answer.body().is_end_stream());
@@ -103,7 +104,7 @@ fn a_body_that_says_that_it_is_over_gives_nothing_more() {
             true
         }
     }
-    let service = layer(Spec::new().select("id"))
+    let service = layer(&Spec::new().select("id"))
         .layer(service_fn(async |_| Ok(Response::new(Liar(Full::from(document()))))));
     let answer = ready(asked(service, "GET"));
     assert_eq!(ready(answer.into_body().collect()).unwrap().to_bytes(), "");
@@ -111,7 +112,7 @@ fn a_body_that_says_that_it_is_over_gives_nothing_more() {
 
 #[test]
 fn what_becomes_another_protocol_is_refused() {
-    let layer = layer(Spec::new().select("id"));
+    let layer = layer(&Spec::new().select("id"));
     for (method, status) in [("GET", 101), ("CONNECT", 200)] {
         let service = layer.layer(service_fn(async |_| {
             let answer = Response::builder().status(status).header("upgrade", "websocket");
@@ -126,7 +127,7 @@ fn what_becomes_another_protocol_is_refused() {
 #[test]
 fn no_length_is_said_in_front_of_trailers() {
     // All of the output comes with the end, and so do the trailers.
-    let layer = layer(Spec::new().budget(Budget::Bytes(1000)));
+    let layer = layer(&Spec::new().budget(Budget::Bytes(1000)));
     for trailers in [true, false] {
         let service = layer.layer(service_fn(async |_| {
             let sum = [("x-sum".parse().unwrap(), "1".parse().unwrap())].into_iter().collect();
@@ -150,7 +151,7 @@ fn a_layer_that_was_cloned_can_be_changed() {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(document().as_bytes()).unwrap();
     let gzip = encoder.finish().unwrap();
-    let first = layer(Spec::new().select("id"));
+    let first = layer(&Spec::new().select("id"));
     let second = first.clone().decode(Decoding::new());
     let third = first
         .clone()

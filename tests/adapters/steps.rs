@@ -158,7 +158,7 @@ fn what_takes_long_runs_elsewhere() {
     assert_ne!(thread, here, "a megabyte waits");
     assert_eq!(output, filter_slice(&select, &document).unwrap().0);
 
-    let spilling = options.clone().limits(Limits::new().with_held(10));
+    let spilling = options.limits(Limits::new().with_held(10));
     let small = &document[document.len() - 40_000..];
     let small = [b"[1", &small[small.iter().position(|byte| *byte == b',').unwrap()..]].concat();
     let (thread, output) = last_thread(Transform::json_with(&select, &spilling), &small);
