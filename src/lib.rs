@@ -183,6 +183,13 @@ const _: () = {
     moved::<Filter<Vec<u8>>>();
     shared::<PruneProgram>();
     moved::<PruneRun<Vec<u8>>>();
+    #[cfg(feature = "tokio")]
+    {
+        moved::<Transform>();
+        moved::<FilterStream<Vec<u8>>>();
+    }
+    #[cfg(feature = "http-body")]
+    moved::<FilterBody<Vec<u8>>>();
     #[cfg(feature = "text")]
     {
         shared::<TextProgram>();
