@@ -150,7 +150,7 @@ where
                     };
                     match inner.as_mut().poll_frame(cx) {
                         Poll::Pending => {
-                            return steps.take().map_or(Poll::Pending, |piece| {
+                            return steps.take(cx).map_or(Poll::Pending, |piece| {
                                 // The inner body wakes whoever asks for more.
                                 Poll::Ready(Some(Ok(Frame::data(piece))))
                             });

@@ -16,7 +16,7 @@ const RUN: usize = 2 << 10;
 /// And at least this part of its chunk: to copy less takes no time beside reading the chunk, and the chunk goes.
 const SHARE: usize = 2;
 /// Copied output is in pieces of at most so many bytes: what waits takes little more memory than it has bytes.
-const PIECE: usize = 16 << 10;
+const PIECE: usize = 8 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Gather {

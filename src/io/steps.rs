@@ -32,7 +32,7 @@ const CALL: usize = 1 << 10;
 /// Steps of one visit to a thread for blocking work, which is longer than the way there.
 const STEPS_AWAY: usize = 16;
 /// Output that is worth handing on before all input is read.
-const WORTH: usize = 16 << 10;
+const WORTH: usize = 8 << 10;
 /// Bytes that wait: reading so many again, or counting or cutting them, takes long.
 const MUCH: u64 = 64 << 10;
 
@@ -53,6 +53,8 @@ pub(super) struct Steps {
     state: State,
     /// Bytes that were read on the task's thread, since others had their turn.
     turn: usize,
+    /// The source had nothing when it was last asked, and is asked once more.
+    asked: bool,
 }
 
 #[derive(Debug)]
@@ -92,12 +94,13 @@ impl Steps {
         let input = Bytes::new();
         let state = Reading::Running;
         let work = Work { transform, input, complete: false, hungry: true, away, state };
-        Self { state: State::Here(Box::new(work)), turn: 0 }
+        Self { state: State::Here(Box::new(work)), turn: 0, asked: false }
     }
 
     /// Takes the next chunk; `last`: it is known that no other follows. To be called when [`Next::Input`] was asked for.
     pub(super) fn feed(&mut self, chunk: Bytes, last: bool) {
         self.turn += CALL;
+        self.asked = false;
         if let State::Here(work) = &mut self.state {
             work.hungry = chunk.is_empty() && !last;
             work.input = chunk;
@@ -125,13 +128,22 @@ impl Steps {
         }
     }
 
-    /// The output that waits, worth it or not. None: the adapter waits, too.
-    pub(super) fn take(&mut self) -> Option<Bytes> {
+    /// The source has nothing now: the output that waits, worth it or not. `None`: the adapter waits, too.
+    ///
+    /// A body of HTTP is read by another task, which reads on when it is asked, so what has arrived already comes a moment
+    /// later. Therefore little output waits until others had their turn, once; each piece that goes out alone costs the
+    /// receiver's waking.
+    pub(super) fn take(&mut self, cx: &Context<'_>) -> Option<Bytes> {
         self.turn = 0;
-        match &mut self.state {
-            State::Here(work) => work.transform.run.gather_mut().take(),
-            State::Away(_) | State::Lost => None,
+        let State::Here(work) = &mut self.state else { return None };
+        let gather = work.transform.run.gather_mut();
+        if !self.asked && !gather.is_empty() {
+            self.asked = true;
+            cx.waker().wake_by_ref();
+            return None;
         }
+        self.asked = false;
+        gather.take()
     }
 
     /// What is to be done next. An error is told once; behind it is [`Next::Over`].

@@ -122,7 +122,7 @@ fn read<R: AsyncRead>(
     let polled = pin!(reader.read_buf(buffer)).poll(cx);
     match polled {
         Poll::Pending => {
-            return steps.take().map_or(Poll::Pending, |piece| Poll::Ready(Some(piece)));
+            return steps.take(cx).map_or(Poll::Pending, |piece| Poll::Ready(Some(piece)));
         }
         Poll::Ready(Ok(0)) => steps.finish(),
         Poll::Ready(Ok(_)) => steps.feed(buffer.split().freeze(), false),
@@ -211,7 +211,7 @@ where
                     None => this.steps.finish(),
                     Some(source) => match source.poll_next(cx) {
                         Poll::Pending => {
-                            return this.steps.take().map_or(Poll::Pending, |piece| {
+                            return this.steps.take(cx).map_or(Poll::Pending, |piece| {
                                 // The source wakes whoever asks for more.
                                 Poll::Ready(Some(Ok(piece)))
                             });
