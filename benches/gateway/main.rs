@@ -3,6 +3,7 @@
 //!
 //! ```sh
 //! cargo bench --bench gateway                      # latency and answers a second
+//! cargo bench --bench gateway -- --awake           # the same, while no core sleeps between answers
 //! cargo bench --bench gateway -- memory            # what 1,000 slow connections take
 //! cargo bench --bench gateway -- --test            # all of it once, tiny: is it right?
 //! ```
@@ -26,7 +27,7 @@ mod data;
 mod memory;
 mod serve;
 
-use ask::{Connection, Server};
+use ask::{Awake, Connection, Server};
 use serde_json::Value;
 use serve::Role;
 
@@ -77,14 +78,17 @@ const CONNECTIONS: usize = 8;
 struct Options {
     words: Vec<String>,
     rounds: usize,
+    /// No core is to sleep. Where one does, a process that waits for longer is woken later, whatever it waits for.
+    awake: bool,
     test: bool,
 }
 
 impl Options {
     fn parse(mut arguments: impl Iterator<Item = String>) -> Self {
-        let mut options = Self { words: Vec::new(), rounds: 15, test: false };
+        let mut options = Self { words: Vec::new(), rounds: 15, awake: false, test: false };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
+                "--awake" => options.awake = true,
                 "--test" => (options.test, options.rounds) = (true, 1),
                 // Cargo says this to every bench.
                 "--bench" => {}
@@ -93,7 +97,7 @@ impl Options {
                     options.rounds = rounds.filter(|rounds| *rounds > 0).expect("--rounds N");
                 }
                 word if !word.starts_with('-') => options.words.push(word.to_owned()),
-                other => panic!("{other}? --rounds, --test, memory, and words of titles"),
+                other => panic!("{other}? --rounds, --awake, --test, memory, and words of titles"),
             }
         }
         options
@@ -111,7 +115,11 @@ fn main() {
         let upstream = arguments.next().map(|upstream| upstream.parse().expect("an address"));
         return serve::serve(role, upstream);
     }
+    if arguments.next_if(|argument| argument == "--spin").is_some() {
+        return serve::spin();
+    }
     let options = Options::parse(arguments);
+    let _awake = options.awake.then(Awake::start);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut tables = 0;
@@ -170,9 +178,10 @@ async fn measure(case: &Case, servers: &[&Server], lengths: &[usize], options: &
         }
         connections.push(own);
     }
-    // Seconds of each answer; in each round, their median and the answers a second.
+    // Seconds of each answer; in each round, their median, that of those at once, and the answers a second.
     let mut seconds = vec![Vec::new(); servers.len()];
     let mut medians = vec![Vec::new(); servers.len()];
+    let mut crowded = vec![Vec::new(); servers.len()];
     let mut rates = vec![Vec::new(); servers.len()];
     let mut ran = vec![Vec::new(); servers.len()];
     // The first round warms up.
@@ -186,9 +195,10 @@ async fn measure(case: &Case, servers: &[&Server], lengths: &[usize], options: &
         }
         for (row, own) in connections.iter_mut().enumerate() {
             let before = servers[row].ran();
-            let rate = ask::at_once(own, &path, lengths[row], counts.1).await;
+            let (rate, times) = ask::at_once(own, &path, lengths[row], counts.1).await;
             if round > 0 {
                 rates[row].push(rate);
+                crowded[row].push(share(times, 0.5));
                 let after = servers[row].ran();
                 let each = |after: f64, before: f64| (after - before) / counts.1 as f64;
                 ran[row].extend(after.zip(before).map(|(after, before)| each(after, before)));
@@ -203,27 +213,33 @@ async fn measure(case: &Case, servers: &[&Server], lengths: &[usize], options: &
         case.name, lengths[0], options.rounds, counts.0, counts.1
     );
     println!(
-        "| | p50 | p99 | added | × pass-through | answers/s | × serde_json | CPU each | floor |\n|---|---|---|---|---|---|---|---|---|"
+        "| | p50 | p99 | added | × pass-through | p50 of {CONNECTIONS} | × pass-through | answers/s | × serde_json | CPU each | floor |\n|---|---|---|---|---|---|---|---|---|---|---|"
     );
     for (row, server) in servers.iter().enumerate() {
         let (p50, p99) = (share(seconds[row].clone(), 0.5), share(seconds[row].clone(), 0.99));
         let added = ratio(&medians[row], &medians[0], |own, direct| own - direct);
-        let times = ratio(&medians[row], &medians[PASS_THROUGH], |own, other| own / other);
-        let rate = ratio(&rates[row], &rates[VALUE], |own, other| own / other);
+        let quotient = |own, other| own / other;
+        let times = ratio(&medians[row], &medians[PASS_THROUGH], quotient);
+        let crowd = ratio(&crowded[row], &crowded[PASS_THROUGH], quotient);
+        let rate = ratio(&rates[row], &rates[VALUE], quotient);
         let mut floors = Vec::new();
         if server.role == Role::Select {
-            floors
-                .extend(case.latency.map(|most| judged(times <= most, &format!("≤ {most} × p50"))));
+            for (times, of) in [(times, "p50".to_owned()), (crowd, format!("p50 of {CONNECTIONS}"))]
+            {
+                let floor = |most| judged(times <= most, &format!("≤ {most} × {of}"));
+                floors.extend(case.latency.map(floor));
+            }
             floors.extend(
                 case.rate.map(|least| judged(rate >= least, &format!("≥ {least} × answers/s"))),
             );
         }
         println!(
-            "| {} | {} | {} | {} | {times:.2} | {:.0} | {rate:.2} | {} | {} |",
+            "| {} | {} | {} | {} | {times:.2} | {} | {crowd:.2} | {:.0} | {rate:.2} | {} | {} |",
             server.role.name(),
             duration(p50),
             duration(p99),
             duration(added),
+            duration(share(crowded[row].clone(), 0.5)),
             share(rates[row].clone(), 0.5),
             if ran[row].is_empty() {
                 "–".to_owned()

@@ -138,6 +138,14 @@ pub(crate) fn serve(role: Role, upstream: Option<SocketAddr>) {
     });
 }
 
+/// Does nothing, without a pause, until whoever started it has gone.
+pub(crate) fn spin() {
+    let left = std::thread::spawn(|| std::io::stdin().read_to_end(&mut Vec::new()));
+    while !left.is_finished() {
+        std::hint::spin_loop();
+    }
+}
+
 async fn proxy(role: Role, upstream: SocketAddr, listener: TcpListener) {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);

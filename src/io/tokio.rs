@@ -22,8 +22,8 @@ use crate::report::{Failed, Report};
 
 /// Filters what `reader` gives into `writer`, as it arrives: [`filter_reader`](crate::filter_reader) for tasks.
 ///
-/// Output is written and flushed when the reader has nothing, or 16 KiB wait; a slow writer slows the reader. The writer is
-/// not shut down. No step blocks the task's thread: one that needs the disk (what waits is over the limit `held`), or takes
+/// Output is written when the reader has nothing, or 8 KiB wait, and flushed when the reader has nothing; a slow writer slows the
+/// reader. The writer is not shut down. No step blocks the task's thread: one that needs the disk (what waits is over the limit `held`), or takes
 /// long, runs on tokio's pool for blocking work. Outside of a tokio runtime all steps run where the future is polled.
 ///
 /// # Errors
@@ -90,15 +90,22 @@ where
     let mut reader = pin!(reader);
     let mut writer = pin!(writer);
     let mut buffer = BytesMut::new();
+    let mut flushed = true;
     loop {
-        let piece = match poll_fn(|cx| steps.poll_next(cx)).await {
-            Ok(Next::Output(piece)) => piece,
+        match poll_fn(|cx| steps.poll_next(cx)).await {
+            Ok(Next::Output(piece)) => {
+                flushed = false;
+                written(steps, writer.write_all(&piece).await)?;
+            }
             Ok(Next::Over) => return written(steps, writer.flush().await),
             Ok(Next::Input) => {
                 buffer.reserve(CHUNK);
-                match poll_fn(|cx| read(steps, reader.as_mut(), &mut buffer, cx)).await {
-                    Some(piece) => piece,
-                    None => continue,
+                let read =
+                    |cx: &mut Context<'_>| read(steps, reader.as_mut(), &mut buffer, !flushed, cx);
+                if let Some(piece) = poll_fn(read).await {
+                    flushed = true;
+                    written(steps, writer.write_all(&piece).await)?;
+                    written(steps, writer.flush().await)?;
                 }
             }
             Err(error) => {
@@ -106,23 +113,24 @@ where
                 _ = writer.flush().await;
                 return Err(error);
             }
-        };
-        written(steps, writer.write_all(&piece).await)?;
-        written(steps, writer.flush().await)?;
+        }
     }
 }
 
-/// Feeds what the reader has. While it has nothing, the output that waits is to be written.
+/// Feeds what the reader has. While it has nothing, the output that waits is to be written and flushed; there may be none if
+/// some was `written` that is not flushed.
 fn read<R: AsyncRead>(
     steps: &mut Steps,
     mut reader: Pin<&mut R>,
     buffer: &mut BytesMut,
+    written: bool,
     cx: &mut Context<'_>,
 ) -> Poll<Option<Bytes>> {
     let polled = pin!(reader.read_buf(buffer)).poll(cx);
     match polled {
         Poll::Pending => {
-            return steps.take(cx).map_or(Poll::Pending, |piece| Poll::Ready(Some(piece)));
+            let piece = steps.take(cx).or(written.then(Bytes::new));
+            return piece.map_or(Poll::Pending, |piece| Poll::Ready(Some(piece)));
         }
         Poll::Ready(Ok(0)) => steps.finish(),
         Poll::Ready(Ok(_)) => steps.feed(buffer.split().freeze(), false),
@@ -145,7 +153,7 @@ pin_project! {
     /// A [`Stream`] of chunks as it leaves a filter.
     ///
     /// Chunks come as the output is there, of any size; long runs that are kept are parts of the chunk that came in, without a copy.
-    /// The source is asked while less than 16 KiB of output wait, and dropped when the filter needs no more of it (`stop_early`). An
+    /// The source is asked while less than 8 KiB of output wait, and dropped when the filter needs no more of it (`stop_early`). An
     /// error is the last item, behind the output that came before it; the source's own has the kind
     /// [`Read`](crate::ErrorKind::Read) and is its source.
     ///

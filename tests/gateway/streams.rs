@@ -10,7 +10,7 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Bytes, Frame};
 use hyper::{HeaderMap, Method};
-use tamis::Spec;
+use tamis::{Content, Spec};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::mpsc;
@@ -19,8 +19,8 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use crate::proxy::{config, start};
 use crate::servers::{
-    Body, Http, Peer, Place, SECRET, Threads, ask_in_vain, both, get, ids, next, of_type, request,
-    seen,
+    Body, Http, Peer, Place, SECRET, Threads, ask_in_vain, both, by, full, get, ids, next, of_type,
+    request, seen,
 };
 
 /// A body, and who gives its frames.
@@ -133,6 +133,59 @@ fn trailers_are_kept_but_for_digests() {
                 let names: Vec<_> = seen.trailers.keys().map(|name| name.as_str()).collect();
                 assert_eq!(names, ["x-sum"], "{http:?}, {} bytes", seen.body.len());
             }
+        }
+    });
+}
+
+#[test]
+fn a_body_that_turns_out_to_be_none_passes() {
+    both(async |threads| {
+        let (gateway, bodies) = answering(threads, "application/json").await;
+        for http in Http::ALL {
+            for trailers in [false, true] {
+                let (frames, body) = body();
+                tokio::spawn(async move {
+                    frames.send(data("")).await.unwrap();
+                    if trailers {
+                        let fields = HeaderMap::from_iter([(
+                            "x-sum".parse().unwrap(),
+                            "1".parse().unwrap(),
+                        )]);
+                        frames.send(Ok(Frame::trailers(fields))).await.unwrap();
+                    }
+                });
+                bodies.send(body).await.unwrap();
+                let seen = get(http, gateway.address, "/").await;
+                assert!(seen.error.is_none(), "{http:?}");
+                assert_eq!((seen.status.as_u16(), seen.text()), (200, ""), "{http:?}");
+                assert_eq!(seen.trailers.len(), usize::from(trailers), "{http:?}");
+            }
+            // One that breaks off before its first byte is no such body, and white space is a byte.
+            for last in [Err(io::Error::other("gone")), data(" ")] {
+                let (frames, body) = body();
+                tokio::spawn(async move {
+                    frames.send(data("")).await.unwrap();
+                    frames.send(last).await.unwrap();
+                });
+                bodies.send(body).await.unwrap();
+                assert_eq!(get(http, gateway.address, "/").await.status.as_u16(), 502, "{http:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_filter_that_lines_refuse_is_told_by_the_head() {
+    both(async |threads| {
+        let layer = by(&Spec::new().content(Content::new()));
+        let gateway = Place::layered(threads, layer, async |_| {
+            of_type("application/x-ndjson", full(format!("{{\"text\": \"{SECRET}\"}}\n")))
+        });
+        let gateway = gateway.await;
+        for http in Http::ALL {
+            let seen = get(http, gateway.address, "/").await;
+            assert_eq!(seen.status.as_u16(), 500, "{http:?}");
+            assert!(!seen.text().contains(SECRET), "{http:?}");
         }
     });
 }

@@ -132,7 +132,7 @@ where
         Err(error) => return (refused(rules, asked, &error), false),
     };
     head::filtered(&mut head.headers, media_type);
-    (Response::from_parts(head, FilterBody::new(transform, body)), !endless)
+    (Response::from_parts(head, FilterBody::of_answer(transform, body)), !endless)
 }
 
 fn refused<F, B>(

@@ -170,7 +170,8 @@ impl Transform {
     #[must_use]
     pub fn ndjson_with(program: &Program, options: &CallOptions) -> Self {
         let lines = Lines::new(program, options, Gather::default(), |_, _| {});
-        Self { endless: true, ..Self::of(lines, Pace::of(program, options)) }
+        // Lines refuse a program that makes text: a head can still tell of that.
+        Self { endless: !program.is_text(), ..Self::of(lines, Pace::of(program, options)) }
     }
 
     /// A filter over an event stream (`text/event-stream`) with a document in the `data` of each event, as
