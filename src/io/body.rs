@@ -167,7 +167,7 @@ where
                     };
                     match inner.as_mut().poll_frame(cx) {
                         Poll::Pending => {
-                            return steps.take(cx).map_or(Poll::Pending, |piece| {
+                            return ready!(steps.take(cx)).map_or(Poll::Pending, |piece| {
                                 // The inner body wakes whoever asks for more.
                                 Poll::Ready(Some(Ok(Frame::data(piece))))
                             });

@@ -128,22 +128,22 @@ impl Steps {
         }
     }
 
-    /// The source has nothing now: the output that waits, worth it or not. `None`: the adapter waits, too.
+    /// The source has nothing now: the output that waits, worth it or not. `Pending`: the source is to be asked once more, at once.
     ///
     /// A body of HTTP is read by another task, which reads on when it is asked, so what has arrived already comes a moment
     /// later. Therefore little output waits until others had their turn, once; each piece that goes out alone costs the
     /// receiver's waking.
-    pub(super) fn take(&mut self, cx: &Context<'_>) -> Option<Bytes> {
+    pub(super) fn take(&mut self, cx: &Context<'_>) -> Poll<Option<Bytes>> {
         self.turn = 0;
-        let State::Here(work) = &mut self.state else { return None };
+        let State::Here(work) = &mut self.state else { return Poll::Ready(None) };
         let gather = work.transform.run.gather_mut();
         if !self.asked && !gather.is_empty() {
             self.asked = true;
             cx.waker().wake_by_ref();
-            return None;
+            return Poll::Pending;
         }
         self.asked = false;
-        gather.take()
+        Poll::Ready(gather.take())
     }
 
     /// What is to be done next. An error is told once; behind it is [`Next::Over`].

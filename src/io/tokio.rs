@@ -129,7 +129,7 @@ fn read<R: AsyncRead>(
     let polled = pin!(reader.read_buf(buffer)).poll(cx);
     match polled {
         Poll::Pending => {
-            let piece = steps.take(cx).or(written.then(Bytes::new));
+            let piece = ready!(steps.take(cx)).or(written.then(Bytes::new));
             return piece.map_or(Poll::Pending, |piece| Poll::Ready(Some(piece)));
         }
         Poll::Ready(Ok(0)) => steps.finish(),
@@ -219,7 +219,7 @@ where
                     None => this.steps.finish(),
                     Some(source) => match source.poll_next(cx) {
                         Poll::Pending => {
-                            return this.steps.take(cx).map_or(Poll::Pending, |piece| {
+                            return ready!(this.steps.take(cx)).map_or(Poll::Pending, |piece| {
                                 // The source wakes whoever asks for more.
                                 Poll::Ready(Some(Ok(piece)))
                             });

@@ -316,3 +316,57 @@ fn output_leaves_while_the_reader_waits() {
         assert_eq!(report.unwrap().filter_original_bytes, 6);
     });
 }
+
+/// Keeps what it gets, and counts how often it was flushed.
+struct Counted(Arc<Mutex<(Vec<u8>, usize)>>);
+
+impl tokio::io::AsyncWrite for Counted {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        self.0.lock().unwrap().0.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        self.0.lock().unwrap().1 += 1;
+        Poll::Ready(Ok(()))
+    }
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[test]
+fn a_writer_is_flushed_when_the_reader_pauses() {
+    let program = program(&Spec::new());
+    let document = late(1);
+    let (head, tail) = document.split_at(document.len() / 2);
+    let expected = filter_slice(&program, &document).unwrap().0;
+    runtime().block_on(async {
+        let seen = Arc::new(Mutex::default());
+        filter_async(&program, &document[..], Counted(Arc::clone(&seen))).await.unwrap();
+        assert!(*seen.lock().unwrap() == (expected.clone(), 1), "a reader without a pause");
+
+        let seen = Arc::new(Mutex::new((Vec::new(), 0)));
+        // All of a half fits, so that it comes without a pause.
+        let (mut input, reader) = tokio::io::duplex(document.len());
+        let talk = async {
+            use tokio::io::AsyncWriteExt;
+            for (half, flushes) in [(head, 1), (tail, 2)] {
+                input.write_all(half).await.unwrap();
+                while seen.lock().unwrap().1 < flushes {
+                    tokio::task::yield_now().await;
+                }
+            }
+            let waiting = seen.lock().unwrap().0.len();
+            assert!(expected.len() - waiting <= 1, "{waiting} of {}", expected.len());
+            drop(input);
+        };
+        let run = filter_async(&program, reader, Counted(Arc::clone(&seen)));
+        let (report, ()) = tokio::join!(run, talk);
+        report.unwrap();
+        assert!(*seen.lock().unwrap() == (expected.clone(), 3), "two pauses and the end");
+    });
+}
