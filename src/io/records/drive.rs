@@ -59,13 +59,16 @@ pub fn filter_ndjson<R: Read, W: Write>(
 ///
 /// Events are read as [WHATWG HTML §9.2](https://html.spec.whatwg.org/multipage/server-sent-events.html) has them, with
 /// line ends LF, CRLF or CR. The `data` lines of an event, joined by LF, are one JSON document; rules, limits and misses are
-/// per event. One event in, one out, at the empty line that ends it: its other lines (`event`, `id`, `retry`, comments, unknown
-/// ones) as they came, in their order; then the filtered document, each of its lines as a line `data: …` with the event's
+/// per event. One event in, one out, at the empty line that ends it: its other lines (`event`, `id`, `retry`, comments) as
+/// they came, in their order; then the filtered document, each of its lines as a line `data: …` with the event's
 /// first line end; then the empty line.
 ///
 /// What has no document passes as it came: events without `data`, or with white space for data; those whose data is
 /// exactly `[DONE]`, by which OpenAI's streams end; and a byte order mark in front of all. A comment between events passes at
 /// once, since it keeps the connection alive.
+///
+/// Lines with any other name, which a client ignores, are left out wherever they are, and not counted: what is no stream, or one
+/// whose sender forgot a `data:`, does not leak through them.
 ///
 /// A bad event emits nothing, its other lines neither. It is told to `on_bad_event`, with its number, from 1, and the error;
 /// then the run goes on with the next event. What is counted begins with a line that is no comment, and ends with an empty

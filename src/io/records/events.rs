@@ -141,6 +141,10 @@ impl EventForm {
     ) -> Result<(), Error> {
         let start = self.offset;
         self.offset += piece.bytes().len() as u64;
+        if piece.line() == Some(Line::Unknown) {
+            // Nobody has to see it, and what it holds was declared nowhere.
+            return Ok(());
+        }
         if let Piece::Begin(Line::Data | Line::Other) = piece
             && self.event.state == State::Between
         {

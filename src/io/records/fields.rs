@@ -9,6 +9,8 @@ use crate::json::bom::BOM;
 const DATA: &[u8] = b"data: ";
 /// The length of the name in it.
 const NAME: usize = 4;
+/// The other fields that there are, no two with the same first letter.
+const NAMES: [&[u8]; 3] = [b"event", b"id", b"retry"];
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +18,10 @@ pub(super) enum Line {
     Empty,
     Comment,
     Data,
-    /// Any other field.
+    /// Any other field that there is.
     Other,
+    /// A line of which a client takes no notice.
+    Unknown,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +41,17 @@ pub(super) enum Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
+    /// Of which line.
+    pub(super) fn line(self) -> Option<Line> {
+        match self {
+            Self::Mark => None,
+            Self::Name(_) => Some(Line::Data),
+            Self::Begin(line) | Self::Text(line, _) | Self::End(line, _) | Self::Feed(line) => {
+                Some(line)
+            }
+        }
+    }
+
     /// The bytes of the stream.
     pub(super) fn bytes(self) -> &'a [u8] {
         match self {
@@ -64,6 +79,8 @@ enum At {
     Begin,
     /// Behind so many bytes of `data: `.
     Name(usize),
+    /// Behind so many bytes of another name.
+    Other(&'static [u8], usize),
     /// The line has begun, and this of it was not given yet.
     Owed(Line, &'static [u8]),
     In(Line),
@@ -84,7 +101,7 @@ impl Fields {
     pub(super) fn line(&self) -> Option<Line> {
         match self.at {
             At::In(line) | At::Owed(line, _) => Some(line),
-            At::Mark(_) | At::Begin | At::Name(_) => None,
+            At::Mark(_) | At::Begin | At::Name(_) | At::Other(..) => None,
         }
     }
 
@@ -121,10 +138,17 @@ impl Fields {
                     *rest = behind;
                     self.at = At::Name(NAME + 1);
                 }
-                At::Name(NAME) if !matches!(byte, b'\n' | b'\r') => {
-                    return Some(self.owe(Line::Other, DATA, NAME));
+                At::Other(name, seen) if name.get(seen) == Some(&byte) => {
+                    *rest = behind;
+                    self.at = At::Other(name, seen + 1);
                 }
-                At::Mark(_) | At::Name(_) => return self.settle(),
+                At::Name(seen @ NAME) if !matches!(byte, b'\n' | b'\r') => {
+                    return Some(self.owe(Line::Unknown, DATA, seen));
+                }
+                At::Other(name, seen) if !matches!(byte, b':' | b'\n' | b'\r') => {
+                    return Some(self.owe(Line::Unknown, name, seen));
+                }
+                At::Mark(_) | At::Name(_) | At::Other(..) => return self.settle(),
                 At::Begin => match byte {
                     b'\n' | b'\r' => return Some(self.end(Line::Empty, rest)),
                     b':' => return Some(self.begin(Line::Comment)),
@@ -132,7 +156,13 @@ impl Fields {
                         *rest = behind;
                         self.at = At::Name(1);
                     }
-                    _ => return Some(self.begin(Line::Other)),
+                    _ => match NAMES.iter().find(|name| name.first() == Some(&byte)) {
+                        Some(name) => {
+                            *rest = behind;
+                            self.at = At::Other(name, 1);
+                        }
+                        None => return Some(self.begin(Line::Unknown)),
+                    },
                 },
                 At::In(line) => {
                     let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
@@ -152,9 +182,11 @@ impl Fields {
     /// follows is to be asked for by [`next`](Self::next).
     pub(super) fn settle<'a>(&mut self) -> Option<Piece<'a>> {
         match self.at {
-            At::Mark(seen @ 1..) => Some(self.owe(Line::Other, BOM, seen)),
-            At::Name(seen @ ..NAME) => Some(self.owe(Line::Other, DATA, seen)),
+            At::Mark(seen @ 1..) => Some(self.owe(Line::Unknown, BOM, seen)),
+            At::Name(seen @ ..NAME) => Some(self.owe(Line::Unknown, DATA, seen)),
             At::Name(seen) => Some(self.owe(Line::Data, DATA, seen)),
+            At::Other(name, seen) if seen < name.len() => Some(self.owe(Line::Unknown, name, seen)),
+            At::Other(name, seen) => Some(self.owe(Line::Other, name, seen)),
             _ => None,
         }
     }

@@ -35,38 +35,35 @@ impl Model {
         let inside = stream.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(stream);
         let mut offset = stream.len() - inside.len();
         model.output.extend_from_slice(&stream[..offset]);
-        let (mut event, mut start) = (Vec::new(), 0);
+        let mut event = Vec::new();
         for (text, end) in lines_of(inside) {
-            if event.is_empty() && (text.is_empty() || text.starts_with(b":")) {
+            let name = text.split(|byte| *byte == b':').next().unwrap();
+            if ![&b""[..], b"data", b"event", b"id", b"retry"].contains(&name) {
+                // Left out.
+            } else if event.is_empty() && (text.is_empty() || text.starts_with(b":")) {
                 model.output.extend([text, end].concat());
             } else if text.is_empty() {
-                model.event(program, &event, end, start);
+                model.event(program, &event, end);
                 event.clear();
             } else {
-                start = if event.is_empty() { offset } else { start };
-                event.push((text, end));
+                event.push((offset, text, end));
             }
             offset += text.len() + end.len();
         }
         if !event.is_empty() {
-            model.event(program, &event, b"", start);
+            model.event(program, &event, b"");
         }
         model
     }
 
-    fn event(
-        &mut self,
-        program: &Program,
-        lines: &[(&[u8], &[u8])],
-        end: &[u8],
-        mut offset: usize,
-    ) {
+    /// `lines` have offsets, texts and ends.
+    fn event(&mut self, program: &Program, lines: &[(usize, &[u8], &[u8])], end: &[u8]) {
         self.number += 1;
-        let line_end = lines[0].1;
+        let line_end = lines[0].2;
         let line_end = if line_end.is_empty() { b"\n" } else { line_end };
         let (mut values, mut others) = (Vec::new(), Vec::new());
         let mut begin = None;
-        for (text, end) in lines {
+        for (offset, text, end) in lines {
             match text.strip_prefix(b"data") {
                 Some(rest) if rest.is_empty() || rest[0] == b':' => {
                     let value = rest.strip_prefix(b":").unwrap_or(rest);
@@ -76,11 +73,11 @@ impl Model {
                 }
                 _ => others.extend([*text, if end.is_empty() { line_end } else { end }].concat()),
             }
-            offset += text.len() + end.len();
         }
         let data = values.join(&b'\n');
         if data.trim_ascii().is_empty() || data == b"[DONE]" {
-            let raw: Vec<u8> = lines.iter().flat_map(|(text, end)| [*text, end].concat()).collect();
+            let raw: Vec<u8> =
+                lines.iter().flat_map(|(_, text, end)| [*text, end].concat()).collect();
             self.output.extend(raw);
             self.output.extend(end);
             return;
@@ -132,6 +129,11 @@ fn streams_are_what_a_model_makes_of_them() {
         ": c",
         "da",
         "datax: 1",
+        "event",
+        "events: 1",
+        "even",
+        "retry: 5",
+        "{\"id\":1}",
         "data: \"a",
         "b\"",
         " ",
