@@ -1,5 +1,7 @@
 //! The fuzz targets on a stable compiler, without a fuzzer: seeds, which every target must take, and regressions, inputs
 //! that once showed a mistake (`fuzz/README.md`).
+//!
+//! Seeds are what `corpus/` and the cases of the tests make of them: `TAMIS_BLESS=1 cargo test --test fuzz` writes them anew.
 
 #![cfg(all(feature = "command", feature = "content"))]
 #![allow(
@@ -13,8 +15,10 @@
 #[path = "../fuzz/src/lib.rs"]
 mod targets;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use prng::Prng;
 use targets::{TARGETS, check, drivers, model, prng};
 
 fn folder(kind: &str, target: &str) -> PathBuf {
@@ -49,6 +53,8 @@ fn replay(kind: &str) -> usize {
 
 #[test]
 fn seeds() {
+    // First, and not in a test of its own: while they are written they cannot be replayed.
+    seeds_are_made();
     let count = replay("seeds");
     assert!(count >= 10 * TARGETS.len(), "only {count} seeds");
 }
@@ -61,7 +67,7 @@ fn regressions() {
 /// Bytes that mean nothing, as every target may be given them: of every length, with choices of every length.
 #[test]
 fn anything() {
-    let mut random = prng::Prng::new(0xf022);
+    let mut random = Prng::new(0xf022);
     for (_, run) in TARGETS {
         for length in 0..120 {
             let mut data: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
@@ -136,32 +142,73 @@ const MOST: usize = 120;
 /// A longer document is no seed: the fuzzer would take its time for it.
 const LONGEST: usize = 3 << 10;
 
-/// Writes the seeds anew: `cargo test --test fuzz -- --ignored write_seeds`.
-#[test]
-#[ignore = "writes files"]
-fn write_seeds() {
+/// Seeds by the names of their files.
+type Seeds = BTreeMap<String, Vec<u8>>;
+
+/// What is in the folders is what is made from corpus and cases; it is written where that is asked for.
+fn seeds_are_made() {
+    let bless = std::env::var_os("TAMIS_BLESS").is_some();
+    let mut differ = Vec::new();
     for (target, from) in SEEDS {
-        let mut random = prng::Prng::named(target);
-        let mut choices = |most: usize| -> Vec<u8> {
-            (0..random.below(most + 1)).map(|_| random.next() as u8).collect()
-        };
-        let mut documents = if *from == From::Choices { Vec::new() } else { documents(*from) };
-        // Of many, those that are apart.
-        let step = documents.len().div_ceil(MOST).max(1);
-        documents = documents.into_iter().step_by(step).collect();
-        documents.resize_with(if *from == From::Choices { 60 } else { documents.len() }, || {
-            choices(400)
-        });
         let folder = folder("seeds", target);
-        _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).expect("the folder can be made");
-        for (number, document) in documents.into_iter().enumerate() {
-            let head = choices(80);
-            let seed = [&[head.len() as u8][..], &head, &document].concat();
-            let name = format!("{number:03}");
-            std::fs::write(folder.join(name), seed).expect("the file can be written");
+        let name =
+            |file: &PathBuf| file.file_name().map(|name| name.to_string_lossy().into_owned());
+        let read = |file| std::fs::read(file).expect("the file can be read");
+        let found: Seeds = files(&folder)
+            .into_iter()
+            .filter_map(|file| Some((name(&file)?, read(file))))
+            .collect();
+        let made = made(target, *from);
+        let names = found.keys().chain(made.keys().filter(|name| !found.contains_key(*name)));
+        for name in names.filter(|name| found.get(*name) != made.get(*name)) {
+            let path = folder.join(name);
+            match made.get(name) {
+                _ if !bless => differ.push(format!("{target}/{name}")),
+                Some(seed) => {
+                    std::fs::create_dir_all(&folder).expect("the folder can be made");
+                    std::fs::write(path, seed).expect("the file can be written");
+                }
+                None => std::fs::remove_file(path).expect("the file can be removed"),
+            }
         }
     }
+    assert!(
+        differ.is_empty(),
+        "not what corpus and cases make; `TAMIS_BLESS=1 cargo test --test fuzz seeds` writes them: {differ:?}"
+    );
+}
+
+/// The seeds of a target. Which documents are among them, how they are named, and what is done with them depends on each of
+/// them alone, so that one that is new changes one seed.
+fn made(target: &str, from: From) -> Seeds {
+    let mut random = Prng::named(target);
+    let mut noise =
+        |count: usize| -> Vec<Vec<u8>> { (0..count).map(|_| bytes(&mut random, 400)).collect() };
+    let documents = match from {
+        From::Choices => noise(MOST / 2),
+        From::Documents | From::Grammar => apart(documents(from), MOST),
+        _ => [apart(others(from), MOST * 2 / 3), noise(MOST / 3)].concat(),
+    };
+    let seed = |document: Vec<u8>| {
+        let mut random = Prng::named(&format!("{target} {}", document.escape_ascii()));
+        let head = bytes(&mut random, 80);
+        let name = format!("{:016x}", random.next());
+        (name, [&[head.len() as u8][..], &head, &document].concat())
+    };
+    documents.into_iter().map(seed).collect()
+}
+
+/// Of many, some that have nothing to do with one another.
+fn apart(mut documents: Vec<Vec<u8>>, most: usize) -> Vec<Vec<u8>> {
+    documents
+        .sort_by_cached_key(|document| Prng::named(&document.escape_ascii().to_string()).next());
+    documents.dedup();
+    documents.truncate(most);
+    documents
+}
+
+fn bytes(random: &mut Prng, most: usize) -> Vec<u8> {
+    (0..random.below(most + 1)).map(|_| random.next() as u8).collect()
 }
 
 fn documents(from: From) -> Vec<Vec<u8>> {
@@ -185,11 +232,10 @@ fn documents(from: From) -> Vec<Vec<u8>> {
         }
     }
     found.retain(|document| document.len() <= LONGEST);
-    found.dedup();
     found
 }
 
-/// What is no JSON, from the tests' own cases and the corpus; and bytes, for what is made from them.
+/// What is no JSON, from the tests' own cases and the corpus.
 fn others(from: From) -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (corpus, cases, keys): (_, &[&str], &[&str]) = match from {
@@ -226,11 +272,5 @@ fn others(from: From) -> Vec<Vec<u8>> {
         }
     }
     found.retain(|document| document.len() <= LONGEST);
-    let step = found.len().div_ceil(MOST * 2 / 3).max(1);
-    let mut found: Vec<_> = found.into_iter().step_by(step).collect();
-    let mut random = prng::Prng::new(from as u64);
-    found.extend(
-        (0..MOST / 3).map(|_| (0..random.below(400)).map(|_| random.next() as u8).collect()),
-    );
     found
 }

@@ -1,11 +1,13 @@
 //! `async_body`: asynchronous readers and writers, streams and bodies do what the synchronous drivers do.
 //!
-//! The source gives pieces of any size, has nothing yet, is interrupted, or fails; the receiver takes little, or goes after so
-//! many polls. Then nothing is left of the run, and what came out is the beginning of what would have.
+//! The source gives pieces of any size, has nothing yet, is interrupted, fails, or has trailers; the receiver takes little, fails,
+//! or goes after so many polls. Then nothing is left of the run, and what came out is the beginning of what would have. Filters
+//! of chats, texts and outputs of commands come the same ways.
 
 use std::collections::VecDeque;
 use std::io::{Error as IoError, ErrorKind as IoKind, Write};
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
@@ -13,17 +15,21 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use tamis::{
-    CallOptions, Coding, Decoding, Error, ErrorKind, Filter, FilterBody, FilterStream, Outcome,
-    Program, Transform, filter_events, filter_ndjson, transform_async,
+    CallOptions, Coding, CommandLine, Decoding, Error, ErrorKind, Filter, FilterBody, FilterStream,
+    Limits, Outcome, Program, PruneProgram, PruneRun, Report, TextProgram, TextRun, Transform,
+    filter_events, filter_ndjson, transform_async,
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_stream::{Stream, StreamExt};
 
 use super::input::{Choose, Input, node};
-use super::programs;
+use super::{history, programs, text};
 use crate::drivers::{Run, Subject, same};
 use crate::model::dom::Node;
 use crate::prng::Choices;
+
+/// A trailer that stays as it is.
+const KEPT: &str = "x-kept";
 
 /// What a run leaves when it ends.
 type Told = Arc<Mutex<Option<Outcome>>>;
@@ -35,6 +41,13 @@ pub fn run(data: &[u8]) {
     let document = input.document();
     let guide = node(&document).unwrap_or_else(|| Node::parse("{\"a\":[{\"b\":1}]}"));
     let choices = &mut input.choices;
+    if choices.one_in(4) {
+        return match choices.below(3) {
+            0 => pruned(choices, raw),
+            1 => text_filtered(choices, raw),
+            _ => command_filtered(choices, raw),
+        };
+    }
     let spec = programs::spec(choices, &guide);
     let Some(program) = programs::compile(&spec) else { return };
     let options = programs::options(choices);
@@ -150,6 +163,9 @@ impl Call<'_> {
             ends.push(through(choices, transform, source, usize::MAX));
         }
         let [one, two] = ends.as_slice() else { return };
+        if one.result.is_none() || two.result.is_none() {
+            return;
+        }
         let is_fine = |end: &End| matches!(end.result, Some(Ok(())));
         assert_eq!(is_fine(one), is_fine(two), "{self:?}: {:?} {:?}", one.result, two.result);
         assert!(!is_fine(one) || one.output == two.output, "{self:?}");
@@ -167,14 +183,81 @@ impl Call<'_> {
         let end = through(choices, transform(Coding::Gzip), source, most);
         let emitted = whole.output.as_deref().unwrap_or_default();
         end.begins(emitted);
+        let told = end.report();
         if let Some(result) = end.result {
-            let told = end.report.clone().expect("a run that ended says so");
+            let told = told.expect("a run that ended says so");
             let run = Run::new(Some(end.output), result.map(|()| told.clone()), Some(told));
             let about = format!("{} pieces, {self:?}", pieces.len());
             same("asynchronous", whole, &run, true)
                 .unwrap_or_else(|why| panic!("{why}\n  {about}"));
         }
     }
+}
+
+/// A chat: what is generated, or anything.
+fn pruned(choices: &mut Choose<'_>, raw: &[u8]) {
+    let prune = history::generate::prune_of(&history::generate::rules(choices));
+    let program = PruneProgram::compile(&prune).expect("the rules compile");
+    let history = if choices.one_in(3) {
+        raw.to_vec()
+    } else {
+        history::generate::history(&mut Choose::new(raw)).into_bytes()
+    };
+    let mut run = PruneRun::new(&program, Vec::new());
+    let result = run.write(&history).and_then(|()| run.end());
+    let told = Outcome::Prune(Box::new(run.report()));
+    let whole = (run.into_sink(), result.map(|_| ()), told);
+    is_alike(choices, &whole, Transform::prune(&program), &history);
+}
+
+fn text_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
+    let declared = text::generate::declared(choices);
+    let program = TextProgram::compile(&declared.filter()).expect("the filter compiles");
+    let limits = Limits::new().with_line(choices.pick(&[64 << 10, 0, 9]));
+    let mut run = TextRun::with_limits(&program, &limits, Vec::new());
+    run.write(raw);
+    let (output, told) = run.end();
+    is_alike(choices, &(output, Ok(()), told.into()), Transform::text(&program, &limits), raw);
+}
+
+fn command_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
+    let (_, command) = choices.pick(&text::commands::COMMANDS);
+    let command = CommandLine::parse(command);
+    let limits = Limits::new().with_held(choices.pick(&[4 << 20, 3000, 0]));
+    let code = choices.pick(&[None, Some(0), Some(1)]);
+    let mut run = text::BUILTIN.start(&command, &limits, Vec::new());
+    run.write(raw);
+    let (output, told) = run.end(code, None);
+    let transform = Transform::command(&text::BUILTIN, &command, code, &limits);
+    is_alike(choices, &(output, Ok(()), told.into()), transform, raw);
+}
+
+/// A transform does what a run did that had everything at once: the output, how it ended, what is told of it.
+fn is_alike(
+    choices: &mut Choose<'_>,
+    whole: &(Vec<u8>, Result<(), Error>, Outcome),
+    transform: Transform,
+    input: &[u8],
+) {
+    let (output, result, told) = whole;
+    let pieces = cut(choices, input);
+    let (source, most) = (Script::new(choices, &pieces, false), patience(choices));
+    let end = through(choices, transform, source, most);
+    end.begins(output);
+    let Some(ended) = &end.result else { return };
+    let words = |result: &Result<(), Error>| result.as_ref().err().map(ToString::to_string);
+    let about = || format!("{} pieces of {}", pieces.len(), input.escape_ascii());
+    assert_eq!(words(ended), words(result), "{}", about());
+    assert!(end.output == *output, "{}\n  {}", end.output.escape_ascii(), about());
+    // How much waited depends on how it came.
+    let comparable = |told: &Outcome| match told.clone() {
+        Outcome::Prune(mut report) => {
+            report.held_peak_bytes = 0;
+            Outcome::Prune(report)
+        }
+        other => other,
+    };
+    assert_eq!(end.outcome.as_ref().map(comparable), Some(comparable(told)), "{}", about());
 }
 
 /// In pieces, some of them empty.
@@ -205,8 +288,14 @@ enum Step {
     Fail,
 }
 
+/// The steps of a source, and whether a body has trailers behind them.
 #[derive(Debug)]
-struct Script(VecDeque<Step>);
+struct Script {
+    steps: VecDeque<Step>,
+    trailers: bool,
+    /// Whether the trailers were taken.
+    taken: Arc<AtomicBool>,
+}
 
 impl Script {
     fn new(choices: &mut Choose<'_>, pieces: &[Bytes], fails: bool) -> Self {
@@ -220,12 +309,12 @@ impl Script {
         if fails {
             steps.push_back(Step::Fail);
         }
-        Self(steps)
+        Self { steps, trailers: choices.one_in(3), taken: Arc::default() }
     }
 
     /// The next step, for sources that are not interrupted. `None`: it is over.
     fn step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, IoError>>> {
-        match self.0.pop_front() {
+        match self.steps.pop_front() {
             Some(Step::Piece(piece)) => Poll::Ready(Some(Ok(piece))),
             Some(Step::NotYet | Step::Interrupted) => {
                 cx.waker().wake_by_ref();
@@ -253,8 +342,22 @@ impl Body for Script {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, IoError>>> {
-        self.step(cx).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+        let piece = std::task::ready!(self.step(cx));
+        if piece.is_none() && std::mem::take(&mut self.trailers) {
+            self.taken.store(true, Ordering::Relaxed);
+            return Poll::Ready(Some(Ok(trailers())));
+        }
+        Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
     }
+}
+
+/// One that stays, and one that says something of a body that is gone.
+fn trailers() -> Frame<Bytes> {
+    let mut names = Frame::<Bytes>::trailers(Default::default()).into_trailers().expect("trailers");
+    for name in [KEPT, "content-digest"] {
+        names.insert(name, "1".parse().expect("a value"));
+    }
+    Frame::trailers(names)
 }
 
 impl AsyncRead for Script {
@@ -264,8 +367,8 @@ impl AsyncRead for Script {
         into: &mut ReadBuf<'_>,
     ) -> Poll<std::io::Result<()>> {
         loop {
-            if matches!(self.0.front(), Some(Step::Interrupted)) {
-                self.0.pop_front();
+            if matches!(self.steps.front(), Some(Step::Interrupted)) {
+                self.steps.pop_front();
                 return Poll::Ready(Err(IoKind::Interrupted.into()));
             }
             match std::task::ready!(self.step(cx)).transpose()? {
@@ -274,7 +377,7 @@ impl AsyncRead for Script {
                 Some(mut piece) => {
                     into.put_slice(&piece.split_to(piece.len().min(into.remaining())));
                     if !piece.is_empty() {
-                        self.0.push_front(Step::Piece(piece));
+                        self.steps.push_front(Step::Piece(piece));
                     }
                     return Poll::Ready(Ok(()));
                 }
@@ -284,11 +387,24 @@ impl AsyncRead for Script {
     }
 }
 
-/// Takes so much at once, and nothing every now and then.
+/// Takes so much at once, and nothing every now and then; fails when it has taken so much, or when it is flushed then.
 struct Slow<'a> {
     output: &'a mut Vec<u8>,
     takes: usize,
     waits: bool,
+    /// Bytes until it fails.
+    room: usize,
+    fails_at_flush: bool,
+}
+
+impl Slow<'_> {
+    fn is_late(&mut self, cx: &Context<'_>) -> bool {
+        self.waits = !self.waits;
+        if self.waits {
+            cx.waker().wake_by_ref();
+        }
+        self.waits
+    }
 }
 
 impl AsyncWrite for Slow<'_> {
@@ -297,18 +413,28 @@ impl AsyncWrite for Slow<'_> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
-        self.waits = !self.waits;
-        if self.waits {
-            cx.waker().wake_by_ref();
+        if self.is_late(cx) {
             return Poll::Pending;
         }
-        let count = self.takes.min(bytes.len());
+        let count = self.takes.min(bytes.len()).min(self.room);
+        if count == 0 && !bytes.is_empty() && !self.fails_at_flush {
+            return Poll::Ready(Err(IoKind::BrokenPipe.into()));
+        }
+        // One that fails when it is flushed takes everything until then.
+        let count = if self.fails_at_flush { self.takes.min(bytes.len()) } else { count };
+        self.room -= count.min(self.room);
         self.output.extend_from_slice(&bytes[..count]);
         Poll::Ready(Ok(count))
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        if self.is_late(cx) {
+            return Poll::Pending;
+        }
+        Poll::Ready(match self.room {
+            0 if self.fails_at_flush => Err(IoKind::StorageFull.into()),
+            _ => Ok(()),
+        })
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
@@ -319,12 +445,16 @@ impl AsyncWrite for Slow<'_> {
 /// How a run ended.
 struct End {
     output: Vec<u8>,
-    /// `None`: its receiver went.
+    /// `None`: its receiver went, or failed.
     result: Option<Result<(), Error>>,
-    report: Option<tamis::Report>,
+    outcome: Option<Outcome>,
 }
 
 impl End {
+    fn report(&self) -> Option<Report> {
+        self.outcome.as_ref()?.report().cloned()
+    }
+
     /// Where its receiver went, it has emitted the beginning of `whole`.
     fn begins(&self, whole: &[u8]) {
         let is_over = self.result.is_some();
@@ -342,6 +472,9 @@ fn through(choices: &mut Choose<'_>, transform: Transform, source: Script, most:
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let adapter = choices.below(3);
     let takes = 1 + choices.below(100);
+    let fails = choices.one_in(4);
+    let room = if fails { choices.below(200) } else { usize::MAX };
+    let fails_at_flush = fails && choices.one_in(3);
     let mut output = Vec::new();
     let result = runtime.block_on(async {
         let into = &mut output;
@@ -349,7 +482,7 @@ fn through(choices: &mut Choose<'_>, transform: Transform, source: Script, most:
             0 => for_so_long(streamed(transform, source, into), most).await,
             1 => for_so_long(framed(transform, source, into), most).await,
             _ => {
-                let writer = Slow { output: into, takes, waits: false };
+                let writer = Slow { output: into, takes, waits: false, room, fails_at_flush };
                 let run = async { transform_async(transform, source, writer).await.1 };
                 for_so_long(run, most).await
             }
@@ -360,9 +493,17 @@ fn through(choices: &mut Choose<'_>, transform: Transform, source: Script, most:
     drop(runtime);
     assert_eq!(Arc::strong_count(&told), 1, "something of the run is left");
     let outcome = told.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let report = outcome.and_then(|outcome| outcome.report().cloned());
-    assert!(report.is_some() || result.is_none(), "the end is not told");
-    End { output, result, report }
+    assert!(outcome.is_some() || result.is_none(), "the end is not told");
+    if let Some(Err(error)) = &result
+        && error.kind() == ErrorKind::Write
+    {
+        assert!(adapter == 2 && fails, "there is no writer that fails: {error}");
+        // What came out is a beginning, as where the receiver went.
+        return End { output, result: None, outcome };
+    }
+    let lost = adapter == 2 && fails_at_flush && output.len() >= room;
+    assert!(!lost || !matches!(result, Some(Ok(()))), "the error of a flush is lost");
+    End { output, result, outcome }
 }
 
 /// Polls a future so often at most; `None` if it was not ready then.
@@ -393,15 +534,23 @@ async fn streamed(transform: Transform, source: Script, output: &mut Vec<u8>) ->
 }
 
 async fn framed(transform: Transform, source: Script, output: &mut Vec<u8>) -> Result<(), Error> {
+    let taken = Arc::clone(&source.taken);
     let mut body = FilterBody::new(transform, source);
     let mut result = Ok(());
+    let mut behind = false;
     while let Some(frame) = body.frame().await {
-        assert!(result.is_ok(), "an error is the last frame");
-        match frame {
-            Ok(frame) => output.extend_from_slice(frame.data_ref().expect("no trailers")),
+        assert!(result.is_ok() && !behind, "an error, or trailers, are the last frame");
+        match frame.map(Frame::into_data) {
+            Ok(Ok(data)) => output.extend_from_slice(&data),
+            Ok(Err(frame)) => {
+                let names = frame.into_trailers().expect("trailers");
+                assert!(names.len() == 1 && names.contains_key(KEPT), "{names:?}");
+                behind = true;
+            }
             Err(error) => result = Err(error),
         }
     }
+    assert_eq!(behind, taken.load(Ordering::Relaxed) && result.is_ok(), "trailers");
     assert!(body.is_end_stream(), "a body is over behind its last frame");
     result
 }

@@ -11,8 +11,8 @@ use super::programs;
 use crate::drivers::{Run, Subject, same};
 use crate::model::dom::Node;
 
-/// Documents up to this length are also given byte by byte.
-const EVERY_BYTE: usize = 6000;
+/// Documents up to this length are cut at every place.
+const EVERY_SPLIT: usize = 24;
 
 /// Runs the target on an input.
 pub fn run(data: &[u8]) {
@@ -30,8 +30,12 @@ pub fn run(data: &[u8]) {
         same(driver, &whole, run, emitted).unwrap_or_else(|why| panic!("{why}\n  {spec:?}"));
     };
     check(&format!("cuts at {cuts:?}"), &subject.push(cuts), true);
-    if document.len() <= EVERY_BYTE {
-        check("one-byte chunks", &subject.bytes(), true);
+    let bytes = input.choices.byte_by_byte(document.len());
+    check(&format!("one-byte chunks at {bytes:?}"), &subject.push(bytes), true);
+    if document.len() <= EVERY_SPLIT {
+        for cut in 1..document.len() {
+            check(&format!("split at {cut}"), &subject.push([cut]), true);
+        }
     }
     let slice = subject.slice();
     // What is read twice instead of held knows no limit on what is held, and where it fails knows others.

@@ -12,16 +12,14 @@ use crate::prng::Choices;
 
 #[allow(dead_code, reason = "a fuzzer has its own splits")]
 #[path = "../../tests/history/drivers.rs"]
-mod drivers;
+pub(super) mod drivers;
 #[path = "../../tests/history/generate.rs"]
-mod generate;
+pub(super) mod generate;
 #[path = "../../tests/history/model.rs"]
 mod model;
 #[path = "../../tests/history/shapeless.rs"]
 mod shapeless;
 
-/// Histories up to this length are also given byte by byte.
-const EVERY_BYTE: usize = 3000;
 /// Where results are; below these anything may be another.
 const RESULTS: [&str; 4] = ["content", "output", "response", "text"];
 /// Where it is said when a result went.
@@ -67,16 +65,10 @@ fn pruned(choices: &mut Choose<'_>, prune: &Prune, history: &[u8]) -> Option<Vec
     let slice = drivers::slice(&program, history);
     assert_eq!(slice.output, whole.output, "slice: {}", about());
     assert!(slice.report.is_none() || slice.report == whole.report, "slice: {}", about());
-    let mut chunks = Vec::new();
-    let mut begin = 0;
-    for end in choices.cuts(history.len()).into_iter().chain([history.len()]) {
-        chunks.push(&history[begin..end]);
-        begin = end;
-    }
-    assert_eq!(drivers::chunks(&program, chunks), whole, "split: {}", about());
-    if history.len() <= EVERY_BYTE {
-        assert_eq!(drivers::chunks(&program, history.chunks(1)), whole, "bytes: {}", about());
-    }
+    let cuts = choices.cuts(history.len());
+    assert_eq!(cut(&program, history, cuts), whole, "split: {}", about());
+    let bytes = choices.byte_by_byte(history.len());
+    assert_eq!(cut(&program, history, bytes), whole, "bytes: {}", about());
     let output = whole.output.ok()?;
     let told = whole.report?;
     let saved = history.len() as i64 - output.len() as i64;
@@ -96,6 +88,16 @@ fn pruned(choices: &mut Choose<'_>, prune: &Prune, history: &[u8]) -> Option<Vec
         assert!(is_alike(&before, &after), "{}\n{}", String::from_utf8_lossy(&output), about());
     }
     Some(output)
+}
+
+fn cut(
+    program: &PruneProgram,
+    history: &[u8],
+    cuts: impl IntoIterator<Item = usize>,
+) -> drivers::Run {
+    let mut begin = 0;
+    let chunk = |end| &history[std::mem::replace(&mut begin, end)..end];
+    drivers::chunks(program, cuts.into_iter().chain([history.len()]).map(chunk))
 }
 
 /// Whether one is the other with other results, and marks of when they went.

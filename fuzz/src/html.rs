@@ -15,8 +15,6 @@ mod parts;
 
 /// Longer documents take too long.
 const LONGEST: usize = 64 << 10;
-/// Documents up to this length are also given byte by byte.
-const EVERY_BYTE: usize = 1000;
 /// Bytes of output for one of a document, at most: what a list deep inside others is indented with, and a marker.
 const GROWTH: usize = 64;
 
@@ -54,9 +52,8 @@ pub fn run(data: &[u8]) {
     };
     let cuts = choices.cuts(document.len());
     check(&format!("cuts at {cuts:?}"), &subject.push(cuts), true);
-    if document.len() <= EVERY_BYTE {
-        check("one-byte chunks", &subject.bytes(), true);
-    }
+    let bytes = choices.byte_by_byte(document.len());
+    check(&format!("one-byte chunks at {bytes:?}"), &subject.push(bytes), true);
     if !tight {
         check("slice", &subject.slice(), false);
     }

@@ -10,6 +10,8 @@
 //! Choices and document do not share bytes, so that a mutation of one leaves the other as it was, and any document makes a
 //! seed by putting choices in front of it.
 
+use std::ops::Range;
+
 use arbitrary::{Arbitrary, Unstructured};
 
 use crate::model::complete::completion;
@@ -21,6 +23,8 @@ use crate::prng::Choices;
 const MODEL_DEPTH: usize = 150;
 /// White space in front of a document, so that it begins anywhere in a block and a window.
 const SHIFT: usize = 4200;
+/// Bytes that come one at a time: so many chunks cost as much as whole runs over long documents.
+const STRETCH: usize = 160;
 
 /// Bytes as choices. Behind their end every choice is the first, and nothing that is rare happens.
 pub(crate) struct Choose<'a>(Unstructured<'a>);
@@ -36,6 +40,14 @@ impl<'a> Choose<'a> {
         let mut cuts: Vec<usize> = (0..count).map(|_| self.below(length + 1)).collect();
         cuts.sort_unstable();
         cuts
+    }
+
+    /// Where to cut so that bytes come one at a time: everywhere in a short document, in some stretch of a longer one. Also
+    /// behind the end of the choices it is not always the same stretch.
+    pub(crate) fn byte_by_byte(&mut self, length: usize) -> Range<usize> {
+        let Some(room) = length.checked_sub(STRETCH + 1) else { return 1..length };
+        let from = 1 + (self.below(room + 1) + length.wrapping_mul(0x9e37_79b9)) % (room + 1);
+        from..from + STRETCH
     }
 }
 

@@ -12,24 +12,23 @@ use crate::prng::Choices;
 
 #[allow(dead_code, reason = "a fuzzer has its own splits")]
 #[path = "../../tests/commands/drivers.rs"]
-mod commands;
+pub(super) mod commands;
 #[path = "../../tests/commands/model.rs"]
 mod declared;
 #[allow(dead_code, reason = "a fuzzer has its own splits")]
 #[path = "../../tests/text/drivers.rs"]
-mod drivers;
+pub(super) mod drivers;
 #[path = "../../tests/text/generate.rs"]
-mod generate;
+pub(super) mod generate;
 #[path = "../../tests/text/model.rs"]
 mod model;
 
 use drivers::{Form, Subject};
 
-/// Texts up to this length are also given byte by byte.
-const EVERY_BYTE: usize = 3000;
 const LINE: usize = 64 << 10;
 
-static BUILTIN: LazyLock<OutputFilterRegistry> = LazyLock::new(OutputFilterRegistry::builtin);
+pub(super) static BUILTIN: LazyLock<OutputFilterRegistry> =
+    LazyLock::new(OutputFilterRegistry::builtin);
 
 /// Runs the target on an input.
 pub fn run(data: &[u8]) {
@@ -87,9 +86,8 @@ fn split(choices: &mut Choose<'_>, subject: Subject<'_>) -> (Vec<u8>, tamis::Tex
     let cuts = choices.cuts(subject.text.len());
     let about = || format!("{:?} on {}", subject.program.filter(), subject.text.escape_ascii());
     assert_eq!(subject.push(cuts.clone()), whole, "cuts at {cuts:?}: {}", about());
-    if subject.text.len() <= EVERY_BYTE {
-        assert_eq!(subject.push(1..subject.text.len()), whole, "byte by byte: {}", about());
-    }
+    let bytes = choices.byte_by_byte(subject.text.len());
+    assert_eq!(subject.push(bytes.clone()), whole, "byte by byte at {bytes:?}: {}", about());
     whole
 }
 
@@ -174,9 +172,8 @@ fn outputs(
     let cuts = choices.cuts(subject.output.len());
     let about = || format!("{}: {}", subject.command, subject.output.escape_ascii());
     assert_eq!(subject.push(cuts.clone()), whole, "cuts at {cuts:?}: {}", about());
-    if subject.output.len() <= EVERY_BYTE {
-        assert_eq!(subject.push(1..subject.output.len()), whole, "byte by byte: {}", about());
-    }
+    let bytes = choices.byte_by_byte(subject.output.len());
+    assert_eq!(subject.push(bytes.clone()), whole, "byte by byte at {bytes:?}: {}", about());
     let (out, report) = &whole;
     assert_eq!(report.bytes_in, subject.output.len() as u64, "{}", about());
     assert_eq!(report.bytes_out, out.len() as u64, "{}", about());

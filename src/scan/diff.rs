@@ -8,8 +8,8 @@
 use super::scanner::Isa;
 use super::{BLOCK, Carry, Flaw, Scanner, WINDOW, Window};
 
-/// Texts up to this length are also scanned byte by byte.
-const EVERY_BYTE: usize = 1500;
+/// Bytes that are also scanned one at a time: all of a short text, some of a longer one.
+const STRETCH: usize = 200;
 
 /// Scans a text with every kernel that this CPU has; panics where they differ, or where cuts make a difference.
 ///
@@ -29,10 +29,15 @@ pub(crate) fn compare(data: &[u8]) {
     lengths.push(WINDOW);
     let scalar = Scanner::with(Isa::Scalar).unwrap_or_else(Scanner::new);
     let whole = until_fatal(scan(scalar, text, &[WINDOW]));
-    let mut all: Vec<&[usize]> = vec![&lengths];
-    if text.len() <= EVERY_BYTE {
-        all.push(&[1]);
+    // Where that is, the first length and that of the text say.
+    let room = text.len().saturating_sub(STRETCH).min(WINDOW);
+    let before = 1 + (lengths.first().copied().unwrap_or(0) + text.len()) % (room + 1);
+    let mut bytes = vec![1; STRETCH + 2];
+    if room > 0 {
+        bytes[0] = before;
+        bytes[STRETCH + 1] = WINDOW;
     }
+    let mut all: Vec<&[usize]> = vec![&lengths, &bytes];
     for lengths in &all {
         assert_eq!(until_fatal(scan(scalar, text, lengths)), whole, "cut into {lengths:?}");
     }
