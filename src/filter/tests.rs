@@ -133,7 +133,8 @@ fn costly() -> Vec<(&'static str, Spec, Limits)> {
 }
 
 /// Twice the bytes are at most about twice the steps, and what waits (a tree of small pieces is the most) at most ten times the
-/// bytes: for each of these programs, and each shape. `cargo test --lib -- costs --nocapture` prints the table, worst shape first.
+/// bytes: for each of these programs, and each shape; a million items cost no more each. `cargo test --lib -- costs --nocapture`
+/// prints the table, the worst shape of each program, which `fuzz/README.md` has.
 #[test]
 #[allow(clippy::print_stdout, reason = "the table is for who asks for it")]
 fn costs_are_linear() {
@@ -147,6 +148,7 @@ fn costs_are_linear() {
     let plain = programs().into_iter();
     let limits = Limits::new().with_depth(usize::MAX).with_spill(0);
     let programs = plain.map(|(name, spec)| (name, spec, limits.clone())).chain(costly());
+    let million = format!("[{}{{}}]", "{},".repeat(999_999)).into_bytes();
     for (rules, spec, limits) in programs {
         let program = Program::compile(&spec).unwrap();
         let mut worst = (0, "", 0, 0);
@@ -162,6 +164,12 @@ fn costs_are_linear() {
                 assert!(held <= 10 * bytes, "{rules}, {shape}: {held} held of {bytes}");
                 worst = worst.max((100 * more / bytes, shape, chunk, held));
             }
+        }
+        for chunk in [usize::MAX, 61] {
+            let (steps, held, _) = run(&program, &limits, &million, chunk);
+            let bytes = million.len() as u64;
+            assert!(held <= 10 * bytes, "{rules}, a million items: {held} held of {bytes}");
+            worst = worst.max((100 * steps / bytes, "a million items", chunk, held));
         }
         let (steps, shape, chunk, held) = worst;
         let chunk = if chunk == usize::MAX { String::from("one chunk") } else { chunk.to_string() };
