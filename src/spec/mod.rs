@@ -196,7 +196,7 @@ pub enum Validation {
     /// RFC 8259, the whole document.
     #[default]
     Full,
-    /// Closed strings, matching brackets, UTF-8 and raw control characters: for senders that are trusted.
+    /// Of what is skipped: closed strings without raw control characters, matching brackets, UTF-8. For senders that are trusted.
     Structure,
 }
 
