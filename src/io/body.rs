@@ -16,7 +16,7 @@ use crate::error::Error;
 
 /// A [`Body`] as it leaves a filter; for hyper, axum, tower-http, tonic, and what else takes bodies.
 ///
-/// Frames come as the output is there; long runs that are kept are parts of the frame that came in, without a copy. The
+/// Frames come as the output is there, little ones when the inner body has nothing more for the moment; long runs that are kept are parts of the frame that came in, without a copy. The
 /// inner body is asked while less than 8 KiB of output wait, and dropped when the filter needs no more of it. Trailers are kept,
 /// but for those that are a digest of a body that is gone (RFC 9530, RFC 3230).
 ///
@@ -50,8 +50,6 @@ pub struct FilterBody<B> {
     trailers: Option<Frame<Bytes>>,
     /// It is in place of another, whose length is not told.
     in_place: bool,
-    /// A body without a byte is no document, but the body of an answer that has none; and there was no byte yet.
-    may_be_none: bool,
 }
 
 impl<B> FilterBody<B> {
@@ -59,12 +57,6 @@ impl<B> FilterBody<B> {
     pub fn new(transform: impl Into<Transform>, body: B) -> Self {
         let steps = Some(Steps::new(transform.into()));
         Self { steps, ..Self::untouched(body) }
-    }
-
-    /// The body of an answer, filtered, if there is any: whether there is need not be known from its head.
-    #[cfg(feature = "tower")]
-    pub(super) fn of_answer(transform: Transform, body: B) -> Self {
-        Self { may_be_none: true, ..Self::new(transform, body) }
     }
 
     /// The body as it is.
@@ -75,14 +67,7 @@ impl<B> FilterBody<B> {
     /// These bytes.
     pub fn full(bytes: impl Into<Bytes>) -> Self {
         let first = Some(bytes.into()).filter(|bytes| !bytes.is_empty());
-        Self {
-            inner: None,
-            steps: None,
-            first,
-            trailers: None,
-            in_place: false,
-            may_be_none: false,
-        }
+        Self { inner: None, steps: None, first, trailers: None, in_place: false }
     }
 
     /// Nothing, where the head is that of another answer, whose length is not known.
@@ -144,9 +129,7 @@ where
             return Poll::Ready(Some(Ok(Frame::data(first))));
         }
         let Some(steps) = &mut this.steps else {
-            let Some(inner) = &mut this.inner else {
-                return Poll::Ready(this.trailers.take().map(Ok));
-            };
+            let Some(inner) = &mut this.inner else { return Poll::Ready(None) };
             let frame = ready!(inner.as_mut().poll_frame(cx));
             return Poll::Ready(frame.map(|frame| match frame {
                 Ok(frame) => Ok(frame.map_data(bytes)),
@@ -173,18 +156,13 @@ where
                             });
                         }
                         Poll::Ready(Some(Ok(frame))) => match frame.map_data(bytes).into_data() {
-                            Ok(data) => {
-                                this.may_be_none &= data.is_empty();
-                                let last = !this.may_be_none && inner.is_end_stream();
-                                steps.feed(data, last);
+                            Ok(data) => steps.feed(data, inner.is_end_stream()),
+                            Err(frame) => {
+                                this.trailers = still_true(frame);
+                                steps.feed(Bytes::new(), false);
                             }
-                            Err(frame) => this.trailers = still_true(frame),
                         },
                         Poll::Ready(Some(Err(error))) => steps.fail(unreadable(error)),
-                        Poll::Ready(None) if this.may_be_none => {
-                            (this.inner, this.steps) = (None, None);
-                            return Poll::Ready(this.trailers.take().map(Ok));
-                        }
                         Poll::Ready(None) => steps.finish(),
                     }
                 }

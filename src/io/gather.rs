@@ -47,7 +47,6 @@ impl Gather {
         self.ready_bytes + self.tail.len() + self.run.len()
     }
 
-    #[cfg(feature = "http-body")]
     pub(super) fn is_empty(&self) -> bool {
         self.len() == 0
     }

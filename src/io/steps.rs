@@ -55,6 +55,8 @@ pub(super) struct Steps {
     turn: usize,
     /// The source had nothing when it was last asked, and is asked once more.
     asked: bool,
+    /// How often it may still be, before the output that waits is handed on.
+    patience: u8,
 }
 
 #[derive(Debug)]
@@ -91,10 +93,11 @@ enum Reading {
 impl Steps {
     pub(super) fn new(transform: Transform) -> Self {
         let away = transform.pace == Pace::Work;
+        let patience = patience(&transform);
         let input = Bytes::new();
         let state = Reading::Running;
         let work = Work { transform, input, complete: false, hungry: true, away, state };
-        Self { state: State::Here(Box::new(work)), turn: 0, asked: false }
+        Self { state: State::Here(Box::new(work)), turn: 0, asked: false, patience }
     }
 
     /// Takes the next chunk; `last`: it is known that no other follows. To be called when [`Next::Input`] was asked for.
@@ -131,19 +134,31 @@ impl Steps {
     /// The source has nothing now: the output that waits, worth it or not. `Pending`: the source is to be asked once more, at once.
     ///
     /// A body of HTTP is read by another task, which reads on when it is asked, so what has arrived already comes a moment
-    /// later. Therefore little output waits until others had their turn, once; each piece that goes out alone costs the
-    /// receiver's waking.
+    /// later. Therefore little output waits until others had their turn, a few times at most, as long as more does come; each
+    /// piece that goes out alone costs the receiver's waking.
     pub(super) fn take(&mut self, cx: &Context<'_>) -> Poll<Option<Bytes>> {
         self.turn = 0;
         let State::Here(work) = &mut self.state else { return Poll::Ready(None) };
         let gather = work.transform.run.gather_mut();
-        if !self.asked && !gather.is_empty() {
+        if gather.is_empty() {
+            return Poll::Ready(None);
+        }
+        if !self.asked && self.patience > 0 {
             self.asked = true;
+            self.patience -= 1;
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
+        let piece = gather.take();
+        self.handed_on();
+        Poll::Ready(piece)
+    }
+
+    fn handed_on(&mut self) {
         self.asked = false;
-        Poll::Ready(gather.take())
+        if let State::Here(work) = &self.state {
+            self.patience = patience(&work.transform);
+        }
     }
 
     /// What is to be done next. An error is told once; behind it is [`Next::Over`].
@@ -173,6 +188,9 @@ impl Steps {
                 return Poll::Pending;
             }
             if let Some(next) = next {
+                if matches!(next, Ok(Next::Output(_))) {
+                    self.handed_on();
+                }
                 return Poll::Ready(next);
             }
             let unread = work.input.len();
@@ -302,7 +320,7 @@ impl Work {
         }
         // What follows is not read.
         self.input = Bytes::new();
-        self.transform.run.end()?;
+        self.transform.end()?;
         self.state = Reading::Ended;
         self.transform.tell(Ok(()));
         Ok(())
@@ -318,6 +336,11 @@ impl Work {
         self.transform.run.fail(error);
         self.transform.tell(Err(error));
     }
+}
+
+/// How often little output waits for more input, at most: most answers are a few reads, and records are awaited.
+fn patience(transform: &Transform) -> u8 {
+    if transform.is_endless() { 1 } else { 4 }
 }
 
 /// The error of an adapter whose source fails, whatever the source's own is.

@@ -22,8 +22,8 @@ use crate::report::{Failed, Report};
 
 /// Filters what `reader` gives into `writer`, as it arrives: [`filter_reader`](crate::filter_reader) for tasks.
 ///
-/// Output is written when the reader has nothing, or 8 KiB wait, and flushed when the reader has nothing; a slow writer slows the
-/// reader. The writer is not shut down. No step blocks the task's thread: one that needs the disk (what waits is over the limit `held`), or takes
+/// Output is written when the reader has nothing for the moment, or 8 KiB wait, and flushed when the reader has nothing; a slow
+/// writer slows the reader. The writer is not shut down. No step blocks the task's thread: one that needs the disk (what waits is over the limit `held`), or takes
 /// long, runs on tokio's pool for blocking work. Outside of a tokio runtime all steps run where the future is polled.
 ///
 /// # Errors
@@ -134,7 +134,9 @@ fn read<R: AsyncRead>(
         }
         Poll::Ready(Ok(0)) => steps.finish(),
         Poll::Ready(Ok(_)) => steps.feed(buffer.split().freeze(), false),
-        Poll::Ready(Err(error)) if error.kind() == IoKind::Interrupted => {}
+        Poll::Ready(Err(error)) if error.kind() == IoKind::Interrupted => {
+            steps.feed(Bytes::new(), false);
+        }
         Poll::Ready(Err(error)) => steps.fail(Error::read(error)),
     }
     Poll::Ready(None)

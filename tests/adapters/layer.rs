@@ -2,12 +2,16 @@
 
 use std::convert::Infallible;
 use std::io::Write;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full, StreamBody};
-use tamis::{Budget, Decoding, FilterBody, FilterLayer, Spec, Transform};
+use tamis::{
+    Budget, Coding, Decoding, FilterBody, FilterLayer, Limits, Prune, PruneProgram, Spec,
+    TextFilter, TextProgram, Transform,
+};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::{program, ready};
@@ -162,5 +166,69 @@ fn a_layer_that_was_cloned_can_be_changed() {
             Ok(answer.body(Full::<Bytes>::from(gzip.clone())).unwrap())
         }));
         assert_eq!(ready(asked(service, "GET")).status(), status);
+    }
+}
+
+/// A layer's answer to a body of these frames, and how its runs ended.
+fn answered(
+    transform: impl Fn() -> Transform,
+    frames: &[&'static [u8]],
+    known: bool,
+) -> (u16, String, Vec<bool>) {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = Arc::clone(&told);
+    let layer = FilterLayer::new(move |_, _| {
+        let tell = Arc::clone(&tell);
+        Some(transform().on_end(move |_, result| tell.lock().unwrap().push(result.is_ok())))
+    });
+    let service = layer.layer(service_fn(|_: Request<()>| {
+        let body = match known {
+            true => Full::<Bytes>::default().boxed_unsync(),
+            false => {
+                let frame = |data| Ok::<_, Infallible>(Frame::data(Bytes::from_static(data)));
+                let frames: Vec<_> = frames.iter().copied().map(frame).collect();
+                StreamBody::new(tokio_stream::iter(frames)).boxed_unsync()
+            }
+        };
+        std::future::ready(Ok::<_, Infallible>(Response::new(body)))
+    }));
+    let answer = ready(service.oneshot(Request::new(()))).unwrap();
+    let status = answer.status().as_u16();
+    let body = ready(answer.into_body().collect()).unwrap().to_bytes();
+    let told = told.lock().unwrap().clone();
+    (status, String::from_utf8(body.to_vec()).unwrap(), told)
+}
+
+#[test]
+fn a_body_without_a_byte_is_no_document() {
+    let program = program(&Spec::new().select("id"));
+    let mut nothing = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    nothing.flush().unwrap();
+    let nothing: &'static [u8] = nothing.finish().unwrap().leak();
+    let plain = || Transform::json(&program);
+    let gzip = || Transform::json(&program).decoded(Coding::Gzip, &Decoding::new());
+    let none = (200, String::new(), vec![true]);
+    assert_eq!(answered(plain, &[], true), none);
+    assert_eq!(answered(plain, &[], false), none);
+    assert_eq!(answered(plain, &[b"", b""], false), none);
+    assert_eq!(
+        answered(|| Transform::prune(&PruneProgram::compile(&Prune::new()).unwrap()), &[], false),
+        none
+    );
+    assert_eq!(answered(gzip, &[], false), none);
+    assert_eq!(answered(gzip, &[nothing], false), none, "as many encoders send it");
+    assert_eq!(answered(gzip, &[&nothing[..5]], false).0, 502, "cut off");
+    let (status, _, told) = answered(plain, &[b" "], false);
+    assert_eq!((status, told), (502, vec![false]), "white space is a byte");
+}
+
+#[test]
+fn of_texts_nothing_is_a_text() {
+    let filter: TextFilter = serde_json::from_str(r#"{"on_empty": "nothing was found"}"#).unwrap();
+    let filter = TextProgram::compile(&filter).unwrap();
+    let text = || Transform::text(&filter, &Limits::new());
+    for known in [true, false] {
+        let expected = (200, "nothing was found".to_owned(), vec![true]);
+        assert_eq!(answered(text, &[], known), expected, "known: {known}");
     }
 }

@@ -370,3 +370,57 @@ fn a_writer_is_flushed_when_the_reader_pauses() {
         assert!(*seen.lock().unwrap() == (expected.clone(), 3), "two pauses and the end");
     });
 }
+
+#[test]
+fn little_output_does_not_wait_for_ever() {
+    let program = program(&Spec::new().exclude("drop").max_items(1));
+    // A source that has something each second time, all of which is dropped but for its first.
+    let mut turn = 0;
+    let source = Turns(move |_: &mut Context<'_>| {
+        turn += 1;
+        let chunk = if turn == 1 { r#"[{"id":1},"# } else { r#"{"drop":1},{"drop":1},"# };
+        if turn % 2 == 0 {
+            return Poll::Pending;
+        }
+        Poll::Ready(Some(Ok::<_, std::io::Error>(Bytes::from(chunk))))
+    });
+    let mut stream = FilterStream::new(&program, source);
+    let mut cx = Context::from_waker(Waker::noop());
+    let polls = (0..50).position(|_| Pin::new(&mut stream).poll_next(&mut cx).is_ready());
+    assert!(polls.is_some_and(|polls| polls <= 10), "{polls:?}");
+}
+
+/// A stream by a function.
+struct Turns<F>(F);
+
+impl<T, F: FnMut(&mut Context<'_>) -> Poll<Option<T>> + Unpin> Stream for Turns<F> {
+    type Item = T;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        self.0(cx)
+    }
+}
+
+#[test]
+fn a_reader_that_is_always_interrupted_is_not_one_poll() {
+    struct Interrupted(Arc<AtomicUsize>);
+    impl tokio::io::AsyncRead for Interrupted {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            _: &mut tokio::io::ReadBuf<'_>,
+        ) -> Poll<std::io::Result<()>> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Poll::Ready(Err(std::io::ErrorKind::Interrupted.into()))
+        }
+    }
+    let program = program(&Spec::new());
+    let asked = Arc::new(AtomicUsize::new(0));
+    let mut run =
+        Box::pin(filter_async(&program, Interrupted(Arc::clone(&asked)), tokio::io::sink()));
+    let mut cx = Context::from_waker(Waker::noop());
+    for polls in 1..10 {
+        assert!(run.as_mut().poll(&mut cx).is_pending());
+        assert!(asked.load(Ordering::Relaxed) <= polls * 300, "{asked:?}");
+    }
+}

@@ -109,7 +109,7 @@ where
     F: Fn(&request::Parts, &response::Parts) -> Option<Transform>,
     B: Body,
 {
-    let Some(transform) = (rules.choose)(asked, &head) else {
+    let Some(mut transform) = (rules.choose)(asked, &head) else {
         return (Response::from_parts(head, FilterBody::untouched(body)), false);
     };
     if head::is_tunnel(&asked.method, head.status) {
@@ -120,19 +120,23 @@ where
     let endless = transform.is_endless();
     let media_type = transform.media_type().filter(|_| head.status != StatusCode::NOT_MODIFIED);
     let has_no_body = head::has_no_body(&asked.method, head.status);
-    if has_no_body || body.is_end_stream() {
+    if has_no_body {
         // The head says what the answer to another request would. A body that must not be there does not leave: not every
         // server drops it (hyper: neither over HTTP/2, nor with 205).
         head::filtered(&mut head.headers, media_type);
-        let body = if has_no_body { FilterBody::none() } else { FilterBody::full("") };
-        return (Response::from_parts(head, body), false);
+        return (Response::from_parts(head, FilterBody::none()), false);
+    }
+    if body.is_end_stream() && transform.needs_input() {
+        head::filtered(&mut head.headers, media_type);
+        transform.tell(Ok(()));
+        return (Response::from_parts(head, FilterBody::full("")), false);
     }
     let transform = match rules.readable(transform, &head) {
         Ok(transform) => transform,
         Err(error) => return (refused(rules, asked, &error), false),
     };
     head::filtered(&mut head.headers, media_type);
-    (Response::from_parts(head, FilterBody::of_answer(transform, body)), !endless)
+    (Response::from_parts(head, FilterBody::new(transform.unless_empty(), body)), !endless)
 }
 
 fn refused<F, B>(

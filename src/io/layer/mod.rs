@@ -47,7 +47,8 @@ pub use future::FilterFuture;
 /// The head waits for the first byte of output, and until then what fails becomes an answer of its own:
 /// 502 for a document that is malformed, or too large for the [`Limits`](crate::Limits), 500 else, and a body that says no more than
 /// that; [`on_error`](Self::on_error) makes another of it. Behind the first byte the body ends in an error: the receiver can tell, and the
-/// connection is not used again. The heads of [lines](Transform::ndjson) and [events](Transform::events) do not wait.
+/// connection is not used again. The heads of [lines](Transform::ndjson) and [events](Transform::events) do not wait
+/// (unless the filter makes text, which lines refuse). An answer whose body is empty is no document, and passes.
 ///
 /// Costs: the request's head is cloned, for the function is asked when the answer is there.
 ///

@@ -46,6 +46,8 @@ struct Event {
     line_end: &'static [u8],
     /// That was the last that came, and is a CR.
     line_end_open: bool,
+    /// The end of its last line.
+    last_end: &'static [u8],
     /// The name of a data line, while all of the line so far is the name and, behind it, what `done` says.
     name: &'static [u8],
     /// The data so far is the begin of `[DONE]`, so many bytes.
@@ -294,6 +296,7 @@ impl EventForm {
         record.sum.add_peak(self.waiting.peak());
         let Self { event, waiting, .. } = self;
         self.dropped = event.state == State::Bad;
+        let mut last_end = event.last_end;
         match event.state {
             State::Between => {}
             State::Waiting => {
@@ -305,6 +308,7 @@ impl EventForm {
             }
             State::Document => {
                 let line_end = if event.line_end.is_empty() { b"\n" } else { event.line_end };
+                last_end = line_end;
                 pass(waiting, &mut record.sink)?;
                 if matches!(self.fields.line(), Some(Line::Other | Line::Comment)) {
                     record.sink.write(line_end);
@@ -317,7 +321,9 @@ impl EventForm {
             State::Bad => record.sum.add_bad_bytes(event.data.length),
         }
         if !self.dropped {
-            record.sink.write(end);
+            // Behind the CR of another line than it was behind, a LF would be no line of its own.
+            let joins = last_end == b"\r" && end == b"\n";
+            record.sink.write(if joins { b"\r" } else { end });
         }
         self.waiting.clear();
         self.event = Event::default();
@@ -355,11 +361,19 @@ impl Event {
                 data.length += text.len() as u64;
                 data.first_line += if first { text.len() as u64 } else { 0 };
             }
-            Piece::End(_, end) if self.line_end.is_empty() => {
-                self.line_end = end;
-                self.line_end_open = true;
+            Piece::End(line, end) if line != Line::Empty => {
+                self.last_end = end;
+                if self.line_end.is_empty() {
+                    self.line_end = end;
+                    self.line_end_open = true;
+                }
             }
-            Piece::Feed(_) if self.line_end_open => self.line_end = b"\r\n",
+            Piece::Feed(_) => {
+                self.last_end = b"\r\n";
+                if self.line_end_open {
+                    self.line_end = b"\r\n";
+                }
+            }
             _ => {}
         }
     }

@@ -95,6 +95,10 @@ pub struct Transform {
     media_type: Option<&'static str>,
     /// Records come as the sender has them.
     endless: bool,
+    /// Input without a byte is an error, or makes nothing.
+    needs_input: bool,
+    /// It is none: there is nothing to filter, and no byte came yet.
+    may_be_empty: bool,
     #[cfg(feature = "decode")]
     decoder: Option<Decoder>,
     on_end: Option<OnEnd>,
@@ -236,7 +240,7 @@ impl Transform {
     #[must_use]
     pub fn text(program: &TextProgram, limits: &Limits) -> Self {
         let run = TextRun::with_limits(program, limits, Gather::default());
-        Self::of(Ending::new(run), Pace::Match)
+        Self { needs_input: false, ..Self::of(Ending::new(run), Pace::Match) }
     }
 
     /// A filter over the output of a command that has ended, or whose end is not known. An
@@ -251,7 +255,7 @@ impl Transform {
     ) -> Self {
         let run = registry.start(command, limits, Gather::default());
         let pace = if run.is_custom() { Pace::Work } else { Pace::Match };
-        Self::of(Ending::new(Command { run, exit_code }), pace)
+        Self { needs_input: false, ..Self::of(Ending::new(Command { run, exit_code }), pace) }
     }
 
     /// The input is encoded so, and decoded first. Steps run on the pool for blocking work: how long one takes is the
@@ -297,7 +301,8 @@ impl Transform {
     }
 
     /// `told` is called once when the run has ended or failed, with its report; where the last step ran, which may be a thread for
-    /// blocking work. A run that is dropped before that, because its receiver has gone, or lost with its runtime, says nothing.
+    /// blocking work. A run that is dropped before that, because its receiver has gone, or lost with its runtime, says nothing; nor does
+    /// one that a layer does not begin, because it refuses the answer by its head, or there can be no body (HEAD, 204, 304).
     #[must_use]
     pub fn on_end(
         mut self,
@@ -313,10 +318,26 @@ impl Transform {
             pace,
             media_type: None,
             endless: false,
+            needs_input: true,
+            may_be_empty: false,
             #[cfg(feature = "decode")]
             decoder: None,
             on_end: None,
         }
+    }
+
+    /// Whether input without a byte is an error, or makes nothing. Not so of texts and of outputs of commands, of which a filter
+    /// may say that there was nothing.
+    #[cfg(feature = "tower")]
+    pub(super) fn needs_input(&self) -> bool {
+        self.needs_input
+    }
+
+    /// Input without a byte is none, if it is needed: the body of an answer that has no body, which its head need not tell.
+    #[cfg(feature = "tower")]
+    pub(super) fn unless_empty(mut self) -> Self {
+        self.may_be_empty = self.needs_input;
+        self
     }
 
     /// The next piece of `input` that the filter reads in one step. `None`: it needs more, or there is no more.
@@ -325,6 +346,12 @@ impl Transform {
         input: &mut Bytes,
         complete: bool,
     ) -> Result<Option<Bytes>, Error> {
+        let piece = self.any_piece(input, complete)?;
+        self.may_be_empty &= piece.as_ref().is_none_or(Bytes::is_empty);
+        Ok(piece)
+    }
+
+    fn any_piece(&mut self, input: &mut Bytes, complete: bool) -> Result<Option<Bytes>, Error> {
         #[cfg(feature = "decode")]
         if let Some(decoder) = &mut self.decoder {
             return match decoder.next(input)? {
@@ -335,6 +362,11 @@ impl Transform {
         _ = complete;
         let piece = input.split_to(input.len().min(self.pace.step()));
         Ok(Some(piece).filter(|piece| !piece.is_empty()))
+    }
+
+    /// The input is complete, and read.
+    pub(super) fn end(&mut self) -> Result<(), Error> {
+        if self.may_be_empty { Ok(()) } else { self.run.end() }
     }
 
     /// Whether it is certain that there is no piece without more input.

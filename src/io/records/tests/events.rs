@@ -69,6 +69,11 @@ const STREAMS: &[(&str, &str, Told)] = &[
         "id\nevent\ndata: {\"id\":1}\n",
         &[],
     ),
+    // A line end of its own for each line, whatever was in front of it.
+    ("data: {\"id\":1}\rfoo: x\n\ndata: 2\n\n", "data: {\"id\":1}\r\rdata: 2\n\n", &[]),
+    ("data: [DONE]\rfoo: x\n\ndata: 2\n\n", "data: [DONE]\r\rdata: 2\n\n", &[]),
+    ("event: a\rfoo: x\n\ndata: 2\n\n", "event: a\r\rdata: 2\n\n", &[]),
+    ("id: 7\rdata: {\"id\":1}\n\ndata: 2\n\n", "id: 7\rdata: {\"id\":1}\r\rdata: 2\n\n", &[]),
     // No stream at all, and one whose sender forgot a name.
     ("{\"id\": 1,\r\n \"x\": 2}\n", "", &[]),
     ("data: {\"id\": 1}\r  \"x\": 2}\r\rx\r\ndata: 2\n\n", "data: {\"id\":1}\r\rdata: 2\n\n", &[]),

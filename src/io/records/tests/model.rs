@@ -59,6 +59,7 @@ impl Model {
     /// `lines` have offsets, texts and ends.
     fn event(&mut self, program: &Program, lines: &[(usize, &[u8], &[u8])], end: &[u8]) {
         self.number += 1;
+        let blank = |last: &[u8]| if last == b"\r" && end == b"\n" { b"\r" } else { end };
         let line_end = lines[0].2;
         let line_end = if line_end.is_empty() { b"\n" } else { line_end };
         let (mut values, mut others) = (Vec::new(), Vec::new());
@@ -79,7 +80,7 @@ impl Model {
             let raw: Vec<u8> =
                 lines.iter().flat_map(|(_, text, end)| [*text, end].concat()).collect();
             self.output.extend(raw);
-            self.output.extend(end);
+            self.output.extend(blank(lines.last().unwrap().2));
             return;
         }
         match filter_slice_with(program, &CallOptions::new(), &data) {
@@ -88,7 +89,7 @@ impl Model {
                 for line in filtered.split(|byte| *byte == b'\n') {
                     self.output.extend([b"data: ", line, line_end].concat());
                 }
-                self.output.extend(end);
+                self.output.extend(blank(line_end));
                 self.original += report.filter_original_bytes;
                 self.result += report.filter_result_bytes;
             }
@@ -102,6 +103,46 @@ impl Model {
             }
         }
     }
+}
+
+/// What a client dispatches, as WHATWG HTML §9.2 has it: types and data.
+fn dispatched(stream: &[u8]) -> Vec<[Vec<u8>; 2]> {
+    let inside = stream.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(stream);
+    let mut events = Vec::new();
+    let (mut kind, mut data) = (Vec::new(), None::<Vec<u8>>);
+    for (text, _) in lines_of(inside) {
+        if text.is_empty() {
+            let kind = std::mem::take(&mut kind);
+            events.extend(data.take().map(|data| [kind, data]));
+            continue;
+        }
+        let mut halves = text.splitn(2, |byte| *byte == b':');
+        let (name, value) = (halves.next().unwrap(), halves.next().unwrap_or_default());
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match name {
+            b"event" => kind = value.to_vec(),
+            b"data" => match &mut data {
+                Some(data) => data.extend([b"\n", value].concat()),
+                None => data = Some(value.to_vec()),
+            },
+            _ => {}
+        }
+    }
+    events
+}
+
+/// What a client sees of the output is what it sees of the input, filtered; of events that are good and end.
+fn assert_same_events(program: &Program, stream: &[u8], output: &[u8]) {
+    let filtered = |data: &[u8]| {
+        if data.trim_ascii().is_empty() || data == b"[DONE]" {
+            return Some(data.to_vec());
+        }
+        Some(filter_slice_with(program, &CallOptions::new(), data).ok()?.0)
+    };
+    let expected = dispatched(stream).into_iter();
+    let expected = expected.filter_map(|[kind, data]| Some([kind, filtered(&data)?]));
+    let shown = String::from_utf8_lossy(stream);
+    assert_eq!(dispatched(output), expected.collect::<Vec<_>>(), "{shown:?}");
 }
 
 #[test]
@@ -175,6 +216,7 @@ fn streams_are_what_a_model_makes_of_them() {
         let shown = |output: &[u8]| String::from_utf8_lossy(output).into_owned();
         assert_eq!(shown(&output), shown(&model.output), "{stream:?}");
         assert_eq!(bad, model.bad, "{stream:?}");
+        assert_same_events(program, stream.as_bytes(), &output);
         assert_eq!(result.is_err(), !bad.is_empty());
         let bytes = (report.filter_original_bytes, report.filter_result_bytes);
         assert_eq!(bytes, (model.original, model.result), "{stream:?}");
