@@ -96,6 +96,7 @@ pub struct Transform {
     /// Records come as the sender has them.
     endless: bool,
     /// Input without a byte is an error, or makes nothing.
+    #[cfg_attr(not(feature = "tower"), expect(dead_code, reason = "a layer asks"))]
     needs_input: bool,
     /// It is none: there is nothing to filter, and no byte came yet.
     may_be_empty: bool,
