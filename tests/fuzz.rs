@@ -15,7 +15,7 @@
 #[path = "../fuzz/src/lib.rs"]
 mod targets;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use prng::Prng;
@@ -62,6 +62,22 @@ fn seeds() {
 #[test]
 fn regressions() {
     replay("regressions");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let told: BTreeSet<&str> = readme
+        .lines()
+        .skip_while(|line| *line != "## Regressions")
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .collect();
+    let mut there = BTreeSet::new();
+    for target in std::fs::read_dir(root.join("regressions")).unwrap() {
+        let target = target.unwrap();
+        for file in std::fs::read_dir(target.path()).unwrap() {
+            let names = [target.file_name(), file.unwrap().file_name()];
+            there.insert(names.map(|name| name.into_string().unwrap()).join("/"));
+        }
+    }
+    assert_eq!(there.iter().map(String::as_str).collect::<BTreeSet<_>>(), told, "fuzz/README.md");
 }
 
 /// Bytes that mean nothing, as every target may be given them: of every length, with choices of every length.

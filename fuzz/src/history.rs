@@ -100,6 +100,18 @@ fn cut(
     drivers::chunks(program, cuts.into_iter().chain([history.len()]).map(chunk))
 }
 
+/// Whether a mark says that it is none.
+fn says_no(mark: &Value) -> bool {
+    match mark {
+        Value::Null | Value::Bool(false) => true,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => {
+            text.is_empty() || text == "null" || text == "false" || text.parse() == Ok(0.0)
+        }
+        _ => false,
+    }
+}
+
 /// Whether one is the other with other results, and marks of when they went.
 fn is_alike(before: &Value, after: &Value) -> bool {
     match (before, after) {
@@ -112,7 +124,7 @@ fn is_alike(before: &Value, after: &Value) -> bool {
                     // Messages may be in a member of such a name, too; then they are a list of the same length.
                     is_alike(value, other)
                         || RESULTS.contains(&name.as_str())
-                        || (value.is_null() && MARKS.contains(&name.as_str()))
+                        || (says_no(value) && MARKS.contains(&name.as_str()))
                 })
             });
             let new = two.keys().filter(|name| !one.contains_key(*name));

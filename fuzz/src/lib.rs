@@ -48,7 +48,7 @@ pub(crate) mod prng;
 /// A target: its name, and what it does with an input.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All targets, in the order in which a campaign runs them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     ("budget", budget::run),
     ("chunks", chunks::run),

@@ -97,16 +97,21 @@ const JSON: [&str; 12] = [
 
 /// A page, an answer or a text.
 pub(crate) fn document(prng: &mut impl Choices) -> String {
+    nested(prng, 2)
+}
+
+/// At most `depth` answers inside one another: each doubles the escapes of what is inside.
+fn nested(prng: &mut impl Choices, depth: usize) -> String {
     let mut made = String::new();
     let begin = prng.below(5);
-    if begin == 4 {
+    if begin == 4 && depth > 0 {
         // An answer, whose texts are such documents, more or less.
         let mut members = serde_json::Map::new();
         for _ in 0..prng.below(4) {
             let value = match prng.below(4) {
                 0 => serde_json::Value::Null,
-                1 => serde_json::json!([{ "text": document(prng), "id": 1 }]),
-                _ => document(prng).into(),
+                1 => serde_json::json!([{ "text": nested(prng, depth - 1), "id": 1 }]),
+                _ => nested(prng, depth - 1).into(),
             };
             members.insert(prng.pick(&["title", "content", "text", "body", "x"]).to_owned(), value);
         }

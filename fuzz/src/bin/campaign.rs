@@ -2,13 +2,14 @@
 //!
 //! Knows no target but by its name in `fuzz_targets/`. Most of a run's time goes to short inputs, of which there are many a
 //! second; a part of it to longer ones, which cross the library's windows. What a run finds stays in `artifacts/NAME/`; inputs that reach
-//! something new are kept in `corpus/NAME/`, which the next run begins with. Exit: 0 nothing found; 1 something was; 2 usage.
+//! something new are kept in `corpus/NAME/`, which the next run begins with. Exit: 0 nothing found; 1 something
+//! was; 2 usage, or a target that does not run.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 const USAGE: &str = "usage: campaign [--seconds N] [--max-len BYTES] [--sanitizer address|none] [--target-dir DIR] [NAME…]";
 /// Of so many seconds one is for inputs that are longer.
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         match run(&plan, name) {
             Ok(row) => rows.push(row),
             Err(why) => {
+                print!("{}", table(&rows));
                 eprintln!("{name}: {why}");
                 return ExitCode::from(2);
             }
@@ -74,7 +76,14 @@ fn plan(mut arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
         let mut value = || arguments.next().ok_or(format!("{argument} wants a value"));
         let number = |text: String| text.parse().map_err(|_| format!("{text} is no number"));
         match argument.as_str() {
-            "--seconds" => plan.seconds = number(value()?)?,
+            "--help" => {
+                return Err(String::from("Runs targets under libfuzzer, one after another."));
+            }
+            // 0 would be for ever.
+            "--seconds" => {
+                let seconds = number(value()?)?;
+                plan.seconds = Some(seconds).filter(|seconds| *seconds > 0).ok_or("0 seconds?")?;
+            }
             "--max-len" => plan.max_len = number(value()?)?,
             "--sanitizer" => plan.sanitizer = value()?,
             "--target-dir" => plan.target_dir = Some(value()?),
@@ -149,6 +158,7 @@ fn part(plan: &Plan, name: &str, seconds: u64, max_len: u64) -> std::io::Result<
     if dictionary.is_file() {
         command.arg(format!("-dict={}", dictionary.display()));
     }
+    let begun = Instant::now();
     let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn()?;
     let mut row = Row {
         name: name.to_owned(),
@@ -175,8 +185,13 @@ fn part(plan: &Plan, name: &str, seconds: u64, max_len: u64) -> std::io::Result<
     let status = child.wait()?;
     row.findings = artifacts(name).saturating_sub(before);
     if !status.success() {
-        row.findings = row.findings.max(1);
         eprintln!("{}", last.join("\n"));
+        if row.findings == 0 && row.executions == 0 {
+            return Err(std::io::Error::other("it did not run"));
+        }
+        row.findings = row.findings.max(1);
+        // Its last line is missing.
+        row.seconds = begun.elapsed().as_secs();
     }
     Ok(row)
 }
