@@ -152,8 +152,9 @@ fn more(choices: &mut Choose<'_>, mut spec: Spec) -> Spec {
 /// everything is checked. (Where a sender is trusted, a bracket less moves all that follows to another place.)
 fn break_off(choices: &mut Choose<'_>, spec: &mut Spec, document: &mut Vec<u8>) {
     match choices.below(6) {
-        0 => document.truncate(choices.below(document.len() + 1)),
-        1 => {
+        // 0 is what is behind the end of the choices: nothing rare.
+        1 => document.truncate(choices.below(document.len() + 1)),
+        2 => {
             *spec = spec.clone().validation(Validation::Full);
             let at = choices.below(document.len());
             if let Some(byte) = document.get_mut(at) {
