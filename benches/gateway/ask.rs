@@ -23,7 +23,7 @@ use crate::serve::Role;
 pub(crate) struct Server {
     pub(crate) role: Role,
     pub(crate) address: SocketAddr,
-    process: Child,
+    process: Process,
 }
 
 impl Server {
@@ -35,12 +35,16 @@ impl Server {
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let port = line.trim().parse::<u16>().expect("a server says its port");
-        Self { role, address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)), process }
+        Self {
+            role,
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+            process: Process(process),
+        }
     }
 
     /// Seconds that its threads ran. `None`: the system does not tell.
     pub(crate) fn ran(&self) -> Option<f64> {
-        let threads = std::fs::read_dir(format!("/proc/{}/task", self.process.id())).ok()?;
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.process.0.id())).ok()?;
         threads
             .map(|thread| {
                 let times = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
@@ -54,41 +58,30 @@ impl Server {
     #[cfg(target_os = "linux")]
     pub(crate) fn memory(&self, field: &str) -> u64 {
         let status =
-            std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+            std::fs::read_to_string(format!("/proc/{}/status", self.process.0.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
         line.unwrap().trim().trim_end_matches(" kB").parse().unwrap()
     }
 }
 
-/// Processes of the lowest priority that keep the cores from sleeping. They end with this.
-pub(crate) struct Awake(Vec<Child>);
-
-impl Awake {
-    /// One for each core.
-    pub(crate) fn start() -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let one = |_| {
-            let mut command = Command::new("nice");
-            command.args(["-n", "19"]).arg(std::env::current_exe().unwrap()).arg("--spin");
-            command.stdin(Stdio::piped()).spawn().expect("nice, of POSIX")
-        };
-        Self((0..cores).map(one).collect())
-    }
+/// Processes of the lowest priority, one for each core, that keep the cores from sleeping. They end with these.
+pub(crate) fn awake() -> Vec<Process> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let one = |_| {
+        let mut command = Command::new("nice");
+        command.args(["-n", "19"]).arg(std::env::current_exe().unwrap()).arg("--spin");
+        Process(command.stdin(Stdio::piped()).spawn().expect("nice, of POSIX"))
+    };
+    (0..cores).map(one).collect()
 }
 
-impl Drop for Awake {
-    fn drop(&mut self) {
-        for process in &mut self.0 {
-            _ = process.kill();
-            _ = process.wait();
-        }
-    }
-}
+/// Ends with this.
+pub(crate) struct Process(Child);
 
-impl Drop for Server {
+impl Drop for Process {
     fn drop(&mut self) {
-        _ = self.process.kill();
-        _ = self.process.wait();
+        _ = self.0.kill();
+        _ = self.0.wait();
     }
 }
 

@@ -27,7 +27,7 @@ mod data;
 mod memory;
 mod serve;
 
-use ask::{Awake, Connection, Server};
+use ask::{Connection, Server};
 use serde_json::Value;
 use serve::Role;
 
@@ -119,7 +119,7 @@ fn main() {
         return serve::spin();
     }
     let options = Options::parse(arguments);
-    let _awake = options.awake.then(Awake::start);
+    let _awake = options.awake.then(ask::awake);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut tables = 0;

@@ -10,7 +10,7 @@ use tamis::{CallOptions, ErrorKind, Program, Spec, Validation};
 
 use super::input::{Input, depth};
 use crate::drivers::{Run, Subject, same};
-use crate::model::complete::completion;
+use crate::model::complete::{completion, longest_beginning};
 use crate::prng::Choices;
 
 /// Containers that may be open at once, by default.
@@ -103,15 +103,7 @@ fn refused(document: &[u8], run: &Run) {
         // The grammar knows no mark, let alone half of one.
         return;
     }
-    // What no document begins with, none begins with that has more bytes: the longest good beginning, by halves.
-    let (mut good, mut bad) = (0, document.len() + 1);
-    while bad - good > 1 {
-        let middle = good.midpoint(bad);
-        match completion(&document[..middle]) {
-            Some(_) => good = middle,
-            None => bad = middle,
-        }
-    }
+    let good = longest_beginning(document);
     assert_eq!(fault.offset, Some(good as u64), "the place of {fault:?}");
     let at_end = fault.kind == ErrorKind::UnexpectedEnd;
     let inside = matches!(fault.kind, ErrorKind::Syntax | ErrorKind::Encoding);

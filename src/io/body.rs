@@ -16,9 +16,10 @@ use crate::error::Error;
 
 /// A [`Body`] as it leaves a filter; for hyper, axum, tower-http, tonic, and what else takes bodies.
 ///
-/// Frames come as the output is there, little ones when the inner body has nothing more for the moment; long runs that are kept are parts of the frame that came in, without a copy. The
-/// inner body is asked while less than 8 KiB of output wait, and dropped when the filter needs no more of it. Trailers are kept,
-/// but for those that are a digest of a body that is gone (RFC 9530, RFC 3230).
+/// Frames come as the output is there, little ones when the inner body has nothing more for the moment; long runs that are kept
+/// are parts of the frame that came in, without a copy. The inner body is asked while less than 8 KiB of output wait, and dropped
+/// when the filter needs no more of it. Trailers are kept, but for those that are a digest of a body that is gone (RFC 9530, RFC
+/// 3230).
 ///
 /// An error is the last frame, behind the output that came before it; a server ends such a response without its end, and does not
 /// use the connection again. The inner body's own has the kind [`Read`](crate::ErrorKind::Read), and is its source.
@@ -189,9 +190,9 @@ where
     fn size_hint(&self) -> SizeHint {
         let first = self.first.as_ref().map_or(0, Bytes::len) as u64;
         match (&self.steps, &self.inner) {
-            (Some(steps), _) if !steps.is_over() => from(first),
+            (Some(steps), _) if !steps.is_over() => at_least(first),
             // Over HTTP/1.1 trailers follow no body whose length was said.
-            _ if self.trailers.is_some() => from(first),
+            _ if self.trailers.is_some() => at_least(first),
             (None, None) if self.in_place => SizeHint::new(),
             (None, Some(inner)) => inner.size_hint(),
             _ => SizeHint::with_exact(first),
@@ -199,10 +200,9 @@ where
     }
 }
 
-/// At least so many bytes.
-fn from(least: u64) -> SizeHint {
+fn at_least(bytes: u64) -> SizeHint {
     let mut hint = SizeHint::new();
-    hint.set_lower(least);
+    hint.set_lower(bytes);
     hint
 }
 

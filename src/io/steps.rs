@@ -137,13 +137,15 @@ impl Steps {
     /// later. Therefore little output waits until others had their turn, a few times at most, as long as more does come; each
     /// piece that goes out alone costs the receiver's waking.
     pub(super) fn take(&mut self, cx: &Context<'_>) -> Poll<Option<Bytes>> {
-        self.turn = 0;
         let State::Here(work) = &mut self.state else { return Poll::Ready(None) };
         let gather = work.transform.run.gather_mut();
         if gather.is_empty() {
+            // The adapter waits, so others have their turn.
+            self.turn = 0;
             return Poll::Ready(None);
         }
         if !self.asked && self.patience > 0 {
+            self.turn = 0;
             self.asked = true;
             self.patience -= 1;
             cx.waker().wake_by_ref();

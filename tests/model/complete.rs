@@ -14,6 +14,20 @@ pub(crate) fn completion(prefix: &[u8]) -> Option<Vec<u8>> {
     Some(end)
 }
 
+/// Bytes of the longest beginning with which some document begins. What no document begins with, none begins with that has more
+/// bytes, so it is found by halves.
+pub(crate) fn longest_beginning(document: &[u8]) -> usize {
+    let (mut good, mut bad) = (0, document.len() + 1);
+    while bad - good > 1 {
+        let middle = good.midpoint(bad);
+        match completion(&document[..middle]) {
+            Some(_) => good = middle,
+            None => bad = middle,
+        }
+    }
+    good
+}
+
 /// The rest of a character of several bytes; `None` if there is something that is no UTF-8.
 fn open_character(prefix: &[u8]) -> Option<Vec<u8>> {
     let error = match std::str::from_utf8(prefix) {

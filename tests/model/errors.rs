@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use tamis::{CallOptions, ErrorKind, Program, Spec, Validation, Whitespace};
 
 use crate::drivers::{Effort, Run, Subject, agree};
-use crate::model::complete::completion;
+use crate::model::complete::{completion, longest_beginning};
 use crate::model::dom::Node;
 use crate::model::{generate, runs};
 use crate::prng::Prng;
@@ -68,15 +68,7 @@ fn check(spec: &Spec, document: &[u8], seed: u64) -> Result<(), String> {
 /// The error is at the first byte with which no document goes on, or at the end of one that breaks off.
 fn place(document: &[u8], run: &Run) -> Result<(), String> {
     let fault = run.fault.as_ref().expect("a run that failed");
-    // What no document begins with, none begins with that has more bytes: the longest good beginning, by halves.
-    let (mut good, mut bad) = (0, document.len() + 1);
-    while bad - good > 1 {
-        let middle = good.midpoint(bad);
-        match completion(&document[..middle]) {
-            Some(_) => good = middle,
-            None => bad = middle,
-        }
-    }
+    let good = longest_beginning(document);
     let whole = good == document.len();
     let (kind, offset) = (whole.then_some(ErrorKind::UnexpectedEnd), good);
     let kind_fits = match kind {

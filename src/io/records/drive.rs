@@ -61,11 +61,11 @@ pub fn filter_ndjson<R: Read, W: Write>(
 /// line ends LF, CRLF or CR. The `data` lines of an event, joined by LF, are one JSON document; rules, limits and misses are
 /// per event. One event in, one out, at the empty line that ends it: its other lines (`event`, `id`, `retry`, comments) as
 /// they came, in their order; then the filtered document, each of its lines as a line `data: …` with the event's
-/// first line end; then the empty line.
+/// first line end; then the empty line, which ends with a CR if a LF would be taken for the rest of the line end before it.
 ///
-/// What has no document passes as it came: events without `data`, or with white space for data; those whose data is
-/// exactly `[DONE]`, by which OpenAI's streams end; and a byte order mark in front of all. A comment between events passes at
-/// once, since it keeps the connection alive.
+/// What has no document passes as it came, but for such an empty line: events without `data`, or with white space for data;
+/// those whose data is exactly `[DONE]`, by which OpenAI's streams end; and a byte order mark in front of all. A comment between
+/// events passes at once, since it keeps the connection alive.
 ///
 /// Lines with any other name, which a client ignores, are left out wherever they are, and not counted: what is no stream, or one
 /// whose sender forgot a `data:`, does not leak through them.
