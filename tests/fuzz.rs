@@ -94,6 +94,30 @@ fn anything() {
     }
 }
 
+/// Most of what `evade` is given has a secret and comes to its end, whatever the rules are that hide it: an error hides too much.
+#[test]
+fn evade_tries() {
+    let mut random = Prng::new(0xe7ade);
+    let mut tried: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
+    for _ in 0..4000 {
+        let (choices, rest) = (bytes(&mut random, 80), bytes(&mut random, 400));
+        let data = [&[choices.len() as u8][..], &choices, &rest].concat();
+        let Some(attempt) = targets::evade::attempt(&data) else { continue };
+        let [all, secret, ended] = tried.entry(attempt.rules).or_default();
+        *all += 1;
+        *secret += usize::from(attempt.secret);
+        *ended += usize::from(attempt.secret && attempt.ended);
+    }
+    println!("{tried:?}");
+    assert_eq!(tried.len(), 5, "{tried:?}");
+    for (rules, [all, secret, ended]) in tried {
+        assert!(
+            all > 100 && 3 * secret > all && 5 * ended > 2 * secret,
+            "{rules}: {all} inputs, {secret} with a secret, {ended} ended"
+        );
+    }
+}
+
 /// Every target is a program, and has seeds; there is no other folder.
 #[test]
 fn targets_are_complete() {

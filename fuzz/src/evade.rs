@@ -38,14 +38,29 @@ const NOISE: [&str; 12] = [
 const SCALARS: [&str; 8] =
     ["null", "1", "\"\"", "\"x\"", "[]", "{}", "\"secret\"", "\"{\\\"secret\\\":1}\""];
 
+/// What became of an input, for who asks whether inputs are worth their time.
+pub struct Attempt {
+    /// Which rules hide the secrets.
+    pub rules: &'static str,
+    /// Whether the document has any.
+    pub secret: bool,
+    /// Whether a filter came to the end without an error.
+    pub ended: bool,
+}
+
 /// Runs the target on an input.
 pub fn run(data: &[u8]) {
+    attempt(data);
+}
+
+/// Runs the target on an input, and says what became of it; nothing if its rules are no program.
+pub fn attempt(data: &[u8]) -> Option<Attempt> {
     let mut input = Input::new(data);
     let mut builder = Builder { bytes: Choose::new(input.rest), out: String::new(), budget: 300 };
     builder.document();
     let mut document = builder.out.into_bytes();
     let choices = &mut input.choices;
-    let mut spec = spec(choices);
+    let (rules, mut spec) = spec(choices);
     break_off(choices, &mut spec, &mut document);
     if choices.one_in(6) {
         let otherwise = choices.pick(&[Otherwise::Drop, Otherwise::Error]);
@@ -53,7 +68,7 @@ pub fn run(data: &[u8]) {
         let path = choices.pick(&["/id", "/keep/a", "/list/0/id", "/list/1", "/0"]);
         spec = Spec::new().when(Test::new(path, value), spec).otherwise(otherwise);
     }
-    let Some(program) = programs::compile(&spec) else { return };
+    let program = programs::compile(&spec)?;
     let mut options = CallOptions::new();
     if choices.one_in(4) {
         options = options.budget(Budget::Bytes(1 + choices.below(400) as u64));
@@ -67,20 +82,26 @@ pub fn run(data: &[u8]) {
     let slice = subject.slice();
     for run in [&whole, &split, &slice] {
         let output = run.output.as_deref().unwrap_or_default();
-        let found = output.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
-        assert!(!found, "in the output: {}\n  {spec:?}", String::from_utf8_lossy(output));
+        assert!(!holds(output), "in the output: {}\n  {spec:?}", String::from_utf8_lossy(output));
         let told = format!("{:?} {:?}", run.fault, run.comparable());
         assert!(!told.contains(CANARY), "told: {told}\n  {spec:?}");
     }
     let mut filter = Filter::with_options(&program, &options, Vec::new());
-    if let Err(error) = filter.write(&document).and_then(|()| filter.end()) {
+    let ended = filter.write(&document).and_then(|()| filter.end());
+    if let Err(error) = &ended {
         let shown = format!("{error} {error:?} {:?}", error.excerpt());
         assert!(!shown.contains(CANARY), "shown: {shown}\n  {spec:?}");
     }
+    let secret = holds(&document);
+    Some(Attempt { rules, secret, ended: ended.is_ok() })
+}
+
+fn holds(bytes: &[u8]) -> bool {
+    bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes())
 }
 
 /// Rules that leave no secret: those for the items, one way or another, and those for the document.
-fn spec(choices: &mut Choose<'_>) -> Spec {
+fn spec(choices: &mut Choose<'_>) -> (&'static str, Spec) {
     let patch = choices.one_in(3);
     let mut spec = Spec::new();
     if !patch && choices.one_in(2) {
@@ -90,40 +111,45 @@ fn spec(choices: &mut Choose<'_>) -> Spec {
                 spec = spec.retain(pointer);
             }
         }
-        return more(choices, spec.retain("/list/é"));
+        return ("retain", more(choices, spec.retain("/list/é")));
     }
     if patch {
         // What the patches remove of the document, the rest of the rules of the items.
         for pointer in ["/gone", "/keep/gone", "/keep/secret"] {
-            spec = spec.patch(match choices.below(2) {
-                0 => Operation::remove(pointer),
-                _ => Operation::replace(pointer, Json::from("-")),
+            // `add` puts its value in the place of what is there; what is there may be nothing, where `replace` fails.
+            spec = spec.patch(match choices.below(12) {
+                0 => Operation::replace(pointer, Json::from("-")),
+                1..=3 if pointer == "/gone" => Operation::add(pointer, Json::from("-")),
+                _ => Operation::remove(pointer),
             });
         }
         spec = spec.lenient_remove(true).patch(Operation::remove("/never"));
         let spec = spec.root("list").exclude("secret").exclude("in.secret");
-        return more(choices, spec);
+        return ("patches", more(choices, spec));
     }
-    match choices.below(3) {
+    let rules = match choices.below(3) {
         0 => {
             // The document is the item: names reach through arrays.
             spec = spec.root("object");
             for path in ["list.secret", "list.in.secret", "gone", "keep.gone", "keep.secret"] {
                 spec = spec.exclude(path);
             }
+            "exclude"
         }
         1 => {
             spec = spec.root("list").exclude("/secret").exclude("in[\"secret\"]");
             spec = spec.retain("/list").retain("/keep/id");
+            "exclude of items"
         }
         _ => {
             // A name that is not selected, and one that is but for its secret.
             spec = spec.root("list").siblings(Siblings::Drop);
             spec = spec.select("id").select("a").select("in").select_as("b", "in.id");
             spec = spec.exclude("in.secret").on_error(OnError::Closed);
+            "select"
         }
-    }
-    more(choices, spec)
+    };
+    (rules, more(choices, spec))
 }
 
 /// What must not change any of that.
@@ -229,6 +255,12 @@ impl<'a> Builder<'a> {
     /// An object: noise, and some of these members, each as often as it likes, in any order.
     fn object(&mut self, members: &[Member<'a>]) {
         self.out.push('{');
+        self.members(members);
+        self.out.push('}');
+        self.white();
+    }
+
+    fn members(&mut self, members: &[Member<'a>]) {
         let count = self.bytes.below(7);
         for number in 0..count {
             if self.budget == 0 {
@@ -246,8 +278,6 @@ impl<'a> Builder<'a> {
                 value(self);
             }
         }
-        self.out.push('}');
-        self.white();
     }
 
     /// An object, or one in arrays: names reach through those.
@@ -293,6 +323,16 @@ impl<'a> Builder<'a> {
 
     fn document(&mut self) {
         self.white();
-        self.object(&[("list", Self::list), ("gone", Self::secret), ("keep", Self::kept)]);
+        self.out.push('{');
+        self.members(&[("list", Self::list), ("gone", Self::secret), ("keep", Self::kept)]);
+        // Without a list most rules end in an error, and hide everything.
+        if !self.out.contains("\"list\"") && !self.bytes.one_in(8) {
+            let empty = self.out.ends_with('{');
+            self.out.push_str(if empty { "" } else { "," });
+            self.key("list");
+            self.list();
+        }
+        self.out.push('}');
+        self.white();
     }
 }
