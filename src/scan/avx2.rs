@@ -8,6 +8,7 @@
     reason = "tables made at compile time, where a panic is an error of the compiler"
 )]
 
+#[cfg(not(miri))]
 use std::arch::asm;
 use std::arch::x86_64::{
     __m128i, __m256i, _MM_HINT_T0, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_loadu_si128,
@@ -188,6 +189,7 @@ fn has_high(all: __m256i) -> bool {
 ///
 /// Not `_mm256_movemask_epi8`: through that the compiler sees a vector of bits, and moves the mask logic of
 /// `scan/mod.rs` into vectors of single bits, which takes ten times as long.
+#[cfg(not(miri))]
 #[target_feature(enable = "avx2")]
 #[inline]
 fn movemask(bytes: __m256i) -> u64 {
@@ -203,6 +205,13 @@ fn movemask(bytes: __m256i) -> u64 {
         );
     }
     mask
+}
+
+/// Miri reads no assembly, and has no compiler to mislead.
+#[cfg(miri)]
+#[target_feature(enable = "avx2")]
+fn movemask(bytes: __m256i) -> u64 {
+    u64::from(std::arch::x86_64::_mm256_movemask_epi8(bytes).cast_unsigned())
 }
 
 #[target_feature(enable = "avx2")]
