@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use tamis::{
-    CallOptions, Coding, CommandLine, Decoding, Error, FilterBody, FilterStream, Limits,
+    CallOptions, Coding, CommandLine, Decoding, Error, ErrorKind, FilterBody, FilterStream, Limits,
     OutputFilterRegistry, Prune, PruneProgram, Spec, TextProgram, Transform, transform_async,
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -106,6 +106,49 @@ impl AsyncWrite for Slowly {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<IoResult<()>> {
         if self.waits(cx) { Poll::Pending } else { Poll::Ready(Ok(())) }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<IoResult<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// A receiver that fails from one of its calls on; flushes are calls, too.
+struct Failing {
+    inner: Slowly,
+    /// Calls until then.
+    calls: usize,
+    /// Of a write, it takes nothing; of a flush, it fails all the same.
+    takes_nothing: bool,
+    met: bool,
+}
+
+impl Failing {
+    fn fails(&mut self) -> bool {
+        self.met |= self.calls == 0;
+        self.calls = self.calls.saturating_sub(1);
+        self.met
+    }
+}
+
+impl AsyncWrite for Failing {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<IoResult<usize>> {
+        match (self.fails(), self.takes_nothing) {
+            (false, _) => Pin::new(&mut self.inner).poll_write(cx, bytes),
+            (true, true) => Poll::Ready(Ok(0)),
+            (true, false) => Poll::Ready(Err(IoKind::StorageFull.into())),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<IoResult<()>> {
+        if self.fails() {
+            return Poll::Ready(Err(IoKind::StorageFull.into()));
+        }
+        Pin::new(&mut self.inner).poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<IoResult<()>> {
@@ -214,6 +257,41 @@ fn every_other_poll_waits_and_the_rest_move_a_byte() {
             let held = if driver.name.starts_with("prune") { 1_000 } else { 0 };
             let spilled = transform(&limits.with_held(held));
             check(", spilled", runtime.block_on(through(adapter, spilled, &driver.input, 1)));
+        }
+    }
+}
+
+#[test]
+fn a_receiver_fails_at_any_call() {
+    let runtime = runtime();
+    for (driver, transform) in pairs() {
+        let mut right = Vec::new();
+        let (ended, _) = driver.run(&plain, &mut right);
+        for takes_nothing in [false, true] {
+            for calls in 0.. {
+                let said = format!("{}: at call {calls}", driver.name);
+                let inner = Slowly::new(&[], 40);
+                let mut writer = Failing { inner, calls, takes_nothing, met: false };
+                let run = transform_async(
+                    transform(&Limits::new()),
+                    Slowly::new(&driver.input, 200),
+                    &mut writer,
+                );
+                let (_, result) = runtime.block_on(run);
+                let output: Vec<u8> = writer.inner.bytes.into();
+                assert!(right.starts_with(&output), "{said}: {}", output.escape_ascii());
+                let kind = |result: &Result<(), Error>| result.as_ref().err().map(Error::kind);
+                // Of a run that fails, its own error is told.
+                if writer.met && ended.is_ok() {
+                    assert_eq!(kind(&result), Some(ErrorKind::Write), "{said}");
+                } else {
+                    assert_eq!(kind(&result), kind(&ended), "{said}");
+                }
+                if !writer.met {
+                    assert!(output == right && calls > 0, "{said}");
+                    break;
+                }
+            }
         }
     }
 }
