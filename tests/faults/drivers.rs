@@ -290,11 +290,10 @@ pub(crate) fn all() -> Vec<Driver> {
         let (result, _) = reported(filter_reader(&program, reader, &mut output));
         (result, Json::from(output))
     }));
-    let program = select.clone();
     all.push(Driver::new("recorded", document(), true, move |_, input, around, writer| {
         let mut record = Vec::new();
         let reader = Tee::new(around(source(input)), &mut record);
-        let (result, told) = reported(filter_reader(&program, reader, writer));
+        let (result, told) = reported(filter_reader(&select, reader, writer));
         assert!(result.is_err() || record == input, "the record is not the document");
         (result, told)
     }));

@@ -40,7 +40,10 @@ struct Row {
     seconds: u64,
     coverage: u64,
     features: u64,
+    /// Files that are new: what is found twice is one.
     findings: usize,
+    /// A run ended in a finding, new or not.
+    failed: bool,
 }
 
 fn main() -> ExitCode {
@@ -64,7 +67,7 @@ fn main() -> ExitCode {
         }
     }
     print!("{}", table(&rows));
-    ExitCode::from(u8::from(rows.iter().any(|row| row.findings > 0)))
+    ExitCode::from(u8::from(rows.iter().any(|row| row.told() > 0)))
 }
 
 fn plan(mut arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
@@ -141,12 +144,12 @@ fn part(plan: &Plan, name: &str, seconds: u64, max_len: u64) -> std::io::Result<
             return Ok(row);
         }
         let one = once(plan, name, left, max_len)?;
-        let found = one.findings > 0;
+        let failed = one.failed;
         row.add(one);
-        if !found {
+        if !failed {
             return Ok(row);
         }
-        eprintln!("== {name}: {} findings, in artifacts/{name}", row.findings);
+        eprintln!("== {name}: {} findings, in artifacts/{name}", row.told());
     }
     let left = seconds.saturating_sub(begun.elapsed().as_secs());
     eprintln!("== {name}: {FINDINGS} runs ended in findings; {left} of {seconds} s are not used");
@@ -204,7 +207,7 @@ fn once(plan: &Plan, name: &str, seconds: u64, max_len: u64) -> std::io::Result<
         if row.findings == 0 && row.executions == 0 {
             return Err(std::io::Error::other("it did not run"));
         }
-        row.findings = row.findings.max(1);
+        row.failed = true;
         // Its last line is missing.
         row.seconds = begun.elapsed().as_secs();
     }
@@ -219,7 +222,15 @@ fn artifacts(name: &str) -> usize {
 impl Row {
     fn new(name: &str) -> Self {
         let name = name.to_owned();
-        Self { name, executions: 0, seconds: 0, coverage: 0, features: 0, findings: 0 }
+        Self {
+            name,
+            executions: 0,
+            seconds: 0,
+            coverage: 0,
+            features: 0,
+            findings: 0,
+            failed: false,
+        }
     }
 
     /// Takes another run of the same target in.
@@ -229,6 +240,12 @@ impl Row {
         self.coverage = self.coverage.max(more.coverage);
         self.features = self.features.max(more.features);
         self.findings += more.findings;
+        self.failed |= more.failed;
+    }
+
+    /// How many findings the table has. One that was there before is one.
+    fn told(&self) -> usize {
+        self.findings.max(usize::from(self.failed))
     }
 
     /// Takes the figures from a line of libfuzzer: `#123 NEW cov: 4 ft: 5 …`, `Done 123 runs in 61 second(s)`,
@@ -255,7 +272,9 @@ fn table(rows: &[Row]) -> String {
         "| target | executions | seconds | coverage | features | findings | date |\n|---|---|---|---|---|---|---|\n",
     );
     let date = date();
-    for Row { name, executions, seconds, coverage, features, findings } in rows {
+    for row in rows {
+        let Row { name, executions, seconds, coverage, features, .. } = row;
+        let findings = row.told();
         let row = format!(
             "| `{name}` | {executions} | {seconds} | {coverage} | {features} | {findings} | {date} |"
         );
