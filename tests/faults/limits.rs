@@ -72,16 +72,19 @@ fn uses() -> Vec<(&'static str, Vec<Driver>)> {
         ("json", json),
         ("content", content),
         ("records", records("select", &select, LINES, EVENTS)),
+        // Of which no filter holds anything, so that all that waits is the record's output.
+        ("records, whole", records("minified", &compiled(&Spec::new()), LINES, EVENTS)),
         ("lenient", vec![lenient("select", &select, b"[{\"id\": {\"id\": 1}, /* */ \"x\": 2,}]")]),
         ("prune", drivers::histories(&history())),
     ]
 }
 
 /// Which limit each kind has of those in [`ROWS`], by the documentation of each.
-const MET: [(&str, &[&str]); 5] = [
+const MET: [(&str, &[&str]); 6] = [
     ("json", &["depth", "key", "held", "spill", "item"]),
     ("content", &["depth", "key", "held", "spill", "item"]),
     ("records", &["depth", "key", "held", "spill", "item"]),
+    ("records, whole", &["depth", "held", "spill"]),
     ("lenient", &["depth", "key", "held", "spill", "item"]),
     ("prune", &["depth", "key", "held", "spill"]),
 ];
