@@ -6,8 +6,9 @@
 
 use std::collections::VecDeque;
 use std::io::{Error as IoError, ErrorKind as IoKind, Write};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
@@ -87,8 +88,8 @@ impl Call<'_> {
         let written = pieces.iter().try_for_each(|piece| filter.write(piece));
         let done = filter.is_done();
         let emitted = filter.into_sink();
-        let (source, most) = (Script::new(choices, &pieces, true), patience(choices));
-        let end = through(choices, self.transform(), source, most);
+        let (source, leaving) = (Script::new(choices, &pieces, true), Leaving::new(choices));
+        let end = through(choices, self.transform(), source, leaving);
         end.begins(&emitted);
         let Some(result) = &end.result else { return };
         match (written, result) {
@@ -136,8 +137,8 @@ impl Call<'_> {
         }
         body.truncate(choices.below(body.len()));
         let pieces = cut(choices, &body);
-        let (source, most) = (Script::new(choices, &pieces, false), patience(choices));
-        let end = through(choices, transform(Coding::Gzip), source, most);
+        let (source, leaving) = (Script::new(choices, &pieces, false), Leaving::new(choices));
+        let end = through(choices, transform(Coding::Gzip), source, leaving);
         let emitted = whole.output.as_deref().unwrap_or_default();
         // Nothing at all is an empty text.
         if !body.is_empty() && self.reads_all(document) && emitted.starts_with(&end.output) {
@@ -160,7 +161,7 @@ impl Call<'_> {
             let pieces = cut(choices, body);
             let source = Script::new(choices, &pieces, false);
             let transform = self.transform().decoded(coding, &decoding);
-            ends.push(through(choices, transform, source, usize::MAX));
+            ends.push(through(choices, transform, source, Leaving::NEVER));
         }
         let [one, two] = ends.as_slice() else { return };
         if one.result.is_none() || two.result.is_none() {
@@ -179,8 +180,8 @@ impl Call<'_> {
         transform: impl Fn(Coding) -> Transform,
         pieces: &[Bytes],
     ) {
-        let (source, most) = (Script::new(choices, pieces, false), patience(choices));
-        let end = through(choices, transform(Coding::Gzip), source, most);
+        let (source, leaving) = (Script::new(choices, pieces, false), Leaving::new(choices));
+        let end = through(choices, transform(Coding::Gzip), source, leaving);
         let emitted = whole.output.as_deref().unwrap_or_default();
         end.begins(emitted);
         let told = end.report();
@@ -241,8 +242,8 @@ fn is_alike(
 ) {
     let (output, result, told) = whole;
     let pieces = cut(choices, input);
-    let (source, most) = (Script::new(choices, &pieces, false), patience(choices));
-    let end = through(choices, transform, source, most);
+    let (source, leaving) = (Script::new(choices, &pieces, false), Leaving::new(choices));
+    let end = through(choices, transform, source, leaving);
     end.begins(output);
     let Some(ended) = &end.result else { return };
     let words = |result: &Result<(), Error>| result.as_ref().err().map(ToString::to_string);
@@ -273,9 +274,24 @@ fn cut(choices: &mut Choose<'_>, document: &[u8]) -> Vec<Bytes> {
     ends.map(|end| document.slice(std::mem::replace(&mut begin, end)..end)).collect()
 }
 
-/// How often a receiver asks before it goes.
-fn patience(choices: &mut Choose<'_>) -> usize {
-    if choices.one_in(3) { choices.below(12) } else { usize::MAX }
+/// When a receiver goes.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    /// Polls until then.
+    most: usize,
+    /// Whether a step that the last of them began is done, or never begins.
+    behind_step: bool,
+}
+
+impl Leaving {
+    const NEVER: Self = Self { most: usize::MAX, behind_step: false };
+
+    fn new(choices: &mut Choose<'_>) -> Self {
+        if !choices.one_in(3) {
+            return Self::NEVER;
+        }
+        Self { most: choices.below(12), behind_step: choices.one_in(2) }
+    }
 }
 
 /// What a source does when it is asked.
@@ -463,13 +479,19 @@ impl End {
 }
 
 /// Runs a transform through one of the adapters, for at most so many polls.
-fn through(choices: &mut Choose<'_>, transform: Transform, source: Script, most: usize) -> End {
+fn through(
+    choices: &mut Choose<'_>,
+    transform: Transform,
+    source: Script,
+    leaving: Leaving,
+) -> End {
     let told = Told::default();
     let tell = Arc::clone(&told);
     let transform = transform.on_end(move |outcome, _| {
         *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.clone());
     });
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build();
+    let runtime = runtime.expect("a runtime");
     let adapter = choices.below(3);
     let takes = 1 + choices.below(100);
     let fails = choices.one_in(4);
@@ -479,12 +501,12 @@ fn through(choices: &mut Choose<'_>, transform: Transform, source: Script, most:
     let result = runtime.block_on(async {
         let into = &mut output;
         match adapter {
-            0 => for_so_long(streamed(transform, source, into), most).await,
-            1 => for_so_long(framed(transform, source, into), most).await,
+            0 => for_so_long(streamed(transform, source, into), leaving).await,
+            1 => for_so_long(framed(transform, source, into), leaving).await,
             _ => {
                 let writer = Slow { output: into, takes, waits: false, room, fails_at_flush };
                 let run = async { transform_async(transform, source, writer).await.1 };
-                for_so_long(run, most).await
+                for_so_long(run, leaving).await
             }
         }
     });
@@ -506,16 +528,49 @@ fn through(choices: &mut Choose<'_>, transform: Transform, source: Script, most:
     End { output, result, outcome }
 }
 
-/// Polls a future so often at most; `None` if it was not ready then.
-async fn for_so_long<T>(future: impl Future<Output = T>, most: usize) -> Option<T> {
-    let mut future = pin!(future);
-    let mut left = most;
+/// One poll, during which the only thread for blocking work waits. So a step that is sent there has not begun when the poll is over,
+/// and is done before the next begins, however fast the machine is.
+struct Turn {
+    /// Goes with this.
+    _gate: Sender<()>,
+}
+
+impl Turn {
+    /// Begins when all steps are done.
+    fn begin() -> Self {
+        let (begun, waiting) = channel();
+        let (gate, end) = channel::<()>();
+        tokio::task::spawn_blocking(move || {
+            _ = begun.send(());
+            // An error is what tells that the turn is over.
+            _ = end.recv();
+        });
+        waiting.recv().expect("the thread is there");
+        Self { _gate: gate }
+    }
+}
+
+/// Polls a future so often at most; `None` if it was not ready then, and has gone: with a step that has not begun, or one that is done.
+async fn for_so_long<T>(future: impl Future<Output = T>, leaving: Leaving) -> Option<T> {
+    let mut future = Some(Box::pin(future));
+    let mut left = leaving.most;
     std::future::poll_fn(|cx| {
-        if left == 0 {
+        let turn = Turn::begin();
+        let Some(running) = future.as_mut().filter(|_| left > 0) else {
+            drop(future.take());
+            return Poll::Ready(None);
+        };
+        left -= 1;
+        let polled = running.as_mut().poll(cx);
+        if polled.is_pending() && left == 0 {
+            if leaving.behind_step {
+                drop(turn);
+                drop(Turn::begin());
+            }
+            drop(future.take());
             return Poll::Ready(None);
         }
-        left -= 1;
-        future.as_mut().poll(cx).map(Some)
+        polled.map(Some)
     })
     .await
 }

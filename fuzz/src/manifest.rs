@@ -13,6 +13,8 @@ use crate::prng::Choices;
 
 /// What errors call the text.
 const FILE: &str = "x.yaml";
+/// Problems that one error tells at most.
+const SHOWN: usize = 20;
 const DOCUMENT: &[u8] = br#"{"data":{"items":[{"id":1,"name":"a","x":null},{"id":2}]},"total":2}"#;
 
 /// Runs the target on an input.
@@ -49,10 +51,31 @@ fn manifest(text: &[u8]) {
             }
         }
     }
-    let empty = manifest.names().len() == 0;
-    let twice = Manifest::merge([manifest.clone(), manifest]);
-    if let Err(error) = twice {
-        assert!(!empty && !error.problems().is_empty(), "{error}");
+    twice(&manifest);
+}
+
+/// A name that two manifests have is an error at the second place, also where both say the same; so of a manifest beside itself
+/// every name is one. Without names there is nothing to clash, and nothing changes.
+fn twice(manifest: &Manifest) {
+    let names = manifest.names().len();
+    match Manifest::merge([manifest.clone(), manifest.clone()]) {
+        Ok(merged) => {
+            assert_eq!((names, merged.names().len()), (0, 0), "a name has two filters");
+            let other = |manifest: &Manifest| {
+                let entry = manifest.entry("a").map_err(|error| error.kind());
+                entry.map(|entry| format!("{:?}", entry.spec()))
+            };
+            assert_eq!(other(&merged), other(manifest), "what tools without a filter get");
+        }
+        Err(error) => {
+            assert_eq!(error.kind(), ManifestErrorKind::Invalid, "{error}");
+            let told = error.problems();
+            assert_eq!((told.len(), told.len() + error.more()), (names.min(SHOWN), names));
+            for (problem, entry) in told.iter().zip(manifest.entries()) {
+                assert_eq!(problem.line(), entry.line(), "{problem}");
+                assert!(problem.message().contains("has a filter already"), "{problem}");
+            }
+        }
     }
 }
 
@@ -100,7 +123,7 @@ fn rules(text: &[u8]) {
 
 fn refused(error: &ManifestError, text: &[u8]) {
     assert_eq!(error.kind(), ManifestErrorKind::Invalid, "{error}");
-    assert!(!error.problems().is_empty() && error.problems().len() <= 20, "{error}");
+    assert!(!error.problems().is_empty() && error.problems().len() <= SHOWN, "{error}");
     inside(error.problems(), text);
     let told = error.to_string();
     assert!(told.starts_with(FILE), "{told}");

@@ -1,7 +1,7 @@
 //! Small worlds, whole: every text, and every program over every document, up to a size.
 //!
 //! Random tests find what is likely. Here nothing is left out: within the stated size the verdicts and outputs are right for all
-//! inputs there are. `TAMIS_WORLD=large` makes the worlds one size larger: 14 million texts, 11 million pairs of a program and a
+//! inputs there are. `TAMIS_WORLD=large` makes the worlds one size larger: 14 million texts, 40 million pairs of a program and a
 //! document, some minutes.
 
 #![allow(

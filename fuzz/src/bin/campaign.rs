@@ -2,8 +2,9 @@
 //!
 //! Knows no target but by its name in `fuzz_targets/`. Most of a run's time goes to short inputs, of which there are many a
 //! second; a part of it to longer ones, which cross the library's windows. What a run finds stays in `artifacts/NAME/`; inputs that reach
-//! something new are kept in `corpus/NAME/`, which the next run begins with. Exit: 0 nothing found; 1 something
-//! was; 2 usage, or a target that does not run.
+//! something new are kept in `corpus/NAME/`, which the next run begins with. A finding ends a run of libfuzzer: another begins, for the
+//! rest of the time, unless there were so many that one stands in the way of all else; the time that is not used is said. Exit: 0
+//! nothing found; 1 something was; 2 usage, or a target that does not run.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};
@@ -16,6 +17,8 @@ const USAGE: &str = "usage: campaign [--seconds N] [--max-len BYTES] [--sanitize
 const LONG_TIME: u64 = 5;
 /// How much longer those are.
 const LONGER: u64 = 5;
+/// How often a part of the time goes on behind a finding: what is found in a seed is found again at once.
+const FINDINGS: usize = 20;
 
 /// What the fuzzer leaves undone: names of functions that are new (a symbolizer takes seconds for them), weights of features
 /// (there are tens of thousands, so that they cost more than the targets), a search for leaks after every input.
@@ -37,7 +40,10 @@ struct Row {
     seconds: u64,
     coverage: u64,
     features: u64,
+    /// Files that are new: what is found twice is one.
     findings: usize,
+    /// A run ended in a finding, new or not.
+    failed: bool,
 }
 
 fn main() -> ExitCode {
@@ -61,7 +67,7 @@ fn main() -> ExitCode {
         }
     }
     print!("{}", table(&rows));
-    ExitCode::from(u8::from(rows.iter().any(|row| row.findings > 0)))
+    ExitCode::from(u8::from(rows.iter().any(|row| row.told() > 0)))
 }
 
 fn plan(mut arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
@@ -121,18 +127,37 @@ fn run(plan: &Plan, name: &str) -> std::io::Result<Row> {
     let long = plan.seconds / LONG_TIME;
     let mut row = part(plan, name, plan.seconds - long, plan.max_len)?;
     // 0 would be for ever.
-    if long > 0 && row.findings == 0 {
-        let more = part(plan, name, long, plan.max_len.saturating_mul(LONGER))?;
-        row.executions += more.executions;
-        row.seconds += more.seconds;
-        row.coverage = row.coverage.max(more.coverage);
-        row.features = row.features.max(more.features);
-        row.findings = more.findings;
+    if long > 0 {
+        row.add(part(plan, name, long, plan.max_len.saturating_mul(LONGER))?);
     }
     Ok(row)
 }
 
+/// So many seconds with inputs of one length, also behind findings.
 fn part(plan: &Plan, name: &str, seconds: u64, max_len: u64) -> std::io::Result<Row> {
+    let begun = Instant::now();
+    let mut row = Row::new(name);
+    for _ in 0..FINDINGS {
+        let left = seconds.saturating_sub(begun.elapsed().as_secs());
+        // 0 would be for ever.
+        if left == 0 {
+            return Ok(row);
+        }
+        let one = once(plan, name, left, max_len)?;
+        let failed = one.failed;
+        row.add(one);
+        if !failed {
+            return Ok(row);
+        }
+        eprintln!("== {name}: {} findings, in artifacts/{name}", row.told());
+    }
+    let left = seconds.saturating_sub(begun.elapsed().as_secs());
+    eprintln!("== {name}: {FINDINGS} runs ended in findings; {left} of {seconds} s are not used");
+    Ok(row)
+}
+
+/// One run of libfuzzer, until its time is over or it finds something.
+fn once(plan: &Plan, name: &str, seconds: u64, max_len: u64) -> std::io::Result<Row> {
     // The first folder is the one that grows.
     let corpus = here().join("corpus").join(name);
     std::fs::create_dir_all(&corpus)?;
@@ -160,14 +185,7 @@ fn part(plan: &Plan, name: &str, seconds: u64, max_len: u64) -> std::io::Result<
     }
     let begun = Instant::now();
     let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn()?;
-    let mut row = Row {
-        name: name.to_owned(),
-        executions: 0,
-        seconds: 0,
-        coverage: 0,
-        features: 0,
-        findings: 0,
-    };
+    let mut row = Row::new(name);
     let mut last = Vec::new();
     if let Some(output) = child.stderr.take() {
         for line in BufReader::new(output).split(b'\n') {
@@ -189,7 +207,7 @@ fn part(plan: &Plan, name: &str, seconds: u64, max_len: u64) -> std::io::Result<
         if row.findings == 0 && row.executions == 0 {
             return Err(std::io::Error::other("it did not run"));
         }
-        row.findings = row.findings.max(1);
+        row.failed = true;
         // Its last line is missing.
         row.seconds = begun.elapsed().as_secs();
     }
@@ -202,6 +220,34 @@ fn artifacts(name: &str) -> usize {
 }
 
 impl Row {
+    fn new(name: &str) -> Self {
+        let name = name.to_owned();
+        Self {
+            name,
+            executions: 0,
+            seconds: 0,
+            coverage: 0,
+            features: 0,
+            findings: 0,
+            failed: false,
+        }
+    }
+
+    /// Takes another run of the same target in.
+    fn add(&mut self, more: Self) {
+        self.executions += more.executions;
+        self.seconds += more.seconds;
+        self.coverage = self.coverage.max(more.coverage);
+        self.features = self.features.max(more.features);
+        self.findings += more.findings;
+        self.failed |= more.failed;
+    }
+
+    /// How many findings the table has. One that was there before is one.
+    fn told(&self) -> usize {
+        self.findings.max(usize::from(self.failed))
+    }
+
     /// Takes the figures from a line of libfuzzer: `#123 NEW cov: 4 ft: 5 …`, `Done 123 runs in 61 second(s)`,
     /// `stat::number_of_executed_units: 123`.
     fn read(&mut self, line: &str) {
@@ -226,7 +272,9 @@ fn table(rows: &[Row]) -> String {
         "| target | executions | seconds | coverage | features | findings | date |\n|---|---|---|---|---|---|---|\n",
     );
     let date = date();
-    for Row { name, executions, seconds, coverage, features, findings } in rows {
+    for row in rows {
+        let Row { name, executions, seconds, coverage, features, .. } = row;
+        let findings = row.told();
         let row = format!(
             "| `{name}` | {executions} | {seconds} | {coverage} | {features} | {findings} | {date} |"
         );

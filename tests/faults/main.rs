@@ -1,0 +1,18 @@
+//! What is around a filter fails: readers and writers, at every call, in every way; tasks that wait at every poll; limits of
+//! nothing; a full disk. Never a wrong success.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test states what must hold, also in its helpers"
+)]
+
+mod calls;
+#[cfg(target_os = "linux")]
+mod disk;
+mod drivers;
+mod limits;
+mod polls;
+mod trouble;
