@@ -1,9 +1,9 @@
 //! What the fuzz targets do: one file a target, each with a function that takes bytes and panics when a promise is broken.
 //!
-//! Knows no fuzzer: a target is deterministic, without a clock or a source of randomness of its own (the library's one clock gives up
-//! an article that takes ten seconds). `fuzz_targets/` hands
-//! these functions to libfuzzer; `tests/fuzz.rs` of the library replays seeds and regressions through them, with a stable
-//! compiler. Generators, drivers and models are those of the library's tests.
+//! Knows no fuzzer: a target is deterministic, without a clock or a source of randomness of its own (the library's one clock, after
+//! which a page has no article, is off under a fuzzer). `fuzz_targets/` hands these functions to libfuzzer; `tests/fuzz.rs` of
+//! the library replays seeds and regressions through them, with a stable compiler. Generators, drivers and models are those of
+//! the library's tests.
 
 #![allow(
     clippy::expect_used,
