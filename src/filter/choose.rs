@@ -20,6 +20,7 @@ use crate::limits::Limits;
 use crate::path::trie::{Names, NodeId};
 use crate::sink::Sink;
 use crate::tree::{children, equal};
+use crate::work::{Work, count, words};
 
 #[derive(Debug)]
 pub(super) struct Chooser {
@@ -101,6 +102,7 @@ impl Chooser {
     /// A member on a path: an error if it came before.
     fn meet(&mut self, node: NodeId, slot: Slot<'_>) -> Result<(), Raise> {
         let (Slot::Member(_), Some(top)) = (slot, self.open.last_mut()) else { return Ok(()) };
+        count(Work::Branches, top.met.len());
         if top.met.contains(&node) {
             return Err(twice());
         }
@@ -116,6 +118,7 @@ impl Chooser {
         if self.choice.is_none() {
             let (mut wanted, mut most) = (false, 0);
             for number in when.trie.ends(node) {
+                count(Work::Branches, 1);
                 let number = *number as usize;
                 if self.holds.get(number) != Some(&None) {
                     continue;
@@ -156,6 +159,7 @@ impl Chooser {
         let program = self.program.clone();
         let Some(when) = &program.when else { return };
         for test in when.below.get(node as usize).into_iter().flatten() {
+            count(Work::Branches, 1);
             self.decide(*test as usize, false);
         }
     }
@@ -163,6 +167,7 @@ impl Chooser {
     /// Chooses, if that is possible now.
     fn conclude(&mut self, offset: u64) {
         while self.choice.is_none() {
+            count(Work::Branches, 1);
             match self.holds.get(self.next) {
                 Some(None) => return,
                 Some(Some(false)) => self.next += 1,
@@ -179,6 +184,7 @@ impl Chooser {
         let mut values = vec![(node, text)];
         while let Some((node, text)) = values.pop() {
             for number in trie.ends(node) {
+                count(Work::Branches, 1);
                 let number = *number as usize;
                 if self.holds.get(number) == Some(&None)
                     && let Some(test) = tests.get(number)
@@ -204,6 +210,7 @@ impl Chooser {
                     trie.element(node, index as u64)
                 };
                 let Some(child) = child else { continue };
+                count(Work::Branches, if object { met.len() } else { 0 });
                 if object && met.contains(&child) {
                     return Err(twice());
                 }
@@ -270,6 +277,7 @@ impl Handler for With<'_, Chooser> {
         if len > captured.most.min(item) {
             captured.over = true;
         } else if !captured.over {
+            count(Work::Branches, words(bytes.len()));
             captured.text.extend_from_slice(bytes);
         }
     }

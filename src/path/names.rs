@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use crate::work::{Work, count, words};
+
 /// A node of a trie.
 pub(crate) type NodeId = u32;
 
@@ -44,7 +46,9 @@ impl Sieve {
             let factor = (2 * number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             // No key has this mark: its first byte is none of a quote and a short length.
             let mut sieve = Self { marks: [u64::MAX; 256], factor };
+            count(Work::Names, sieve.marks.len());
             for (name, _) in names {
+                count(Work::Names, 1);
                 let mut head = [b'"'; 8];
                 for (to, from) in head.iter_mut().skip(1).zip(name.bytes()) {
                     *to = from;
@@ -111,7 +115,10 @@ impl Names {
                     slot.more = true;
                 }
             }
-            let all = names.iter().map(|(name, child)| (name.as_bytes().into(), *child));
+            let all = names.iter().map(|(name, child)| {
+                count(Work::Names, words(name.len()) + 1);
+                (name.as_bytes().into(), *child)
+            });
             table.crowd = Some(all.collect());
         }
         table.names = names;
@@ -126,6 +133,7 @@ impl Names {
     /// False if no child is called by the key whose first eight bytes are `head`, opening quote and all, of `len`.
     #[inline(always)]
     pub(crate) fn may_have(&self, head: u64, len: usize) -> bool {
+        count(Work::Names, 1);
         let Some(sieve) = &self.sieve else { return true };
         let mark = Sieve::mark(head, len);
         sieve.marks.get(usize::from(sieve.place(mark))) == Some(&mark)
@@ -136,6 +144,7 @@ impl Names {
         let mark = mark(name);
         let mut at = self.home(mark);
         for _ in 0..LONGEST_CHAIN {
+            count(Work::Names, 1);
             let next = (at + 1) % self.slots.len();
             let Some(slot) = self.slots.get_mut(at) else { return false };
             if slot.name == 0 {
@@ -165,6 +174,7 @@ impl Names {
         let bytes = text.get(from..).and_then(<[u8]>::first_chunk::<8>);
         // Eight bytes are there, even if the key has fewer, but for the last keys of a text.
         let Some(bytes) = bytes else { return self.get(text.get(from..from + len)?) };
+        count(Work::Names, 1);
         let mark = mark_of(u64::from_le_bytes(*bytes), len);
         let slot = self.slots.get(self.home(mark))?;
         if (slot.mark != mark) & !slot.more {
@@ -182,10 +192,12 @@ impl Names {
     #[inline(never)]
     fn find(&self, mark: u64, key: &[u8]) -> Option<NodeId> {
         if let Some(crowd) = &self.crowd {
+            count(Work::Names, words(key.len()) + 1);
             return crowd.get(key).copied();
         }
         let mut at = self.home(mark);
         loop {
+            count(Work::Names, 1);
             let slot = self.slots.get(at)?;
             if slot.mark == mark && slot.name != 0 {
                 let (name, child) = self.names.get(slot.name as usize - 1)?;
@@ -204,6 +216,7 @@ impl Names {
 /// Whether two names are the same, given that their marks are: their lengths and first eight bytes.
 #[inline(always)]
 fn is_same(name: &[u8], key: &[u8]) -> bool {
+    count(Work::Names, words(key.len()));
     // Up to sixteen bytes the last eight decide, if there are eight: no loop, no call.
     match (name.last_chunk::<8>(), key.last_chunk::<8>()) {
         _ if name.len() != key.len() => false,

@@ -37,6 +37,7 @@ use crate::path::trie::{Cursor, NodeId};
 use crate::scan::Scanner;
 use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
+use crate::work::{Work, count, words};
 
 /// What the members of an open container mean.
 #[derive(Clone, Debug)]
@@ -301,6 +302,7 @@ impl Capture {
             self.over = true;
             self.bytes = Vec::new();
         } else {
+            count(Work::Hold, words(bytes.len()));
             self.bytes.extend_from_slice(bytes);
         }
     }
