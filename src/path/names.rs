@@ -196,7 +196,8 @@ impl Names {
             return crowd.get(key).copied();
         }
         let mut at = self.home(mark);
-        loop {
+        // No name is further from its home; chains that join others go on for as long as there are names.
+        for _ in 0..LONGEST_CHAIN {
             count(Work::Names, 1);
             let slot = self.slots.get(at)?;
             if slot.mark == mark && slot.name != 0 {
@@ -210,6 +211,7 @@ impl Names {
             }
             at = (at + 1) % self.slots.len();
         }
+        None
     }
 }
 
@@ -256,7 +258,8 @@ fn mark(key: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Names, mark, mark_of};
+    use super::{LONGEST_CHAIN, Names, mark, mark_of};
+    use crate::work::done;
 
     #[test]
     fn names_are_found_and_others_are_not() {
@@ -293,6 +296,44 @@ mod tests {
         assert!(table.may_have(u64::MAX, 7), "too many names to tell");
         assert_eq!(Names::new(vec![("".into(), 7)]).get(b""), Some(7));
         assert_eq!(Names::new(vec![("a\0".into(), 7)]).get(b"a"), None);
+    }
+
+    /// Names that were chosen to fill slot behind slot, each as far from its home as it may be: no key is looked for in more
+    /// slots than one chain has.
+    #[test]
+    fn chains_that_join_are_not_followed() {
+        const NAMES: usize = 2000;
+        let plain = (0..NAMES).map(|n| (n.to_string().into(), n as u32));
+        let same_size = Names::new(plain.collect());
+        let home = |name: &str| same_size.home(mark(name.as_bytes()));
+        // The first of these slots is home to a whole chain, the others to one name each; the rest are keys.
+        let mut names = vec![Vec::new(); NAMES];
+        let mut others = Vec::new();
+        for number in 0_u32..2_000_000 {
+            let name = format!("{number:08x}");
+            match names.get_mut(home(&name)) {
+                Some(here) if here.is_empty() => here.push(name),
+                Some(here) if home(&name) == 0 && here.len() < LONGEST_CHAIN => here.push(name),
+                Some(_) => others.push(name),
+                None => {}
+            }
+        }
+        let names: Vec<String> = names.into_iter().flatten().take(NAMES).collect();
+        let table = Names::new(
+            names.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
+        );
+        assert!(table.crowd.is_none() && names.len() == NAMES && others.len() > NAMES);
+        let joined = table.slots.iter().filter(|slot| slot.more).count();
+        assert!(joined > NAMES - LONGEST_CHAIN, "{joined} slots tell to go on");
+        for (n, name) in names.iter().enumerate() {
+            assert_eq!(table.get(name.as_bytes()), Some(n as u32), "{name}");
+        }
+        done();
+        for key in &others {
+            assert_eq!(table.get(key.as_bytes()), None, "{key}");
+            let units: u64 = done().iter().sum();
+            assert!(units <= 2 * LONGEST_CHAIN as u64, "{key}: {units}");
+        }
     }
 
     #[test]
