@@ -4,6 +4,9 @@
 //! or when the container on its path ends that does not have it; the choice is certain when all tests before one that holds
 //! have failed. Behind the choice the document is still watched: a member on a test's path that comes twice is an error,
 //! wherever it comes, for others may read the second.
+//!
+//! **Cost.** Besides the document, one look at each test. Tests of one place are each compared with the value there: tests ×
+//! its length. A value that is held is gone through once for each level at which tests are for places in it.
 
 use std::sync::Arc;
 
@@ -26,7 +29,10 @@ use crate::work::{Work, count, words};
 pub(super) struct Chooser {
     program: Arc<Compiled>,
     scope: Scope,
-    open: SmallVec<[Open; 8]>,
+    /// The nodes of the open containers.
+    open: SmallVec<[NodeId; 8]>,
+    /// By node: it was met. A node is one place of the document, so once is all.
+    met: Vec<bool>,
     /// By test: whether it holds.
     holds: Vec<Option<bool>>,
     /// Tests before this one do not.
@@ -35,13 +41,6 @@ pub(super) struct Chooser {
     /// A value that is read for tests.
     captured: Option<Captured>,
     item: u64,
-}
-
-#[derive(Debug)]
-struct Open {
-    node: NodeId,
-    /// Children of the node that were met in this object.
-    met: SmallVec<[NodeId; 4]>,
 }
 
 #[derive(Debug)]
@@ -61,6 +60,7 @@ impl Chooser {
             program: program.clone(),
             scope,
             open: SmallVec::new(),
+            met: Vec::new(),
             holds: Vec::new(),
             next: 0,
             choice: None,
@@ -75,8 +75,12 @@ impl Chooser {
     pub(super) fn restart(&mut self) {
         self.scope.restart();
         self.open.clear();
+        let when = self.program.when.as_ref();
+        let (tests, nodes) = when.map_or((0, 0), |when| (when.tests.len(), when.trie.len()));
         self.holds.clear();
-        self.holds.resize(self.program.when.as_ref().map_or(0, |when| when.tests.len()), None);
+        self.holds.resize(tests, None);
+        self.met.clear();
+        self.met.resize(nodes, false);
         (self.next, self.choice, self.captured) = (0, None, None);
     }
 
@@ -93,21 +97,18 @@ impl Chooser {
         let trie = &self.when()?.trie;
         match (slot, self.open.last()) {
             (Slot::Top, _) => Some(0),
-            (Slot::Member(key), Some(top)) => key.with_name(|name| trie.member(top.node, name?)),
-            (Slot::Element(index), Some(top)) => trie.element(top.node, index),
+            (Slot::Member(key), Some(top)) => key.with_name(|name| trie.member(*top, name?)),
+            (Slot::Element(index), Some(top)) => trie.element(*top, index),
             _ => None,
         }
     }
 
     /// A member on a path: an error if it came before.
-    fn meet(&mut self, node: NodeId, slot: Slot<'_>) -> Result<(), Raise> {
-        let (Slot::Member(_), Some(top)) = (slot, self.open.last_mut()) else { return Ok(()) };
-        count(Work::Branches, top.met.len());
-        if top.met.contains(&node) {
-            return Err(twice());
+    fn meet(&mut self, node: NodeId) -> Result<(), Raise> {
+        match self.met.get_mut(node as usize).map(|met| std::mem::replace(met, true)) {
+            Some(true) => Err(twice()),
+            _ => Ok(()),
         }
-        top.met.push(node);
-        Ok(())
     }
 
     /// What is wanted of a value at a node.
@@ -144,7 +145,7 @@ impl Chooser {
         if !goes_on {
             return Interest::Skip;
         }
-        self.open.push(Open { node, met: SmallVec::new() });
+        self.open.push(node);
         Interest::Inspect
     }
 
@@ -202,7 +203,6 @@ impl Chooser {
                 continue;
             }
             let object = text.starts_with('{');
-            let mut met: SmallVec<[NodeId; 4]> = SmallVec::new();
             for (index, (key, value)) in children(text).enumerate() {
                 let child = if object {
                     unescape(key.as_bytes()).and_then(|name| trie.member(node, &name))
@@ -210,11 +210,9 @@ impl Chooser {
                     trie.element(node, index as u64)
                 };
                 let Some(child) = child else { continue };
-                count(Work::Branches, if object { met.len() } else { 0 });
-                if object && met.contains(&child) {
-                    return Err(twice());
+                if object {
+                    self.meet(child)?;
                 }
-                met.push(child);
                 values.push((child, value));
             }
         }
@@ -239,7 +237,9 @@ impl Handler for With<'_, Chooser> {
             return Ok(interest);
         }
         let Some(node) = chooser.child(slot) else { return Ok(Interest::Skip) };
-        chooser.meet(node, slot)?;
+        if let Slot::Member(_) = slot {
+            chooser.meet(node)?;
+        }
         let interest = chooser.look(node, kind, offset);
         if let (Slot::Top, Interest::Skip) = (slot, interest) {
             chooser.scope.leave();
@@ -250,7 +250,7 @@ impl Handler for With<'_, Chooser> {
     fn wanted(&self) -> Option<&Names> {
         let chooser = &*self.stage;
         let top = chooser.open.last().filter(|_| chooser.scope.is_inside())?;
-        chooser.when()?.trie.names(top.node)
+        chooser.when()?.trie.names(*top)
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {
@@ -261,7 +261,7 @@ impl Handler for With<'_, Chooser> {
         if let Some(top) = chooser.open.pop()
             && chooser.choice.is_none()
         {
-            chooser.complete(top.node);
+            chooser.complete(top);
             chooser.conclude(offset);
         }
         if chooser.open.is_empty() {

@@ -168,6 +168,9 @@ fn costly() -> Vec<(&'static str, Spec, Limits)> {
         };
         (0..500).fold(Spec::new(), branch).otherwise(Otherwise::Pass)
     };
+    let many_branches = (0..10_000).fold(Spec::new(), |spec, number| {
+        spec.when(Test::new(format!("/a{number}"), number), Spec::new().retain("/a"))
+    });
     let last = Spec::new().when(Test::new("/z", 1), Spec::new().retain("/a"));
     let patched = Spec::new()
         .retain("/a")
@@ -193,6 +196,7 @@ fn costly() -> Vec<(&'static str, Spec, Limits)> {
         ("9,000 names alike", near.root("object"), &held),
         ("500 branches", branches(|number| format!("/a/{number}")), &held),
         ("500 branches of one place", branches(|_| "/a".to_owned()), &held),
+        ("10,000 branches", many_branches.otherwise(Otherwise::Pass), &held),
         ("patches that stream", patched, &held),
         ("patches on a tree", tree, &held),
         ("patches on an array", array, &held),

@@ -3,6 +3,7 @@
 //! | of a program | on a document |
 //! |---|---|
 //! | names of `select`, `exclude`, `retain`, patches that stream | no more for ten times the names |
+//! | branches, each with a place of its own | one look at each test, besides the document |
 //! | branches for one place | the value there is compared with each test |
 //! | patches on a tree | what is on the way to each: members that are passed, elements that move, a value that is tested |
 //! | names and wildcards that lead to the same value | a look at each place that they lead to, no more than there are rules |
@@ -75,6 +76,37 @@ fn more_names_cost_no_more() {
                 assert!(many <= 5 * few / 4 + 1000, "{rule}, {naming}, by {chunk}: {few}, {many}");
                 let bound = A_BYTE * document.len() as u64;
                 assert!(many <= bound, "{rule}, {naming}, by {chunk}: {many} > {bound}");
+            }
+        }
+    }
+}
+
+/// A branch is looked at once, however many there are, if its test is for a place of its own.
+#[test]
+fn branches_cost_one_look_each() {
+    let members: Vec<String> = (0..5000).map(|number| format!("\"k{number}\":null")).collect();
+    let flat = format!("{{{}}}", members.join(",")).into_bytes();
+    let captured = format!("{{\"a\":{{{}}}}}", members.join(",")).into_bytes();
+    for count in [500, 1000, 5000] {
+        let branches = |place: &str, spec: Spec| {
+            let branch = |spec: Spec, number| {
+                let test = Test::new(format!("{place}/k{number}"), number as i64);
+                spec.when(test, Spec::new().retain("/a"))
+            };
+            (0..count).fold(spec, branch).otherwise(Otherwise::Pass)
+        };
+        let object: Json = r#"{"z":1}"#.parse().unwrap();
+        // The first test wants all of the value, so that it is held and looked at at once.
+        let first = Spec::new().when(Test::new("/a", object), Spec::new().retain("/a"));
+        let cases = [
+            ("places of their own", branches("", Spec::new()), &flat),
+            ("in a value that is held", branches("/a", first), &captured),
+        ];
+        for (name, spec, document) in cases {
+            for chunk in [usize::MAX, 61] {
+                let units = work(&spec, document, chunk);
+                let bound = A_BYTE * document.len() as u64 + A_BRANCH * count;
+                assert!(units <= bound, "{count} {name}, by {chunk}: {units} > {bound}");
             }
         }
     }
