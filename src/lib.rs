@@ -53,7 +53,7 @@
 //!   one a line or one an event.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `excerpt`, `glob`, `tokens`, `scan`, `path`, `json`, `tree`, `reserved`, `template`, `spec`, `text`, `content`, `filter`,
+//! [`sink`](Sink), `excerpt`, `glob`, `tokens`, `work`, `scan`, `path`, `json`, `tree`, `reserved`, `template`, `spec`, `text`, `content`, `filter`,
 //! `history`, `manifest`, `catalog`, `command`, `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
@@ -65,7 +65,8 @@
 //!   normalisation.
 //! - What a rule removes is removed in every spelling, duplicate, order, depth and chunking.
 //! - The whole document is validated (RFC 8259), dropped parts too, unless the spec says [`Validation::Structure`].
-//! - Work is linear in the input. Nothing panics, nothing recurses on the depth of the input.
+//! - Work is linear in the input, however many names the rules have. Only patches that need a tree, and tests of one place,
+//!   each look at what is on their way ([`Spec::patch`], [`Spec::when`]). Nothing panics, nothing recurses on the depth of the input.
 //! - On an error, what was emitted is a prefix of the output of some valid completion of the input read so far.
 //!
 //! Not promised: JSON inside strings is text. `root: auto`, the `raw` fallback and `otherwise: pass` are conveniences, not security
@@ -123,6 +124,7 @@ mod text;
 #[cfg(feature = "tokens")]
 mod tokens;
 mod tree;
+mod work;
 
 #[cfg(all(feature = "command", unix))]
 pub use command::{

@@ -3,6 +3,8 @@
 //! Knows one vocabulary, `o200k_base` (feature `tokens`), and no JSON. A text is counted in pieces of [`PIECE`] bytes, so that
 //! none need be held; a token across the end of a piece counts as two.
 
+use crate::work::{self, Work, words};
+
 /// Bytes that are counted together.
 const PIECE: usize = 64 << 10;
 /// Bytes of the longest token.
@@ -21,6 +23,7 @@ impl Counter {
         while !bytes.is_empty() {
             let room = PIECE.saturating_sub(self.pending.len()).max(1);
             let (now, later) = bytes.split_at(bytes.len().min(room));
+            work::count(Work::Tail, words(now.len()));
             self.pending.extend_from_slice(now);
             bytes = later;
             if self.pending.len() >= PIECE {
@@ -46,6 +49,7 @@ impl Counter {
             }
             Err(_) => (String::from_utf8_lossy(&self.pending), self.pending.len()),
         };
+        work::count(Work::Tail, text.len() + words(self.pending.len() - valid));
         self.tokens += bpe_openai::o200k_base().count(&text) as u64;
         self.pending.drain(..valid);
     }

@@ -4,6 +4,9 @@
 //! or when the container on its path ends that does not have it; the choice is certain when all tests before one that holds
 //! have failed. Behind the choice the document is still watched: a member on a test's path that comes twice is an error,
 //! wherever it comes, for others may read the second.
+//!
+//! **Cost.** Besides the document, one look at each test. Tests of one place are each compared with the value there: tests ×
+//! its length. A value that is held is gone through once for each level at which tests are for places in it.
 
 use std::sync::Arc;
 
@@ -20,12 +23,16 @@ use crate::limits::Limits;
 use crate::path::trie::{Names, NodeId};
 use crate::sink::Sink;
 use crate::tree::{children, equal};
+use crate::work::{Work, count, words};
 
 #[derive(Debug)]
 pub(super) struct Chooser {
     program: Arc<Compiled>,
     scope: Scope,
-    open: SmallVec<[Open; 8]>,
+    /// The nodes of the open containers.
+    open: SmallVec<[NodeId; 8]>,
+    /// By node: it was met. A node is one place of the document, so once is all.
+    met: Vec<bool>,
     /// By test: whether it holds.
     holds: Vec<Option<bool>>,
     /// Tests before this one do not.
@@ -34,13 +41,6 @@ pub(super) struct Chooser {
     /// A value that is read for tests.
     captured: Option<Captured>,
     item: u64,
-}
-
-#[derive(Debug)]
-struct Open {
-    node: NodeId,
-    /// Children of the node that were met in this object.
-    met: SmallVec<[NodeId; 4]>,
 }
 
 #[derive(Debug)]
@@ -60,6 +60,7 @@ impl Chooser {
             program: program.clone(),
             scope,
             open: SmallVec::new(),
+            met: Vec::new(),
             holds: Vec::new(),
             next: 0,
             choice: None,
@@ -74,8 +75,12 @@ impl Chooser {
     pub(super) fn restart(&mut self) {
         self.scope.restart();
         self.open.clear();
+        let when = self.program.when.as_ref();
+        let (tests, nodes) = when.map_or((0, 0), |when| (when.tests.len(), when.trie.len()));
         self.holds.clear();
-        self.holds.resize(self.program.when.as_ref().map_or(0, |when| when.tests.len()), None);
+        self.holds.resize(tests, None);
+        self.met.clear();
+        self.met.resize(nodes, false);
         (self.next, self.choice, self.captured) = (0, None, None);
     }
 
@@ -92,20 +97,18 @@ impl Chooser {
         let trie = &self.when()?.trie;
         match (slot, self.open.last()) {
             (Slot::Top, _) => Some(0),
-            (Slot::Member(key), Some(top)) => key.with_name(|name| trie.member(top.node, name?)),
-            (Slot::Element(index), Some(top)) => trie.element(top.node, index),
+            (Slot::Member(key), Some(top)) => key.with_name(|name| trie.member(*top, name?)),
+            (Slot::Element(index), Some(top)) => trie.element(*top, index),
             _ => None,
         }
     }
 
     /// A member on a path: an error if it came before.
-    fn meet(&mut self, node: NodeId, slot: Slot<'_>) -> Result<(), Raise> {
-        let (Slot::Member(_), Some(top)) = (slot, self.open.last_mut()) else { return Ok(()) };
-        if top.met.contains(&node) {
-            return Err(twice());
+    fn meet(&mut self, node: NodeId) -> Result<(), Raise> {
+        match self.met.get_mut(node as usize).map(|met| std::mem::replace(met, true)) {
+            Some(true) => Err(twice()),
+            _ => Ok(()),
         }
-        top.met.push(node);
-        Ok(())
     }
 
     /// What is wanted of a value at a node.
@@ -116,6 +119,7 @@ impl Chooser {
         if self.choice.is_none() {
             let (mut wanted, mut most) = (false, 0);
             for number in when.trie.ends(node) {
+                count(Work::Branches, 1);
                 let number = *number as usize;
                 if self.holds.get(number) != Some(&None) {
                     continue;
@@ -141,7 +145,7 @@ impl Chooser {
         if !goes_on {
             return Interest::Skip;
         }
-        self.open.push(Open { node, met: SmallVec::new() });
+        self.open.push(node);
         Interest::Inspect
     }
 
@@ -156,6 +160,7 @@ impl Chooser {
         let program = self.program.clone();
         let Some(when) = &program.when else { return };
         for test in when.below.get(node as usize).into_iter().flatten() {
+            count(Work::Branches, 1);
             self.decide(*test as usize, false);
         }
     }
@@ -163,6 +168,7 @@ impl Chooser {
     /// Chooses, if that is possible now.
     fn conclude(&mut self, offset: u64) {
         while self.choice.is_none() {
+            count(Work::Branches, 1);
             match self.holds.get(self.next) {
                 Some(None) => return,
                 Some(Some(false)) => self.next += 1,
@@ -179,6 +185,7 @@ impl Chooser {
         let mut values = vec![(node, text)];
         while let Some((node, text)) = values.pop() {
             for number in trie.ends(node) {
+                count(Work::Branches, 1);
                 let number = *number as usize;
                 if self.holds.get(number) == Some(&None)
                     && let Some(test) = tests.get(number)
@@ -196,7 +203,6 @@ impl Chooser {
                 continue;
             }
             let object = text.starts_with('{');
-            let mut met: SmallVec<[NodeId; 4]> = SmallVec::new();
             for (index, (key, value)) in children(text).enumerate() {
                 let child = if object {
                     unescape(key.as_bytes()).and_then(|name| trie.member(node, &name))
@@ -204,10 +210,9 @@ impl Chooser {
                     trie.element(node, index as u64)
                 };
                 let Some(child) = child else { continue };
-                if object && met.contains(&child) {
-                    return Err(twice());
+                if object {
+                    self.meet(child)?;
                 }
-                met.push(child);
                 values.push((child, value));
             }
         }
@@ -232,7 +237,9 @@ impl Handler for With<'_, Chooser> {
             return Ok(interest);
         }
         let Some(node) = chooser.child(slot) else { return Ok(Interest::Skip) };
-        chooser.meet(node, slot)?;
+        if let Slot::Member(_) = slot {
+            chooser.meet(node)?;
+        }
         let interest = chooser.look(node, kind, offset);
         if let (Slot::Top, Interest::Skip) = (slot, interest) {
             chooser.scope.leave();
@@ -243,7 +250,7 @@ impl Handler for With<'_, Chooser> {
     fn wanted(&self) -> Option<&Names> {
         let chooser = &*self.stage;
         let top = chooser.open.last().filter(|_| chooser.scope.is_inside())?;
-        chooser.when()?.trie.names(top.node)
+        chooser.when()?.trie.names(*top)
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {
@@ -254,7 +261,7 @@ impl Handler for With<'_, Chooser> {
         if let Some(top) = chooser.open.pop()
             && chooser.choice.is_none()
         {
-            chooser.complete(top.node);
+            chooser.complete(top);
             chooser.conclude(offset);
         }
         if chooser.open.is_empty() {
@@ -270,6 +277,7 @@ impl Handler for With<'_, Chooser> {
         if len > captured.most.min(item) {
             captured.over = true;
         } else if !captured.over {
+            count(Work::Branches, words(bytes.len()));
             captured.text.extend_from_slice(bytes);
         }
     }

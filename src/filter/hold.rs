@@ -11,6 +11,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 
 use crate::error::{Error, ErrorKind, Raise};
 use crate::limits::{Limits, Meter};
+use crate::work::{Work, count, words};
 
 /// Bytes that are kept, and read back, in one piece: memory grows by no more than it needs.
 const PIECE: usize = 64 << 10;
@@ -93,6 +94,7 @@ impl Hold {
             }
             let Some(piece) = self.memory.last_mut() else { return };
             let (now, later) = bytes.split_at(bytes.len().min(PIECE - piece.len()));
+            count(Work::Hold, words(now.len()));
             piece.extend_from_slice(now);
             bytes = later;
         }
@@ -100,6 +102,7 @@ impl Hold {
 
     fn spill(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.in_file += bytes.len() as u64;
+        count(Work::Hold, words(bytes.len()));
         if is_off_disk() {
             self.gathered.extend_from_slice(bytes);
             return Ok(());
@@ -109,6 +112,7 @@ impl Hold {
             None => self.file.insert(tempfile::tempfile()?),
         };
         if self.gathered.len() + bytes.len() > PIECE {
+            count(Work::Hold, words(self.gathered.len()));
             file.write_all(&self.gathered)?;
             self.gathered.clear();
         }
@@ -129,7 +133,9 @@ impl Hold {
     ) -> Result<(), E> {
         let Self { memory, file, in_file, gathered, .. } = std::mem::take(self);
         let mut more = true;
+        count(Work::Hold, words(gathered.len()));
         for piece in memory {
+            count(Work::Hold, words(piece.len()));
             more = more && take(meter, &piece)?;
             meter.release(piece.len() as u64);
         }
@@ -151,7 +157,9 @@ impl Hold {
         mut take: impl FnMut(&[u8]) -> Result<bool, E>,
         failed: impl FnOnce(Raise) -> E,
     ) -> Result<(), E> {
+        count(Work::Hold, words(self.gathered.len()));
         for piece in &self.memory {
+            count(Work::Hold, words(piece.len()));
             if !take(piece)? {
                 return Ok(());
             }
@@ -189,6 +197,7 @@ impl Hold {
                 into.extend_from_slice(self.gathered.get(at..).unwrap_or_default());
             }
         }
+        count(Work::Hold, words(into.len()));
         Ok(())
     }
 
@@ -256,14 +265,19 @@ fn read_all<E>(
     failed: impl FnOnce(Raise) -> E,
 ) -> Result<bool, E> {
     let mut piece = vec![0; PIECE];
+    count(Work::Hold, words(PIECE));
     if let Err(error) = file.seek(SeekFrom::Start(0)) {
         return Err(failed(unreadable(&error)));
     }
     loop {
         match file.read(&mut piece) {
             Ok(0) => return Ok(true),
-            Ok(count) if take(piece.get(..count).unwrap_or_default())? => {}
-            Ok(_) => return Ok(false),
+            Ok(length) => {
+                count(Work::Hold, words(length));
+                if !take(piece.get(..length).unwrap_or_default())? {
+                    return Ok(false);
+                }
+            }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(failed(unreadable(&error))),
         }

@@ -27,6 +27,8 @@ mod whole;
 mod wrap;
 
 #[cfg(test)]
+mod costs;
+#[cfg(test)]
 mod tests;
 
 use crate::error::Error;

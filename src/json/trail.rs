@@ -4,6 +4,7 @@
 //! when the chunk goes; at most [`SHOWN`] bytes of each.
 
 use super::key;
+use crate::work::{Work, count, words};
 
 /// Bytes of a key that are shown in a path.
 const SHOWN: usize = 256;
@@ -100,10 +101,12 @@ impl Trail {
     pub(super) fn settle(&mut self, chunk: &[u8]) {
         let Self { outer, top, keys, settled } = self;
         for frame in outer.iter_mut().skip(*settled).chain([top]) {
+            count(Work::Hold, 1);
             if let At::Chunk(at) = frame.key {
                 frame.mark = keys.len();
                 let spelled = chunk.get(at + 1..).unwrap_or_default();
                 let shown = spelled.get(..SHOWN).unwrap_or(spelled);
+                count(Work::Hold, words(shown.len()));
                 keys.extend_from_slice(shown);
                 frame.key = At::Copied(shown.len());
             } else if frame.key == At::None {

@@ -14,6 +14,7 @@
 //! Output is gathered and handed to the sink in pieces; long runs go to it directly.
 
 use crate::sink::Sink;
+use crate::work::{Work, count, words};
 
 /// Gathered output that is worth a call of the sink. No more than a window of the scanner: a run that is kept comes in such
 /// parts, and sinks may know what to do with bytes that are still where they came in.
@@ -159,6 +160,7 @@ impl Writer {
         self.deferred.append(&mut self.lead);
         if let Some(key) = key {
             for part in key {
+                count(Work::Hold, words(part.len()));
                 self.deferred.extend_from_slice(part);
             }
             if self.gap.is_empty() {
@@ -203,6 +205,7 @@ impl Writer {
     #[inline(never)]
     fn write_deferred(&mut self, sink: &mut dyn Sink) {
         self.marks.clear();
+        count(Work::Hold, words(self.deferred.len()));
         let deferred = std::mem::take(&mut self.deferred);
         self.put(sink, &deferred);
         self.deferred = deferred;

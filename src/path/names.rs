@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use crate::work::{Work, count, words};
+
 /// A node of a trie.
 pub(crate) type NodeId = u32;
 
@@ -44,7 +46,9 @@ impl Sieve {
             let factor = (2 * number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             // No key has this mark: its first byte is none of a quote and a short length.
             let mut sieve = Self { marks: [u64::MAX; 256], factor };
+            count(Work::Names, sieve.marks.len());
             for (name, _) in names {
+                count(Work::Names, 1);
                 let mut head = [b'"'; 8];
                 for (to, from) in head.iter_mut().skip(1).zip(name.bytes()) {
                     *to = from;
@@ -111,7 +115,10 @@ impl Names {
                     slot.more = true;
                 }
             }
-            let all = names.iter().map(|(name, child)| (name.as_bytes().into(), *child));
+            let all = names.iter().map(|(name, child)| {
+                count(Work::Names, words(name.len()) + 1);
+                (name.as_bytes().into(), *child)
+            });
             table.crowd = Some(all.collect());
         }
         table.names = names;
@@ -126,6 +133,7 @@ impl Names {
     /// False if no child is called by the key whose first eight bytes are `head`, opening quote and all, of `len`.
     #[inline(always)]
     pub(crate) fn may_have(&self, head: u64, len: usize) -> bool {
+        count(Work::Names, 1);
         let Some(sieve) = &self.sieve else { return true };
         let mark = Sieve::mark(head, len);
         sieve.marks.get(usize::from(sieve.place(mark))) == Some(&mark)
@@ -136,6 +144,7 @@ impl Names {
         let mark = mark(name);
         let mut at = self.home(mark);
         for _ in 0..LONGEST_CHAIN {
+            count(Work::Names, 1);
             let next = (at + 1) % self.slots.len();
             let Some(slot) = self.slots.get_mut(at) else { return false };
             if slot.name == 0 {
@@ -165,6 +174,7 @@ impl Names {
         let bytes = text.get(from..).and_then(<[u8]>::first_chunk::<8>);
         // Eight bytes are there, even if the key has fewer, but for the last keys of a text.
         let Some(bytes) = bytes else { return self.get(text.get(from..from + len)?) };
+        count(Work::Names, 1);
         let mark = mark_of(u64::from_le_bytes(*bytes), len);
         let slot = self.slots.get(self.home(mark))?;
         if (slot.mark != mark) & !slot.more {
@@ -182,10 +192,13 @@ impl Names {
     #[inline(never)]
     fn find(&self, mark: u64, key: &[u8]) -> Option<NodeId> {
         if let Some(crowd) = &self.crowd {
+            count(Work::Names, words(key.len()) + 1);
             return crowd.get(key).copied();
         }
         let mut at = self.home(mark);
-        loop {
+        // No name is further from its home; chains that join others go on for as long as there are names.
+        for _ in 0..LONGEST_CHAIN {
+            count(Work::Names, 1);
             let slot = self.slots.get(at)?;
             if slot.mark == mark && slot.name != 0 {
                 let (name, child) = self.names.get(slot.name as usize - 1)?;
@@ -198,12 +211,14 @@ impl Names {
             }
             at = (at + 1) % self.slots.len();
         }
+        None
     }
 }
 
 /// Whether two names are the same, given that their marks are: their lengths and first eight bytes.
 #[inline(always)]
 fn is_same(name: &[u8], key: &[u8]) -> bool {
+    count(Work::Names, words(key.len()));
     // Up to sixteen bytes the last eight decide, if there are eight: no loop, no call.
     match (name.last_chunk::<8>(), key.last_chunk::<8>()) {
         _ if name.len() != key.len() => false,
@@ -243,7 +258,8 @@ fn mark(key: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Names, mark, mark_of};
+    use super::{LONGEST_CHAIN, Names, mark, mark_of};
+    use crate::work::done;
 
     #[test]
     fn names_are_found_and_others_are_not() {
@@ -280,6 +296,44 @@ mod tests {
         assert!(table.may_have(u64::MAX, 7), "too many names to tell");
         assert_eq!(Names::new(vec![("".into(), 7)]).get(b""), Some(7));
         assert_eq!(Names::new(vec![("a\0".into(), 7)]).get(b"a"), None);
+    }
+
+    /// Names that were chosen to fill slot behind slot, each as far from its home as it may be: no key is looked for in more
+    /// slots than one chain has.
+    #[test]
+    fn chains_that_join_are_not_followed() {
+        const NAMES: usize = 2000;
+        let plain = (0..NAMES).map(|n| (n.to_string().into(), n as u32));
+        let same_size = Names::new(plain.collect());
+        let home = |name: &str| same_size.home(mark(name.as_bytes()));
+        // The first of these slots is home to a whole chain, the others to one name each; the rest are keys.
+        let mut names = vec![Vec::new(); NAMES];
+        let mut others = Vec::new();
+        for number in 0_u32..2_000_000 {
+            let name = format!("{number:08x}");
+            match names.get_mut(home(&name)) {
+                Some(here) if here.is_empty() => here.push(name),
+                Some(here) if home(&name) == 0 && here.len() < LONGEST_CHAIN => here.push(name),
+                Some(_) => others.push(name),
+                None => {}
+            }
+        }
+        let names: Vec<String> = names.into_iter().flatten().take(NAMES).collect();
+        let table = Names::new(
+            names.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
+        );
+        assert!(table.crowd.is_none() && names.len() == NAMES && others.len() > NAMES);
+        let joined = table.slots.iter().filter(|slot| slot.more).count();
+        assert!(joined > NAMES - LONGEST_CHAIN, "{joined} slots tell to go on");
+        for (n, name) in names.iter().enumerate() {
+            assert_eq!(table.get(name.as_bytes()), Some(n as u32), "{name}");
+        }
+        done();
+        for key in &others {
+            assert_eq!(table.get(key.as_bytes()), None, "{key}");
+            let units: u64 = done().iter().sum();
+            assert!(units <= 2 * LONGEST_CHAIN as u64, "{key}: {units}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use smallvec::SmallVec;
 
 use super::{Path, Token};
+use crate::work::{Work, count, words};
 
 pub(crate) use super::names::{Names, NodeId};
 
@@ -50,6 +51,7 @@ impl Trie {
             let mut at: NodeId = 0;
             for token in &path.0 {
                 longest = longest.max(token.len());
+                count(Work::Names, words(token.len()) + 1);
                 let next = nodes.len() as NodeId;
                 let child = *known.entry((at, token.clone())).or_insert(next);
                 if child == next {
@@ -129,6 +131,8 @@ impl Trie {
     /// The child for the element at `index`, by index alone.
     pub(crate) fn element(&self, id: NodeId, index: u64) -> Option<NodeId> {
         let indices = &self.node(id)?.indices;
+        // What a binary search visits.
+        count(Work::Names, 1 + indices.len().checked_ilog2().unwrap_or(0) as usize);
         let at = indices.binary_search_by_key(&index, |(index, _)| *index).ok()?;
         indices.get(at).map(|(_, child)| *child)
     }
@@ -198,6 +202,7 @@ impl Cursor {
     pub(crate) fn member(&self, trie: &Trie, name: Option<&[u8]>) -> Self {
         let mut next = Self::default();
         for place in &self.places {
+            count(Work::Names, 1);
             let Some(node) = trie.node(place.node) else { continue };
             if let Some(name) = name
                 && let Some(child) = node.names.get(name)
@@ -226,6 +231,7 @@ impl Cursor {
     pub(crate) fn element(&self, trie: &Trie, index: u64) -> Self {
         let mut next = Self::default();
         for place in &self.places {
+            count(Work::Names, 1);
             let Some(node) = trie.node(place.node) else { continue };
             if !place.names_only {
                 if let Some(child) = trie.element(place.node, index) {
@@ -251,6 +257,7 @@ impl Cursor {
 
     fn add(&mut self, place: Place) {
         // Few are compared as they come, many once at the end.
+        count(Work::Names, 1 + self.places.len().min(FEW));
         if self.places.len() >= FEW || !self.places.contains(&place) {
             self.places.push(place);
         }
@@ -260,6 +267,7 @@ impl Cursor {
     #[inline]
     fn tidy(mut self) -> Self {
         if self.places.len() > FEW {
+            count(Work::Names, self.places.len() * self.places.len().ilog2() as usize);
             self.places.sort_unstable();
             self.places.dedup();
         }

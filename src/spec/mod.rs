@@ -286,7 +286,8 @@ impl Spec {
     /// the sequence, and what was done stays.
     ///
     /// Operations `add`, `remove` and `replace` on members of objects are applied while the document arrives. For others,
-    /// what `retain` left of the document is held as a whole, up to the limit `item`.
+    /// what `retain` left of the document is held as a whole, up to the limit `item`; each then visits the members and elements
+    /// on its way, so that a sequence costs at most its operations times what is held.
     ///
     /// ```
     /// use tamis::{Operation, Program, Spec, filter_slice};
@@ -320,7 +321,7 @@ impl Spec {
     ///
     /// Beside branches a spec has no rules but [`extract`](Self::extract), and says for all of them how the document is read
     /// ([`validation`](Self::validation), [`whitespace`](Self::whitespace), [`allow_raw`](Self::allow_raw)). A member whose
-    /// name a test's path names must not come twice in its object.
+    /// name a test's path names must not come twice in its object. Each test of one place is compared with the value there.
     ///
     /// ```
     /// use tamis::{Json, Otherwise, Program, Spec, Test, filter_slice};

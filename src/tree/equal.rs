@@ -12,6 +12,7 @@ use super::number;
 use super::walk::{Child, Children};
 use crate::error::{ErrorKind, Raise};
 use crate::json::key::unescape_any;
+use crate::work::{Work, count, words};
 
 /// Whether `actual` equals `expected`, both valid and minified. At most `room` bytes are held.
 ///
@@ -20,6 +21,7 @@ use crate::json::key::unescape_any;
 pub(crate) fn equal(actual: &[u8], expected: &[u8], room: u64) -> Result<bool, Raise> {
     let mut pairs = vec![(actual, expected)];
     while let Some((actual, expected)) = pairs.pop() {
+        count(Work::Tree, 1);
         let same = match (Children::of(actual), Children::of(expected)) {
             (Some(a), Some(e)) if a.is_object() != e.is_object() => false,
             (Some(a), Some(e)) if a.is_object() => {
@@ -76,7 +78,10 @@ fn members<'a>(
         let key = text.get(child.key.0..child.key.1).unwrap_or_default();
         members.push((name(key), value(text, child)));
     }
-    members.sort_by(|(a, _), (b, _)| a.cmp(b));
+    members.sort_by(|(a, _), (b, _)| {
+        count(Work::Tree, 1 + words(a.len().min(b.len())));
+        a.cmp(b)
+    });
     let twice = members.windows(2).find_map(|pair| match pair {
         [(a, _), (b, _)] if a == b => Some(a),
         _ => None,
@@ -93,6 +98,7 @@ fn members<'a>(
 
 /// The name that a key spells.
 pub(super) fn name(key: &[u8]) -> Cow<'_, [u8]> {
+    count(Work::Tree, words(key.len()));
     match memchr(b'\\', key) {
         None => Cow::Borrowed(key),
         Some(_) => Cow::Owned(unescape_any(key).0),
@@ -100,6 +106,7 @@ pub(super) fn name(key: &[u8]) -> Cow<'_, [u8]> {
 }
 
 fn scalars_equal(a: &[u8], b: &[u8]) -> bool {
+    count(Work::Tree, words(a.len() + b.len()));
     let is_number = |text: &[u8]| matches!(text.first(), Some(b'-' | b'0'..=b'9'));
     match (a, b) {
         ([b'"', a @ .., b'"'], [b'"', b @ .., b'"']) => name(a) == name(b),

@@ -20,6 +20,7 @@ mod walk;
 
 use crate::error::{ErrorKind, Raise};
 use crate::limits::Meter;
+use crate::work::{Work, count, words};
 pub(crate) use equal::equal;
 use equal::name;
 use walk::{Children, Span};
@@ -155,6 +156,7 @@ impl Tree {
     fn add_text(&mut self, text: &[u8]) -> Result<Piece, Raise> {
         self.charge(text.len())?;
         let piece = self.piece(self.text.len(), text.len())?;
+        count(Work::Tree, words(text.len()));
         self.text.extend_from_slice(text);
         Ok(piece)
     }
@@ -219,6 +221,7 @@ impl Tree {
 
     /// Whether a key spells this name.
     fn is_named(&self, key: Piece, wanted: &str) -> bool {
+        count(Work::Tree, 1);
         *name(self.text(key)) == *wanted.as_bytes()
     }
 
@@ -243,6 +246,10 @@ impl Tree {
         // Nodes that are open, and how many of their children were written.
         let mut open: Vec<(&Node, usize)> = Vec::new();
         let mut next = Some(value);
+        let mut put = |bytes: &[u8]| {
+            count(Work::Tree, words(bytes.len()));
+            put(bytes);
+        };
         loop {
             if let Some(value) = next.take() {
                 match value.node().and_then(|node| self.nodes.get(node)) {

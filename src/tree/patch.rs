@@ -11,10 +11,15 @@
 //! | `test` | the first is compared |
 //!
 //! A path leads through the first member of a name, but for what is taken away.
+//!
+//! **Cost.** An operation visits the members of each object on its way, for names may come twice; moves the elements behind
+//! the one that comes or goes; and goes through a value that it tests, or copies once it was split. So a sequence costs at most
+//! operations × what the tree has, and the text once for each level that is split.
 
 use super::{Node, Place, Tree, Value, equal};
 use crate::error::{ErrorKind, Raise};
 use crate::path::{Path, Token, index};
+use crate::work::{self, Work};
 
 /// Why nothing can be added to what is at a place: it is an array, and the token no index.
 pub(crate) const NO_INDEX: &str =
@@ -108,6 +113,7 @@ impl Tree {
     fn step(&mut self, from: &[Place], token: &Token, all: bool) -> Result<Vec<Place>, Raise> {
         let mut next = Vec::new();
         for place in from {
+            work::count(Work::Tree, 1);
             let Some(node) = self.open(*place)? else { continue };
             let found = |at| Place::Child(node, at);
             match (self.nodes.get(node), token) {
@@ -167,6 +173,7 @@ impl Tree {
             (Node::Array(elements), _) if spare == 0 => {
                 match position(token).filter(|at| *at < elements.len()) {
                     Some(at) => {
+                        work::count(Work::Tree, elements.len() - at);
                         elements.remove(at);
                         true
                     }
@@ -231,6 +238,7 @@ impl Tree {
             }
             self.charge(size_of::<Value>())?;
             if let Some(Node::Array(elements)) = self.nodes.get_mut(node) {
+                work::count(Work::Tree, elements.len() - at);
                 elements.insert(at, value);
             }
             return Ok(());

@@ -5,6 +5,8 @@
 
 use memchr::memchr2;
 
+use crate::work::{Work, count, words};
+
 /// A piece of a text: from here, to there.
 pub(super) type Span = (usize, usize);
 
@@ -56,6 +58,7 @@ impl Iterator for Children<'_> {
             self.at = end + 1;
         }
         let value = (self.at, end_of(self.text, self.at));
+        count(Work::Tree, 1 + words(value.1.saturating_sub(key.0)));
         self.at = value.1;
         Some(Child { key, value })
     }

@@ -7,6 +7,7 @@ use crate::error::{ErrorKind, Raise};
 use crate::filter::program::WaitFrom;
 use crate::json::{Halt, Interest};
 use crate::sink::Sink;
+use crate::work::{Work, count, words};
 
 /// Output that waits for the first hit. More of it is made again instead, from the held input.
 const GATE: usize = 64 << 10;
@@ -25,6 +26,7 @@ impl Sink for Gate {
             self.overflow = true;
             self.kept.clear();
         } else {
+            count(Work::Hold, words(bytes.len()));
             self.kept.extend_from_slice(bytes);
         }
     }

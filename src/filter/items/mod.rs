@@ -37,6 +37,7 @@ use crate::path::trie::{Cursor, NodeId};
 use crate::scan::Scanner;
 use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
+use crate::work::{Work, count, words};
 
 /// What the members of an open container mean.
 #[derive(Clone, Debug)]
@@ -107,6 +108,7 @@ struct State {
     payload_met: bool,
     /// By node of the select trie: the container in which it was met last.
     met: Vec<u64>,
+    /// Containers of all documents so far.
     serial: u64,
     capture: Option<Capture>,
     /// Bytes of held values that are being read again.
@@ -301,6 +303,7 @@ impl Capture {
             self.over = true;
             self.bytes = Vec::new();
         } else {
+            count(Work::Hold, words(bytes.len()));
             self.bytes.extend_from_slice(bytes);
         }
     }
@@ -328,8 +331,7 @@ impl State {
         self.found.fill(false);
         self.objects = false;
         self.payload_met = false;
-        self.met.fill(0);
-        self.serial = 0;
+        // `met` stays: no container has the number of an earlier one, and a program may have more nodes than a document bytes.
         self.capture = None;
         self.captured = 0;
         self.replaying = None;

@@ -12,6 +12,7 @@ use crate::sink::Sink;
 use crate::spec;
 #[cfg(feature = "tokens")]
 use crate::tokens::Counter;
+use crate::work::{self, Work, words};
 
 /// Bytes that may come at once, on top of what is allowed to wait: a piece, and what the writer had gathered.
 const AT_ONCE: u64 = 2 * super::PIECE as u64;
@@ -243,6 +244,7 @@ impl Budget {
         let (mut count, mut bytes, mut at) = (0, 0, 0);
         self.items.visit(
             |piece| {
+                work::count(Work::Tail, words(piece.len()));
                 let mut from = 0;
                 for newline in memchr::memchr_iter(b'\n', piece) {
                     let end = at + newline as u64 + 1;
@@ -342,6 +344,7 @@ fn join(items: &mut Hold, bytes: u64, meter: &mut Meter, sink: &mut dyn Sink) ->
         meter,
         |_, piece| {
             let piece = piece.get(..left).unwrap_or(piece);
+            work::count(Work::Tail, words(piece.len()));
             left -= piece.len();
             joined.clear();
             joined.extend(piece.iter().map(|byte| if *byte == b'\n' { b',' } else { *byte }));

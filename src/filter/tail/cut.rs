@@ -14,6 +14,7 @@ use crate::filter::hold::Hold;
 use crate::json::levels::Levels;
 use crate::limits::{Limits, Meter};
 use crate::sink::Sink;
+use crate::work::{Work, count};
 
 /// Strings are not cut below this.
 const LOWEST: u64 = 10;
@@ -246,6 +247,7 @@ impl Cutter {
         {
             self.work += bytes.len() as u64;
         }
+        count(Work::Tail, bytes.len());
         while let Some(first) = bytes.first() {
             if self.lexer.state == State::Outside {
                 let count = self.lexer.outside(bytes);

@@ -15,6 +15,7 @@ use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::{Limits, Meter};
 use crate::sink::Sink;
 use crate::template::{Templates, Totals};
+use crate::work::{Work, count, words};
 
 /// Bytes that may be rendered.
 const RENDERED: usize = 64 << 20;
@@ -214,6 +215,7 @@ impl Render<'_> {
     fn line_of_item(&mut self) {
         let Self { templates, totals, left, scratch, item, .. } = self;
         let rendered = templates.item(item, totals, *left, scratch);
+        count(Work::Tail, words(item.len()));
         self.line(rendered.map_err(|error| error.to_string()));
     }
 
@@ -226,6 +228,7 @@ impl Render<'_> {
             Err(message) => self.failed = Some(Trouble::Template(message)),
             Ok(false) => {}
             Ok(true) => {
+                count(Work::Tail, self.scratch.len());
                 self.left = self.left.saturating_sub(self.scratch.len() + 1);
                 let mut quoted = if self.begun { b"\\n".to_vec() } else { Vec::new() };
                 self.begun = true;
@@ -291,6 +294,7 @@ impl Handler for With<'_, Render<'_>> {
         let render = &mut *self.stage;
         let limit = render.limits.item();
         if render.failed.is_none() {
+            count(Work::Tail, words(bytes.len()));
             render.item.extend_from_slice(bytes);
             if render.item.len() as u64 > limit {
                 let message = format!("an item has more than {limit} bytes (limit `item`)");

@@ -22,7 +22,8 @@ use crate::report::Report;
 /// and `error` is that of the first bad line, `filter_error` and `compact_error` those of the first line that has one.
 ///
 /// Memory: as for one line, and each line's output up to [`Limits::held`](crate::Limits::held), then a temporary file up to
-/// [`Limits::spill`](crate::Limits::spill). Time: linear in the input.
+/// [`Limits::spill`](crate::Limits::spill). Time: linear in the input, and in the lines times the paths of `select`, patches and
+/// tests, of which each line tells anew whether it has them.
 ///
 /// # Errors
 /// When all lines were read: the error of the first bad line, if there was one. At once, and with nothing told to
@@ -85,7 +86,7 @@ pub fn filter_ndjson<R: Read, W: Write>(
 ///
 /// Memory: as for one document, and each event's output and its other lines, both up to
 /// [`Limits::held`](crate::Limits::held), then a temporary file up to [`Limits::spill`](crate::Limits::spill). An event that
-/// may have to pass as it came waits so as a whole. Time: linear in the input.
+/// may have to pass as it came waits so as a whole. Time: as that of [`filter_ndjson`].
 ///
 /// # Errors
 /// When all events were read: the error of the first bad event, if there was one. At once, and with nothing told to

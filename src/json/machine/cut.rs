@@ -7,6 +7,7 @@ use super::loops::is_white;
 use super::{Cx, Expect, Fail, Gait, Machine, Member};
 use crate::error::{ErrorKind, Raise};
 use crate::json::{Halt, Handler};
+use crate::work::{Work, count, words};
 
 impl Machine {
     /// A key begins.
@@ -72,6 +73,7 @@ impl Machine {
     ) -> Result<(), Fail> {
         let from = if self.member.split { 0 } else { self.member.at };
         let part = cx.slice(from, to);
+        count(Work::Hold, words(part.len()));
         if self.member.split {
             self.trail.more_key(part);
         } else {
@@ -238,6 +240,7 @@ impl Machine {
             return Err(self.too_white(at));
         }
         if earlier > 0 {
+            count(Work::Hold, words(earlier + at));
             let mut lead = self.lead.clone();
             lead.extend_from_slice(cx.slice(0, at));
             h.lead(&lead);
@@ -287,6 +290,7 @@ impl Machine {
             member.split = true;
             member.held.clear();
             if !member.long {
+                count(Work::Hold, words(member.end.saturating_sub(member.at)));
                 member.held.extend_from_slice(cx.slice(member.at, member.end));
                 member.key_len = member.held.len();
                 member.upto = member.end;
@@ -327,6 +331,7 @@ impl Machine {
         }
         // One byte over the limit is enough to tell.
         let room = (self.config.key + 1).saturating_sub(self.lead.len());
+        count(Work::Hold, words(end.min(from + room).saturating_sub(from)));
         self.lead.extend_from_slice(cx.slice(from, end.min(from + room)));
         Ok(())
     }

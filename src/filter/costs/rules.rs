@@ -1,0 +1,231 @@
+//! What rules cost: how the work on one document grows with the rules of a program, and that of compiling with them.
+//!
+//! | of a program | on a document |
+//! |---|---|
+//! | names of `select`, `exclude`, `retain`, patches that stream | no more for ten times the names |
+//! | branches, each with a place of its own | one look at each test, besides the document |
+//! | branches for one place | the value there is compared with each test |
+//! | patches on a tree | what is on the way to each: members that are passed, elements that move, a value that is tested |
+//! | names and wildcards that lead to the same value | a look at each place that they lead to, no more than there are rules |
+
+use super::run;
+use crate::filter::Program;
+use crate::limits::Limits;
+use crate::spec::{Json, Operation, Otherwise, Spec, Test};
+use crate::work::done;
+
+/// Units a byte, steps included, where rules cost nothing.
+const A_BYTE: u64 = 12;
+/// Units for a branch whose test is looked at.
+const A_BRANCH: u64 = 8;
+/// Units to compile a rule, if its name has few beside it; tables that sift names are tried, up to a bound.
+const A_RULE: u64 = 6000;
+
+/// Makes the name with this number.
+type Name = fn(usize) -> String;
+/// Adds a rule for a path.
+type Add = fn(Spec, &[String]) -> Spec;
+/// The path to a name with this number.
+type Nest = fn(usize, String) -> Vec<String>;
+
+/// Ways to number names.
+const NAMINGS: [(&str, Name); 4] = [
+    ("short", |number| format!("a{number}")),
+    ("one length, one beginning", |number| format!("customer_{number:05}")),
+    ("long beginnings", |number| format!("{}{number:05}", "n".repeat(60))),
+    ("numbers", |number| number.to_string()),
+];
+
+/// Rules of one path each.
+const RULES: [(&str, Add); 4] = [
+    ("exclude", |spec, path| spec.exclude(path.join("."))),
+    ("retain", |spec, path| spec.retain(format!("/{}", path.join("/")))),
+    ("select", |spec, path| spec.select_as(path.join("."), path.join("."))),
+    ("patches", |spec, path| spec.patch(Operation::remove(format!("/{}/x", path.join("/"))))),
+];
+
+/// What a document costs, in all.
+fn work(spec: &Spec, document: &[u8], chunk: usize) -> u64 {
+    let program = Program::compile(spec).unwrap();
+    run(&program, &Limits::new(), document, chunk).work()
+}
+
+/// What compiling costs.
+fn compiling(spec: &Spec) -> u64 {
+    done();
+    Program::compile(spec).unwrap();
+    done().iter().sum()
+}
+
+/// Ten times the names, and the same document: every second of its members has one of them, the others nearly.
+#[test]
+fn more_names_cost_no_more() {
+    for (rule, add) in RULES {
+        for (naming, name) in NAMINGS {
+            let spec = |count: usize| {
+                let spec = Spec::new().root("object").lenient_remove(true);
+                (0..count).fold(spec, |spec, number| add(spec, &[name(2 * number)]))
+            };
+            let members: Vec<String> = (0..2000)
+                .map(|number| format!("\"{}\":{{\"x\":1,\"y\":2}}", name(number)))
+                .collect();
+            let document = format!("{{{}}}", members.join(",")).into_bytes();
+            for chunk in [usize::MAX, 61, 1] {
+                let few = work(&spec(1000), &document, chunk);
+                let many = work(&spec(10_000), &document, chunk);
+                assert!(many <= 5 * few / 4 + 1000, "{rule}, {naming}, by {chunk}: {few}, {many}");
+                let bound = A_BYTE * document.len() as u64;
+                assert!(many <= bound, "{rule}, {naming}, by {chunk}: {many} > {bound}");
+            }
+        }
+    }
+}
+
+/// A branch is looked at once, however many there are, if its test is for a place of its own.
+#[test]
+fn branches_cost_one_look_each() {
+    let members: Vec<String> = (0..5000).map(|number| format!("\"k{number}\":null")).collect();
+    let flat = format!("{{{}}}", members.join(",")).into_bytes();
+    let captured = format!("{{\"a\":{{{}}}}}", members.join(",")).into_bytes();
+    for count in [500, 1000, 5000] {
+        let branches = |place: &str, spec: Spec| {
+            let branch = |spec: Spec, number| {
+                let test = Test::new(format!("{place}/k{number}"), number as i64);
+                spec.when(test, Spec::new().retain("/a"))
+            };
+            (0..count).fold(spec, branch).otherwise(Otherwise::Pass)
+        };
+        let object: Json = r#"{"z":1}"#.parse().unwrap();
+        // The first test wants all of the value, so that it is held and looked at at once.
+        let first = Spec::new().when(Test::new("/a", object), Spec::new().retain("/a"));
+        let cases = [
+            ("places of their own", branches("", Spec::new()), &flat),
+            ("in a value that is held", branches("/a", first), &captured),
+        ];
+        for (name, spec, document) in cases {
+            for chunk in [usize::MAX, 61] {
+                let units = work(&spec, document, chunk);
+                let bound = A_BYTE * document.len() as u64 + A_BRANCH * count;
+                assert!(units <= bound, "{count} {name}, by {chunk}: {units} > {bound}");
+            }
+        }
+    }
+}
+
+/// Tests of one place are each compared with the value there: of a scalar no more than its length, of an object what it
+/// takes to go through it.
+#[test]
+fn branches_for_one_place_compare_its_value() {
+    let members: Vec<String> = (0..500).map(|number| format!("\"k{number}\":null")).collect();
+    let object = format!("{{{}}}", members.join(","));
+    for (value, literal) in [("7", "1"), ("\"text\"", "\"other\""), (&object, r#"{"z":1}"#)] {
+        let document = format!("{{\"a\":{value}}}").into_bytes();
+        let literal: Json = literal.parse().unwrap();
+        for count in [500, 1000] {
+            let branch = |spec: Spec, _| {
+                spec.when(Test::new("/a", literal.clone()), Spec::new().retain("/a"))
+            };
+            let spec = (0..count).fold(Spec::new(), branch).otherwise(Otherwise::Pass);
+            let units = work(&spec, &document, usize::MAX);
+            let bound =
+                A_BYTE * document.len() as u64 + count * (A_BRANCH + 4 * value.len() as u64);
+            assert!(units <= bound, "{count} of {value:.10}: {units} > {bound}");
+        }
+    }
+}
+
+/// A patch on a tree costs what is on its way, and no more: the bound is operations times members and elements there.
+#[test]
+fn patches_on_a_tree_cost_what_is_on_their_way() {
+    const SIZE: u64 = 2000;
+    let numbers: Vec<String> = (0..SIZE).map(|number| number.to_string()).collect();
+    let members: Vec<String> = (0..SIZE).map(|number| format!("\"k{number}\":{number}")).collect();
+    let document =
+        format!("{{\"x\":[{}],\"o\":{{{}}}}}", numbers.join(","), members.join(",")).into_bytes();
+    let large = |number: u64| {
+        let other = (0..SIZE).map(|other| if other + 1 < SIZE { other } else { number });
+        format!("[{}]", other.map(|other| other.to_string()).collect::<Vec<_>>().join(","))
+    };
+    let array = large(SIZE - 1).parse::<Json>().unwrap();
+    // With what an element or member on the way costs at most.
+    type Make<'a> = &'a dyn Fn(u64) -> Operation;
+    let operations: [(&str, u64, Make<'_>); 10] = [
+        ("insert in front", 2, &|_| Operation::add("/x/0", 1)),
+        ("append", 1, &|_| Operation::add("/x/-", 1)),
+        ("remove the first", 2, &|_| Operation::remove("/x/0")),
+        ("move the last", 2, &|_| Operation::move_from(format!("/x/{}", SIZE - 1), "/x/0")),
+        ("replace the last member", 8, &|_| Operation::replace(format!("/o/k{}", SIZE - 1), 1)),
+        ("copy the last member", 4, &|_| Operation::copy_from(format!("/o/k{}", SIZE - 1), "/x/-")),
+        ("test the last member", 4, &|_| {
+            Operation::test(format!("/o/k{}", SIZE - 1), SIZE as i64 - 1)
+        }),
+        ("move a large value", 1, &|number| match number % 2 {
+            0 => Operation::move_from("/x", "/y"),
+            _ => Operation::move_from("/y", "/x"),
+        }),
+        ("copy a large value", 6, &|_| Operation::copy_from("/x", "/y")),
+        ("test a large value", 16, &|_| Operation::test("/x", array.clone())),
+    ];
+    let bytes = document.len() as u64;
+    for (name, each, operation) in operations {
+        let cost = |count: u64| {
+            // So that it is a tree, and split where the others go, whatever follows.
+            let spec =
+                Spec::new().patch(Operation::test("/x/0", 0)).patch(Operation::test("/o/k0", 0));
+            work(&(0..count).map(operation).fold(spec, Spec::patch), &document, usize::MAX)
+        };
+        let [none, some, many] = [0, 100, 1000].map(cost);
+        assert!(none <= A_BYTE * bytes, "{name}: {none} for {bytes} bytes");
+        let (some, many) = (some - none, many - none);
+        for (count, units) in [(100, some), (1000, many)] {
+            let bound = count * each * (SIZE + count);
+            assert!(units <= bound, "{count}, {name}: {units} > {bound}");
+        }
+        // Ten times the operations, of which each may add an element.
+        assert!(many <= 13 * some + 1000, "{name}: {some}, {many}");
+    }
+}
+
+/// Where names and wildcards both lead on, a value is at many places of the rules at once: each member is looked up at each,
+/// and those are no more than the rules.
+#[test]
+fn wildcards_cost_the_places_that_they_lead_to() {
+    const DEPTH: usize = 8;
+    let members: Vec<String> = (0..500).map(|number| format!("\"k{number}\":0")).collect();
+    let (open, close) = ("{\"a\":".repeat(DEPTH), "}".repeat(DEPTH));
+    let document = format!("{open}{{{}}}{close}", members.join(",")).into_bytes();
+    for levels in [2, 4, DEPTH] {
+        let rules = 1 << levels;
+        let path = |ways: usize| {
+            let step = |level| if ways >> level & 1 == 0 && level < levels { "a" } else { "*" };
+            (0..DEPTH).map(step).chain(["no"]).collect::<Vec<_>>().join(".")
+        };
+        let spec = (0..rules).fold(Spec::new().root("object"), |spec, way| spec.exclude(path(way)));
+        let units = work(&spec, &document, usize::MAX);
+        let bound = A_BYTE * document.len() as u64 + 4 * 500 * rules as u64;
+        assert!(units <= bound, "{rules} rules: {units} > {bound}");
+    }
+}
+
+/// Twice the rules are twice the work of compiling them.
+#[test]
+fn compiling_is_linear_in_the_rules() {
+    for (rule, add) in RULES {
+        for (naming, name) in NAMINGS {
+            // All beside one another; sixty beside one another, for which a table that sifts is sought longest.
+            let nestings: [(&str, Nest); 2] = [
+                ("flat", |_, name| vec![name]),
+                ("sixty", |number, name| vec![format!("p{}", number / 60), name]),
+            ];
+            for (nesting, path) in nestings {
+                let spec = |count: usize| {
+                    let add = |spec, number| add(spec, &path(number, name(number)));
+                    (0..count).fold(Spec::new().lenient_remove(true), add)
+                };
+                let (few, many) = (compiling(&spec(5000)), compiling(&spec(10_000)));
+                assert!(many <= 5 * few / 2 + 1000, "{rule}, {naming}, {nesting}: {few}, {many}");
+                assert!(many <= 10_000 * A_RULE, "{rule}, {naming}, {nesting}: {many}");
+            }
+        }
+    }
+}
