@@ -1,7 +1,7 @@
-//! Work, counted where it is done: for the tests that assert what hostile input costs (`filter/costs.rs`).
+//! Work, counted where it is done: for the tests that assert what hostile input costs (`filter/costs/`).
 //!
-//! Knows nothing of what is done. Only tests count: in any other build [`count`] does nothing, and what it is told is not
-//! worked out. A unit is one entry that is visited (a slot, a place of a trie, a test of a branch, a member, an element that
+//! Knows nothing of what is done. Only tests count: in any other build [`count`] does nothing, and the optimiser drops what it
+//! is told. A unit is one entry that is visited (a slot, a place of a trie, a test of a branch, a member, an element that
 //! moves), or eight bytes that are compared, hashed, gone through or copied ([`words`]). It is counted in the innermost loop,
 //! never by the call: else quadratic work would be one call.
 
