@@ -52,9 +52,9 @@ macro_rules! kernel_tests {
             #[test]
             fn classifies_as_scalar_does() {
                 let Some(kernel) = present($name, $kernel) else { return };
-                // Every byte in every lane.
+                // Every byte in every lane, or, under Miri, in some: all bytes come to all lanes alike.
                 for byte in 0..=255u8 {
-                    for lane in 0..BLOCK {
+                    for lane in (0..BLOCK).step_by(if cfg!(miri) { 9 } else { 1 }) {
                         let mut block = [b'a'; BLOCK];
                         block[lane] = byte;
                         assert_eq!(
