@@ -101,7 +101,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tail_unread: bool,
     /// Members that were dropped because their name came before. Complete under `duplicate_keys: count`; else those
-    /// that were met. A member that two outputs look for counts for each.
+    /// that were met. A member that two outputs look for counts for each; paths that begin alike look once, up to a wildcard.
     #[serde(skip_serializing_if = "is_zero")]
     pub duplicates_dropped: u64,
     /// The most bytes that waited at once, in memory and in the temporary file. Depends on the driver and the chunks.

@@ -3,7 +3,8 @@
 //! Knows nothing of what is done. Only tests count: in any other build [`count`] does nothing, and the optimiser drops what it
 //! is told. A unit is one entry that is visited (a slot, a place of a trie, a test of a branch, a member, an element that
 //! moves), or eight bytes that are compared, hashed, gone through or copied ([`words`]). It is counted in the innermost loop,
-//! never by the call: else quadratic work would be one call.
+//! never by the call: else quadratic work would be one call. A loop that does not count is not seen: one that is new, and goes over
+//! what grows with the input or the rules, needs a line here.
 
 /// What the work is for.
 #[derive(Clone, Copy, Debug)]

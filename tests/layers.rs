@@ -118,7 +118,19 @@ fn files_answer_one_question() {
         let text = fs::read_to_string(&path).unwrap();
         (path, String::from("cli"), text)
     });
-    for (path, _, text) in library().into_iter().chain(cli) {
+    let mut others = Vec::new();
+    for folder in ["tests", "benches", "examples", "fuzz/src", "fuzz/examples"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        // A package has no fuzz targets.
+        if folder.exists() {
+            sources(&folder, &mut others);
+        }
+    }
+    let others = others.into_iter().map(|path| {
+        let text = fs::read_to_string(&path).unwrap();
+        (path, String::from("beside the library"), text)
+    });
+    for (path, _, text) in library().into_iter().chain(cli).chain(others) {
         assert!(text.starts_with("//!"), "{} does not say what it is for", path.display());
         let lines = text.lines().count();
         let own_tests = path.ends_with("tests.rs");

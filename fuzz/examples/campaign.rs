@@ -47,6 +47,10 @@ struct Row {
 }
 
 fn main() -> ExitCode {
+    if std::env::args().skip(1).any(|argument| argument == "--help" || argument == "-h") {
+        println!("Runs targets under libfuzzer, one after another.\n{USAGE}");
+        return ExitCode::SUCCESS;
+    }
     let plan = match plan(std::env::args().skip(1)) {
         Ok(plan) => plan,
         Err(why) => {
@@ -82,9 +86,6 @@ fn plan(mut arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
         let mut value = || arguments.next().ok_or(format!("{argument} wants a value"));
         let number = |text: String| text.parse().map_err(|_| format!("{text} is no number"));
         match argument.as_str() {
-            "--help" => {
-                return Err(String::from("Runs targets under libfuzzer, one after another."));
-            }
             // 0 would be for ever.
             "--seconds" => {
                 let seconds = number(value()?)?;

@@ -6,28 +6,33 @@
 //! ```text
 //! document ─▶ {noise, "list": [items…], noise, "gone": SECRET, "keep": {noise, "gone": SECRET}}
 //! item     ─▶ {noise, "secret": SECRET, "in": {noise, "secret": SECRET} | [{…}, [{…}]], noise}
+//! secret   ─▶ "secret" | "🔑", which escapes spell by two
 //! ```
 
 use tamis::{
-    Budget, CallOptions, Compact, DuplicateKeys, Filter, Json, OnError, Operation, Otherwise,
-    Siblings, Spec, Test, Validation, Whitespace,
+    Budget, CallOptions, Compact, DuplicateKeys, Error, Filter, Json, OnError, Operation,
+    Otherwise, Program, Siblings, Spec, Test, Validation, Whitespace, filter_ndjson,
 };
 
 use super::input::{Choose, Input};
 use super::programs;
-use crate::drivers::{Subject, same};
+use crate::drivers::{Run, Subject, same};
 use crate::prng::Choices;
 
 /// What must not come out. No generator makes it of something else, and no cut of a string leaves it readable.
 const CANARY: &str = "8675309";
 
-const NOISE: [&str; 12] = [
+/// The names of what must not come out.
+const SECRETS: [&str; 2] = ["secret", "🔑"];
+
+const NOISE: [&str; 13] = [
     "id",
     "a",
     "Secret",
     "secre",
     "secrets",
     "secret ",
+    "🔒",
     "gon",
     "gone\u{301}",
     "é",
@@ -71,6 +76,9 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
     let program = programs::compile(&spec)?;
     let mut options = CallOptions::new();
     if choices.one_in(4) {
+        options = options.limits(programs::limits(choices));
+    }
+    if choices.one_in(4) {
         options = options.budget(Budget::Bytes(1 + choices.below(400) as u64));
     }
     let cuts = choices.cuts(document.len());
@@ -80,7 +88,8 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
     same(&format!("cuts at {cuts:?}"), &whole, &split, true)
         .unwrap_or_else(|why| panic!("{why}\n  {spec:?}"));
     let slice = subject.slice();
-    for run in [&whole, &split, &slice] {
+    let lines = records(&program, &options, &document);
+    for run in [&whole, &split, &slice, &lines] {
         let output = run.output.as_deref().unwrap_or_default();
         assert!(!holds(output), "in the output: {}\n  {spec:?}", String::from_utf8_lossy(output));
         let told = format!("{:?} {:?}", run.fault, run.comparable());
@@ -115,7 +124,7 @@ fn spec(choices: &mut Choose<'_>) -> (&'static str, Spec) {
     }
     if patch {
         // What the patches remove of the document, the rest of the rules of the items.
-        for pointer in ["/gone", "/keep/gone", "/keep/secret"] {
+        for pointer in ["/gone", "/keep/gone", "/keep/secret", "/keep/🔑"] {
             // `add` puts its value in the place of what is there; what is there may be nothing, where `replace` fails.
             spec = spec.patch(match choices.below(12) {
                 0 => Operation::replace(pointer, Json::from("-")),
@@ -124,20 +133,25 @@ fn spec(choices: &mut Choose<'_>) -> (&'static str, Spec) {
             });
         }
         spec = spec.lenient_remove(true).patch(Operation::remove("/never"));
-        let spec = spec.root("list").exclude("secret").exclude("in.secret");
+        let spec = of_items(choices, spec.root("list"));
         return ("patches", more(choices, spec));
     }
     let rules = match choices.below(3) {
         0 => {
             // The document is the item: names reach through arrays.
             spec = spec.root("object");
-            for path in ["list.secret", "list.in.secret", "gone", "keep.gone", "keep.secret"] {
+            for path in ["gone", "keep.gone"] {
                 spec = spec.exclude(path);
+            }
+            for name in SECRETS {
+                for path in ["list", "list.in", "keep"] {
+                    spec = spec.exclude(format!("{path}.{name}"));
+                }
             }
             "exclude"
         }
         1 => {
-            spec = spec.root("list").exclude("/secret").exclude("in[\"secret\"]");
+            spec = of_items(choices, spec.root("list"));
             spec = spec.retain("/list").retain("/keep/id");
             "exclude of items"
         }
@@ -145,11 +159,42 @@ fn spec(choices: &mut Choose<'_>) -> (&'static str, Spec) {
             // A name that is not selected, and one that is but for its secret.
             spec = spec.root("list").siblings(Siblings::Drop);
             spec = spec.select("id").select("a").select("in").select_as("b", "in.id");
-            spec = spec.exclude("in.secret").on_error(OnError::Closed);
+            spec = SECRETS.into_iter().fold(spec, |spec, name| spec.exclude(format!("in.{name}")));
+            spec = spec.on_error(OnError::Closed);
             "select"
         }
     };
     (rules, more(choices, spec))
+}
+
+/// Rules for items, in one of their forms.
+fn of_items(choices: &mut Choose<'_>, mut spec: Spec) -> Spec {
+    for name in SECRETS {
+        spec = spec.exclude(match choices.below(2) {
+            0 => name.to_owned(),
+            _ => format!("/{name}"),
+        });
+        spec = spec.exclude(match choices.below(3) {
+            0 => format!("in.{name}"),
+            1 => format!("in[\"{name}\"]"),
+            _ => format!("*.{name}"),
+        });
+    }
+    spec
+}
+
+/// The document as a line, twice: what a first leaves behind must not help a second.
+fn records(program: &Program, options: &CallOptions, document: &[u8]) -> Run {
+    let mut line = document.to_vec();
+    line.iter_mut().filter(|byte| b"\r\n".contains(byte)).for_each(|byte| *byte = b' ');
+    let lines = [&line[..], b"\n", &line].concat();
+    let mut output = Vec::new();
+    let bad = |_, error: &Error| {
+        let told = format!("{error:?}");
+        assert!(!told.contains(CANARY), "told of a line: {told}");
+    };
+    let (report, result) = filter_ndjson(program, options, &lines[..], &mut output, bad);
+    Run::new(Some(output), result.map(|()| report.clone()), Some(report))
 }
 
 /// What must not change any of that.
@@ -214,11 +259,16 @@ impl<'a> Builder<'a> {
         self.white();
         self.out.push('"');
         for char in name.chars() {
-            let code = u32::from(char);
-            match self.bytes.below(12) {
-                0 | 1 => self.out.push_str(&format!("\\u{code:04x}")),
-                2 => self.out.push_str(&format!("\\u{code:04X}")),
-                _ => self.out.push(char),
+            let escape = self.bytes.below(12);
+            for unit in char.encode_utf16(&mut [0; 2]) {
+                match escape {
+                    0 | 1 => self.out.push_str(&format!("\\u{unit:04x}")),
+                    2 => self.out.push_str(&format!("\\u{unit:04X}")),
+                    _ => {}
+                }
+            }
+            if escape > 2 {
+                self.out.push(char);
             }
         }
         self.out.push('"');
@@ -286,6 +336,7 @@ impl<'a> Builder<'a> {
         for _ in 0..levels {
             let open = self.bytes.pick(&["[", "[1,", "[null,{},"]);
             self.out.push_str(open);
+            self.many();
         }
         object(self);
         for _ in 0..levels {
@@ -294,18 +345,28 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Elements in front of others, so that those have a high index.
+    fn many(&mut self) {
+        if self.bytes.one_in(12) {
+            let count = self.bytes.below(70);
+            self.out.push_str(&"0,".repeat(count));
+        }
+    }
+
     fn inner(&mut self) {
-        self.object(&[("secret", Self::secret)]);
+        self.object(&SECRETS.map(|name| -> Member<'a> { (name, Self::secret) }));
     }
 
     fn item(&mut self) {
-        self.object(&[("secret", Self::secret), ("in", |out| out.through(Self::inner))]);
+        let [one, other] = SECRETS.map(|name| -> Member<'a> { (name, Self::secret) });
+        self.object(&[one, other, ("in", |out| out.through(Self::inner))]);
     }
 
     fn list(&mut self) {
         self.out.push('[');
         for number in 0..self.bytes.below(5) {
             self.out.push_str(if number > 0 { "," } else { "" });
+            self.many();
             if self.bytes.one_in(5) {
                 let scalar = self.bytes.pick(&SCALARS);
                 self.out.push_str(scalar);
@@ -318,7 +379,8 @@ impl<'a> Builder<'a> {
     }
 
     fn kept(&mut self) {
-        self.object(&[("gone", Self::secret), ("secret", Self::secret)]);
+        let [one, other] = SECRETS.map(|name| -> Member<'a> { (name, Self::secret) });
+        self.object(&[("gone", Self::secret), one, other]);
     }
 
     fn document(&mut self) {

@@ -83,7 +83,7 @@ pub(crate) fn options(choices: &mut Choose<'_>) -> CallOptions {
     options
 }
 
-fn limits(choices: &mut Choose<'_>) -> Limits {
+pub(crate) fn limits(choices: &mut Choose<'_>) -> Limits {
     let mut limits = Limits::new();
     if !choices.one_in(3) {
         // On the disk too, but no more of it than a fuzzer may use.

@@ -1,5 +1,5 @@
 //! What is around a filter fails: readers and writers, at every call, in every way; tasks that wait at every poll; limits of
-//! nothing; a full disk. Never a wrong success.
+//! nothing; a full disk; a file that changes. Never a wrong success.
 
 #![allow(
     clippy::expect_used,
@@ -10,6 +10,7 @@
 )]
 
 mod calls;
+mod changed;
 #[cfg(target_os = "linux")]
 mod disk;
 mod drivers;

@@ -70,8 +70,12 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
         let report = Expected { applied: true, ..Expected::default() };
         return Ok(Verdict::Passes { output: retained.minified(), report: Box::new(report) });
     }
-    let mut state =
-        State { rules, seen_twice: BTreeSet::new(), followed: Vec::new(), all_of_object: false };
+    let mut state = State {
+        rules,
+        seen_twice: BTreeSet::new(),
+        followed: (Vec::new(), 0),
+        all_of_object: false,
+    };
     let mut report = Expected { applied: true, ..Expected::default() };
     let raw_text = target == Target::RawText;
     if raw_text && rules.select.is_some() {
@@ -200,11 +204,12 @@ fn drop_members(node: &Node, rules: &Rules) -> Node {
 
 struct State<'a> {
     rules: &'a Rules,
-    /// Members that were dropped because their name came before: where they are, and the path that looked for them. Paths that
-    /// begin alike look once; a member that two look for counts for each.
-    seen_twice: BTreeSet<(usize, Vec<Token>)>,
-    /// The whole path that is followed.
-    followed: Vec<Token>,
+    /// Members that were dropped because their name came before: where they are, the path that looked for them, and behind a
+    /// wildcard, for which output. Paths that begin alike look once, up to their first wildcard; a member that two look for counts
+    /// for each.
+    seen_twice: BTreeSet<(usize, Vec<Token>, Option<usize>)>,
+    /// The whole path that is followed, and the number of its output.
+    followed: (Vec<Token>, usize),
     /// A wildcard took all members of an object with duplicates.
     all_of_object: bool,
 }
@@ -270,9 +275,10 @@ impl State<'_> {
             return false;
         }
         let mut any = false;
-        for source in select {
-            let found =
-                objects.iter().filter(|item| self.follow(item, &source.path.tokens).is_some());
+        for (number, source) in select.iter().enumerate() {
+            let found = objects
+                .iter()
+                .filter(|item| self.follow(item, number, &source.path.tokens).is_some());
             if found.count() == 0 {
                 report.partial_miss.push(source.path.text.clone());
             } else {
@@ -296,8 +302,8 @@ impl State<'_> {
     /// The selected members, in the order in which their values begin; the sort is stable, so ties stay in spec order.
     fn project(&mut self, item: &Node, select: &[Source]) -> Node {
         let mut members = Vec::new();
-        for source in select {
-            let Some(node) = self.follow(item, &source.path.tokens) else { continue };
+        for (number, source) in select.iter().enumerate() {
+            let Some(node) = self.follow(item, number, &source.path.tokens) else { continue };
             let name = source.output_key().expect("a generated source has a key");
             let key = quote(&name);
             members.push(Member { key, name: Some(name), node });
@@ -306,8 +312,8 @@ impl State<'_> {
         Node { at: item.at, value: Value::Object(members) }
     }
 
-    fn follow(&mut self, item: &Node, path: &[Token]) -> Option<Node> {
-        self.followed = path.to_vec();
+    fn follow(&mut self, item: &Node, output: usize, path: &[Token]) -> Option<Node> {
+        self.followed = (path.to_vec(), output);
         self.find(item, path)
     }
 
@@ -354,14 +360,17 @@ impl State<'_> {
     fn step<'n>(&mut self, node: &'n Node, path: &[Token]) -> Option<&'n Node> {
         let token = path.first()?;
         let Token::Name(name) = token else { return None };
-        let looking = &self.followed[..=self.followed.len() - path.len()];
+        let (followed, output) = &self.followed;
+        let looking = &followed[..=followed.len() - path.len()];
+        let behind_wildcard = looking.contains(&Token::Any).then_some(*output);
         match &node.value {
             Value::Scalar(_) => None,
             Value::Array(elements) => elements.get(token.index()?),
             Value::Object(members) => {
                 let mut named = members.iter().filter(|member| member.name.as_ref() == Some(name));
                 let first = named.next()?;
-                self.seen_twice.extend(named.map(|member| (member.node.at, looking.to_vec())));
+                let seen = |member: &Member| (member.node.at, looking.to_vec(), behind_wildcard);
+                self.seen_twice.extend(named.map(seen));
                 Some(&first.node)
             }
         }
@@ -388,7 +397,7 @@ impl State<'_> {
                 kept.push(Member { node: inner, ..members[*at].clone() });
                 for member in members[at + 1..].iter().filter(|_| !stopped) {
                     if name.is_some() && member.name == *name {
-                        self.seen_twice.insert((member.node.at, Vec::new()));
+                        self.seen_twice.insert((member.node.at, Vec::new(), None));
                     } else if keep {
                         kept.push(member.clone());
                     }

@@ -116,6 +116,10 @@ fn shapes(size: usize) -> Vec<(&'static str, Vec<u8>)> {
         ("numbers in a", format!("{{\"a\":[{}0]}}", numbered(&|number| format!("{number},")))),
         ("items", format!("{{\"x\":[{}1]}}", repeat(r#"{"a":1,"b":2},"#))),
         (
+            "a payload in a member",
+            format!("{{\"x\":1,\"data\":[{}1],\"z\":0}}", repeat(r#"{"a":1,"b":2},"#)),
+        ),
+        (
             "names that nearly match",
             format!("{{{}\"z\":0}}", numbered(&|number| format!("\"customer_{number:05}\":[],"))),
         ),
@@ -201,7 +205,7 @@ fn costly() -> Vec<(&'static str, Spec, Limits)> {
         ("patches on a tree", tree, &held),
         ("patches on an array", array, &held),
         ("spilled: select", Spec::new().select("zz").root("object"), &spilled),
-        ("spilled: root", Spec::new().root("first").max_items(1), &spilled),
+        ("spilled: auto", Spec::new().exclude("b").max_items(1), &spilled),
         ("spilled: closed", Spec::new().select("zz").on_error(OnError::Closed), &spilled),
         ("spilled: branch", last.otherwise(Otherwise::Pass), &spilled),
         ("budget", Spec::new().budget(Budget::Bytes(5000)), &held),
