@@ -53,7 +53,7 @@
 //!   one a line or one an event.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `excerpt`, `glob`, `tokens`, `work`, `scan`, `path`, `json`, `tree`, `reserved`, `template`, `spec`, `text`, `content`, `filter`,
+//! [`sink`](Sink), `allowance`, `excerpt`, `glob`, `tokens`, `work`, `scan`, `path`, `json`, `tree`, `reserved`, `template`, `spec`, `text`, `content`, `filter`,
 //! `history`, `manifest`, `catalog`, `command`, `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
@@ -97,6 +97,7 @@
 //!
 //! `default-features = false` leaves the library with a handful of small dependencies.
 
+mod allowance;
 #[cfg(feature = "manifest")]
 mod catalog;
 #[cfg(feature = "command")]

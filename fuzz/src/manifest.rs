@@ -165,7 +165,7 @@ fn lines(choices: &mut Choose<'_>) -> String {
         "{\"version\": 1, \"filters\": {\"a\": ",
         "",
     ];
-    const PIECES: [&str; 64] = [
+    const PIECES: [&str; 66] = [
         "a:",
         "list_*:",
         "response:",
@@ -230,6 +230,8 @@ fn lines(choices: &mut Choose<'_>) -> String {
         "root: auto",
         "drop_nulls: true",
         "format: markdown",
+        "text_filter: {strip_lines_matching: [x, '(\\w{90}|xN){2}']}",
+        "keep = ['(\\w{90}|xN){9}']",
     ];
     let mut text = choices.pick(&BEGINS).to_owned();
     for _ in 0..choices.below(24) {

@@ -61,6 +61,7 @@ impl Manifest {
 #[cfg(test)]
 mod tests {
     use super::{FILES, Manifest};
+    use crate::allowance::Allowance;
 
     #[test]
     fn every_file_parses_and_keeps_to_its_service() {
@@ -89,6 +90,15 @@ mod tests {
         let mut known: Vec<_> = FILES.iter().map(|(service, _)| *service).collect();
         known.sort_unstable();
         assert_eq!(names, known);
+    }
+
+    #[test]
+    fn patterns_are_far_from_what_they_may_be() {
+        for (service, text) in FILES {
+            let mut allowance = Allowance::new();
+            assert!(Manifest::parse_within(service, text, &mut allowance).is_ok(), "{service}");
+            assert!(allowance.left() > Allowance::BYTES / 4 * 3, "{service}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::patches::Patches;
 use super::tail::TailRules;
 use super::when::When;
 use super::whole::WholeRules;
+use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::json::key;
 use crate::path::trie::{Cursor, NodeId, Trie};
@@ -135,8 +136,14 @@ impl Program {
     /// character that is wrong, and [`Error::excerpt`] points at it.
     ///
     /// # Complexity
-    /// Linear in the length of all paths.
+    /// Linear in the length of all paths. The patterns of text filters may compile to 10 MiB in one list, and to 24 MiB in all
+    /// lists of all branches together; what is refused is compiled no further.
     pub fn compile(spec: &Spec) -> Result<Self, Error> {
+        Self::compile_within(spec, &mut Allowance::new())
+    }
+
+    /// The same where other specs have taken their part of the allowance for patterns.
+    pub(crate) fn compile_within(spec: &Spec, allowance: &mut Allowance) -> Result<Self, Error> {
         if spec.test.is_some() {
             let message = "`test` stands in a branch of `when`, and nowhere else";
             return refuse_in("test", 0, true, message.into());
@@ -145,12 +152,16 @@ impl Program {
             None => None,
             Some(text) => Some(one_place("extract", "the document", text)?),
         };
-        Self::compile_at(spec, extract)
+        Self::compile_at(spec, extract, allowance)
     }
 
     /// Compiles a spec whose document is at a place of the input.
-    pub(super) fn compile_at(spec: &Spec, extract: Option<Path>) -> Result<Self, Error> {
-        let when = When::compile(spec, extract.as_ref())?;
+    pub(super) fn compile_at(
+        spec: &Spec,
+        extract: Option<Path>,
+        allowance: &mut Allowance,
+    ) -> Result<Self, Error> {
+        let when = When::compile(spec, extract.as_ref(), allowance)?;
         let selects = spec.select.as_ref().map_or(0, |select| select.0.len());
         let retains = spec.retain.as_ref().map_or(0, Vec::len);
         let patches = spec.patches.as_ref().map_or(0, Vec::len);
@@ -173,7 +184,7 @@ impl Program {
         let patches = Patches::compile(spec)?;
         let whole = WholeRules::compile(spec)?;
         let items = ItemRules::compile(spec)?;
-        let tail = TailRules::compile(spec)?;
+        let tail = TailRules::compile(spec, allowance)?;
         let spec = spec.clone();
         let compiled = Compiled { spec, extract, when, retain, patches, items, whole, tail };
         Ok(Self(Arc::new(compiled)))

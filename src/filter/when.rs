@@ -3,6 +3,7 @@
 //! Knows specs, no document: which branch applies is found by `choose`.
 
 use super::program::{MAX_RULES, Program, one_place, refuse, refuse_in, steps};
+use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, Raise};
 use crate::json::Kind;
 use crate::path::Path;
@@ -56,7 +57,11 @@ impl Branch {
 
 impl When {
     /// The branches of a spec, whose document is at `extract`. `None`: it has none.
-    pub(super) fn compile(spec: &Spec, extract: Option<&Path>) -> Result<Option<Self>, Error> {
+    pub(super) fn compile(
+        spec: &Spec,
+        extract: Option<&Path>,
+        allowance: &mut Allowance,
+    ) -> Result<Option<Self>, Error> {
         let Some(branches) = &spec.when else {
             if spec.otherwise.is_some() {
                 let message = "`otherwise` says what happens if no branch of `when` holds, and there is no `when`";
@@ -78,7 +83,7 @@ impl When {
             let test = check_branch(entry, branch)?;
             paths.push(steps(Path::pointer(&test.path), "when", entry, &test.path)?);
             tests.push(TestRule { value: test.value.clone() });
-            let program = compile_branch(spec, extract, branch);
+            let program = compile_branch(spec, extract, branch, allowance);
             programs.push(
                 program.map_err(|error| error.in_branch(entry, &Branch::Number(entry).name()))?,
             );
@@ -107,7 +112,8 @@ impl When {
             Some(Otherwise::Pass) => Some(plain),
             Some(Otherwise::Drop) => Some(Spec { retain: Some(Vec::new()), ..plain }),
         };
-        let otherwise = otherwise.map(|plain| compile_branch(spec, extract, &plain)).transpose()?;
+        let otherwise = otherwise.map(|plain| compile_branch(spec, extract, &plain, allowance));
+        let otherwise = otherwise.transpose()?;
         Ok(Some(Self { tests, trie, below, branches: programs, otherwise }))
     }
 
@@ -177,7 +183,12 @@ fn check_branch(entry: usize, branch: &Spec) -> Result<&crate::spec::Test, Error
 }
 
 /// The program of a branch: what is said for all of them holds for it.
-fn compile_branch(spec: &Spec, extract: Option<&Path>, branch: &Spec) -> Result<Program, Error> {
+fn compile_branch(
+    spec: &Spec,
+    extract: Option<&Path>,
+    branch: &Spec,
+    allowance: &mut Allowance,
+) -> Result<Program, Error> {
     let mut place = extract.cloned().unwrap_or_default();
     if let Some(inside) = &branch.extract {
         place.0.extend(one_place("extract", "the document", inside)?.0);
@@ -192,7 +203,7 @@ fn compile_branch(spec: &Spec, extract: Option<&Path>, branch: &Spec) -> Result<
         whitespace: spec.whitespace,
         ..branch.clone()
     };
-    Program::compile_at(&spec, extract)
+    Program::compile_at(&spec, extract, allowance)
 }
 
 impl TestRule {

@@ -7,6 +7,7 @@ use super::node::{Flaw, Key, Node, Value};
 use super::scalar::byte_inside;
 pub(super) use super::service::Service;
 use super::{ManifestEntry, name, suggest};
+use crate::allowance::Allowance;
 use crate::error::RulePlace;
 use crate::filter::Program;
 use crate::spec::{Op, Otherwise, Root, Spec};
@@ -16,6 +17,8 @@ use crate::spec::{Op, Otherwise, Root, Spec};
 pub(super) struct Building<'a> {
     pub(super) text: &'a Text<'a>,
     format: &'static str,
+    /// What is left for the patterns of all tools.
+    allowance: &'a mut Allowance,
     service: Option<Service>,
     entries: Vec<ManifestEntry>,
     others: Option<ManifestEntry>,
@@ -23,10 +26,15 @@ pub(super) struct Building<'a> {
 }
 
 impl<'a> Building<'a> {
-    pub(super) fn new(text: &'a Text<'a>, format: &'static str) -> Self {
+    pub(super) fn new(
+        text: &'a Text<'a>,
+        format: &'static str,
+        allowance: &'a mut Allowance,
+    ) -> Self {
         Self {
             text,
             format,
+            allowance,
             service: None,
             entries: Vec::new(),
             others: None,
@@ -92,7 +100,11 @@ impl<'a> Building<'a> {
             self.refuse(at, wrong);
             return;
         }
-        let program = match Program::compile(spec) {
+        // Then the file is refused, and what its other tools have is not compiled.
+        if self.allowance.is_spent() {
+            return;
+        }
+        let program = match Program::compile_within(spec, self.allowance) {
             Ok(program) => program,
             Err(error) => {
                 let place = error.rule();

@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 pub use error::{ManifestError, ManifestErrorKind, Problem};
 
+use crate::allowance::Allowance;
 use crate::filter::Program;
 use crate::reserved::ReservedParameters;
 use crate::spec::Spec;
@@ -210,17 +211,27 @@ impl Manifest {
     /// # Errors
     /// Whatever is wrong with it, as far as it can be said at once, each with line, column, source line and caret. Texts of
     /// more than 16 MiB, more than 24 containers inside one another, 500,000 keys and values, aliases that stand for
-    /// more than 100,000 of them, or 1,000 patterns are refused.
+    /// more than 100,000 of them, or 1,000 patterns are refused; so are text filters whose patterns compile to more than 10 MiB
+    /// in one list, or 24 MiB in all of the file.
     ///
     /// # Complexity
-    /// Linear in the text.
+    /// Linear in the text, beside the patterns of text filters: those take work and memory for what they compile to.
     pub fn parse(name: &str, text: &str) -> Result<Self, ManifestError> {
+        Self::parse_within(name, text, &mut Allowance::new())
+    }
+
+    /// The same with so much for its patterns.
+    pub(crate) fn parse_within(
+        name: &str,
+        text: &str,
+        allowance: &mut Allowance,
+    ) -> Result<Self, ManifestError> {
         let invalid = |problems: Problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
         let text = Text::new(name, text.strip_prefix('\u{feff}').unwrap_or(text));
         let root = yaml::parse(&text).map_err(invalid)?;
         let format = FORMATS.iter().find(|format| (format.recognises)(&root));
         let Some(format) = format else { return Err(invalid(unrecognised(&text, &root).into())) };
-        let mut building = Building::new(&text, format.name);
+        let mut building = Building::new(&text, format.name, allowance);
         (format.read)(&mut building, &root);
         let (entries, others) = building.finish().map_err(invalid)?;
         Self::build(vec![text.name().clone()], entries, others)

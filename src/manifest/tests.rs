@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use super::error::Text;
 use super::{Manifest, yaml};
+use crate::allowance::Allowance;
 use crate::spec::Spec;
 
 fn schema() -> Json {
@@ -93,4 +94,63 @@ fn the_schema_has_the_words_that_specs_read() {
         }
     }
     assert!(enums >= 5, "words were compared");
+}
+
+/// So many tools with the same text filter, one a line, from the third on.
+fn tools(count: usize, filter: &str) -> String {
+    let tool = |number| format!("  t{number}: {{text_filter: {{{filter}}}}}\n");
+    "version: 1\nfilters:\n".to_owned() + &(0..count).map(tool).collect::<String>()
+}
+
+/// What patterns compile to is charged to the file. Where that is too much the place is told, once, and nothing more is
+/// compiled.
+#[test]
+fn patterns_of_a_manifest_are_bounded_together() {
+    for filter in [
+        r#"strip_lines_matching: ["\\w{20}"]"#,
+        r"keep_lines_matching: ['\d+', a, '(?i)b']",
+        r"dedup: true, strip_lines_matching: ['\w', '[^a]{30}']",
+    ] {
+        let mut allowance = Allowance::new();
+        let one = Manifest::parse_within("x.yaml", &tools(1, filter), &mut allowance);
+        assert!(one.is_ok(), "{filter}");
+        let charge = Allowance::BYTES - allowance.left();
+        for fitting in [1, 2, 7] {
+            let text = tools(fitting, filter);
+            let mut exact = Allowance::of(fitting * charge);
+            assert!(Manifest::parse_within("x.yaml", &text, &mut exact).is_ok(), "{filter}");
+            assert_eq!((exact.left(), exact.is_spent()), (0, false), "{filter}");
+            for (count, bytes) in [(fitting + 1, fitting * charge), (500, fitting * charge + 1)] {
+                let mut allowance = Allowance::of(bytes);
+                let text = tools(count, filter);
+                let error = Manifest::parse_within("x.yaml", &text, &mut allowance).unwrap_err();
+                let [problem] = error.problems() else { panic!("{error}") };
+                assert_eq!((problem.line(), error.more()), (fitting + 3, 0), "{error}");
+                // The first pattern of its list, behind the quote.
+                let line = text.lines().nth(problem.line() - 1).unwrap();
+                assert_eq!(problem.column(), line.find('[').unwrap() + 3, "{error}");
+                let message = problem.message();
+                assert!(message.starts_with(&format!("t{fitting}: ")), "{error}");
+                assert!(message.contains("with the patterns in front of it"), "{error}");
+                assert!(allowance.is_spent() && allowance.left() == 0);
+            }
+        }
+    }
+}
+
+/// Branches are patterns of the file as well.
+#[test]
+fn patterns_of_branches_are_bounded_together() {
+    let branch =
+        r"{test: {path: /a, value: 1}, text_filter: {strip_lines_matching: ['(\w{90}|xN){2}']}}";
+    for (count, fits) in [(1, true), (2, true), (3, false), (300, false)] {
+        let branches = vec![branch; count].join(", ");
+        let text = format!("version: 1\nfilters:\n  t: {{otherwise: pass, when: [{branches}]}}\n");
+        let read = Manifest::parse("x.yaml", &text);
+        assert_eq!(read.is_ok(), fits, "{count}");
+        if let Err(error) = read {
+            assert_eq!(error.problems().len(), 1, "{error}");
+            assert!(error.to_string().contains("when[2]"), "{error}");
+        }
+    }
 }

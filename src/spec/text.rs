@@ -64,7 +64,8 @@ impl TextFilter {
     /// Removes the lines that `pattern` matches somewhere. Repeat it for more.
     ///
     /// Patterns are those of the crate [regex](https://docs.rs/regex/1/regex/#syntax), without flags: `^` and `$` are the
-    /// ends of the line, whose line end is not part of what is matched. What is not UTF-8 matches no character class.
+    /// ends of the line, whose line end is not part of what is matched. What is not UTF-8 matches no character class. All patterns
+    /// of a list may compile to 10 MiB, and those of all lists of a spec or a file to 24 MiB.
     #[must_use]
     pub fn strip_lines_matching(mut self, pattern: impl Into<String>) -> Self {
         self.strip_lines_matching.get_or_insert_default().push(pattern.into());

@@ -27,6 +27,7 @@ mod replace;
 mod report;
 mod sections;
 pub(crate) mod stage;
+mod weigh;
 
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,7 @@ use super::patterns::single;
 use super::replace::{Replace, Replacement};
 use super::sections::{Section, Sections};
 use super::stage::LineStage;
+use crate::allowance::Allowance;
 use crate::error::Error;
 use crate::limits::Limits;
 
@@ -93,7 +94,8 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
-    pub(super) fn new(more: &More) -> Result<Self, Error> {
+    pub(super) fn new(more: &More, allowance: &mut Allowance) -> Result<Self, Error> {
+        let mut single = |rule, part, entry, text: &str| single(rule, part, entry, text, allowance);
         let mut sections = Vec::new();
         for (rule, list, keeps) in
             [("sections", &more.sections, true), ("strip_sections", &more.strip_sections, false)]

@@ -1,11 +1,17 @@
 //! Patterns that choose lines: compiled once, with the place of what is wrong in them, and asked for a line.
 //!
-//! Knows text without line ends. Time is linear in the text for any pattern (crate `regex`); what a pattern compiles to is
-//! bounded.
+//! Knows text without line ends. Time is linear in the text for any pattern (crate `regex`); what a list compiles to is
+//! bounded, and so is what all lists of a file do together: each is charged to an [`Allowance`], also if it is refused. As
+//! the crate does not tell a size, limits are tried that double, from a guess on; the last one is charged, so that the work is
+//! at most twice of what is charged.
 
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use regex_syntax::ast::parse::Parser;
+use regex_syntax::hir::translate::TranslatorBuilder;
 use regex_syntax::hir::{Hir, Look};
 
+use super::weigh::{self, Weight};
+use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::excerpt::Excerpt;
 
@@ -13,6 +19,8 @@ use crate::excerpt::Excerpt;
 const MAX_PATTERNS: usize = 10_000;
 /// Bytes that a list may compile to: what the crate allows by default.
 const COMPILED: usize = 10 << 20;
+/// The first limit that is tried, where nothing says that it takes a larger one.
+const LEAST: usize = 4 << 10;
 /// Bytes of a list's automaton that are kept while it runs. It is built as the text needs it, and begins anew when full.
 const CACHE: usize = 1 << 20;
 /// Bytes of the character behind a match that a pattern may look at.
@@ -51,27 +59,51 @@ pub(super) enum Verdict {
 
 impl Patterns {
     /// Compiles the entries of `rule`, at least one.
-    pub(super) fn compile(rule: &'static str, texts: &[String]) -> Result<Self, Error> {
+    pub(super) fn compile(
+        rule: &'static str,
+        texts: &[String],
+        allowance: &mut Allowance,
+    ) -> Result<Self, Error> {
         if texts.len() > MAX_PATTERNS {
             let message = format!("{rule}: {} patterns are more than {MAX_PATTERNS}", texts.len());
             return Err(refuse(rule, MAX_PATTERNS, message));
         }
         let mut heads = Vec::with_capacity(texts.len());
+        let mut weights = Vec::with_capacity(texts.len());
+        let mut all = Weight::default();
         for (entry, text) in texts.iter().enumerate() {
             if text.is_empty() {
                 let message = format!("{rule}: an empty pattern matches every line");
                 return Err(refuse(rule, entry, message));
             }
-            heads.push(Head::of(&parse(rule, entry, text)?));
+            let (pattern, weight) = parse(rule, entry, text, allowance)?;
+            heads.push(Head::of(&pattern));
+            weights.push(weight);
+            all = all.and(weight);
+            if all.read > COMPILED {
+                return Err(too_big(rule, entry, "together, "));
+            }
         }
         let matcher = match texts {
-            [text] => one(text).map(Matcher::One),
-            _ => many(texts).map(Matcher::Many),
+            [text] => one(text, all, allowance).map(Matcher::One),
+            _ => many(texts, all, allowance).map(Matcher::Many),
         };
-        match matcher {
-            Ok(matcher) => Ok(Self { matcher, heads }),
-            Err(error) => Err(too_big(rule, texts, &error)),
+        let refusal = match matcher {
+            Ok(matcher) => return Ok(Self { matcher, heads }),
+            Err(refusal) => refusal,
+        };
+        if let (Refusal::TooBig, [_, _, ..]) = (&refusal, texts) {
+            // The first that is too big alone, as far as the allowance goes.
+            for (entry, (text, weight)) in texts.iter().zip(weights).enumerate() {
+                match one(text, weight, allowance) {
+                    Ok(_) => {}
+                    Err(Refusal::Spent) => break,
+                    Err(refusal) => return Err(refusal.error(rule, entry, text)),
+                }
+            }
+            return Err(too_big(rule, 0, "together, "));
         }
+        Err(refusal.error(rule, 0, texts.first().map_or("", |text| text)))
     }
 
     #[inline]
@@ -124,25 +156,62 @@ impl Head {
     }
 }
 
-fn parse(rule: &'static str, entry: usize, text: &str) -> Result<Hir, Error> {
-    let parsed = regex_syntax::ParserBuilder::new().utf8(false).build().parse(text);
-    parsed.map_err(|error| {
-        let (at, what) = match &error {
-            regex_syntax::Error::Parse(error) => {
-                (error.span().start.offset, error.kind().to_string())
-            }
-            regex_syntax::Error::Translate(error) => {
-                (error.span().start.offset, error.kind().to_string())
-            }
-            error => (0, error.to_string()),
+/// Why something was not compiled.
+enum Refusal {
+    /// It is more than a list may be.
+    TooBig,
+    /// It is more than is left.
+    Spent,
+    Other(regex::Error),
+}
+
+impl Refusal {
+    fn error(self, rule: &'static str, entry: usize, text: &str) -> Error {
+        let what = match self {
+            Self::TooBig => too_many_bytes(),
+            Self::Spent => return spent(rule, entry),
+            Self::Other(error) => error.to_string().lines().last().unwrap_or_default().to_owned(),
         };
+        let message = format!("{rule}: {what}");
+        let place = RulePlace { rule, entry, is_key: false, at: 0, message };
+        Error::new(ErrorKind::Spec, Excerpt::new(text, 0).line(rule, &what)).in_rule(place)
+    }
+}
+
+/// Reads a pattern, whose size is charged before it is spelled out.
+fn parse(
+    rule: &'static str,
+    entry: usize,
+    text: &str,
+    allowance: &mut Allowance,
+) -> Result<(Hir, Weight), Error> {
+    if text.len() > COMPILED / weigh::CHARACTER {
+        return Err(too_big(rule, entry, ""));
+    }
+    let wrong = |at, what: String| {
         let message = format!("{rule}: {what}");
         let excerpt = Excerpt::new(text, at);
         let place = RulePlace { rule, entry, is_key: false, at, message };
         Error::new(ErrorKind::Spec, excerpt.line(rule, &what))
             .with_excerpt(excerpt.caret())
             .in_rule(place)
-    })
+    };
+    let ast = Parser::new()
+        .parse(text)
+        .map_err(|error| wrong(error.span().start.offset, error.kind().to_string()))?;
+    let weight = Weight::of(text, &ast);
+    if weight.read > COMPILED {
+        return Err(too_big(rule, entry, ""));
+    }
+    if !allowance.take(weight.read) {
+        return Err(spent(rule, entry));
+    }
+    let hir = TranslatorBuilder::new()
+        .utf8(false)
+        .build()
+        .translate(text, &ast)
+        .map_err(|error| wrong(error.span().start.offset, error.kind().to_string()))?;
+    Ok((hir, weight))
 }
 
 /// Compiles a pattern that stands alone: the part `part` of entry `entry` of `rule`.
@@ -151,51 +220,82 @@ pub(super) fn single(
     part: &'static str,
     entry: usize,
     text: &str,
+    allowance: &mut Allowance,
 ) -> Result<Regex, Error> {
     if text.is_empty() {
         return Err(refuse(part, entry, format!("{rule}: an empty pattern matches every line")));
     }
-    parse(part, entry, text)?;
-    one(text).map_err(|error| too_big(part, &[text.to_owned()], &error))
+    let (_, weight) = parse(part, entry, text, allowance)?;
+    one(text, weight, allowance).map_err(|refusal| refusal.error(part, entry, text))
 }
 
 /// What is wrong with a pattern, if anything is.
 #[cfg(feature = "command")]
-pub(crate) fn check(text: &str) -> Result<(), Error> {
-    single("pattern", "pattern", 0, text).map(|_| ())
+pub(crate) fn check(text: &str, allowance: &mut Allowance) -> Result<(), Error> {
+    single("pattern", "pattern", 0, text, allowance).map(|_| ())
 }
 
-fn one(text: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(text).size_limit(COMPILED).dfa_size_limit(CACHE).build()
+fn one(text: &str, weight: Weight, allowance: &mut Allowance) -> Result<Regex, Refusal> {
+    within(weight, allowance, |limit| {
+        RegexBuilder::new(text).size_limit(limit).dfa_size_limit(CACHE).build()
+    })
 }
 
-fn many(texts: &[String]) -> Result<RegexSet, regex::Error> {
-    RegexSetBuilder::new(texts).size_limit(COMPILED).dfa_size_limit(CACHE).build()
+fn many(texts: &[String], weight: Weight, allowance: &mut Allowance) -> Result<RegexSet, Refusal> {
+    within(weight, allowance, |limit| {
+        RegexSetBuilder::new(texts).size_limit(limit).dfa_size_limit(CACHE).build()
+    })
 }
 
-/// The error of patterns that can be parsed and not compiled: the first that is too big alone, else all of them.
-fn too_big(rule: &'static str, texts: &[String], error: &regex::Error) -> Error {
-    let alone = texts.iter().map(|text| one(text).err()).enumerate();
-    let what = |error: &regex::Error| match error {
-        regex::Error::CompiledTooBig(limit) => {
-            format!("more than {limit} bytes when compiled; repeat less, or narrower classes")
+/// Builds with the least of the limits that suffices, and charges it, or the last that did not.
+fn within<T>(
+    weight: Weight,
+    allowance: &mut Allowance,
+    build: impl Fn(usize) -> Result<T, regex::Error>,
+) -> Result<T, Refusal> {
+    // Each attempt reads the patterns once more: the limits are no less than that takes.
+    let mut limit = weight.read.max(weight.guess).clamp(LEAST, COMPILED);
+    loop {
+        let tried = limit.min(COMPILED).min(allowance.left());
+        if tried == 0 {
+            allowance.spend();
+            return Err(Refusal::Spent);
         }
-        error => error.to_string().lines().last().unwrap_or_default().to_owned(),
-    };
-    for (entry, error) in alone {
-        if let (Some(error), Some(text)) = (error, texts.get(entry)) {
-            let line = Excerpt::new(text, 0).line(rule, &what(&error));
-            let place = RulePlace {
-                rule,
-                entry,
-                is_key: false,
-                at: 0,
-                message: format!("{rule}: {}", what(&error)),
-            };
-            return Error::new(ErrorKind::Spec, line).in_rule(place);
-        }
+        let refusal = match build(tried) {
+            Ok(built) => {
+                allowance.take(tried);
+                return Ok(built);
+            }
+            Err(regex::Error::CompiledTooBig(_)) if tried == COMPILED => Refusal::TooBig,
+            Err(regex::Error::CompiledTooBig(_)) if tried == allowance.left() => {
+                allowance.spend();
+                return Err(Refusal::Spent);
+            }
+            Err(regex::Error::CompiledTooBig(_)) => {
+                limit *= 2;
+                continue;
+            }
+            Err(error) => Refusal::Other(error),
+        };
+        allowance.take(tried);
+        return Err(refusal);
     }
-    refuse(rule, 0, format!("{rule}: together, {}", what(error)))
+}
+
+fn too_many_bytes() -> String {
+    format!("more than {COMPILED} bytes when compiled; repeat less, or narrower classes")
+}
+
+fn too_big(rule: &'static str, entry: usize, together: &str) -> Error {
+    refuse(rule, entry, format!("{rule}: {together}{}", too_many_bytes()))
+}
+
+fn spent(rule: &'static str, entry: usize) -> Error {
+    let message = format!(
+        "{rule}: with the patterns in front of it, more than {} bytes when compiled; repeat less, or narrower classes",
+        Allowance::BYTES
+    );
+    refuse(rule, entry, message)
 }
 
 fn refuse(rule: &'static str, entry: usize, message: String) -> Error {

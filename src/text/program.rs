@@ -9,6 +9,7 @@ use super::patterns::{Patterns, Verdict};
 use super::report::TextReport;
 use super::stage::LineStage;
 use super::{TextRun, engine};
+use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::limits::Limits;
 use crate::spec::TextFilter;
@@ -40,7 +41,7 @@ impl TextProgram {
     ///
     /// # Errors
     /// [`ErrorKind::Spec`](crate::ErrorKind::Spec): a pattern that is none, is empty, or compiles to more than 10 MiB with
-    /// its list; more than 10,000 of them; a list to keep lines by that has no pattern. The message names the list, the
+    /// its list, or more than 24 MiB with both; more than 10,000 in a list; a list to keep lines by that has no pattern. The message names the list, the
     /// pattern and the character.
     ///
     /// ```
@@ -51,14 +52,18 @@ impl TextProgram {
     /// assert_eq!(error.excerpt(), Some("npm (warn\n    ^"));
     /// ```
     pub fn compile(filter: &TextFilter) -> Result<Self, Error> {
-        Self::compile_with(filter, &More::default())
+        Self::compile_with(filter, &More::default(), &mut Allowance::new())
     }
 
-    /// The same with more operations.
-    pub(crate) fn compile_with(filter: &TextFilter, more: &More) -> Result<Self, Error> {
+    /// The same with more operations, where other patterns have taken their part of the allowance.
+    pub(crate) fn compile_with(
+        filter: &TextFilter,
+        more: &More,
+        allowance: &mut Allowance,
+    ) -> Result<Self, Error> {
         let strip = match filter.strip_lines_matching.as_deref() {
             None | Some([]) => None,
-            Some(texts) => Some(Patterns::compile("strip_lines_matching", texts)?),
+            Some(texts) => Some(Patterns::compile("strip_lines_matching", texts, allowance)?),
         };
         let keep = match filter.keep_lines_matching.as_deref() {
             None => None,
@@ -73,9 +78,9 @@ impl TextProgram {
                 };
                 return Err(Error::new(ErrorKind::Spec, message).in_rule(place));
             }
-            Some(texts) => Some(Patterns::compile("keep_lines_matching", texts)?),
+            Some(texts) => Some(Patterns::compile("keep_lines_matching", texts, allowance)?),
         };
-        let more = more::Compiled::new(more)?;
+        let more = more::Compiled::new(more, allowance)?;
         Ok(Self(Arc::new(Compiled { filter: filter.clone(), strip, keep, more })))
     }
 

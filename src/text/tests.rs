@@ -1,8 +1,10 @@
-//! Work is linear: counted, not timed.
+//! Work is linear, and for patterns bounded: counted, not timed.
 
 use super::engine::Engine;
+use super::more::More;
 use super::program::TextProgram;
 use super::quoted::Quoted;
+use crate::allowance::Allowance;
 use crate::limits::Limits;
 use crate::sink::Sink;
 use crate::spec::TextFilter;
@@ -100,4 +102,118 @@ fn escapes_that_chunks_cut() {
     assert_eq!(all, expected.as_bytes());
     assert_eq!(report.chars_in, 7 * 1000);
     assert_eq!(report.chars_out, 3 * 1000);
+}
+
+const MIB: usize = 1 << 20;
+/// Bytes that a list may compile to.
+const LIST: usize = 10 * MIB;
+
+fn compile(patterns: &[String], allowance: &mut Allowance) -> Result<(), String> {
+    let filter =
+        patterns.iter().fold(TextFilter::new(), |filter, text| filter.strip_lines_matching(text));
+    let compiled = TextProgram::compile_with(&filter, &More::default(), allowance);
+    compiled.map(|_| ()).map_err(|error| {
+        let place = error.rule().unwrap();
+        format!("{}: {}", place.entry, place.message)
+    })
+}
+
+/// What a list is charged, and that it needs no less.
+fn charged(what: &str, patterns: &[String]) -> usize {
+    let mut allowance = Allowance::of(Allowance::BYTES);
+    compile(patterns, &mut allowance).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert!(!allowance.is_spent(), "{what}");
+    let charge = Allowance::BYTES - allowance.left();
+    let mut exact = Allowance::of(charge);
+    assert_eq!(compile(patterns, &mut exact), Ok(()), "{what}");
+    assert_eq!((exact.left(), exact.is_spent()), (0, false), "{what}");
+    // What is left is nothing: not even the smallest pattern.
+    assert!(compile(&["a".to_owned()], &mut exact).unwrap_err().contains("in front of it"));
+    assert!(exact.is_spent(), "{what}");
+    charge
+}
+
+/// The charge is what patterns compile to, but for a small factor: of many copies it is so many times as much.
+#[test]
+fn patterns_are_charged_for_what_they_compile_to() {
+    for (what, pattern, least, most) in [
+        ("a word", "^error", 4 << 10, 5 << 10),
+        ("digits", r"^\d+ passed", 4 << 10, 12 << 10),
+        ("a class of hundreds of ranges", r"\w", 32 << 10, 128 << 10),
+        ("one that is repeated", r"\w{50}", 50 * (32 << 10), 50 * (72 << 10)),
+        ("repetitions in repetitions", r"(\w{9}|x){5}", 45 * (32 << 10), 45 * (72 << 10)),
+        ("a repetition of a character", "a{5000}", 5000 * 16, 5000 * 100),
+        ("without case", "(?i)[a-z]{100}", 4 << 10, 256 << 10),
+        // Each character is looked up, whatever it compiles to.
+        ("any character without case", r"(?i)[\x{0}-\x{10ffff}]", 2 * MIB, 5 * MIB),
+        ("a property without case", r"(?i)\p{Lu}", 128 << 10, MIB),
+    ] {
+        let one = charged(what, &[pattern.to_owned()]);
+        assert!((least..=most).contains(&one), "{what}: {one}");
+    }
+    let words: Vec<String> = (0..1000).map(|number| format!("^word {number:04}$")).collect();
+    let all = charged("a thousand", &words);
+    assert!((1000 * 300..1000 * 3000).contains(&all), "{all}");
+}
+
+/// A list that is refused is charged too, and not much more than one that fits.
+#[test]
+fn what_is_refused_is_charged_and_bounded() {
+    let big = || r"(\w{90}|xN){9}".to_owned();
+    let copies = |pattern: &str, count| vec![pattern.to_owned(); count];
+    let alone = "more than 10485760 bytes when compiled";
+    for (what, patterns, error, most) in [
+        ("one too big", vec![big()], format!("0: strip_lines_matching: {alone}"), LIST),
+        (
+            "the second",
+            vec!["x".into(), big(), big()],
+            format!("1: strip_lines_matching: {alone}"),
+            2 * LIST,
+        ),
+        ("all", copies(&big(), 40), format!("0: strip_lines_matching: {alone}"), 2 * LIST),
+        (
+            "together",
+            copies(r"\w{60}", 40),
+            format!("0: strip_lines_matching: together, {alone}"),
+            Allowance::BYTES,
+        ),
+        // Refused before they are read.
+        ("a long one", vec!["a".repeat(MIB)], format!("0: strip_lines_matching: {alone}"), 0),
+        (
+            "many classes",
+            vec![r"[\w&&\d]".repeat(2000)],
+            format!("0: strip_lines_matching: {alone}"),
+            0,
+        ),
+        (
+            "many classes together",
+            copies(&r"[\w&&\d]".repeat(500), 4),
+            format!("2: strip_lines_matching: together, {alone}"),
+            LIST,
+        ),
+        (
+            "a long class",
+            vec![format!(
+                "[{}]",
+                ('\u{4e00}'..'\u{9e00}')
+                    .step_by(2)
+                    .chain('\u{10000}'..'\u{12000}')
+                    .collect::<String>()
+            )],
+            format!("0: strip_lines_matching: {alone}"),
+            0,
+        ),
+    ] {
+        let mut allowance = Allowance::new();
+        let told = compile(&patterns, &mut allowance).unwrap_err();
+        assert!(told.starts_with(&error), "{what}: {told}");
+        let charge = Allowance::BYTES - allowance.left();
+        // Beside it, what reading takes.
+        assert!((most.min(LIST)..=most + most / 4).contains(&charge), "{what}: {charge}");
+        // Where it was not spent, it is used up with lists like this one, soon.
+        for _ in 0..Allowance::BYTES / LIST {
+            let _ = compile(&[big()], &mut allowance);
+        }
+        assert!(allowance.is_spent() || most == 0, "{what}");
+    }
 }

@@ -10,11 +10,11 @@ use super::matcher::{Form, Matcher};
 use super::operations::{Dedup, Operations};
 use super::tree::{Node, Reader, syntax};
 use super::{Exit, Rule, Rules, overlap};
+use crate::allowance::Allowance;
 use crate::command::engines;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::{closest, unknown};
 use crate::manifest::{ManifestError, ManifestErrorKind, Problem};
-use crate::text::check_pattern;
 use crate::text::more::{Between, Edge, GroupBy, Swap};
 
 /// Bytes of a file.
@@ -82,6 +82,7 @@ pub(in crate::command) fn read(
     name: &str,
     text: &str,
     known: &Known,
+    allowance: &mut Allowance,
 ) -> Result<Rules, ManifestError> {
     let invalid = |problems: Problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
     if text.len() > MOST {
@@ -91,7 +92,7 @@ pub(in crate::command) fn read(
     let text = Text::new(name, text.strip_prefix('\u{feff}').unwrap_or(text));
     let root = DeTable::parse(text.text).map_err(|error| invalid(syntax(&text, &error).into()))?;
     let root = root.get_ref();
-    let mut reader = Reader { text: &text, problems: Problems::default() };
+    let mut reader = Reader { text: &text, problems: Problems::default(), allowance };
     reader.known(root, &["tools", "rules"]);
     let mut rules = Vec::new();
     if let Some(node) = root.get("rules") {
@@ -263,8 +264,7 @@ impl Reader<'_> {
 
     /// A pattern for commands.
     fn regex(&mut self, node: Node<'_>, text: &str) -> Option<Regex> {
-        self.pattern(node, text, check_pattern(text));
-        Regex::new(text).ok()
+        if self.pattern(node, text) { Regex::new(text).ok() } else { None }
     }
 
     /// Patterns for lines.
@@ -275,7 +275,7 @@ impl Reader<'_> {
             return Vec::new();
         }
         for (node, text) in &patterns {
-            self.pattern(node, text, check_pattern(text));
+            self.pattern(node, text);
         }
         patterns.into_iter().map(|(_, text)| text.to_owned()).collect()
     }
@@ -283,7 +283,7 @@ impl Reader<'_> {
     /// One pattern for lines.
     pub(super) fn one(&mut self, node: Node<'_>, key: &str) -> String {
         let text = self.string(node, key).unwrap_or_default().to_owned();
-        self.pattern(node, &text, check_pattern(&text));
+        self.pattern(node, &text);
         text
     }
 
@@ -416,8 +416,11 @@ impl Reader<'_> {
             return;
         }
         for (_, operations) in operations {
-            if let Err(error) = operations.compile() {
+            if let Err(error) = operations.compile(self.allowance) {
                 self.problem(at, format!("{name}: {}", error.message()));
+            }
+            if self.allowance.is_spent() {
+                return;
             }
         }
     }

@@ -14,6 +14,7 @@ mod zeph;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use crate::allowance::Allowance;
 use crate::manifest::{ManifestError, Problem};
 use crate::text::TextProgram;
 
@@ -67,8 +68,10 @@ impl Rule {
 
     /// What runs; `None` if it cannot be compiled, which is told when a file is read.
     pub(crate) fn programs(&self) -> Option<&[(Exit, TextProgram)]> {
+        // The file was charged for it when it was read; none compiles to more than it did then.
+        let mut allowance = Allowance::new();
         let compile = |(exit, operations): &(Exit, Operations)| {
-            operations.compile().ok().map(|program| (*exit, program))
+            operations.compile(&mut allowance).ok().map(|program| (*exit, program))
         };
         let programs = self.programs.get_or_init(|| self.operations.iter().map(compile).collect());
         programs.as_deref()
@@ -115,7 +118,9 @@ impl CommandRules {
     ///
     /// # Errors
     /// What is wrong, with line and column: no TOML, a key that is not known, a value of another type, a pattern that is none,
-    /// an engine that is not known or stands beside operations, two rules for the same commands without an order.
+    /// an engine that is not known or stands beside operations, two rules for the same commands without an order. Patterns may
+    /// compile to 10 MiB in one list, and to 24 MiB in all of the file; each is compiled alone and with its list, once for each
+    /// way to end.
     ///
     /// ```
     /// use tamis::CommandRules;
@@ -126,7 +131,7 @@ impl CommandRules {
     /// assert_eq!(error.problems()[0].message(), "unknown key `stripp`; did you mean `strip`?");
     /// ```
     pub fn parse(name: &str, text: &str) -> Result<Self, ManifestError> {
-        let rules = load::read(name, text, &load::Known::builtin())?;
+        let rules = load::read(name, text, &load::Known::builtin(), &mut Allowance::new())?;
         Ok(Self(Arc::new(rules)))
     }
 
@@ -205,7 +210,7 @@ impl CommandRules {
 pub(super) fn together<'a>(name: &str, files: impl Iterator<Item = (&'a str, &'a str)>) -> Rules {
     let mut all = Rules::none(name);
     for (file, text) in files {
-        if let Ok(rules) = load::read(file, text, &load::Known::none()) {
+        if let Ok(rules) = load::read(file, text, &load::Known::none(), &mut Allowance::new()) {
             all.rules.extend(rules.rules);
         }
     }
@@ -214,8 +219,13 @@ pub(super) fn together<'a>(name: &str, files: impl Iterator<Item = (&'a str, &'a
 
 /// One of those files, by itself.
 #[cfg(test)]
-pub(super) fn read_alone(name: &str, text: &str) -> Result<CommandRules, ManifestError> {
-    load::read(name, text, &load::Known::none()).map(|rules| CommandRules(Arc::new(rules)))
+pub(super) fn read_alone(
+    name: &str,
+    text: &str,
+    allowance: &mut Allowance,
+) -> Result<CommandRules, ManifestError> {
+    load::read(name, text, &load::Known::none(), allowance)
+        .map(|rules| CommandRules(Arc::new(rules)))
 }
 
 impl Rules {

@@ -1,5 +1,6 @@
 //! What a rule does with lines, as it is declared for one way to end, and the program that this is.
 
+use crate::allowance::Allowance;
 use crate::error::Error;
 use crate::spec::TextFilter;
 use crate::text::TextProgram;
@@ -69,7 +70,7 @@ impl Operations {
     }
 
     /// Compiles them. Escape sequences and returns go unless the rule says otherwise.
-    pub(super) fn compile(&self) -> Result<TextProgram, Error> {
+    pub(super) fn compile(&self, allowance: &mut Allowance) -> Result<TextProgram, Error> {
         let mut filter = TextFilter::new()
             .strip_ansi(self.strip_ansi.unwrap_or(true))
             .dedup(self.dedup == Some(Dedup::Equal));
@@ -98,6 +99,6 @@ impl Operations {
             engine: self.engine,
             keeps_doubtful: true,
         };
-        TextProgram::compile_with(&filter, &more)
+        TextProgram::compile_with(&filter, &more, allowance)
     }
 }

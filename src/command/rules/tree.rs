@@ -7,10 +7,11 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::error::Error;
+use crate::allowance::Allowance;
 use crate::manifest::Problem;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::unknown;
+use crate::text::check_pattern;
 
 pub(super) type Node<'t> = &'t Spanned<DeValue<'t>>;
 
@@ -18,6 +19,8 @@ pub(super) type Node<'t> = &'t Spanned<DeValue<'t>>;
 pub(super) struct Reader<'a> {
     pub(super) text: &'a Text<'a>,
     pub(super) problems: Problems,
+    /// What is left for the patterns of all rules.
+    pub(super) allowance: &'a mut Allowance,
 }
 
 impl Reader<'_> {
@@ -114,13 +117,18 @@ impl Reader<'_> {
         array.iter().filter_map(|node| self.string(node, key).map(|text| (node, text))).collect()
     }
 
-    /// Says what is wrong with a pattern, at its character where it stands as it was written.
-    pub(super) fn pattern(&mut self, node: Node<'_>, text: &str, compiled: Result<(), Error>) {
-        let Err(error) = compiled else { return };
+    /// Compiles a pattern, and says what is wrong with it, at its character where it stands as it was written. `false`:
+    /// something is, or was with one in front of it that spent the allowance.
+    pub(super) fn pattern(&mut self, node: Node<'_>, text: &str) -> bool {
+        if self.allowance.is_spent() {
+            return false;
+        }
+        let Err(error) = check_pattern(text, self.allowance) else { return true };
         let at = self.inside(node.span(), text, error.rule().map_or(0, |rule| rule.at));
         let message =
             error.rule().map_or_else(|| error.message().to_owned(), |rule| rule.message.clone());
         self.problem(at, message);
+        false
     }
 
     /// The byte of the file that is byte `at` of a string's text.

@@ -25,6 +25,7 @@ use super::options::CallOptions;
 use super::program::Compiled;
 use super::root::Payload;
 use super::stage::{Engine, config, failed};
+use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind};
 use crate::json::machine::Config;
 use crate::limits::{Limits, Meter};
@@ -38,6 +39,8 @@ use crate::spec::{Budget, Spec, Whitespace};
 use crate::template::{TemplatePart, Templates, Totals};
 #[cfg(feature = "text")]
 use crate::text::TextProgram;
+#[cfg(feature = "text")]
+use crate::text::more::More;
 #[cfg(feature = "tokens")]
 use crate::tokens::Counter;
 use fit::Fit;
@@ -110,7 +113,9 @@ struct Last {
 
 impl TailRules {
     /// Compiles what a spec says of the filtered document.
-    pub(super) fn compile(spec: &Spec) -> Result<Self, Error> {
+    pub(super) fn compile(spec: &Spec, allowance: &mut Allowance) -> Result<Self, Error> {
+        #[cfg(not(feature = "text"))]
+        let _ = allowance;
         if spec.whitespace == Whitespace::Keep && spec.shapes_output() {
             let message = "`whitespace: keep` goes with no text_filter, budget or compact: what those write is minified";
             return Err(Error::new(ErrorKind::Spec, message));
@@ -126,7 +131,12 @@ impl TailRules {
         }
         Ok(Self {
             #[cfg(feature = "text")]
-            text: spec.text_filter.as_ref().map(TextProgram::compile).transpose()?,
+            text: match &spec.text_filter {
+                None => None,
+                Some(filter) => {
+                    Some(TextProgram::compile_with(filter, &More::default(), allowance)?)
+                }
+            },
             #[cfg(feature = "template")]
             compact: spec.compact.as_ref().map(compile_compact).transpose()?.map(Arc::new),
         })
