@@ -31,6 +31,10 @@ impl Allowance {
     }
 
     /// Whether more was asked for than was left: then nothing is to be compiled any more.
+    #[cfg_attr(
+        not(any(feature = "manifest", feature = "command")),
+        allow(dead_code, reason = "files alone go on behind an error")
+    )]
     pub(crate) fn is_spent(&self) -> bool {
         self.is_spent
     }
