@@ -14,7 +14,7 @@ pub(crate) struct Allowance {
 #[cfg_attr(not(feature = "text"), allow(dead_code, reason = "text alone has patterns"))]
 impl Allowance {
     /// Room for two lists that are as big as one may be, as a spec has, and what reading them takes. What it admits compiles in
-    /// less than two seconds where nothing is optimised. What comes with tamis takes less than a quarter (tested).
+    /// about two seconds where nothing is optimised. What comes with tamis takes less than a quarter (tested).
     pub(crate) const BYTES: usize = 24 << 20;
 
     pub(crate) fn new() -> Self {

@@ -65,10 +65,10 @@
 //!   normalisation.
 //! - What a rule removes is removed in every spelling, duplicate, order, depth and chunking.
 //! - The whole document is validated (RFC 8259), dropped parts too, unless the spec says [`Validation::Structure`].
-//! - Work on a document is linear in it, however many names the rules have. What there is of rules may be met anew by each of these:
-//!   patches that need a tree, and tests of one place, look at what is on their way ([`Spec::patch`], [`Spec::when`]); a member
-//!   to which names and wildcards lead in many ways is looked up in each; each line or event of a stream begins with all paths of
-//!   `select`, tests and patches ([`filter_ndjson`]). Nothing panics, nothing recurses on the depth of the input.
+//! - Work on a document is linear in it, however many names the rules have. Rules cost more where patches need a tree, or branches
+//!   test one place: each looks at what is on its way ([`Spec::patch`], [`Spec::when`]); where names and wildcards lead to one member
+//!   in many ways, it is looked up in each; and each line or event of a stream begins anew with all paths of `select`, tests and
+//!   patches ([`filter_ndjson`]). Nothing panics, nothing recurses on the depth of the input.
 //! - On an error, what was emitted is a prefix of the output of some valid completion of the input read so far.
 //!
 //! Not promised: JSON inside strings is text. `root: auto`, the `raw` fallback and `otherwise: pass` are conveniences, not security

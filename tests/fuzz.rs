@@ -108,7 +108,6 @@ fn evade_tries() {
         *secret += usize::from(attempt.secret);
         *ended += usize::from(attempt.secret && attempt.ended);
     }
-    println!("{tried:?}");
     assert_eq!(tried.len(), 5, "{tried:?}");
     for (rules, [all, secret, ended]) in tried {
         assert!(

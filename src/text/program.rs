@@ -41,8 +41,8 @@ impl TextProgram {
     ///
     /// # Errors
     /// [`ErrorKind::Spec`](crate::ErrorKind::Spec): a pattern that is none, is empty, or compiles to more than 10 MiB with
-    /// its list, or more than 24 MiB with both; more than 10,000 in a list; a list to keep lines by that has no pattern. The message names the list, the
-    /// pattern and the character.
+    /// its list, or more than 24 MiB with both; more than 10,000 in a list; a list to keep lines by that has no pattern. The
+    /// message names the list, the pattern and the character.
     ///
     /// ```
     /// use tamis::{TextFilter, TextProgram};

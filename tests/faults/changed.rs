@@ -3,12 +3,14 @@
 use std::fs::File;
 use std::io::{Read, Write};
 
-use tamis::{CallOptions, ErrorKind, Fault, Spec, Test, filter_file};
+use tamis::{
+    CallOptions, Error, ErrorKind, Fault, Prune, PruneProgram, Spec, Test, filter_file, prune_file,
+};
 
-use crate::drivers::{compiled, document};
+use crate::drivers::{Source, compiled, document, history};
 
 /// Does something to the file that it reads from, when that ends.
-struct Meddler(Box<dyn Read>, File, fn(&mut File));
+struct Meddler(Source, File, fn(&mut File));
 
 impl Read for Meddler {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
@@ -20,35 +22,52 @@ impl Read for Meddler {
     }
 }
 
+/// A run over a file that somebody meddles with: whether its report has an error, and its end.
+type Run = Box<dyn Fn(File, Box<dyn FnOnce(Source) -> Source>) -> (bool, Result<(), Error>)>;
+
+fn filters(spec: Spec) -> Run {
+    let program = compiled(&spec);
+    Box::new(move |file, around| {
+        let (report, result) = filter_file(&program, &CallOptions::new(), file, Vec::new(), around);
+        (report.error.is_some(), result)
+    })
+}
+
+fn prunes() -> Run {
+    let program = PruneProgram::compile(&Prune::new()).expect("it compiles");
+    Box::new(move |file, around| {
+        let (report, result) = prune_file(&program, file, Vec::new(), around);
+        (report.error.is_some(), result)
+    })
+}
+
 #[test]
 fn a_file_that_changes_between_its_readings_is_an_error() {
     // What is at the end decides what becomes of the beginning.
-    let specs = [
-        ("auto", Spec::new().exclude("x")),
-        ("when", Spec::new().when(Test::new("/total", 40), Spec::new().exclude("x"))),
+    let branch = Spec::new().when(Test::new("/total", 40), Spec::new().exclude("x"));
+    let runs = [
+        ("auto", document(), filters(Spec::new().exclude("x"))),
+        ("when", document(), filters(branch)),
+        ("prune", history(), prunes()),
     ];
     let changes: [fn(&mut File); 3] = [
         |_| {},
         |file| file.set_len(20).expect("it can be shorter"),
         |file| file.write_all(b" ").expect("it can be longer"),
     ];
-    for (name, spec) in specs {
-        let program = compiled(&spec);
+    for (name, input, run) in runs {
         let ends = changes.map(|change| {
             let file = tempfile::NamedTempFile::new().expect("a file");
-            std::fs::write(file.path(), document()).expect("it takes the document");
+            std::fs::write(file.path(), &input).expect("it takes the input");
             let other = File::options().append(true).open(file.path()).expect("it is there");
             let same = File::open(file.path()).expect("it is there");
-            let (report, result) =
-                filter_file(&program, &CallOptions::new(), same, Vec::new(), |reader| {
-                    Box::new(Meddler(reader, other, change))
-                });
-            assert_eq!(report.error.is_some(), result.is_err(), "{name}");
+            let meddled = move |reader| -> Source { Box::new(Meddler(reader, other, change)) };
+            let (told, result) = run(same, Box::new(meddled));
+            assert_eq!(told, result.is_err(), "{name}");
             result.err().map(|error| (error.kind(), error.fault(), error.message().to_owned()))
         });
         let changed = "the file changed while it was read twice".to_owned();
         let changed = Some((ErrorKind::Read, Fault::Input, changed));
-        assert_eq!(ends[1..], [changed.clone(), changed], "{name}: {ends:?}");
-        assert!(ends[0].is_none(), "{name}: {ends:?}");
+        assert_eq!(ends, [None, changed.clone(), changed], "{name}");
     }
 }

@@ -1,11 +1,9 @@
 //! Histories that want to hurt: endless, deep, truncated, with limits that are too low.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{Read, Write as _};
 use std::time::Instant;
 
-use tamis::{ErrorKind, Limits, Prune, PruneProgram, PruneRun, prune_file, prune_slice};
+use tamis::{ErrorKind, Limits, Prune, PruneProgram, PruneRun, prune_slice};
 
 use crate::drivers::{NOW, check, chunks, slice};
 
@@ -171,40 +169,6 @@ fn calls_that_were_answered_take_no_memory() {
         let (_, report) = prune_slice(&program, history.as_bytes())
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!((report.results_pruned, report.tools["t"].results), (1000, 1000), "{name}");
-    }
-}
-
-/// Changes the file that is read, when that has been read.
-struct Meddler(Box<dyn Read>, File, fn(&mut File));
-
-impl Read for Meddler {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.0.read(buffer)?;
-        if count == 0 {
-            self.2(&mut self.1);
-        }
-        Ok(count)
-    }
-}
-
-#[test]
-fn a_file_that_changes_between_its_readings_is_an_error() {
-    let history = br#"[{"role":"tool","content":"a"},{"role":"user"},{"role":"user"}]"#;
-    let changes: [fn(&mut File); 2] =
-        [|file| file.set_len(20).unwrap(), |file| file.write_all(b" and more").unwrap()];
-    for change in changes {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), history).unwrap();
-        let other = File::options().append(true).open(file.path()).unwrap();
-        let (report, result) = prune_file(
-            &program(&Prune::new()),
-            File::open(file.path()).unwrap(),
-            Vec::new(),
-            |reader| Box::new(Meddler(reader, other, change)),
-        );
-        let error = result.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Read);
-        assert!(report.error.unwrap().message.contains("the file changed"));
     }
 }
 
