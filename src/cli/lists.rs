@@ -4,25 +4,40 @@
 
 use crate::diagnostics::Usage;
 
-/// Splits a list at its commas, but for those inside `["…"]`. There is no other quoting; an empty text is a list of one
-/// empty text.
+/// Splits a list at its commas, except for those inside `["…"]` and inside braces. There is no other quoting. Blanks around
+/// a part are trimmed; an empty text is a list of one empty text.
 pub(crate) fn split(list: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = list;
-    let mut at = 0;
+    let (mut at, mut open) = (0, 0_usize);
+    let starts_pointer = |text: &str| text.trim_start().starts_with('/');
+    let (mut pointer, mut keyed) = (starts_pointer(rest), false);
     while let Some(byte) = rest.as_bytes().get(at) {
         match byte {
-            b',' => {
-                let (part, behind) = rest.split_at(at);
-                parts.push(part);
-                rest = behind.get(1..).unwrap_or_default();
-                at = 0;
+            b',' if open == 0 => {
+                let (part, after) = rest.split_at(at);
+                parts.push(part.trim());
+                rest = after.get(1..).unwrap_or_default();
+                (at, open) = (0, 0);
+                (pointer, keyed) = (starts_pointer(rest), false);
+                continue;
             }
-            b'[' if rest.as_bytes().get(at + 1) == Some(&b'"') => at = quoted_end(rest, at + 2),
-            _ => at += 1,
+            b'[' if rest.as_bytes().get(at + 1) == Some(&b'"') => {
+                at = quoted_end(rest, at + 2);
+                continue;
+            }
+            b'=' if open == 0 && !keyed => {
+                keyed = true;
+                pointer |= starts_pointer(rest.get(at + 1..).unwrap_or_default());
+            }
+            // In a pointer a brace is a character like any other.
+            b'{' if !pointer => open += 1,
+            b'}' => open = open.saturating_sub(1),
+            _ => {}
         }
+        at += 1;
     }
-    parts.push(rest);
+    parts.push(rest.trim());
     parts
 }
 
@@ -38,10 +53,15 @@ fn quoted_end(text: &str, mut at: usize) -> usize {
     text.len()
 }
 
-/// Splits `KEY=PATH` at the first `=`. A text that starts with `/` is a pointer, and has no key.
+/// Splits `KEY=PATH` at the first `=`, which no brace comes before. A text that starts with `/` is a pointer, and has no key;
+/// neither has a test or an expression of another path language (`[?x=1]`), which is an error of the path.
 pub(crate) fn key_and_path(source: &str) -> (Option<&str>, &str) {
     match source.split_once('=') {
-        Some((key, path)) if !source.starts_with('/') => (Some(key), path),
+        Some((key, path))
+            if !source.starts_with('/') && !["{", "[?", "[("].iter().any(|no| key.contains(no)) =>
+        {
+            (Some(key.trim_end()), path.trim_start())
+        }
         _ => (None, source),
     }
 }
@@ -76,8 +96,15 @@ mod tests {
 
     #[test]
     fn lists_split_at_commas_outside_quoted_names() {
-        let cases: [(&str, &[&str]); 13] = [
+        let cases: [(&str, &[&str]); 20] = [
             ("", &[""]),
+            (" ", &[""]),
+            (" a , b c ,d", &["a", "b c", "d"]),
+            ("x[]{a,b},c", &["x[]{a,b}", "c"]),
+            ("x{a,b{c,d},e},f", &["x{a,b{c,d},e}", "f"]),
+            ("x{a,b", &["x{a,b"]),
+            ("/x{a,k=/y{b,c}", &["/x{a", "k=/y{b", "c}"]),
+            (r#"x{["a}"],b},c"#, &[r#"x{["a}"],b}"#, "c"]),
             ("a", &["a"]),
             ("a,b.c,/d/e", &["a", "b.c", "/d/e"]),
             (",a,", &["", "a", ""]),
@@ -103,6 +130,9 @@ mod tests {
         assert_eq!(key_and_path("k=a.b"), (Some("k"), "a.b"));
         assert_eq!(key_and_path("k=a=b"), (Some("k"), "a=b"));
         assert_eq!(key_and_path("=a"), (Some(""), "a"));
+        assert_eq!(key_and_path("k = a"), (Some("k"), "a"));
+        assert_eq!(key_and_path("x{k=a}"), (None, "x{k=a}"));
+        assert_eq!(key_and_path("x[?k=='a']"), (None, "x[?k=='a']"));
         assert_eq!(key_and_path("k=/a/b"), (Some("k"), "/a/b"));
         assert_eq!(key_and_path("/a=b/c"), (None, "/a=b/c"));
     }

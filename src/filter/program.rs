@@ -150,7 +150,7 @@ impl Program {
         }
         let extract = match &spec.extract {
             None => None,
-            Some(text) => Some(one_place("extract", "the document", text)?),
+            Some(text) => Some(one_place("extract", "the document", text, spec.envelope)?),
         };
         Self::compile_at(spec, extract, allowance)
     }
@@ -207,7 +207,7 @@ impl ItemRules {
             Root::Auto => RootRule::Auto,
             Root::First => RootRule::First,
             Root::Object => RootRule::Document,
-            Root::At(text) => RootRule::At(one_place("root", "the payload", text)?),
+            Root::At(text) => RootRule::At(one_place("root", "the payload", text, false)?),
         };
         if spec.stop_early && spec.max_items == 0 {
             let message = "stop_early needs max_items: there is no item to stop at".into();
@@ -215,7 +215,7 @@ impl ItemRules {
         }
         let mut excluded = Vec::with_capacity(spec.exclude.len());
         for (entry, text) in spec.exclude.iter().enumerate() {
-            excluded.push(steps(Path::parse(text), "exclude", entry, text)?);
+            excluded.push(steps(read(text, spec.envelope), "exclude", entry, text)?);
         }
         let mut exclude = Trie::new(&excluded);
         exclude.sharpen();
@@ -223,7 +223,7 @@ impl ItemRules {
             None => None,
             Some(select) => {
                 let envelope = spec.envelope && root == RootRule::Document;
-                Some(Selection::compile(&select.0, envelope, &exclude)?)
+                Some(Selection::compile(&select.0, spec.envelope, envelope, &exclude)?)
             }
         };
         let idle = select.is_none()
@@ -271,7 +271,13 @@ pub(super) enum WaitFrom {
 }
 
 impl Selection {
-    fn compile(written: &[Written], envelope: bool, exclude: &Trie) -> Result<Self, Error> {
+    /// `foreign`: paths are read as kimbap reads them. `envelope`: its own members pass as well.
+    fn compile(
+        written: &[Written],
+        foreign: bool,
+        envelope: bool,
+        exclude: &Trie,
+    ) -> Result<Self, Error> {
         if written.is_empty() {
             let message = "select names no path; leave it out to keep everything".into();
             return refuse_in("select", 0, false, message);
@@ -280,7 +286,7 @@ impl Selection {
         let mut keys = HashSet::new();
         for (entry, source) in written.iter().enumerate() {
             let text = &source.path;
-            let path = steps(Path::parse(text), "select", entry, text)?;
+            let path = steps(read(text, foreign), "select", entry, text)?;
             let Some(name) = source.key.as_deref().or_else(|| path.last_name()) else {
                 let message = format!(
                     "select: {text} has no name for the output; give it one: key={text}, in a file `key: \"{text}\"`"
@@ -402,13 +408,24 @@ impl Selection {
 }
 
 /// A path that leads to one place.
-pub(super) fn one_place(rule: &'static str, what: &str, text: &str) -> Result<Path, Error> {
-    let path = steps(Path::parse(text), rule, 0, text)?;
+pub(super) fn one_place(
+    rule: &'static str,
+    what: &str,
+    text: &str,
+    foreign: bool,
+) -> Result<Path, Error> {
+    let path = steps(read(text, foreign), rule, 0, text)?;
     if path.0.contains(&Token::Any) {
         let message = format!("{rule}: a wildcard cannot say where {what} is: {text}");
         return refuse_in(rule, 0, false, message);
     }
     Ok(path)
+}
+
+/// Parses a path. In a `foreign` manifest, forms that cannot be meant are part of a name, as that manifest's own program
+/// reads them, and only `tamis check` warns of them.
+fn read(text: &str, foreign: bool) -> Result<Path, PathError> {
+    if foreign { Path::parse_foreign(text).map(|(path, _)| path) } else { Path::parse(text) }
 }
 
 pub(super) fn steps(

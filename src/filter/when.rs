@@ -191,7 +191,7 @@ fn compile_branch(
 ) -> Result<Program, Error> {
     let mut place = extract.cloned().unwrap_or_default();
     if let Some(inside) = &branch.extract {
-        place.0.extend(one_place("extract", "the document", inside)?.0);
+        place.0.extend(one_place("extract", "the document", inside, false)?.0);
     }
     let extract = (!place.0.is_empty()).then_some(place);
     let spec = Spec {

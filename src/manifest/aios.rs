@@ -107,6 +107,16 @@ fn add(building: &mut Building<'_>, name: &Key, key: &Key, filter: &Node) -> Res
         let message = "`fields` names none, so all members stay; list those that are wanted";
         building.warn(&name.text, key.at.start, message);
     }
+    for rule in ["fields", "extract"] {
+        let list = filter.get(rule).map(|node| &node.value);
+        let Some(Value::List(names)) = list else { continue };
+        for (node, text) in names.iter().filter_map(|node| Some((node, node.as_text()?))) {
+            if let Ok((_, Some(doubt))) = Path::parse_foreign(text) {
+                let message = format!("{rule}: {} (it is read as a name here)", doubt.message);
+                building.warn(&name.text, node.at.start, &message);
+            }
+        }
+    }
     for (key, _) in filter.entries().unwrap_or_default() {
         if !effective.contains(&key.text.as_str()) {
             let message = format!("`{}` has no effect with `type: {kind}`; leave it out", key.text);

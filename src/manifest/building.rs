@@ -10,6 +10,7 @@ use super::{ManifestEntry, name, suggest};
 use crate::allowance::Allowance;
 use crate::error::RulePlace;
 use crate::filter::Program;
+use crate::path::Path;
 use crate::spec::{Op, Otherwise, Root, Spec};
 
 /// A manifest while it is read.
@@ -115,7 +116,8 @@ impl<'a> Building<'a> {
             }
         };
         let place = self.text.problem(at, String::new());
-        let warnings = self.warnings(&name, at, spec, &rules);
+        let mut warnings = self.warnings(&name, at, spec, &rules);
+        warnings.extend(self.path_warnings(&name, at, spec, &rules));
         let (format, service) = (self.format, self.service.clone());
         self.entries.push(ManifestEntry { name, program, format, service, place, warnings });
     }
@@ -141,6 +143,29 @@ impl<'a> Building<'a> {
             Value::Text(_) => inside(node),
             _ => rule.at.start,
         })
+    }
+
+    /// Warns of what is part of a name in a foreign manifest, and was probably meant as something else.
+    fn path_warnings<'n>(
+        &self,
+        name: &str,
+        at: usize,
+        spec: &Spec,
+        rules: &impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
+    ) -> Vec<Problem> {
+        let doubts = foreign_paths(spec).filter_map(|(rule, entry, text)| {
+            let (_, doubt) = Path::parse_foreign(text).ok()?;
+            let doubt = doubt?;
+            let message = format!(
+                "warning: {}: {rule}: {} (it is read as a name here)",
+                suggest::short(name),
+                doubt.message
+            );
+            let place =
+                RulePlace { rule, entry, is_key: false, at: doubt.at, message: String::new() };
+            Some(self.text.problem(self.locate(&place, rules).unwrap_or(at), message))
+        });
+        doubts.collect()
     }
 
     fn warnings<'n>(
@@ -179,6 +204,16 @@ impl<'a> Building<'a> {
         }
         warnings
     }
+}
+
+/// The paths of a foreign manifest, each with its rule and its number there.
+fn foreign_paths(spec: &Spec) -> impl Iterator<Item = (&'static str, usize, &str)> {
+    let select = spec.select.iter().flat_map(|select| &select.0);
+    let select = select.enumerate().map(|(entry, source)| ("select", entry, &*source.path));
+    let exclude = spec.exclude.iter().enumerate();
+    let exclude = exclude.map(|(entry, text)| ("exclude", entry, text.as_str()));
+    let extract = spec.extract.iter().map(|text| ("extract", 0, text.as_str()));
+    extract.chain(select).chain(exclude).filter(|_| spec.envelope)
 }
 
 /// What works, but is not what it may seem. `branch`: it fails on a miss unless it says otherwise.

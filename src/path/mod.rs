@@ -2,10 +2,14 @@
 //!
 //! Knows no document and no rule. What a token means for an array or an object is in [`trie`].
 
+mod dots;
 mod names;
 pub(crate) mod trie;
 
+use std::borrow::Cow;
 use std::fmt;
+
+use dots::{BLANK, Dots};
 
 use crate::excerpt::Excerpt;
 
@@ -50,13 +54,13 @@ pub(crate) struct Path(pub(crate) Vec<Token>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathError {
     pub(crate) at: usize,
-    pub(crate) message: &'static str,
+    pub(crate) message: Cow<'static, str>,
 }
 
 impl PathError {
     /// What is wrong, where, and in what, on one line.
     pub(crate) fn line(&self, what: &str, text: &str) -> String {
-        Excerpt::new(text, self.at).line(what, self.message)
+        Excerpt::new(text, self.at).line(what, &self.message)
     }
 
     /// The text, and on a second line a caret under the character.
@@ -66,28 +70,40 @@ impl PathError {
 }
 
 impl Path {
-    /// A dot path, or a pointer if the text starts with `/`. Empty text is an error.
+    /// Parses a dot path, or a pointer if the text starts with `/`. Empty text is an error, and so are forms of other path
+    /// languages that cannot be meant here.
     pub(crate) fn parse(text: &str) -> Result<Self, PathError> {
-        if text.starts_with('/') {
+        if text.trim_start_matches(BLANK).starts_with('/') {
             return Self::pointer(text);
         }
-        Dots { text, at: 0 }.parse().map(Self)
+        Dots::strict(text).parse().map(|(tokens, _)| Self(tokens))
     }
 
-    /// A JSON Pointer; `""` is the whole document.
+    /// Parses a path of a manifest of another program, which knows no forms but names, indices and wildcards: everything
+    /// else is part of a name. Also returns the first form that [`parse`](Self::parse) would have refused.
+    pub(crate) fn parse_foreign(text: &str) -> Result<(Self, Option<PathError>), PathError> {
+        if text.starts_with('/') {
+            return Self::pointer(text).map(|path| (path, None));
+        }
+        Dots::foreign(text).parse().map(|(tokens, doubt)| (Self(tokens), doubt))
+    }
+
+    /// Parses a JSON Pointer; `""` is the whole document. Blanks before the first `/` are skipped, so that a list may have
+    /// them after its commas.
     pub(crate) fn pointer(text: &str) -> Result<Self, PathError> {
         let mut tokens = Vec::new();
         if text.is_empty() {
             return Ok(Self(tokens));
         }
-        if !text.starts_with('/') {
+        let pointer = text.trim_start_matches(BLANK);
+        if !pointer.starts_with('/') {
             return Err(PathError {
                 at: 0,
-                message: "a JSON Pointer starts with `/` (or is empty)",
+                message: "a JSON Pointer starts with `/` (or is empty)".into(),
             });
         }
-        let mut start = 1;
-        for token in text.split('/').skip(1) {
+        let mut start = text.len() - pointer.len() + 1;
+        for token in pointer.split('/').skip(1) {
             let mut name = String::with_capacity(token.len());
             let mut chars = token.char_indices();
             while let Some((at, char)) = chars.next() {
@@ -98,7 +114,7 @@ impl Path {
                         _ => {
                             return Err(PathError {
                                 at: start + at,
-                                message: "`~` must be `~0` (for `~`) or `~1` (for `/`)",
+                                message: "`~` must be `~0` (for `~`) or `~1` (for `/`)".into(),
                             });
                         }
                     },
@@ -136,13 +152,14 @@ impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, token) in self.0.iter().enumerate() {
             match token {
-                Token::Any => f.write_str("[]")?,
-                Token::Name(_) if token.index().is_some() => write!(f, "{token}")?,
-                Token::Name(name) if name.is_empty() || &**name == "*" || name.contains('/') => {
-                    write!(f, "{token}")?;
+                // `[]` at the start would be taken for the items themselves.
+                Token::Any if number == 0 => f.write_str("*")?,
+                Token::Name(name)
+                    if number > 0 && token.index().is_none() && !needs_quotes(name) =>
+                {
+                    write!(f, ".{token}")?;
                 }
-                Token::Name(_) if number == 0 => write!(f, "{token}")?,
-                Token::Name(_) => write!(f, ".{token}")?,
+                token => write!(f, "{token}")?,
             }
         }
         Ok(())
@@ -155,7 +172,7 @@ impl fmt::Display for Token {
         if self.index().is_some() {
             return write!(f, "[{name}]");
         }
-        if name.is_empty() || &**name == "*" || name.contains('/') {
+        if needs_quotes(name) {
             let quoted = name.replace('\\', "\\\\").replace('"', "\\\"");
             return write!(f, "[\"{quoted}\"]");
         }
@@ -169,130 +186,14 @@ impl fmt::Display for Token {
     }
 }
 
-/// The dot-path parser.
-struct Dots<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl Dots<'_> {
-    fn parse(mut self) -> Result<Vec<Token>, PathError> {
-        let mut tokens = Vec::new();
-        if self.peek() == Some('.') {
-            self.bump();
-        }
-        if self.peek() != Some('[') {
-            tokens.push(self.name()?);
-        }
-        loop {
-            match self.peek() {
-                None => return Ok(tokens),
-                Some('[') => tokens.push(self.bracket()?),
-                Some('.') => {
-                    self.bump();
-                    tokens.push(self.name()?);
-                }
-                Some(_) => return self.error("expected `.` or `[` here"),
-            }
-        }
-    }
-
-    /// A name up to the next `.` or `[`.
-    fn name(&mut self) -> Result<Token, PathError> {
-        let start = self.at;
-        let mut name = String::new();
-        loop {
-            match self.peek() {
-                None | Some('.' | '[') => break,
-                Some(']') => return self.error("`]` in a name is written `\\]`"),
-                Some('"') => return self.error("`\"` in a name is written `\\\"`"),
-                Some('\\') => {
-                    self.bump();
-                    match self.peek() {
-                        Some(char @ ('.' | '[' | ']' | '\\' | '"' | '*')) => name.push(char),
-                        _ => {
-                            return self.error("after `\\` comes `.`, `[`, `]`, `\\`, `\"` or `*`");
-                        }
-                    }
-                    self.bump();
-                }
-                Some(char) => {
-                    name.push(char);
-                    self.bump();
-                }
-            }
-        }
-        match self.text.get(start..self.at) {
-            Some("") => self.error(r#"expected a name here (an empty one is written `[""]`)"#),
-            Some("*") => Ok(Token::Any),
-            _ => Ok(Token::Name(name.into())),
-        }
-    }
-
-    /// `[]`, `[*]`, `[12]` or `["name"]`.
-    fn bracket(&mut self) -> Result<Token, PathError> {
-        self.bump();
-        let token = match self.peek() {
-            Some(']') => Token::Any,
-            Some('*') => {
-                self.bump();
-                Token::Any
-            }
-            Some('"') => self.quoted()?,
-            Some('0'..='9') => {
-                let start = self.at;
-                while matches!(self.peek(), Some('0'..='9')) {
-                    self.bump();
-                }
-                let token = Token::Name(self.text.get(start..self.at).unwrap_or_default().into());
-                if token.index().is_none() {
-                    self.at = start;
-                    return self.error("an array index has no leading zero and at most 20 digits");
-                }
-                token
-            }
-            _ => return self.error(r#"expected an index, `*`, `"name"` or `]` here"#),
-        };
-        if self.peek() != Some(']') {
-            return self.error("expected `]` here");
-        }
-        self.bump();
-        Ok(token)
-    }
-
-    fn quoted(&mut self) -> Result<Token, PathError> {
-        self.bump();
-        let mut name = String::new();
-        loop {
-            match self.peek() {
-                None => return self.error("expected `\"` here"),
-                Some('"') => break,
-                Some('\\') => {
-                    self.bump();
-                    match self.peek() {
-                        Some(char @ ('\\' | '"')) => name.push(char),
-                        _ => return self.error("in quotes, after `\\` comes `\\` or `\"`"),
-                    }
-                }
-                Some(char) => name.push(char),
-            }
-            self.bump();
-        }
-        self.bump();
-        Ok(Token::Name(name.into()))
-    }
-
-    fn peek(&self) -> Option<char> {
-        self.text.get(self.at..).and_then(|rest| rest.chars().next())
-    }
-
-    fn bump(&mut self) {
-        self.at += self.peek().map_or(0, char::len_utf8);
-    }
-
-    fn error<T>(&self, message: &'static str) -> Result<T, PathError> {
-        Err(PathError { at: self.at, message })
-    }
+/// Whether a name, written without quotes, would be read as something else.
+fn needs_quotes(name: &str) -> bool {
+    name.is_empty()
+        || name == "$"
+        || name.ends_with('?')
+        || name.starts_with(BLANK)
+        || name.ends_with(BLANK)
+        || name.contains(['*', '/', '{', '}', '|'])
 }
 
 #[cfg(test)]
@@ -311,8 +212,22 @@ mod tests {
 
     #[test]
     fn forms_of_a_path() {
-        let cases: [(&str, &[&str]); 19] = [
+        let cases: [(&str, &[&str]); 33] = [
             ("id", &["id"]),
+            (" id ", &["id"]),
+            ("\t", &["\t"]),
+            (" owner . login [ 0 ] . x  ", &["owner", "login", "0", "x"]),
+            (r#"[ "a b " ] .c"#, &["a b ", "c"]),
+            ("a b", &["a b"]),
+            (r#"["{name"].x"#, &["{name", "x"]),
+            (r#"["a|b"]["}"]"#, &["a|b", "}"]),
+            (r#"a["*b"]"#, &["a", "*b"]),
+            ("$ref.$x.a$", &["$ref", "$x", "a$"]),
+            (r#"["$"].x"#, &["$", "x"]),
+            ("a.$", &["a", "$"]),
+            ("(a).?b", &["(a)", "?b"]),
+            (r#"["a?"].b"#, &["a?", "b"]),
+            (" /a /b", &["a ", "b"]),
             (".id", &["id"]),
             ("owner.login", &["owner", "login"]),
             ("tags[0]", &["tags", "0"]),

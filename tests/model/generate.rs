@@ -461,7 +461,8 @@ fn dot_text(prng: &mut impl Choices, tokens: &[Token]) -> String {
     for (number, token) in tokens.iter().enumerate() {
         let dot = if number > 0 || prng.one_in(8) { "." } else { "" };
         match token {
-            Token::Any if prng.one_in(2) => text.push_str(&format!("{dot}*")),
+            // At the start brackets would be taken for the items themselves, and are refused.
+            Token::Any if number == 0 || prng.one_in(2) => text.push_str(&format!("{dot}*")),
             Token::Any => text.push_str(prng.pick(&["[]", "[*]"])),
             Token::Name(name) if token.index().is_some() && prng.one_in(2) => {
                 text.push_str(&format!("[{name}]"));

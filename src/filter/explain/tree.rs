@@ -137,7 +137,12 @@ fn draw(
             at = *child;
             found = mark(at);
         }
-        let name = if pointers { steps.to_pointer() } else { steps.to_string() };
+        let name = match steps.0.first() {
+            _ if pointers => steps.to_pointer(),
+            // Below a name a wildcard is not the beginning of a path.
+            Some(Token::Any) if depth > 0 => steps.to_string().replacen('*', "[]", 1),
+            _ => steps.to_string(),
+        };
         for char in name.chars() {
             if char.is_control() {
                 _ = write!(line, "{}", char.escape_default());

@@ -1,0 +1,385 @@
+//! The parser of dot paths.
+//!
+//! Forms of other path languages are refused with what to write instead, or read as names where a foreign manifest has
+//! them. Must not know what a path is for.
+
+use std::borrow::Cow;
+
+use super::{PathError, Token};
+
+/// What around a name is no part of it.
+pub(super) const BLANK: char = ' ';
+
+/// Characters of a path that an error repeats.
+const REPEATED: usize = 60;
+
+const PROJECTION: &str = "projections (`{…}`) are not supported yet; keep the pairs with `retain` (one JSON Pointer each: \
+     /items/labels/name, /items/labels/color), and write a brace in a name as `[\"{\"]`";
+const PIPE: &str = "a path has no pipes; write `|` in a name as `[\"|\"]`";
+
+/// What becomes of a form that cannot be meant.
+#[derive(Debug)]
+enum Reading {
+    /// It is an error.
+    Strict,
+    /// It is part of a name; the first one is remembered.
+    Foreign(Option<PathError>),
+}
+
+/// A dot path that is being parsed.
+#[derive(Debug)]
+pub(super) struct Dots<'a> {
+    text: &'a str,
+    at: usize,
+    reading: Reading,
+}
+
+impl<'a> Dots<'a> {
+    /// A parser that refuses what cannot be meant.
+    pub(super) fn strict(text: &'a str) -> Self {
+        Self { text, at: 0, reading: Reading::Strict }
+    }
+
+    /// A parser that reads it as names, blanks included.
+    pub(super) fn foreign(text: &'a str) -> Self {
+        Self { text, at: 0, reading: Reading::Foreign(None) }
+    }
+
+    /// Returns the tokens, and the first form that cannot be meant, if it was not refused.
+    pub(super) fn parse(mut self) -> Result<(Vec<Token>, Option<PathError>), PathError> {
+        let mut tokens = Vec::new();
+        self.blanks();
+        self.beginning()?;
+        if self.peek() == Some('.') {
+            self.bump();
+            self.blanks();
+        }
+        if self.peek() != Some('[') {
+            tokens.push(self.name()?);
+        }
+        loop {
+            self.blanks();
+            match self.peek() {
+                None => break,
+                Some('[') => tokens.push(self.bracket()?),
+                Some('.') => {
+                    self.bump();
+                    tokens.push(self.name()?);
+                }
+                Some('{') => return self.error(PROJECTION),
+                Some('|') => return self.error(PIPE),
+                Some(_) => return self.error("expected `.` or `[` here"),
+            }
+        }
+        let doubt = match self.reading {
+            Reading::Strict => None,
+            Reading::Foreign(doubt) => doubt,
+        };
+        Ok((tokens, doubt))
+    }
+
+    /// Refuses a path that begins with the document (`$.name`) or with all items (`[].name`).
+    fn beginning(&mut self) -> Result<(), PathError> {
+        let rest = self.rest();
+        let root =
+            rest.trim_end_matches(BLANK) == "$" || rest.starts_with("$.") || rest.starts_with("$[");
+        let items = rest.strip_prefix('.').unwrap_or(rest);
+        if !root && !items.starts_with("[]") && !items.starts_with("[*]") {
+            return Ok(());
+        }
+        let mut meant = rest.trim_end_matches(BLANK);
+        while let Some(shorter) =
+            ["$", ".", "[]", "[*]"].iter().find_map(|prefix| meant.strip_prefix(prefix))
+        {
+            meant = shorter;
+        }
+        let (why, instead) = match root {
+            true => ("a path begins without `$`", r#"name a member (one called `$` is `["$"]`)"#),
+            false => ("a path begins inside each item, without `[]`", "name a member"),
+        };
+        let message = match meant {
+            "" => format!("{why}; {instead}"),
+            long if long.chars().count() > REPEATED => format!("{why}; leave it out"),
+            meant => format!("{why}; write `{meant}`"),
+        };
+        self.doubt(self.at, message)
+    }
+
+    /// A name up to the next `.` or `[`.
+    fn name(&mut self) -> Result<Token, PathError> {
+        self.blanks();
+        let start = self.at;
+        let mut name = String::new();
+        let mut star = None;
+        loop {
+            match self.peek() {
+                None | Some('.' | '[') => break,
+                Some(']') => return self.error("`]` in a name is written `\\]`"),
+                Some('"') => return self.error("`\"` in a name is written `\\\"`"),
+                Some('\\') => {
+                    self.bump();
+                    match self.peek() {
+                        Some(char @ ('.' | '[' | ']' | '\\' | '"' | '*')) => name.push(char),
+                        _ => {
+                            return self.error("after `\\` comes `.`, `[`, `]`, `\\`, `\"` or `*`");
+                        }
+                    }
+                    self.bump();
+                }
+                Some(char) => {
+                    match char {
+                        '{' => self.doubt(self.at, PROJECTION)?,
+                        '}' => self.doubt(self.at, "write `}` in a name as `[\"}\"]`")?,
+                        '|' => self.doubt(self.at, PIPE)?,
+                        '*' => star = star.or(Some(self.at)),
+                        _ => {}
+                    }
+                    name.push(char);
+                    self.bump();
+                }
+            }
+        }
+        let raw = self.text.get(start..self.at).unwrap_or_default();
+        let trimmed = raw.trim_end_matches(BLANK);
+        if let Reading::Strict = self.reading {
+            name.truncate(name.trim_end_matches(BLANK).len());
+        } else if raw != trimmed || raw.starts_with(BLANK) {
+            let at = if raw.starts_with(BLANK) { start } else { start + trimmed.len() };
+            self.doubt(at, "a blank at the end of a name is part of it here; remove it")?;
+        }
+        let whole = if matches!(self.reading, Reading::Strict) { trimmed } else { raw };
+        match whole {
+            "" => {
+                self.at = start;
+                return self.error(r#"expected a name here (an empty one is written `[""]`)"#);
+            }
+            "*" => return Ok(Token::Any),
+            _ => {}
+        }
+        if let Some(at) = star {
+            let message = "`*` is every member, as a whole name; write it in a name as `\\*`";
+            self.doubt(at, message)?;
+        }
+        if trimmed.ends_with('?') && self.rest().starts_with('.') {
+            let message = "`?` is not needed, because a value that is absent is left out; write `.` \
+                 (a name that ends with it is `[\"name?\"]`)";
+            self.doubt(start + trimmed.len() - 1, message)?;
+        }
+        Ok(Token::Name(name.into()))
+    }
+
+    /// `[]`, `[*]`, `[12]` or `["name"]`.
+    fn bracket(&mut self) -> Result<Token, PathError> {
+        self.bump();
+        self.blanks();
+        let token = match self.peek() {
+            Some(']') => Token::Any,
+            Some('*') => {
+                self.bump();
+                Token::Any
+            }
+            Some('"') => self.quoted()?,
+            Some('0'..='9') => self.index()?,
+            Some('?') => {
+                return self.error(
+                    "a path cannot test values (`[?…]`); write `[]` for every element, and choose by value with \
+                     another program",
+                );
+            }
+            Some('(') => {
+                return self.error("a path has no expressions (`[(…)]`); write an index, `[0]`");
+            }
+            Some(':') => return self.slice(),
+            Some('-') => {
+                return self.error(
+                    "an index counts from the start; write `[0]`, or `[]` for every element",
+                );
+            }
+            Some('\'') => {
+                return self.error("a name in brackets has double quotes; write `[\"name\"]`");
+            }
+            _ => return self.error(r#"expected an index, `*`, `"name"` or `]` here"#),
+        };
+        self.blanks();
+        match self.peek() {
+            Some(']') => {}
+            Some(':') => return self.slice(),
+            Some(',') => return self.error("one index at a time; write a path for each"),
+            _ => return self.error("expected `]` here"),
+        }
+        self.bump();
+        Ok(token)
+    }
+
+    fn slice<T>(&self) -> Result<T, PathError> {
+        self.error("a path has no slices (`[0:3]`); write `[]` for every element, or `[0]` for one")
+    }
+
+    fn index(&mut self) -> Result<Token, PathError> {
+        let start = self.at;
+        while matches!(self.peek(), Some('0'..='9')) {
+            self.bump();
+        }
+        let token = Token::Name(self.text.get(start..self.at).unwrap_or_default().into());
+        if token.index().is_none() {
+            self.at = start;
+            return self.error("an array index has no leading zero and at most 20 digits");
+        }
+        Ok(token)
+    }
+
+    fn quoted(&mut self) -> Result<Token, PathError> {
+        self.bump();
+        let mut name = String::new();
+        loop {
+            match self.peek() {
+                None => return self.error("expected `\"` here"),
+                Some('"') => break,
+                Some('\\') => {
+                    self.bump();
+                    match self.peek() {
+                        Some(char @ ('\\' | '"')) => name.push(char),
+                        _ => return self.error("in quotes, after `\\` comes `\\` or `\"`"),
+                    }
+                }
+                Some(char) => name.push(char),
+            }
+            self.bump();
+        }
+        self.bump();
+        Ok(Token::Name(name.into()))
+    }
+
+    /// Skips blanks around names, where they are none of them.
+    fn blanks(&mut self) {
+        if let Reading::Strict = self.reading {
+            let rest = self.rest();
+            self.at += rest.len() - rest.trim_start_matches(BLANK).len();
+        }
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn bump(&mut self) {
+        self.at += self.peek().map_or(0, char::len_utf8);
+    }
+
+    /// Refuses a form that cannot be meant, or remembers it.
+    fn doubt(&mut self, at: usize, message: impl Into<Cow<'static, str>>) -> Result<(), PathError> {
+        let error = PathError { at, message: message.into() };
+        match &mut self.reading {
+            Reading::Strict => Err(error),
+            Reading::Foreign(doubt) => {
+                doubt.get_or_insert(error);
+                Ok(())
+            }
+        }
+    }
+
+    fn error<T>(&self, message: &'static str) -> Result<T, PathError> {
+        Err(PathError { at: self.at, message: message.into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::path::{Path, Token};
+
+    /// Each form, the character that it is refused at, and what the error tells to write.
+    const REFUSED: [(&str, usize, &str); 33] = [
+        ("$", 0, r#"name a member (one called `$` is `["$"]`)"#),
+        ("$.name", 0, "write `name`"),
+        ("$[0].name", 0, "write `[0].name`"),
+        ("$[*].name", 0, "write `name`"),
+        ("$..name", 0, "write `name`"),
+        ("[].name", 0, "write `name`"),
+        (".[].name", 0, "write `name`"),
+        ("[*].name", 0, "write `name`"),
+        ("[]", 0, "name a member"),
+        ("deps[].{name,req}", 7, "`retain`"),
+        ("deps[]{name,req}", 6, "`retain`"),
+        ("owner{login}", 5, "`retain`"),
+        ("{name", 0, r#"`["{"]`"#),
+        ("name}", 4, r#"`["}"]`"#),
+        ("a[0]}", 4, "expected `.` or `[`"),
+        ("name|length", 4, r#"`["|"]`"#),
+        ("a[] | length", 4, "no pipes"),
+        ("a[?x==1]", 2, "write `[]`"),
+        ("[?x==1].name", 1, "write `[]`"),
+        ("a[(@.length-1)]", 2, "write an index"),
+        ("a?.b", 1, "write `.`"),
+        ("a.b?.c", 3, "write `.`"),
+        ("na*me", 2, r"`\*`"),
+        ("*name.x", 0, r"`\*`"),
+        ("a.x**", 3, r"`\*`"),
+        ("a[0:3]", 3, "no slices"),
+        ("a[:3]", 2, "no slices"),
+        ("a[1:]", 3, "no slices"),
+        ("a[-1]", 2, "`[0]`"),
+        ("a[0,1]", 3, "a path for each"),
+        ("a['b']", 2, "double quotes"),
+        (" ", 1, "expected a name"),
+        ("a. .b", 3, "expected a name"),
+    ];
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_with_what_to_write() {
+        for (text, at, remedy) in REFUSED {
+            let error = Path::parse(text).unwrap_err();
+            assert_eq!(error.at, at, "{text}: {}", error.message);
+            assert!(error.message.contains(remedy), "{text}: {}", error.message);
+        }
+    }
+
+    #[test]
+    fn a_remedy_is_a_path() {
+        for (text, ..) in REFUSED {
+            let error = Path::parse(text).unwrap_err();
+            let Some((_, rest)) = error.message.split_once("; write `") else { continue };
+            let (remedy, _) = rest.split_once('`').unwrap();
+            if !["|", "}", ".", "[]"].contains(&remedy) {
+                Path::parse(remedy).unwrap();
+            }
+        }
+        let long = format!("$.{}", "x".repeat(100));
+        assert!(Path::parse(&long).unwrap_err().message.ends_with("leave it out"));
+    }
+
+    #[test]
+    fn foreign_manifests_have_them_in_names() {
+        let name = |text: &str| {
+            let (path, doubt) = Path::parse_foreign(text).unwrap();
+            let names = path.0.iter().map(|token| match token {
+                Token::Any => "<any>".to_owned(),
+                Token::Name(name) => name.to_string(),
+            });
+            (names.collect::<Vec<_>>().join(" "), doubt.map(|doubt| doubt.at))
+        };
+        for (text, tokens, doubt) in [
+            ("$.name", "$ name", Some(0)),
+            ("[].name", "<any> name", Some(0)),
+            ("deps[].{name", "deps <any> {name", Some(7)),
+            ("a|b}", "a|b}", Some(1)),
+            ("na*me", "na*me", Some(2)),
+            ("a?.b", "a? b", Some(1)),
+            ("a. b", "a  b", Some(2)),
+            ("a .b", "a  b", Some(1)),
+            (" /a", " /a", Some(0)),
+            ("owner.login", "owner login", None),
+            ("/a/{b}", "a {b}", None),
+            ("*.id", "<any> id", None),
+        ] {
+            assert_eq!(name(text), (tokens.to_owned(), doubt), "{text}");
+        }
+        // What was never a path is none here either.
+        for text in ["a[?x]", "a[0:3]", "a[", "", "a[]{b}"] {
+            assert!(Path::parse_foreign(text).is_err(), "{text}");
+        }
+    }
+}
