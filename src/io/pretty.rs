@@ -9,13 +9,18 @@ const BUFFER: usize = 64 << 10;
 
 /// Spaces for each open container.
 const INDENT: usize = 2;
+/// Levels that are indented. Deeper lines begin where those of this level do.
+const LEVELS: usize = 32;
 
-/// A [`Write`]r that indents the JSON written through it, by two spaces a level.
+/// A [`Write`]r that indents the JSON written through it, by two spaces a level, up to 32 levels.
+///
+/// Deeper values have lines of their own, but are indented no further: for every byte that is written, at most 66 come out,
+/// however deep a document is.
 ///
 /// Empty containers stay `{}` and `[]`; white space between tokens is replaced; scalars and keys stay byte for byte; no
 /// newline is added at the end. Pieces may be cut anywhere. What was written is handed on before `write` returns.
 ///
-/// Memory: a depth, a state and 64 KiB. Time: linear in what is written out, which grows with the depth.
+/// Memory: a depth, a state and 64 KiB. Time: linear in what is written.
 ///
 /// # Errors
 /// Those of the inner writer.
@@ -117,7 +122,7 @@ impl<W: Write> Pretty<W> {
             self.hand_on()?;
         }
         self.out.push(b'\n');
-        self.out.resize(self.out.len() + INDENT * self.depth, b' ');
+        self.out.resize(self.out.len() + INDENT * self.depth.min(LEVELS), b' ');
         Ok(())
     }
 
@@ -222,6 +227,23 @@ mod tests {
             pretty(&[b"{ \"a b\" : [ 1 ,\r\n 2 ] }"]),
             "{\n  \"a b\": [\n    1,\n    2\n  ]\n}"
         );
+    }
+
+    #[test]
+    fn output_is_at_most_a_constant_times_the_input() {
+        let most = 2 + super::INDENT * super::LEVELS;
+        let deep = |inner: &str| format!("{}{inner}{}", "[".repeat(10_000), "]".repeat(10_000));
+        for document in [deep(""), deep("1"), deep(&"1,".repeat(10_000)), deep(&"[1],".repeat(999))]
+        {
+            let output = pretty(&[document.as_bytes()]);
+            assert!(output.len() <= most * document.len(), "{} bytes", output.len());
+            let minified: String = output.split_whitespace().collect();
+            assert_eq!(minified, document);
+        }
+        // The deepest line that is indented, and one below it.
+        let output = pretty(&[deep("1").as_bytes()]);
+        let indents = output.lines().map(|line| line.len() - line.trim_start().len());
+        assert_eq!(indents.max(), Some(super::INDENT * super::LEVELS));
     }
 
     #[test]
