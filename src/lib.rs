@@ -53,7 +53,7 @@
 //!   one a line or one an event.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `allowance`, `excerpt`, `glob`, `tokens`, `work`, `scan`, `path`, `json`, `tree`, `reserved`, `template`, `spec`, `text`, `content`, `filter`,
+//! [`sink`](Sink), `allowance`, `excerpt`, `glob`, `nearest`, `tokens`, `work`, `scan`, `path`, `json`, `tree`, `reserved`, `template`, `spec`, `text`, `content`, `filter`,
 //! `history`, `manifest`, `catalog`, `command`, `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
@@ -114,6 +114,7 @@ mod json;
 mod limits;
 #[cfg(feature = "manifest")]
 mod manifest;
+mod nearest;
 mod path;
 mod report;
 mod reserved;
@@ -158,7 +159,7 @@ pub use io::{
 pub use limits::Limits;
 #[cfg(feature = "manifest")]
 pub use manifest::{Manifest, ManifestEntry, ManifestError, ManifestErrorKind, Problem};
-pub use report::{Failed, Report};
+pub use report::{Failed, MissedPath, Report};
 pub use reserved::{ParameterType, ReservedParameter, ReservedParameters};
 pub use sink::Sink;
 pub use spec::{

@@ -37,6 +37,13 @@ pub struct Report {
     /// Selected paths that no item had.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filter_partial_miss: Vec<String>,
+    /// Selected paths that nothing in the run had, for a warning: those of `filter_partial_miss`, or of a stream of documents
+    /// those that no document had. Not serialised.
+    #[serde(skip)]
+    pub missed: Vec<MissedPath>,
+    /// Whether it is known which selected paths the document had: an object was among the items, and it had one of them.
+    #[serde(skip)]
+    pub(crate) select_judged: bool,
     /// Why rules were skipped: `raw_output`, `error_response` or `raw_mode`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_skipped: Option<&'static str>,
@@ -114,6 +121,17 @@ pub struct Report {
     /// Why the run failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Failed>,
+}
+
+/// A selected path that was not found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MissedPath {
+    /// The path, as the spec has it.
+    pub path: String,
+    /// The path that was probably meant: the same with the nearest name that an item has. Only where the call asked for it
+    /// ([`CallOptions::suggest`](crate::CallOptions::suggest)).
+    pub meant: Option<String>,
 }
 
 /// The error of a run that failed, as the report has it.

@@ -40,7 +40,7 @@ impl Chain {
         let limits = options.limits_ref();
         let tail = if skipped { None } else { Tail::new(compiled, options) };
         let items = (!skipped && (!compiled.items.idle || tail.is_some()))
-            .then(|| PayloadStage::new(program, limits, scanner, payload, tail));
+            .then(|| PayloadStage::new(program, options, scanner, payload, tail));
         let rules = !skipped && (compiled.retain.is_some() || compiled.patches.is_some());
         let extracts = extracts && compiled.extract.is_some();
         let document = (rules || extracts || items.is_none())

@@ -13,7 +13,7 @@ use super::when::{Branch, When};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::json::bom::Bom;
 use crate::limits::Meter;
-use crate::report::{Failed, Report};
+use crate::report::{Failed, MissedPath, Report};
 use crate::sink::Sink;
 use crate::spec::Validation;
 
@@ -402,8 +402,18 @@ impl Core {
         items.map_or((0, 0), |items| items.tail_steps())
     }
 
+    /// The path that was probably meant by a selected one that was not found.
+    pub(super) fn meant(&self, path: &str) -> Option<String> {
+        self.chain.as_ref()?.items()?.meant(path)
+    }
+
     pub(super) fn report(&self) -> Report {
         let mut report = self.tally();
+        let missed = report
+            .filter_partial_miss
+            .iter()
+            .map(|path| MissedPath { path: path.clone(), meant: self.meant(path) });
+        report.missed = missed.collect();
         match self.skipped {
             None => {
                 let budget = self.options.call_budget();

@@ -147,6 +147,11 @@ impl<S: Sink> Filter<S> {
         self.core.report()
     }
 
+    /// The path that was probably meant by a selected one that was not found.
+    pub(crate) fn meant(&self, path: &str) -> Option<String> {
+        self.core.meant(path)
+    }
+
     /// The most bytes that waited at once so far.
     #[cfg(feature = "tokio")]
     pub(crate) fn held_peak(&self) -> u64 {

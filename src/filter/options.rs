@@ -26,6 +26,7 @@ pub struct CallOptions {
     budget: Option<Budget>,
     min_items: Option<u64>,
     limits: Limits,
+    suggest: bool,
     scanner: Option<Scanner>,
 }
 
@@ -107,6 +108,27 @@ impl CallOptions {
         Ok(Self { raw: asked.raw, budget, ..Self::new() })
     }
 
+    /// Looks for the names that were probably meant by selected paths that no item has: in the report's
+    /// [`missed`](crate::Report::missed), and in what it says of a total miss. The names of the first item are kept for
+    /// it, some hundred at most, so that this item takes a little longer.
+    ///
+    /// ```
+    /// use tamis::{CallOptions, Program, Spec, filter_slice_with};
+    ///
+    /// let program = Program::compile(&Spec::new().select("id").select("nmae"))?;
+    /// let options = CallOptions::new().suggest(true);
+    /// let (_, report) = filter_slice_with(&program, &options, br#"[{"id": 1, "name": "a"}]"#)?;
+    /// assert_eq!(report.missed[0].path, "nmae");
+    /// # #[cfg(feature = "manifest")]
+    /// assert_eq!(report.missed[0].meant.as_deref(), Some("name"));
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn suggest(mut self, yes: bool) -> Self {
+        self.suggest = yes;
+        self
+    }
+
     /// How much the run may hold.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
@@ -124,6 +146,11 @@ impl CallOptions {
 
     pub(super) fn scanner(&self) -> Scanner {
         self.scanner.unwrap_or_else(Scanner::new)
+    }
+
+    /// Whether names are kept, for those that were probably meant.
+    pub(super) fn suggests(&self) -> bool {
+        self.suggest
     }
 
     pub(crate) fn limits_ref(&self) -> &Limits {

@@ -11,6 +11,7 @@
 
 use super::hold::Hold;
 use super::items::Items;
+use super::options::CallOptions;
 use super::program::{Program, RootRule};
 use super::root::{Payload, Probe};
 use super::stage::{Engine, config, failed};
@@ -27,6 +28,8 @@ use crate::sink::Sink;
 pub(super) struct PayloadStage {
     program: Program,
     limits: Limits,
+    /// Names are kept, for those that were probably meant.
+    suggests: bool,
     engine: Engine,
     phase: Phase,
     /// That of an earlier document, to be used again.
@@ -72,15 +75,17 @@ fn machine_config(
 impl PayloadStage {
     pub(super) fn new(
         program: &Program,
-        limits: &Limits,
+        options: &CallOptions,
         scanner: Scanner,
         payload: Option<Payload>,
         tail: Option<Tail>,
     ) -> Self {
+        let limits = options.limits_ref();
         let config = machine_config(program, limits, tail.as_ref(), false);
         let mut stage = Self {
             program: program.clone(),
             limits: limits.clone(),
+            suggests: options.suggests(),
             engine: Engine::new(config, scanner),
             phase: Phase::Looking(Probe::default()),
             spare: None,
@@ -191,6 +196,7 @@ impl PayloadStage {
             None => {
                 let scanner = self.engine.scanner();
                 let items = Items::new(compiled, payload, patience, &self.limits, scanner);
+                let items = items.suggest(self.suggests);
                 Box::new(Running { items, mark: None, stopped: false })
             }
         };
@@ -408,6 +414,16 @@ impl PayloadStage {
         tail.end(counts.kept, counts.seen.unwrap_or(0), sink)
     }
 
+    /// The path that was probably meant by a selected one that was not found.
+    pub(super) fn meant(&self, path: &str) -> Option<String> {
+        let running = match &self.phase {
+            Phase::Running(running) => running,
+            // Between two documents.
+            Phase::Looking(_) => self.spare.as_ref()?,
+        };
+        running.items.meant(path)
+    }
+
     pub(super) fn report(&self, report: &mut Report) {
         let Phase::Running(running) = &self.phase else { return };
         if let Some(tail) = &self.tail
@@ -431,6 +447,7 @@ impl PayloadStage {
         {
             report.filter_items_truncated_from = Some(seen);
         }
+        report.select_judged = items.is_judged();
         report.filter_partial_miss = items.partial_miss();
         if items.is_raw_text() && self.program.compiled().items.select.is_some() {
             report.filter_skipped = Some("raw_output");

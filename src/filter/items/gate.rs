@@ -96,13 +96,20 @@ impl State {
         if !self.objects || cx.rules.select.is_none() {
             return self.open_gate(cx);
         }
-        let paths = cx.rules.select.iter().flat_map(|select| &select.sources);
-        let mut paths = paths.filter(|source| !source.passing).map(|source| source.text.as_str());
-        let mut shown: Vec<_> = paths.by_ref().take(5).collect();
-        if paths.next().is_some() {
+        let Some(select) = &cx.rules.select else { return Ok(()) };
+        let mut sources = select.sources.iter().filter(|source| !source.passing);
+        let (mut shown, mut meant) = (Vec::new(), Vec::new());
+        for source in sources.by_ref().take(5) {
+            shown.push(source.text.as_str());
+            meant.extend(self.seen.as_ref().and_then(|seen| seen.meant(select, source)));
+        }
+        if sources.next().is_some() {
             shown.push("…");
         }
-        let paths = shown.join(", ");
+        let mut paths = shown.join(", ");
+        if !meant.is_empty() {
+            paths.push_str(&format!("; did you mean `{}`?", meant.join("`, `")));
+        }
         self.total_miss(cx, format!("no item has any of the selected paths ({paths})"))
     }
 }

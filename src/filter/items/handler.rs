@@ -22,8 +22,10 @@ impl Handler for With<'_, Items> {
 
     #[inline]
     fn wanted(&self) -> Option<&Names> {
-        // With nothing left to find, the machine must ask: the answer is to skip the rest.
-        let Some(Role::Select { node, left: 1.., .. }) = self.stage.state.roles.last() else {
+        // With nothing left to find, the machine must ask: the answer is to skip the rest; and where names are kept.
+        let Some(Role::Select { node, left: 1.., names: false, .. }) =
+            self.stage.state.roles.last()
+        else {
             return None;
         };
         self.stage.program.items.select.as_ref()?.trie.names(*node)

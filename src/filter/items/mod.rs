@@ -15,6 +15,7 @@
 mod emit;
 mod gate;
 mod handler;
+mod seen;
 mod select;
 mod way;
 
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use gate::Gate;
+use seen::Seen;
 
 use super::program::{Compiled, ItemRules, RootRule, Selection};
 use super::root::Payload;
@@ -47,7 +49,8 @@ enum Role {
     /// The payload, an array.
     Items,
     /// Inside an item, at a node of the select trie; `left` children have not come.
-    Select { node: NodeId, serial: u64, left: u32, item: bool },
+    /// `names`: those of its members are kept.
+    Select { node: NodeId, serial: u64, left: u32, item: bool, names: bool },
     /// Inside what a wildcard of a source reaches; children are matched with the source's token of this number.
     Gather { source: u32, token: usize, met: bool, outer: bool },
     /// Inside an emitted value; the cursor is in the exclude trie.
@@ -105,6 +108,8 @@ struct State {
     found: Vec<bool>,
     /// An object was among the items.
     objects: bool,
+    /// Names of members, if they are wanted.
+    seen: Option<Box<Seen>>,
     payload_met: bool,
     /// By node of the select trie: the container in which it was met last.
     met: Vec<u64>,
@@ -196,6 +201,7 @@ impl Items {
             snapshot: None,
             found: vec![false; sources],
             objects: false,
+            seen: None,
             payload_met: false,
             met: vec![0; nodes],
             serial: 0,
@@ -211,6 +217,12 @@ impl Items {
             replays: Replays::default(),
         };
         Self { program: program.clone(), state }
+    }
+
+    /// Keeps names, for those that were probably meant.
+    pub(super) fn suggest(mut self, yes: bool) -> Self {
+        self.state.seen = (yes && self.program.items.select.is_some()).then(Box::default);
+        self
     }
 
     /// Begins a new document; what was allocated is used again.
@@ -231,6 +243,7 @@ impl Items {
         let verdict = self.state.verdict;
         let error = self.state.counts.error.take();
         let replays = std::mem::take(&mut self.state.replays);
+        let seen = self.state.seen.take();
         match self.state.snapshot.take() {
             None => {}
             Some(Snapshot::Beginning) => self.state.reset(),
@@ -239,6 +252,7 @@ impl Items {
         self.state.verdict = verdict;
         self.state.counts.error = error;
         self.state.replays = replays;
+        self.state.seen = seen;
     }
 
     /// Closes what is open, after the run was stopped.
@@ -278,10 +292,24 @@ impl Items {
         self.state.counts.error.clone()
     }
 
+    /// Whether it is known which selected paths the items have, some of them at least.
+    pub(super) fn is_judged(&self) -> bool {
+        self.program.items.select.is_some()
+            && self.state.objects
+            && self.state.counts.error.is_none()
+    }
+
+    /// The path that was probably meant by a selected one that was not found.
+    pub(super) fn meant(&self, path: &str) -> Option<String> {
+        let select = self.program.items.select.as_ref()?;
+        let source = select.sources.iter().find(|source| source.text == path)?;
+        self.state.seen.as_ref()?.meant(select, source)
+    }
+
     /// Selected paths that no item had.
     pub(super) fn partial_miss(&self) -> Vec<String> {
         let Some(select) = &self.program.items.select else { return Vec::new() };
-        if !self.state.objects || self.state.counts.error.is_some() {
+        if !self.is_judged() {
             return Vec::new();
         }
         let sources = select.sources.iter().zip(&self.state.found);
@@ -330,6 +358,7 @@ impl State {
         self.snapshot = None;
         self.found.fill(false);
         self.objects = false;
+        // Names that were seen stay: those of the first document's are enough.
         self.payload_met = false;
         // `met` stays: no container has the number of an earlier one, and a program may have more nodes than a document bytes.
         self.capture = None;

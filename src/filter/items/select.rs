@@ -24,7 +24,8 @@ impl State {
         self.serial += 1;
         let at = selection.node(node);
         let left = if object { at.members } else { at.elements };
-        self.roles.push(Role::Select { node, serial: self.serial, left, item });
+        let names = object && self.seen.as_mut().is_some_and(|seen| seen.begin(node));
+        self.roles.push(Role::Select { node, serial: self.serial, left, item, names });
     }
 
     /// A member or element of a container in an item.
@@ -36,14 +37,18 @@ impl State {
         kind: Kind,
     ) -> Result<Interest, Halt> {
         let rules = cx.rules;
-        let (Some(Role::Select { node, left, .. }), Some(selection)) =
-            (self.roles.last(), &rules.select)
+        let (Some(Role::Select { node, left, names, .. }), Some(selection)) =
+            (self.roles.last_mut(), &rules.select)
         else {
             return Ok(Interest::Skip);
         };
         if *left == 0 && rules.duplicates == DuplicateKeys::First {
             // Everything that could be taken was: the early skip.
             return Ok(Interest::SkipRest);
+        }
+        if let (Slot::Member(key), true) = (slot, *names) {
+            *names =
+                key.with_name(|name| self.seen.as_mut().is_some_and(|seen| seen.add(*node, name)));
         }
         let child = match slot {
             Slot::Member(key) => {
@@ -233,7 +238,9 @@ impl<'a> Taker<'a> {
         sink: &'a mut dyn Sink,
     ) -> Option<(&'a Names, Self)> {
         let State { roles, met, found, writer, gate, capture, .. } = state;
-        let Some(Role::Select { node, serial, left: left @ 1.., .. }) = roles.last_mut() else {
+        let Some(Role::Select { node, serial, left: left @ 1.., names: false, .. }) =
+            roles.last_mut()
+        else {
             return None;
         };
         let selection = rules.select.as_ref()?;

@@ -91,6 +91,9 @@ impl<C: Form, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
             return report.clone();
         }
         let mut report = self.record.sum.report(self.record.filter.report().plan);
+        for missed in &mut report.missed {
+            missed.meant = self.record.filter.meant(&missed.path);
+        }
         if let Some(failure) = &self.failure {
             report.error = Some(failure.clone());
             report.filter_applied = false;

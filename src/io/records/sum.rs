@@ -2,10 +2,10 @@
 //!
 //! Knows no stream: what it is given is one report a record, or an error.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use crate::error::{Error, Raise};
-use crate::report::{Failed, Report};
+use crate::report::{Failed, MissedPath, Report};
 use crate::work::{Work, count, words};
 
 /// The sum so far.
@@ -20,8 +20,11 @@ pub(super) struct Sum {
     lengths: u64,
     cut: bool,
     roots: Option<Option<String>>,
-    /// What is in the report's list of missed paths: each record may miss all of ten thousand.
-    missed: HashSet<String>,
+    /// What is in the report's list of missed paths, each with the records that missed it: each record may miss all of ten
+    /// thousand.
+    missed: HashMap<String, u64>,
+    /// Records of which it is known what they missed.
+    judged: u64,
     /// Records that fell back, and those without a summary; of both the first is told.
     fallbacks: u64,
     uncompacted: u64,
@@ -39,7 +42,8 @@ impl Sum {
             lengths: 0,
             cut: false,
             roots: None,
-            missed: HashSet::new(),
+            missed: HashMap::new(),
+            judged: 0,
             fallbacks: 0,
             uncompacted: 0,
             first_bad: None,
@@ -73,11 +77,15 @@ impl Sum {
         if one.items_at_least.is_some() {
             sum.items_at_least = Some(0);
         }
+        self.judged += u64::from(one.select_judged);
         for path in &one.filter_partial_miss {
             count(Work::Names, 1 + words(path.len()));
-            if !self.missed.contains(path) {
-                self.missed.insert(path.clone());
-                sum.filter_partial_miss.push(path.clone());
+            match self.missed.get_mut(path) {
+                Some(records) => *records += 1,
+                None => {
+                    self.missed.insert(path.clone(), 1);
+                    sum.filter_partial_miss.push(path.clone());
+                }
             }
         }
         sum.filter_skipped = sum.filter_skipped.or(one.filter_skipped);
@@ -148,6 +156,9 @@ impl Sum {
         } else if self.cut {
             report.filter_items_truncated_from = Some(self.lengths);
         }
+        let missed = report.filter_partial_miss.iter();
+        let missed = missed.filter(|path| self.missed.get(*path) == Some(&self.judged));
+        report.missed = missed.map(|path| MissedPath { path: path.clone(), meant: None }).collect();
         report.root = self.roots.clone().flatten();
         report.plan = plan;
         report.plan.push(format!(

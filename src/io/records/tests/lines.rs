@@ -188,3 +188,23 @@ fn lines_refuse_filters_whose_output_is_text() {
     assert_eq!(report.error.map(|told| told.message).as_deref(), Some(error.message()));
     assert!(!report.filter_applied);
 }
+
+/// A line's own miss is in the report; a warning is for what no line has.
+#[test]
+fn missed_paths_are_those_that_no_line_has() {
+    let spec = Spec::new().select("id").select("name").select("nmae");
+    let program = Program::compile(&spec).unwrap();
+    let options = CallOptions::new().suggest(true);
+    let lines = b"{\"id\":1,\"name\":2}\n[]\n{\"id\":3}\n{\"x\":0}\n{\"id\":tru}\n";
+    let (.., report, error) = run(&program, &options, &lines[..]);
+    assert!(error.is_some());
+    assert_eq!(report.filter_partial_miss, ["nmae", "name"]);
+    assert_eq!(report.missed.len(), 1);
+    assert_eq!(report.missed[0].path, "nmae");
+    #[cfg(feature = "manifest")]
+    assert_eq!(report.missed[0].meant.as_deref(), Some("name"));
+    for size in [1, 2, 3, 7, 20] {
+        let (.., cut, _) = run(&program, &options, Pieces::new(lines, &[size]));
+        assert_eq!(cut, report, "pieces of {size}");
+    }
+}

@@ -1,0 +1,82 @@
+//! What was probably meant by a word that is not known.
+//!
+//! A leaf. Words are compared by feature `manifest`; without it nothing is close.
+
+#[cfg(feature = "manifest")]
+use strsim::damerau_levenshtein;
+
+/// Work for one word: pairs of characters that are compared. Known words behind that are not looked at.
+#[cfg(feature = "manifest")]
+const PAIRS: usize = 2_000_000;
+/// A longer word is not compared.
+pub(crate) const LONGEST: usize = 100;
+
+/// Returns the known word that is closest to `word`, if one is close.
+#[cfg(feature = "manifest")]
+pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > LONGEST {
+        return None;
+    }
+    let length = word.chars().count();
+    let allowed = (length / 3).max(1);
+    let mut left = PAIRS;
+    let mut best: Option<(usize, &str)> = None;
+    for known in known {
+        // One of another length is as far at least as it is longer or shorter.
+        let near = known.len() <= LONGEST && known.chars().count().abs_diff(length) <= allowed;
+        left = left.saturating_sub(if near { length * known.len() } else { 1 });
+        if left == 0 {
+            break;
+        }
+        if near {
+            let far = damerau_levenshtein(word, known);
+            if far <= allowed && best.is_none_or(|(best, _)| far < best) {
+                best = Some((far, known));
+            }
+        }
+    }
+    best.map(|(_, known)| known)
+}
+
+/// The same in a build that compares no words.
+#[cfg(not(feature = "manifest"))]
+pub(crate) fn closest<'a>(_: &str, _: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    None
+}
+
+#[cfg(all(test, feature = "manifest"))]
+mod tests {
+    use super::closest;
+
+    #[test]
+    fn what_is_close_is_meant() {
+        let known = ["select", "exclude", "root", "max_items"];
+        for (word, close) in [
+            ("slect", Some("select")),
+            ("max_item", Some("max_items")),
+            ("maxItems", Some("max_items")),
+            ("rot", Some("root")),
+            ("x", None),
+            ("", None),
+            ("somewhere", None),
+        ] {
+            assert_eq!(closest(word, known), close, "{word}");
+        }
+        assert_eq!(closest(&"x".repeat(1_000_000), known), None);
+    }
+
+    #[test]
+    fn the_work_for_a_word_is_bounded() {
+        let looked_at = |word: &str, known: &str| {
+            let mut count = 0_usize;
+            let known = std::iter::repeat_n(known, 1_000_000).inspect(|_| count += 1);
+            assert_eq!(closest(word, known), None);
+            count
+        };
+        let (long, other) = ("a".repeat(100), "b".repeat(100));
+        assert!(looked_at(&long, &other) <= 201);
+        // What cannot be meant costs next to nothing.
+        assert_eq!(looked_at(&long, "b"), 1_000_000);
+        assert!(looked_at("github.list-repos", "something.else-all") > 5_000);
+    }
+}
