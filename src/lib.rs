@@ -90,6 +90,7 @@
 //! - `template` (default, through `cli`): `Templates`, Go's `text/template` for compact summaries, through gtmpl-ng and
 //!   simd-json.
 //! - `tokens` (default, through `cli`): budgets in tokens are counted, through bpe-openai; without it they are estimated.
+//!   `TokenCounter`.
 //! - `text` (default, through `cli`): `TextProgram`, `TextRun`, `QuotedTextRun`, through regex.
 //! - `tokio`: `filter_async`, `FilterStream` and `Transform`: readers, writers and streams that do not block.
 //! - `tower`: `FilterLayer`, which filters the answers of a service. Brings `http-body`.
@@ -170,6 +171,8 @@ pub use spec::{
 pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};
 #[cfg(feature = "text")]
 pub use text::{QuotedTextRun, TextProgram, TextReport, TextRun};
+#[cfg(feature = "tokens")]
+pub use tokens::{Counter as TokenCounter, TokenCount};
 
 /// What only the fuzz targets (`fuzz/`) may see: cargo-fuzz sets `cfg(fuzzing)`.
 #[cfg(fuzzing)]

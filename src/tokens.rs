@@ -1,7 +1,9 @@
-//! How many tokens a text is, for budgets in tokens.
+//! How many tokens a text is, for budgets in tokens and for figures.
 //!
-//! Knows one vocabulary, `o200k_base` (feature `tokens`), and no JSON. A text is counted in pieces of [`PIECE`] bytes, so that
-//! none need be held; a token across the end of a piece counts as two.
+//! Knows one vocabulary, `o200k_base` (feature `tokens`), and no JSON. A text is counted in pieces of at most [`PIECE`] bytes,
+//! so that none need be held. A piece ends where no token can go on: the vocabulary splits a text into words, numbers and so on
+//! before it looks for tokens, and behind a letter or digit of ASCII no word goes on with a blank or a mark. Only in a piece
+//! without such a place a token may be cut, which then counts as two.
 
 use crate::work::{self, Work, words};
 
@@ -10,16 +12,48 @@ const PIECE: usize = 64 << 10;
 /// Bytes of the longest token.
 pub(crate) const LONGEST: u64 = 128;
 
-/// Counts a text that comes in parts; how it is cut does not matter.
+/// Counts the tokens of a text that comes in parts, as `o200k_base` does. How the text is cut into parts does not matter.
+///
+/// Memory: 64 KiB, and the vocabulary, which all counters share. Time: linear in the text.
+///
+/// ```
+/// use tamis::TokenCounter;
+///
+/// let mut counter = TokenCounter::new();
+/// for part in ["hello w", "orld"] {
+///     counter.push(part.as_bytes());
+/// }
+/// let count = counter.end();
+/// assert_eq!((count.tokens, count.exact), (2, true));
+/// ```
 #[derive(Debug, Default)]
-pub(crate) struct Counter {
+pub struct Counter {
     pending: Vec<u8>,
     tokens: u64,
+    /// A piece had to end where a token may go on.
+    cut: bool,
+}
+
+/// How many tokens a text has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TokenCount {
+    /// The tokens.
+    pub tokens: u64,
+    /// Whether the figure is exact. It is not where the text has 64 KiB without a place at which it is certain that a token
+    /// ends; there it may be too large by one.
+    pub exact: bool,
 }
 
 impl Counter {
-    /// Takes more of the text.
-    pub(crate) fn push(&mut self, mut bytes: &[u8]) {
+    /// A counter that has seen nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes more of the text. Bytes that are not UTF-8 count as the replacement character does.
+    pub fn push(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let room = PIECE.saturating_sub(self.pending.len()).max(1);
             let (now, later) = bytes.split_at(bytes.len().min(room));
@@ -27,32 +61,56 @@ impl Counter {
             self.pending.extend_from_slice(now);
             bytes = later;
             if self.pending.len() >= PIECE {
-                self.count(false);
+                self.count_piece();
             }
         }
     }
 
+    /// The tokens of the whole text.
+    #[must_use]
+    pub fn end(mut self) -> TokenCount {
+        let tokens = self.finish();
+        TokenCount { tokens, exact: !self.cut }
+    }
+
     /// The tokens of the whole text; another one may begin.
     pub(crate) fn finish(&mut self) -> u64 {
-        self.count(true);
-        self.pending.clear();
+        self.count(self.pending.len());
         std::mem::take(&mut self.tokens)
     }
 
-    /// Counts what has come, without a character that is cut, unless that is `all`.
-    fn count(&mut self, all: bool) {
-        let (text, valid) = match std::str::from_utf8(&self.pending) {
-            Ok(text) => (text.into(), self.pending.len()),
-            Err(error) if !all && error.error_len().is_none() => {
-                let valid = error.valid_up_to();
-                (String::from_utf8_lossy(self.pending.get(..valid).unwrap_or_default()), valid)
+    /// Counts as much of what has come as ends where a token does, else all of it but a character that is cut.
+    fn count_piece(&mut self) {
+        work::count(Work::Tail, self.pending.len());
+        let pairs = self.pending.windows(2).enumerate().rev();
+        let mut pairs = pairs.filter_map(|(at, pair)| Some((at, pair.try_into().ok()?)));
+        let end = pairs.find(|(_, pair)| ends_token(*pair)).map(|(at, _)| at + 1);
+        let end = end.unwrap_or_else(|| {
+            self.cut = true;
+            match std::str::from_utf8(&self.pending) {
+                Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                _ => self.pending.len(),
             }
-            Err(_) => (String::from_utf8_lossy(&self.pending), self.pending.len()),
-        };
-        work::count(Work::Tail, text.len() + words(self.pending.len() - valid));
-        self.tokens += bpe_openai::o200k_base().count(&text) as u64;
-        self.pending.drain(..valid);
+        });
+        self.count(end);
     }
+
+    /// Counts the first bytes of what has come.
+    fn count(&mut self, bytes: usize) {
+        let text = String::from_utf8_lossy(self.pending.get(..bytes).unwrap_or_default());
+        work::count(Work::Tail, text.len() + words(self.pending.len() - bytes));
+        self.tokens += bpe_openai::o200k_base().count(&text) as u64;
+        self.pending.drain(..bytes);
+    }
+}
+
+/// Whether a token ends between two bytes, whatever comes before and after them.
+fn ends_token([before, after]: [u8; 2]) -> bool {
+    // An apostrophe may go on: `it's` is one word.
+    before.is_ascii_alphanumeric()
+        && after.is_ascii()
+        && !after.is_ascii_alphanumeric()
+        && after != b'\''
 }
 
 #[cfg(test)]
@@ -86,6 +144,87 @@ mod tests {
             let parts: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
             assert_eq!(count(&parts), whole, "{size}");
         }
+    }
+
+    /// The count of a text in pieces is that of the text as a whole.
+    #[test]
+    fn pieces_end_where_tokens_do() {
+        let words = [
+            "it's",
+            " don't",
+            "I'LL",
+            "x1",
+            "007",
+            " ",
+            "  ",
+            "\n\n  ",
+            "\t",
+            "://",
+            "é",
+            "日本語",
+            "ſ",
+            "½",
+            "²",
+            "\u{301}",
+            "\u{1f600}",
+            "{\"id\":1,",
+            "\"name\":\"a b\"},",
+            "CamelCase",
+            "snake_case",
+            "--",
+            "   def f(x):\r\n",
+            "'s",
+            "'",
+        ];
+        let mut prng = 7_u64;
+        for _ in 0..20 {
+            let mut text = String::new();
+            while text.len() < PIECE + PIECE / 2 {
+                prng = prng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                text.push_str(words[(prng >> 33) as usize % words.len()]);
+            }
+            let mut counter = Counter::new();
+            counter.push(text.as_bytes());
+            let count = counter.end();
+            let whole = bpe_openai::o200k_base().count(&text) as u64;
+            assert_eq!((count.tokens, count.exact), (whole, true));
+        }
+    }
+
+    /// Each place at which a piece may end, in every short text.
+    #[test]
+    fn a_token_ends_at_each_such_place() {
+        let letters = ["a", "S", "1", " ", "'", ".", "\n", "é", "²"];
+        let count = |text: &str| bpe_openai::o200k_base().count(text);
+        for number in 0..letters.len().pow(5) {
+            let mut left = number;
+            let text: String = (0..5)
+                .map(|_| {
+                    let letter = letters[left % letters.len()];
+                    left /= letters.len();
+                    letter
+                })
+                .collect();
+            for at in 1..text.len() {
+                let pair = [text.as_bytes()[at - 1], text.as_bytes()[at]];
+                if super::ends_token(pair) {
+                    let (before, after) = text.split_at(at);
+                    assert_eq!(count(before) + count(after), count(&text), "{before:?} {after:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_piece_without_such_a_place_is_said_to_be_cut() {
+        for text in ["x".repeat(PIECE + 1), "日".repeat(PIECE), " ".repeat(2 * PIECE)] {
+            let mut counter = Counter::new();
+            counter.push(text.as_bytes());
+            assert!(!counter.end().exact);
+        }
+        let mut counter = Counter::new();
+        counter.push("x".repeat(PIECE - 1).as_bytes());
+        assert!(counter.end().exact);
     }
 
     #[test]

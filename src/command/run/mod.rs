@@ -27,6 +27,8 @@ use super::stream::CommandRun;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::sink::Sink;
+#[cfg(feature = "tokens")]
+use crate::tokens::{Counter as TokenCounter, TokenCount};
 
 pub use overflow::{OverflowFile, OverflowFolder};
 pub use process::{CommandControls, RunningCommand};
@@ -63,6 +65,8 @@ pub struct CommandRunner {
     overflow: Option<OverflowFolder>,
     keep: bool,
     linger: Duration,
+    #[cfg(feature = "tokens")]
+    count_tokens: bool,
 }
 
 impl CommandRunner {
@@ -70,7 +74,24 @@ impl CommandRunner {
     #[must_use]
     pub fn new(registry: OutputFilterRegistry) -> Self {
         let linger = RunningCommand::LINGER;
-        Self { registry, limits: Limits::new(), overflow: None, keep: false, linger }
+        Self {
+            registry,
+            limits: Limits::new(),
+            overflow: None,
+            keep: false,
+            linger,
+            #[cfg(feature = "tokens")]
+            count_tokens: false,
+        }
+    }
+
+    /// Counts the tokens of the unfiltered output, which takes time and the vocabulary's memory:
+    /// [`RunReport::tokens_in`].
+    #[cfg(feature = "tokens")]
+    #[must_use]
+    pub fn count_tokens(mut self, yes: bool) -> Self {
+        self.count_tokens = yes;
+        self
     }
 
     /// Other limits for what a filter holds.
@@ -143,6 +164,8 @@ impl CommandRunner {
                 }
             },
         }
+        #[cfg(feature = "tokens")]
+        let mut tokens = self.count_tokens.then(TokenCounter::new);
         let mut buffer = vec![0; READ];
         loop {
             let count = match running.read(&mut buffer) {
@@ -154,11 +177,19 @@ impl CommandRunner {
                     break;
                 }
             };
+            #[cfg(feature = "tokens")]
+            if let Some(tokens) = &mut tokens {
+                tokens.push(buffer.get(..count).unwrap_or_default());
+            }
             flow.take(buffer.get(..count).unwrap_or_default(), &mut notice);
             if flow.report.error.is_some() {
                 running.close();
                 break;
             }
+        }
+        #[cfg(feature = "tokens")]
+        {
+            flow.report.tokens_in = tokens.map(TokenCounter::end);
         }
         if running.is_left_open() {
             flow.report.left_open = true;
@@ -217,6 +248,9 @@ pub struct RunReport {
     /// What the filter did: all of it, with [`bytes_in`](CommandReport::bytes_in) as far as the output was read. Of a command
     /// that was killed the exit code is that of a shell: 128 and the signal.
     pub output: CommandReport,
+    /// Tokens of the unfiltered output, if they were [counted](CommandRunner::count_tokens).
+    #[cfg(feature = "tokens")]
+    pub tokens_in: Option<TokenCount>,
     /// The record, if it was kept.
     pub record: Option<PathBuf>,
     /// Whether the record has all of the output.
