@@ -16,7 +16,7 @@ mod unicode;
 /// What a document looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// An array of repositories, compact: about 6 KB each, 100 members, most of them URLs.
+    /// An array of repositories, compact: about 6 KB each, 80 members, most of them URLs.
     Repositories,
     /// The same, indented by two spaces.
     Pretty,

@@ -1,4 +1,4 @@
-//! Repositories as the GitHub REST API sends them, compact: about 6 KB and 100 members each, most of them URLs.
+//! Repositories as the GitHub REST API sends them, compact: about 6 KB and 80 members each, most of them URLs.
 
 use std::fmt::Write as _;
 

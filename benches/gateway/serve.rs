@@ -36,7 +36,7 @@ pub(crate) enum Role {
     Upstream,
     /// The answer as it came.
     PassThrough,
-    /// 11 of about 100 members of each item: tamis, everything validated.
+    /// 11 of 80 members of each item: tamis, everything validated.
     Select,
     /// The same, what is dropped validated for its structure alone.
     Structure,

@@ -44,6 +44,6 @@ fn table(shape: Shape, expected: (usize, u64)) -> Table {
         })
         .floor(FULL, 1.0),
     );
-    let what = "select 11 of about 100 members";
+    let what = "select 11 of 80 members";
     Table { theme: "chunks", what, shape, references: 2, jobs, expected }
 }

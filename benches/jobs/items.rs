@@ -30,7 +30,7 @@ pub(super) fn tables() -> Vec<Table> {
     vec![
         exclude(
             Repositories,
-            "9 of about 100 members go",
+            "9 of 80 members go",
             REPOSITORY_MEMBERS,
             (91_372, 0x6BFC_9C4E_7FD5_90E5),
         ),

@@ -93,14 +93,14 @@ pub(super) fn tables() -> Vec<Table> {
     vec![
         table(
             Repositories,
-            "11 of about 100 members",
+            "11 of 80 members",
             REPOSITORIES,
             typed!(Vec<Repository<'_>>),
             (8_407, 0xC9EC_164E_E35C_946E),
         ),
         table(
             Pretty,
-            "11 of about 100 members",
+            "11 of 80 members",
             REPOSITORIES,
             typed!(Vec<Repository<'_>>),
             (7_286, 0x24CC_2AD1_75CC_81DA),
