@@ -131,7 +131,7 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "PATH", help_heading = "Output")]
     pub(crate) tee: Option<PathBuf>,
 
-    /// Indent the output by two spaces
+    /// Indent the output by two spaces a level, up to 32 levels
     #[arg(long, help_heading = "Output")]
     pub(crate) pretty: bool,
 
@@ -154,7 +154,9 @@ pub(crate) struct FilterArgs {
     #[arg(short, long = "output", value_name = "OUT", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Say on standard error how much was saved: bytes in and out, items kept of those seen
+    /// Print on standard error how much was saved: bytes and tokens in and out, items kept of those seen
+    ///
+    /// Tokens are counted as `o200k_base` does, which takes time; without this flag they are not.
     #[arg(long, help_heading = "Output")]
     pub(crate) stats: bool,
 }

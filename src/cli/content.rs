@@ -57,7 +57,7 @@ pub(crate) struct ContentArgs {
     #[arg(short, long = "output", value_name = "OUT", help_heading = "Output")]
     output: Option<PathBuf>,
 
-    /// Say on standard error how much was saved: bytes in and out
+    /// Print on standard error how much was saved: bytes and tokens in and out
     #[arg(long, help_heading = "Output")]
     stats: bool,
 

@@ -14,6 +14,7 @@ use anstyle::Style;
 
 use crate::colour::{self, ERROR, WARNING};
 use crate::progress::Bar;
+use crate::remedies::Remedied;
 
 /// How the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,8 @@ impl Usage {
         let (wrong, usage) = text.split_once("\nUsage:").unwrap_or((text, ""));
         let lines = wrong.lines().map(str::trim).filter(|line| !line.is_empty());
         let lines = lines.filter(|line| !line.starts_with("For more information"));
+        // The parser offers it for every flag that it does not know.
+        let lines = lines.filter(|line| !line.starts_with("tip: to pass '"));
         let message = lines.collect::<Vec<_>>().join("; ");
         let message = message.strip_prefix("error: ").unwrap_or(&message).replace(":; ", ": ");
         let usage = usage.lines().next().unwrap_or_default().trim();
@@ -64,7 +67,7 @@ impl Usage {
 
 impl From<&tamis::Error> for Usage {
     fn from(error: &tamis::Error) -> Self {
-        let mut text = error.to_string();
+        let mut text = Remedied(error).to_string();
         for line in error.excerpt().into_iter().flat_map(str::lines) {
             text.push_str("\n  ");
             text.push_str(line);
@@ -186,5 +189,8 @@ mod tests {
         let message = "unexpected argument '--slect' found; tip: a similar argument exists: '--select'; --help says more";
         let below = "  usage: tamis filter --select <K=PATH,PATH> [FILE|-]";
         assert_eq!(usage.to_string(), format!("{message}\n{below}"));
+        let text = "error: unexpected argument '--where' found\n\n  tip: to pass '--where' as a value, use '-- --where'\n\n";
+        let told = "unexpected argument '--where' found; --help says more";
+        assert_eq!(Usage::from_parser(text).to_string(), told);
     }
 }

@@ -1,15 +1,18 @@
-//! Opens what is read and written: standard streams as files, private records, and files that appear when they are
+//! Opens what is read and written: standard streams, descriptors, private records, and files that appear when they are
 //! complete.
 //!
 //! Must not know what is in them.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Result, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
 use crate::resolve::Place;
+
+/// As many links as systems follow.
+const LINKS: usize = 40;
 
 /// Opens the input.
 pub(crate) fn open(input: &Place) -> Result<File> {
@@ -43,6 +46,29 @@ pub(crate) fn standard_output() -> Result<File> {
     std::io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
+/// Fails if a standard stream is not open for writing, which the standard library takes for success.
+///
+/// A stream that was closed cannot be told from one that leads to `/dev/null`: the runtime has opened that in its place.
+#[cfg(unix)]
+pub(crate) fn check_writable(stream: impl std::os::fd::AsFd) -> Result<()> {
+    use rustix::fs::{OFlags, fcntl_getfl};
+    let flags = fcntl_getfl(stream)?;
+    #[cfg(target_os = "linux")]
+    let reference = flags.contains(OFlags::PATH);
+    #[cfg(not(target_os = "linux"))]
+    let reference = false;
+    if reference || (flags & OFlags::RWMODE) == OFlags::RDONLY {
+        return Err(rustix::io::Errno::BADF.into());
+    }
+    Ok(())
+}
+
+/// The same where nobody can know.
+#[cfg(not(unix))]
+pub(crate) fn check_writable<S>(_: S) -> Result<()> {
+    Ok(())
+}
+
 /// A stream that may belong to a program that does not wait: what cannot be taken now is written when it can.
 #[cfg(unix)]
 pub(crate) struct Patient(pub(crate) File);
@@ -67,8 +93,83 @@ impl Write for Patient {
     }
 }
 
-/// Creates a file for its owner alone, and its folder likewise if there is none.
+/// The number of the descriptor of this process that a path names: `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`, or a link to
+/// one.
+pub(crate) fn descriptor(path: &Path) -> Option<u32> {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        let number = path.file_name()?.to_str()?.parse().ok();
+        let folder = path.parent()?;
+        if number.is_some() && is_folder_of_descriptors(folder) {
+            return number;
+        }
+        path = folder.join(std::fs::read_link(&path).ok()?);
+    }
+    None
+}
+
+fn is_folder_of_descriptors(folder: &Path) -> bool {
+    if folder == Path::new("/dev/fd") {
+        return true;
+    }
+    let Ok(folder) = folder.canonicalize() else { return false };
+    let process = Path::new("/proc").join(std::process::id().to_string());
+    folder.starts_with(process) && folder.ends_with("fd")
+}
+
+/// Opens a descriptor of this process for writing where it is, as a duplicate: nothing is replaced or truncated.
+#[cfg(unix)]
+fn duplicate(number: u32, path: &Path) -> Result<File> {
+    use std::os::fd::AsFd;
+    let file = match number {
+        0 => std::io::stdin().as_fd().try_clone_to_owned(),
+        1 => std::io::stdout().as_fd().try_clone_to_owned(),
+        2 => std::io::stderr().as_fd().try_clone_to_owned(),
+        // Where the system cannot duplicate it, what it leads to is appended to.
+        _ => match duplicate_by_number(number) {
+            Some(duplicate) => duplicate,
+            None => return OpenOptions::new().append(true).open(path),
+        },
+    };
+    file.map(File::from)
+}
+
+#[cfg(not(unix))]
+fn duplicate(_: u32, path: &Path) -> Result<File> {
+    OpenOptions::new().append(true).open(path)
+}
+
+#[cfg(target_os = "linux")]
+fn duplicate_by_number(number: u32) -> Option<Result<std::os::fd::OwnedFd>> {
+    use rustix::io::Errno;
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+    let number = i32::try_from(number).ok()?;
+    let own = pidfd_open(getpid(), PidfdFlags::empty()).ok()?;
+    match pidfd_getfd(own, number, PidfdGetfdFlags::empty()) {
+        Ok(duplicate) => Some(Ok(duplicate)),
+        Err(Errno::BADF) => Some(Err(Errno::BADF.into())),
+        Err(_) => None,
+    }
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn duplicate_by_number(_: u32) -> Option<Result<std::os::fd::OwnedFd>> {
+    None
+}
+
+/// Creates a file, or opens the descriptor that the path names.
+pub(crate) fn create(path: &Path) -> Result<File> {
+    match descriptor(path) {
+        Some(number) => duplicate(number, path),
+        None => File::create(path),
+    }
+}
+
+/// Creates a file for its owner alone, and its folder likewise if there is none. A descriptor is written to as it is.
 pub(crate) fn create_private(path: &Path) -> Result<File> {
+    if let Some(number) = descriptor(path) {
+        return duplicate(number, path);
+    }
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     let mut folders = std::fs::DirBuilder::new();
@@ -88,68 +189,118 @@ pub(crate) fn create_private(path: &Path) -> Result<File> {
         use std::os::unix::fs::PermissionsExt;
         // It may have been there, with other permissions.
         if file.metadata()?.is_file() {
-            file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+            file.set_permissions(Permissions::from_mode(0o600))?;
         }
     }
     Ok(file)
+}
+
+/// The path that links lead to, whether there is a file or not.
+pub(crate) fn behind_links(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        let (Ok(target), Some(folder)) = (std::fs::read_link(&path), path.parent()) else { break };
+        path = folder.join(target);
+    }
+    path
 }
 
 /// Where the output goes.
 #[derive(Debug)]
 pub(crate) enum Output {
     Standard(StdoutLock<'static>),
-    /// A device or a pipe: there is nothing to be replaced.
+    /// A descriptor, a device or a pipe: there is nothing to be replaced.
     Direct(File),
     /// A file beside the one that it will replace.
-    Beside(NamedTempFile, PathBuf),
+    Beside(Replacement),
+}
+
+/// A file that takes the place of another when it is complete. Until then only its owner can read it.
+#[derive(Debug)]
+pub(crate) struct Replacement {
+    file: NamedTempFile,
+    path: PathBuf,
+    /// Of the file that is replaced, or those that any new file has.
+    permissions: Option<Permissions>,
 }
 
 impl Output {
     /// Opens it; a file that is to be replaced stays as it is.
     pub(crate) fn open(place: &Place) -> Result<Self> {
         let path = match place {
-            Place::Standard => return Ok(Self::Standard(std::io::stdout().lock())),
+            Place::Standard => {
+                let stream = std::io::stdout().lock();
+                check_writable(&stream)?;
+                return Ok(Self::Standard(stream));
+            }
             Place::Path(path) => path,
         };
-        let there = match std::fs::metadata(path) {
+        if let Some(number) = descriptor(path) {
+            return duplicate(number, path).map(Self::Direct);
+        }
+        // A link stays one: what it leads to is replaced, or made.
+        let (path, permissions) = match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => return Err(ErrorKind::IsADirectory.into()),
             Ok(metadata) if !metadata.is_file() => {
                 return OpenOptions::new().write(true).open(path).map(Self::Direct);
             }
-            Ok(metadata) => Some(metadata.permissions()),
-            Err(_) => None,
+            Ok(metadata) => (path.canonicalize()?, Some(metadata.permissions())),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                (behind_links(path), of_new_files())
+            }
+            Err(error) => return Err(error),
         };
-        // A link stays one: what it leads to is replaced.
-        let path = path.canonicalize().unwrap_or_else(|_| path.clone());
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".tamis-");
-        // A new file has the permissions that any new file has.
-        #[cfg(unix)]
-        if there.is_none() {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let beside = builder.tempfile_in(folder)?;
-        if let Some(permissions) = there {
-            beside.as_file().set_permissions(permissions)?;
-        }
-        Ok(Self::Beside(beside, path))
+        Replacement::new(path, permissions).map(Self::Beside)
     }
 
     /// The output is complete.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.flush()?;
         match self {
-            Self::Beside(beside, path) => {
-                beside.persist(path).map(|_| ()).map_err(|error| error.error)
-            }
+            Self::Beside(replacement) => replacement.finish(),
             _ => Ok(()),
         }
     }
+}
+
+impl Replacement {
+    fn new(path: PathBuf, permissions: Option<Permissions>) -> Result<Self> {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let file = tempfile::Builder::new().prefix(".tamis-").tempfile_in(folder)?;
+        #[cfg(unix)]
+        {
+            // Without the thread that this takes the file only stays after a signal.
+            _ = crate::signals::remove_when_ended(file.path().to_path_buf());
+        }
+        Ok(Self { file, path, permissions })
+    }
+
+    fn finish(self) -> Result<()> {
+        if let Some(permissions) = self.permissions {
+            self.file.as_file().set_permissions(permissions)?;
+        }
+        self.file.persist(self.path).map(|_| ()).map_err(|error| error.error)
+    }
+}
+
+/// The permissions that any new file has.
+#[cfg(unix)]
+fn of_new_files() -> Option<Permissions> {
+    use rustix::fs::Mode;
+    use rustix::process::umask;
+    use std::os::unix::fs::PermissionsExt;
+    // It can only be asked by setting it.
+    let mask = umask(Mode::RWXG | Mode::RWXO);
+    umask(mask);
+    Some(Permissions::from_mode(0o666 & !mask.bits()))
+}
+
+#[cfg(not(unix))]
+fn of_new_files() -> Option<Permissions> {
+    None
 }
 
 impl Write for Output {
@@ -157,7 +308,7 @@ impl Write for Output {
         match self {
             Self::Standard(stream) => stream.write(bytes),
             Self::Direct(file) => file.write(bytes),
-            Self::Beside(file, _) => file.write(bytes),
+            Self::Beside(replacement) => replacement.file.write(bytes),
         }
     }
 
@@ -165,7 +316,7 @@ impl Write for Output {
         match self {
             Self::Standard(stream) => stream.flush(),
             Self::Direct(file) => file.flush(),
-            Self::Beside(file, _) => file.flush(),
+            Self::Beside(replacement) => replacement.file.flush(),
         }
     }
 }

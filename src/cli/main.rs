@@ -26,6 +26,7 @@ mod scripts;
 mod signals;
 mod stats;
 mod text;
+mod tokens;
 mod tool;
 mod tools;
 

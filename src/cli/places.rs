@@ -1,4 +1,4 @@
-//! Refuses places that are the same: a record must not destroy the input that it records.
+//! Refuses places that are the same: nothing that is written may destroy what the same run reads, or writes elsewhere.
 //!
 //! Looks at files, opens none.
 
@@ -7,7 +7,20 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostics::Usage;
 use crate::files;
-use crate::resolve::{Job, Place};
+use crate::resolve::Place;
+
+/// What a run reads and writes.
+#[derive(Debug, Default)]
+pub(crate) struct Places<'a> {
+    /// What is filtered.
+    pub(crate) input: Option<&'a Place>,
+    /// Files with rules, each with its flag.
+    pub(crate) rules: Vec<(&'static str, &'a Path)>,
+    pub(crate) output: Option<&'a Place>,
+    pub(crate) tee: Option<&'a Path>,
+    /// [`Place::Standard`] is standard error.
+    pub(crate) report: Option<&'a Place>,
+}
 
 /// Which file a place is, as far as it matters: two runs into a device do no harm.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,27 +37,27 @@ type Id = (u64, u64);
 #[cfg(not(unix))]
 type Id = PathBuf;
 
-/// Refuses a job that would write to one file twice, or to what it reads.
+/// Refuses a run that would write to one file twice, or to what it reads. The output may replace the input.
 ///
 /// # Errors
 /// Names both, and what to do.
-pub(crate) fn check(job: &Job) -> Result<(), Usage> {
-    let input = match &job.input {
-        Place::Standard => of_stream(files::standard_input()),
-        Place::Path(path) => of_path(path),
+pub(crate) fn check(places: &Places<'_>) -> Result<(), Usage> {
+    let input = places.input.map_or(Identity::None, |place| of_place(place, files::standard_input));
+    let output = places.output.unwrap_or(&Place::Standard);
+    // A descriptor is written to as it is: there is nothing that would replace the input when it is complete.
+    let replaces = match output {
+        Place::Standard => false,
+        Place::Path(path) => files::descriptor(path).is_none(),
     };
-    let output = match &job.output {
-        Place::Standard => of_stream(files::standard_output()),
-        Place::Path(path) => of_path(path),
-    };
-    let tee = job.tee.as_deref().map_or(Identity::None, of_path);
-    let report = match &job.report {
+    let output = of_place(output, files::standard_output);
+    if !replaces && same(&input, &output) {
+        return Err(overwritten());
+    }
+    let tee = places.tee.map_or(Identity::None, of_path);
+    let report = match places.report {
         Some(Place::Path(path)) => of_path(path),
         _ => Identity::None,
     };
-    if job.output == Place::Standard && same(&input, &output) {
-        return Err(overwritten());
-    }
     for (name, place) in [("--tee", &tee), ("--report", &report)] {
         if same(place, &input) {
             return refuse(name, "the input");
@@ -53,41 +66,15 @@ pub(crate) fn check(job: &Job) -> Result<(), Usage> {
             return refuse(name, "the output");
         }
     }
-    for manifest in job.selected.manifests().iter().map(|path| of_path(path)) {
+    for (flag, path) in &places.rules {
+        let rules = of_place(&Place::from(path.to_path_buf()), files::standard_input);
         for (name, place) in [("--output", &output), ("--tee", &tee), ("--report", &report)] {
-            if same(place, &manifest) {
-                return refuse(name, "--manifest");
+            if same(place, &rules) {
+                return refuse(name, flag);
             }
         }
     }
     if same(&tee, &report) { refuse("--tee", "--report") } else { Ok(()) }
-}
-
-/// The same for a run that reads one file, writes one, and reports to a third.
-///
-/// # Errors
-/// Names both, and what to do.
-pub(crate) fn apart(input: &Place, output: &Place, report: Option<&Place>) -> Result<(), Usage> {
-    let to = output;
-    let input = match input {
-        Place::Standard => of_stream(files::standard_input()),
-        Place::Path(path) => of_path(path),
-    };
-    let output = match output {
-        Place::Standard => of_stream(files::standard_output()),
-        Place::Path(path) => of_path(path),
-    };
-    let report = match report {
-        Some(Place::Path(path)) => of_path(path),
-        _ => Identity::None,
-    };
-    if *to == Place::Standard && same(&input, &output) {
-        return Err(overwritten());
-    }
-    if same(&report, &input) {
-        return refuse("--report", "the input");
-    }
-    if same(&report, &output) { refuse("--report", "the output") } else { Ok(()) }
 }
 
 fn overwritten() -> Usage {
@@ -104,6 +91,13 @@ fn same(one: &Identity, other: &Identity) -> bool {
     *one != Identity::None && one == other
 }
 
+fn of_place(place: &Place, stream: impl Fn() -> std::io::Result<File>) -> Identity {
+    match place {
+        Place::Standard => of_stream(stream()),
+        Place::Path(path) => of_path(path),
+    }
+}
+
 fn of_path(path: &Path) -> Identity {
     match std::fs::metadata(path) {
         Ok(metadata) => of_metadata(&metadata, path),
@@ -113,12 +107,7 @@ fn of_path(path: &Path) -> Identity {
 
 /// Where a file that is not there yet would be made: links followed, its folder by its real name.
 fn new(path: &Path) -> Option<PathBuf> {
-    let mut path = path.to_path_buf();
-    // As many links as systems follow.
-    for _ in 0..40 {
-        let Ok(target) = std::fs::read_link(&path) else { break };
-        path = path.parent()?.join(target);
-    }
+    let path = files::behind_links(path);
     let name = path.file_name()?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));

@@ -11,10 +11,13 @@ use tamis::{Error, ErrorKind, Failed, Prune, PruneProgram, PruneReport, prune_fi
 use crate::args::Bounds;
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files::{self, Output};
+use crate::places::Places;
 use crate::progress::Bar;
 use crate::remedies::Remedied;
 use crate::resolve::Place;
 use crate::run::{cannot_report, is_closed_pipe, open_report, write_report};
+use crate::stats::saved;
+use crate::tokens::Tally;
 use crate::{lists, places};
 
 pub(crate) const HELP_SHORT: &str = "\
@@ -157,7 +160,13 @@ pub(crate) fn run(args: &PruneArgs) -> Exit {
     let input = Place::from(args.file.clone());
     let output = args.output.clone().map_or(Place::Standard, Place::from);
     let report_to = args.report.clone().map(Place::from);
-    if let Err(usage) = places::apart(&input, &output, report_to.as_ref()) {
+    let all = Places {
+        input: Some(&input),
+        output: Some(&output),
+        report: report_to.as_ref(),
+        ..Places::default()
+    };
+    if let Err(usage) = places::check(&all) {
         console.usage(&usage);
         return Exit::Usage;
     }
@@ -165,7 +174,8 @@ pub(crate) fn run(args: &PruneArgs) -> Exit {
         Ok(writer) => writer,
         Err(error) => return no_report(report_to.as_ref(), &error),
     };
-    let (report, result) = prune(&program, &input, &output);
+    let (tally_in, tally_out) = (Tally::new(args.stats), Tally::new(args.stats));
+    let (report, result) = prune(&program, &input, &output, &tally_in, &tally_out);
     let mut exit = Exit::Done;
     if let Err((place, error)) = &result
         && !is_closed_pipe(error)
@@ -179,7 +189,11 @@ pub(crate) fn run(args: &PruneArgs) -> Exit {
         return no_report(report_to.as_ref(), &error);
     }
     if args.stats && result.is_ok() {
-        console.note(stats(&report));
+        let bytes = [report.bytes, report.bytes.saturating_add_signed(-report.bytes_saved)];
+        let [before, after] = bytes;
+        let tokens = [tally_in.first(before), tally_out.first(after)];
+        let saved = saved(bytes, tokens);
+        console.note(format_args!("{saved}; {}", stats(&report)));
     }
     exit
 }
@@ -189,6 +203,8 @@ fn prune(
     program: &PruneProgram,
     input: &Place,
     output: &Place,
+    tally_in: &Tally,
+    tally_out: &Tally,
 ) -> (PruneReport, Result<(), (String, Error)>) {
     let to = output.name("standard output");
     let from = input.name("standard input");
@@ -204,7 +220,8 @@ fn prune(
     let size = file.metadata().ok().filter(|metadata| metadata.is_file()).map(|file| file.len());
     let to_terminal = *output == Place::Standard && std::io::stdout().is_terminal();
     let bar = Bar::new(size, to_terminal);
-    let (mut report, result) = prune_file(program, file, &mut writer, |reader| bar.around(reader));
+    let around = |reader| tally_in.around(bar.around(reader));
+    let (mut report, result) = prune_file(program, file, tally_out.through(&mut writer), around);
     let result = result.and_then(|()| writer.finish().map_err(Error::write));
     if let Err(error) = &result {
         report.error.get_or_insert_with(|| Failed::from(error));
@@ -224,7 +241,7 @@ fn no_report(place: Option<&Place>, error: &std::io::Error) -> Exit {
     Exit::Failed
 }
 
-/// What was saved, in words.
+/// What was pruned, in words.
 fn stats(report: &PruneReport) -> String {
     let PruneReport { results, results_pruned, results_protected, results_compacted, .. } = *report;
     let mut text = format!("{results_pruned} of {results} results pruned");
@@ -234,11 +251,6 @@ fn stats(report: &PruneReport) -> String {
     if results_compacted > 0 {
         text += &format!(", {results_compacted} pruned before");
     }
-    let about = if report.tokens_estimated { "about " } else { "" };
-    text += &format!(
-        "; {} of {} bytes saved, {about}{} tokens",
-        report.bytes_saved, report.bytes, report.tokens_saved
-    );
     if let Some(first) = report.first_changed {
         text += &format!("; unchanged up to byte {first}");
     }

@@ -4,16 +4,26 @@
 
 use std::fmt;
 
-use tamis::Error;
+use tamis::{Error, ErrorKind};
+
+/// What the library says of more than one document.
+const DOCUMENTS: &str = "(is it one document a line?)";
 
 /// What the library says, and what is said here instead.
-const WORDS: [(&str, &str); 7] = [
+const WORDS: [(&str, &str); 8] = [
+    (
+        "`retain` (one JSON Pointer each: /items/labels/name, /items/labels/color)",
+        "--retain /items/labels/name,/items/labels/color",
+    ),
     ("(limits `held` and `spill`)", "(raise it with --held or --spill)"),
     ("(limit `depth`)", "(raise it with --max-depth)"),
     ("(limit `held`)", "(raise it with --held)"),
     ("(limit `item`)", "(leave out one of the paths that lead to the same value)"),
     ("(limit `item` of content)", "(name fewer of them with --extract)"),
-    ("(is it one document a line?)", "(one document a line? add --ndjson)"),
+    (
+        DOCUMENTS,
+        "(one document a line? add --ndjson; else `jq -c .` puts each on a line of its own)",
+    ),
     ("`duplicate_keys: reject`", "--duplicate-keys reject"),
 ];
 
@@ -34,5 +44,25 @@ impl fmt::Display for Remedied<'_> {
         }
         let (said, more) = DISK;
         write!(f, "{told}{}", if message.contains(said) { more } else { "" })
+    }
+}
+
+/// An error in a line that should be a document, with what to do about it.
+pub(crate) struct InLine<'a>(pub(crate) u64, pub(crate) &'a Error);
+
+impl fmt::Display for InLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(line, error) = *self;
+        write!(f, "line {line}: ")?;
+        if error.message().contains(DOCUMENTS) {
+            let here = "(a line has one document; `jq -c .` puts each on a line of its own)";
+            return f.write_str(&error.to_string().replace(DOCUMENTS, here));
+        }
+        write!(f, "{}", Remedied(error))?;
+        // A document over several lines begins with one that ends too early.
+        if line == 1 && error.kind() == ErrorKind::UnexpectedEnd {
+            f.write_str(" (a document over several lines? `jq -c .` puts it on one)")?;
+        }
+        Ok(())
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! Must not touch a file; manifests are read when the job runs. Everything that does not go together is refused here, with what to do instead.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tamis::{Budget, CallOptions, Error, Limits, Program, Root, Spec, Whitespace};
 
 use crate::args::{FilterArgs, Selection};
 use crate::diagnostics::Usage;
+use crate::places::Places;
 use crate::tool::{self, Tool};
 use crate::{lists, patch};
 
@@ -23,6 +24,19 @@ pub(crate) struct Job {
     pub(crate) form: Form,
     pub(crate) pretty: bool,
     pub(crate) stats: bool,
+}
+
+impl Job {
+    /// What it reads and writes.
+    pub(crate) fn places(&self) -> Places<'_> {
+        Places {
+            input: Some(&self.input),
+            rules: self.selected.files(),
+            output: Some(&self.output),
+            tee: self.tee.as_deref(),
+            report: self.report.as_ref(),
+        }
+    }
 }
 
 /// A file or a standard stream.
@@ -81,7 +95,7 @@ impl Selected {
     /// These rules, within these limits.
     pub(crate) fn inline(spec: Spec, limits: Limits) -> Self {
         let rules = Rules::Inline(Box::new(spec), Vec::new());
-        let options = CallOptions::new().limits(limits);
+        let options = CallOptions::new().suggest(true).limits(limits);
         Self { rules, options, raw: false, warning: None }
     }
 
@@ -97,12 +111,13 @@ impl Selected {
         }
     }
 
-    /// The manifests that it is from.
-    pub(crate) fn manifests(&self) -> &[PathBuf] {
-        match &self.rules {
-            Rules::Inline(..) => &[],
-            Rules::Tool(tool) => &tool.manifests,
-        }
+    /// The files that its rules are from, each with its flag.
+    fn files(&self) -> Vec<(&'static str, &Path)> {
+        let (flag, files) = match &self.rules {
+            Rules::Inline(_, patches) => ("--patch", patches),
+            Rules::Tool(tool) => ("--manifest", &tool.manifests),
+        };
+        files.iter().map(|path| (flag, path.as_path())).collect()
     }
 }
 
@@ -142,6 +157,13 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
                 "--stop-early needs --max-items N with N of at least 1: there is no item to stop at",
             ));
         }
+        None if args.max_items.is_some_and(|count| count > 0)
+            && args.root.as_deref().is_some_and(|root| Root::from(root) == Root::Object) =>
+        {
+            return Err(Usage::new(
+                "--max-items and --root object: the one item there is the document itself; leave one of them out",
+            ));
+        }
         None if args.min_items.is_some()
             && args.budget.is_none()
             && args.budget_tokens.is_none() =>
@@ -157,8 +179,11 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
         }
         None => Rules::Inline(Box::new(spec(args)), args.patch.clone()),
     };
-    let mut options =
-        CallOptions::new().raw(args.raw).is_error(args.is_error).limits(args.bounds.limits());
+    let mut options = CallOptions::new()
+        .suggest(true)
+        .raw(args.raw)
+        .is_error(args.is_error)
+        .limits(args.bounds.limits());
     let budget = args.budget.map(Budget::Bytes).or(args.budget_tokens.map(Budget::Tokens));
     if let Some(budget) = budget {
         options = options.budget(budget);

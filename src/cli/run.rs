@@ -8,17 +8,18 @@ use std::io::{ErrorKind as IoKind, IsTerminal, Read, Write};
 use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::{
-    Error, ErrorKind, Failed, Pretty, Program, Report, Tee, filter_file, filter_lenient,
-    filter_ndjson,
+    Error, ErrorKind, Failed, MissedPath, Pretty, Program, Report, Tee, filter_file,
+    filter_lenient, filter_ndjson,
 };
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files::{self, Output};
 use crate::places;
 use crate::progress::Bar;
-use crate::remedies::Remedied;
+use crate::remedies::{InLine, Remedied};
 use crate::resolve::{Form, Job, Place};
 use crate::stats::Stats;
+use crate::tokens::{Tally, Tokens};
 
 /// Why a run failed, and whose fault it is.
 struct Failure {
@@ -30,7 +31,7 @@ struct Failure {
 /// Runs a job.
 pub(crate) fn run(job: &Job) -> Exit {
     let console = Console::default();
-    if let Err(usage) = places::check(job) {
+    if let Err(usage) = places::check(&job.places()) {
         console.usage(&usage);
         return Exit::Usage;
     }
@@ -45,7 +46,8 @@ pub(crate) fn run(job: &Job) -> Exit {
             }
         },
     };
-    let (report, result) = filter(job);
+    let tally = Tallies::new(job.stats);
+    let (report, result) = filter(job, &tally);
     let exit = tell(job, &report, result);
     if let Some((writer, place)) = report_to
         && let Err(error) = write_report(&report, writer)
@@ -55,12 +57,35 @@ pub(crate) fn run(job: &Job) -> Exit {
     }
     // Of lines there is output, even if some were bad.
     if job.stats && (report.error.is_none() || job.form == Form::Lines) {
-        console.note(Stats(&report));
+        let tokens = tally.tokens(job.form, report.filter_original_bytes);
+        console.note(Stats { report: &report, tokens });
     }
     exit
 }
 
-fn filter(job: &Job) -> (Report, Result<(), Failure>) {
+/// Counts the tokens of the input and of the output.
+struct Tallies {
+    input: Tally,
+    output: Tally,
+}
+
+impl Tallies {
+    fn new(counts: bool) -> Self {
+        Self { input: Tally::new(counts), output: Tally::new(counts) }
+    }
+
+    /// The tokens of what was consumed, and of the output. A final newline counts nowhere.
+    fn tokens(&self, form: Form, consumed: u64) -> [Option<Tokens>; 2] {
+        match form {
+            Form::Document => [self.input.first(consumed), self.output.all()],
+            // Offsets there are not those of the input.
+            Form::Lenient => [self.input.without_newline(), self.output.all()],
+            Form::Lines => [self.input.without_newline(), self.output.without_newline()],
+        }
+    }
+}
+
+fn filter(job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>) {
     match open(job) {
         Err(failure) => {
             let mut report = Report::default();
@@ -68,7 +93,7 @@ fn filter(job: &Job) -> (Report, Result<(), Failure>) {
             (report, Err(failure))
         }
         Ok(opened) => {
-            let (mut report, result) = opened.run(job);
+            let (mut report, result) = opened.run(job, tally);
             if let Err(failure) = &result
                 && report.error.is_none()
             {
@@ -123,11 +148,11 @@ fn check_text(job: &Job, program: &Program) -> Result<(), Error> {
 }
 
 impl Opened {
-    fn run(self, job: &Job) -> (Report, Result<(), Failure>) {
+    fn run(self, job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>) {
         let Self { program, input, tee, mut output, bar } = self;
         let console = Console::new(bar.clone());
         let around = |reader: Box<dyn Read>| {
-            let reader = bar.around(reader);
+            let reader = tally.input.around(bar.around(reader));
             match tee {
                 Some(tee) => Box::new(Tee::new(reader, tee)) as Box<dyn Read>,
                 None => reader,
@@ -141,13 +166,16 @@ impl Opened {
             Form::Lines => {
                 let reader = around(Box::new(input));
                 filter_ndjson(&program, &job.selected.options, reader, writer, |line, error| {
-                    console
-                        .say(&job.input_name(), format_args!("line {line}: {}", Remedied(error)));
+                    console.say(&job.input_name(), InLine(line, error));
                 })
             }
         };
-        let (report, result) =
-            if job.pretty { go(&mut Pretty::new(&mut output)) } else { go(&mut output) };
+        // Figures are those of the minified output.
+        let (report, result) = match (job.pretty, job.stats) {
+            (true, _) => go(&mut tally.output.through(Pretty::new(&mut output))),
+            (false, true) => go(&mut tally.output.through(&mut output)),
+            (false, false) => go(&mut output),
+        };
         let result = match result {
             Err(error) => Err(job.blame(error)),
             Ok(()) => {
@@ -195,6 +223,10 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     {
         console.warn(&input, why);
     }
+    // Of a run that failed nobody can say what its items would have had; lines that are good are judged.
+    if !report.missed.is_empty() && (result.is_ok() || job.form == Form::Lines) {
+        console.warn(&input, missed(job.form, &report.missed));
+    }
     if let Some(why) = &report.compact_error
         && result.is_ok()
     {
@@ -216,6 +248,20 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     Exit::Failed
 }
 
+/// Which selected paths nothing had, in words.
+fn missed(form: Form, paths: &[MissedPath]) -> String {
+    const TOLD: usize = 5;
+    let told = paths.iter().take(TOLD).map(|missed| match &missed.meant {
+        Some(meant) => format!("`{}` (did you mean `{meant}`?)", missed.path),
+        None => format!("`{}`", missed.path),
+    });
+    let mut told = told.collect::<Vec<_>>().join(", ");
+    if paths.len() > TOLD {
+        told.push_str(&format!(" and {} more of the selected paths", paths.len() - TOLD));
+    }
+    format!("no {} has {told}", if form == Form::Lines { "line" } else { "item" })
+}
+
 /// Whether whoever reads the output has enough of it.
 pub(crate) fn is_closed_pipe(error: &Error) -> bool {
     error.kind() == ErrorKind::Write
@@ -225,8 +271,12 @@ pub(crate) fn is_closed_pipe(error: &Error) -> bool {
 /// Opens the place of a report.
 pub(crate) fn open_report(place: &Place) -> std::io::Result<Box<dyn Write>> {
     Ok(match place {
-        Place::Standard => Box::new(std::io::stderr()),
-        Place::Path(path) => Box::new(File::create(path)?),
+        Place::Standard => {
+            let stream = std::io::stderr();
+            files::check_writable(&stream)?;
+            Box::new(stream)
+        }
+        Place::Path(path) => Box::new(files::create(path)?),
     })
 }
 

@@ -24,9 +24,11 @@ use crate::lists;
 use crate::{
     diagnostics::Usage,
     files,
+    places::{self, Places},
     resolve::Place,
     run::{cannot_report, open_report, write_report},
     signals, stats, text,
+    tokens::{Tally, Tokens},
 };
 
 pub(crate) const HELP_SHORT: &str = "\
@@ -126,8 +128,17 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
 #[cfg(unix)]
 pub(crate) fn run(args: &RunArgs) -> Exit {
     let console = Console::default();
-    // Before the run, so that a run is not lost for a report that cannot be written.
     let place = args.report.clone().map(Place::from);
+    let all = Places {
+        rules: args.manifest.iter().map(|path| ("--manifest", path.as_path())).collect(),
+        report: place.as_ref(),
+        ..Places::default()
+    };
+    if let Err(usage) = places::check(&all) {
+        console.usage(&usage);
+        return Exit::Usage;
+    }
+    // Before the run, so that a run is not lost for a report that cannot be written.
     let report_to = match place.as_ref().map(|place| (open_report(place), place)) {
         None => None,
         Some((Ok(writer), place)) => Some((writer, place)),
@@ -150,7 +161,8 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let result = execute(args, registry, &console);
+    let tally = Tally::new(args.stats);
+    let result = execute(args, registry, &tally, &console);
     let mut unreported = false;
     if let Some((writer, place)) = report_to
         && let Err(error) = report(args, &result, writer)
@@ -165,7 +177,7 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
             console.say(&name, why);
             Exit::Code(code)
         }
-        Ok(report) => tell(args, &console, &name, &report),
+        Ok(report) => tell(args, &console, &name, &report, &tally),
     };
     if unreported && exit == Exit::Code(0) { Exit::Failed } else { exit }
 }
@@ -180,6 +192,7 @@ fn name(args: &RunArgs) -> String {
 fn execute(
     args: &RunArgs,
     mut registry: OutputFilterRegistry,
+    tally: &Tally,
     console: &Console,
 ) -> io::Result<RunReport> {
     let name = name(args);
@@ -200,7 +213,7 @@ fn execute(
             }
         }
     }
-    let mut runner = CommandRunner::new(registry).keep(args.keep);
+    let mut runner = CommandRunner::new(registry).keep(args.keep).count_tokens(args.stats);
     if let Some(folder) = overflow {
         runner = runner.overflow(folder);
     }
@@ -213,7 +226,7 @@ fn execute(
     let run = |command: Command| {
         runner.run(
             command,
-            files::Patient(files::standard_output()?),
+            tally.through(files::Patient(files::standard_output()?)),
             |controls| {
                 if let Err(error) = signals::forward(controls) {
                     console.warn(&name, format_args!("signals do not reach the command: {error}"));
@@ -260,13 +273,14 @@ fn not_started(error: &io::Error) -> (u8, String) {
 
 /// Says how the run ended, and ends so.
 #[cfg(unix)]
-fn tell(args: &RunArgs, console: &Console, name: &str, report: &RunReport) -> Exit {
+fn tell(args: &RunArgs, console: &Console, name: &str, report: &RunReport, tally: &Tally) -> Exit {
     if let Some(record) = report.record.as_ref().filter(|_| args.keep) {
         console.note(format_args!("{name}: the full output is in {}", record.display()));
     }
     if args.stats {
         let filter = report.output.filter.as_deref().unwrap_or("no filter");
-        let saved = stats::saved(report.output.bytes_in, report.output.bytes_out);
+        let tokens = [report.tokens_in.map(Tokens::from), tally.all()];
+        let saved = stats::saved([report.output.bytes_in, report.output.bytes_out], tokens);
         console.note(format_args!("{filter}: {saved}"));
     }
     if let Some(error) = &report.error

@@ -1,10 +1,12 @@
-//! Signals of a command that is run: those that tamis gets go on to it, and tamis ends as it did.
+//! Signals: those that tamis gets while a command runs go on to it, and tamis ends as it did; and one that ends tamis leaves
+//! no temporary file.
 //!
 //! Must not know what the command does. Handlers are installed when the command runs, so that it starts with those that
 //! tamis was started with: what `nohup` ignores stays ignored.
 
 use std::fs::File;
 use std::io::Result;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::thread;
@@ -42,6 +44,29 @@ pub(crate) fn forward(controls: CommandControls) -> Result<()> {
         }
     })?;
     Ok(())
+}
+
+/// Removes a file if a signal ends tamis, which then ends by that signal. Signals that are ignored stay ignored.
+pub(crate) fn remove_when_ended(path: PathBuf) -> Result<()> {
+    let ending = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal));
+    let mut signals = Signals::new(ending)?;
+    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            // It has another name by now if the output is complete.
+            _ = std::fs::remove_file(path);
+            _ = emulate_default_handler(signal);
+        }
+    })?;
+    Ok(())
+}
+
+/// Whether tamis was started with a signal ignored, as `nohup` does, and a shell for what runs in the background. Where the
+/// system does not say, a hangup is taken for one that is.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.map_or(signal == SIGHUP, |mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// Whether a terminal has sent it to the command as well. Where both are in the foreground, Ctrl-C and Ctrl-\ reach both,

@@ -7,20 +7,26 @@ use std::fmt;
 use indicatif::HumanCount;
 use tamis::Report;
 
+use crate::tokens::Tokens;
+
 /// How much a run saved, in words.
-pub(crate) struct Stats<'a>(pub(crate) &'a Report);
+pub(crate) struct Stats<'a> {
+    pub(crate) report: &'a Report,
+    /// Of the input and of the output.
+    pub(crate) tokens: [Option<Tokens>; 2],
+}
 
 impl fmt::Display for Stats<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report { filter_original_bytes: original, filter_result_bytes, output_bytes, .. } =
-            *self.0;
+            *self.report;
         let result = output_bytes.unwrap_or(filter_result_bytes);
-        f.write_str(&saved(original, result))?;
-        let Some(kept) = self.0.items_kept else { return Ok(()) };
-        match (self.0.items_seen, self.0.items_at_least) {
+        f.write_str(&saved([original, result], self.tokens))?;
+        let Some(kept) = self.report.items_kept else { return Ok(()) };
+        match (self.report.items_seen, self.report.items_at_least) {
             // Of lines, some may have stopped early.
             (_, Some(least)) => {
-                let seen = least.saturating_add(self.0.items_seen.unwrap_or(0));
+                let seen = least.saturating_add(self.report.items_seen.unwrap_or(0));
                 write!(f, "; {} of at least {} items", HumanCount(kept), HumanCount(seen))
             }
             (Some(seen), None) => {
@@ -32,9 +38,13 @@ impl fmt::Display for Stats<'_> {
     }
 }
 
-/// How many bytes became how many.
-pub(crate) fn saved(original: u64, result: u64) -> String {
-    let told = format!("{} bytes in, {} out", HumanCount(original), HumanCount(result));
+/// How many bytes became how many, and how many tokens.
+pub(crate) fn saved([original, result]: [u64; 2], tokens: [Option<Tokens>; 2]) -> String {
+    let [before, after] = tokens;
+    let before = before.map_or_else(String::new, |tokens| format!(" ({tokens} tokens)"));
+    let after = after.map_or_else(String::new, |tokens| format!(" ({tokens})"));
+    let told =
+        format!("{} bytes{before} in, {}{after} out", HumanCount(original), HumanCount(result));
     if original == 0 {
         return told;
     }
@@ -56,7 +66,7 @@ mod tests {
             let mut report = Report::default();
             (report.filter_original_bytes, report.filter_result_bytes) = (original, result);
             [report.items_kept, report.items_seen, report.items_at_least] = items;
-            Stats(&report).to_string()
+            Stats { report: &report, tokens: [None; 2] }.to_string()
         };
         let none = [None; 3];
         let items = [Some(2), Some(20), None];

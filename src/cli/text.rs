@@ -13,9 +13,11 @@ use tamis::{
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files::{self, Output};
 use crate::lists;
+use crate::places::{self, Places};
 use crate::resolve::Place;
 use crate::run::{cannot_report, is_closed_pipe, open_report, write_report};
 use crate::stats::saved;
+use crate::tokens::Tally;
 use crate::tool::{called, read_once};
 
 pub(crate) const HELP: &str = "\
@@ -71,6 +73,20 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
         console.usage(&usage);
         return Exit::Usage;
     }
+    let place = args.report.clone().map(Place::from);
+    let input = Place::from(args.file.clone());
+    let output = args.output.clone().map_or(Place::Standard, Place::from);
+    let all = Places {
+        input: Some(&input),
+        rules: args.manifest.iter().map(|path| ("--manifest", path.as_path())).collect(),
+        output: Some(&output),
+        report: place.as_ref(),
+        ..Places::default()
+    };
+    if let Err(usage) = places::check(&all) {
+        console.usage(&usage);
+        return Exit::Usage;
+    }
     let registry = match registry(&args.manifest) {
         Ok(registry) => registry,
         Err(error) => {
@@ -78,7 +94,6 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let place = args.report.clone().map(Place::from);
     let report_to = match place.as_ref().map(open_report).transpose() {
         Ok(writer) => writer,
         Err(error) => {
@@ -87,7 +102,8 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
             return Exit::Failed;
         }
     };
-    let report = match filter(args, &registry) {
+    let tallies = [Tally::new(args.stats), Tally::new(args.stats)];
+    let report = match filter(args, &registry, &tallies) {
         Ok(report) => report,
         // Whoever reads the output has enough of it.
         Err((_, error)) if is_closed_pipe(&error) => return Exit::Done,
@@ -104,7 +120,9 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
     }
     if args.stats {
         let filter = report.filter.as_deref().unwrap_or("no filter");
-        console.note(format_args!("{filter}: {}", saved(report.bytes_in, report.bytes_out)));
+        let tokens = tallies.map(|tally| tally.all());
+        let saved = saved([report.bytes_in, report.bytes_out], tokens);
+        console.note(format_args!("{filter}: {saved}"));
     }
     Exit::Done
 }
@@ -142,6 +160,7 @@ pub(crate) fn tell(console: &Console, error: &ManifestError) {
 fn filter(
     args: &TextArgs,
     registry: &OutputFilterRegistry,
+    [tally_in, tally_out]: &[Tally; 2],
 ) -> Result<CommandReport, (String, Error)> {
     let input = Place::from(args.file.clone());
     let output = args.output.clone().map_or(Place::Standard, Place::from);
@@ -153,7 +172,7 @@ fn filter(
         limits = limits.with_held(bytes);
     }
     let line = CommandLine::parse(&args.command);
-    let mut run = registry.start(&line, &limits, WriteSink::new(&mut writer));
+    let mut run = registry.start(&line, &limits, WriteSink::new(tally_out.through(&mut writer)));
     let mut buffer = vec![0; 64 << 10];
     loop {
         let count = match reader.read(&mut buffer) {
@@ -162,7 +181,9 @@ fn filter(
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(error) => return Err((from, Error::read(error))),
         };
-        run.write(buffer.get(..count).unwrap_or_default());
+        let read = buffer.get(..count).unwrap_or_default();
+        tally_in.push(read);
+        run.write(read);
         run.sink_mut().flush().map_err(|error| (to.clone(), error))?;
     }
     // All of the output is where it was read.

@@ -580,7 +580,7 @@ fn the_report_says_what_the_run_did() {
     let ran = folder.tamis(&["run", "--stats", "--report", "-", "echo", "a"], b"");
     assert!(ran.err.starts_with("{\"command\":[\"echo\",\"a\"],"), "{}", ran.err);
     assert!(
-        ran.err.ends_with("}\ntamis: no filter: 2 bytes in, 2 out, 0.0 % saved\n"),
+        ran.err.ends_with("}\ntamis: no filter: 2 bytes (2 tokens) in, 2 (2) out, 0.0 % saved\n"),
         "{}",
         ran.err
     );

@@ -35,7 +35,7 @@ fn the_report_says_what_was_left_out() {
         (ran.code, ran.out.as_str()),
         (0, "One two three. Four five six.\n\n[... 5 tokens left out]\n")
     );
-    assert!(ran.err.starts_with("tamis: 85 bytes in, 54 out"), "{}", ran.err);
+    assert!(ran.err.starts_with("tamis: 85 bytes (29 tokens) in, 54 (16) out"), "{}", ran.err);
     let report: Value = serde_json::from_str(&folder.read("r.json")).unwrap();
     assert_eq!(report["content_from"], "article");
     assert_eq!(report["filter_applied"], true);

@@ -132,7 +132,10 @@ fn with_files() -> Folder {
         std::fs::copy(corpus.join(&name), folder.path("corpus").join(&name)).unwrap();
     }
     std::fs::create_dir(folder.path("corpus/pages")).unwrap();
-    std::fs::copy(corpus.join("pages/news.html"), folder.path("corpus/pages/news.html")).unwrap();
+    std::fs::create_dir(folder.path("corpus/commands")).unwrap();
+    for name in ["pages/news.html", "commands/cargo-test-fail.txt"] {
+        std::fs::copy(corpus.join(name), folder.path("corpus").join(name)).unwrap();
+    }
     folder.write("answer.json", r#"{"title":"T","text":"<p>Some text."}"#);
     folder.write("search.json", r#"{"results":[{"text":"one"},{"text":"two"}]}"#);
     std::fs::create_dir(folder.path("home")).unwrap();
@@ -229,12 +232,14 @@ fn what_the_readme_saves_is_saved() {
     for command in commands {
         let tool = command.split(' ').find(|word| word.contains('.')).unwrap();
         let row = section.lines().find(|line| line.starts_with(&format!("| `{tool}` |"))).unwrap();
-        let [_, _, _, before, after, saved, ..] =
+        let [_, _, _, before, after, saved, tokens_before, tokens_after, ..] =
             row.split('|').map(str::trim).collect::<Vec<_>>()[..]
         else {
             panic!("{row}")
         };
-        let said = format!("tamis: {before} bytes in, {after} out, {saved} saved");
+        let said = format!(
+            "tamis: {before} bytes ({tokens_before} tokens) in, {after} ({tokens_after}) out, {saved} saved"
+        );
         let ran = happened(&folder, &command);
         assert!(ran.err.starts_with(&said), "{command}: {}, not {said}", ran.err);
     }
@@ -309,7 +314,11 @@ fn every_flag_is_run() {
     assert_eq!(in_help, here, "{help}");
     for (flag, args, out) in FLAGS {
         let ran = folder.run(args.iter().chain(&["a.json"]));
-        let told = if flag == "--stats" { "tamis: 35 bytes in, 33 out, 5.7 % saved\n" } else { "" };
+        let told = if flag == "--stats" {
+            "tamis: 35 bytes (17 tokens) in, 33 (17) out, 5.7 % saved\n"
+        } else {
+            ""
+        };
         assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, out, told), "{flag}");
     }
 }

@@ -48,7 +48,8 @@ fn a_filter_by_name() {
         ["--manifest", "tools.yaml", "--tool", "crm.list-users", "--ndjson"],
         b"{\"id\":1,\"x\":0}\n{\"id\":2}\n",
     );
-    lines.done("{\"id\":1}\n{\"id\":2}\n");
+    assert_eq!((lines.code, lines.out.as_str()), (0, "{\"id\":1}\n{\"id\":2}\n"));
+    assert_eq!(lines.err, "tamis: standard input: warning: no line has `owner.login`\n");
 }
 
 #[test]

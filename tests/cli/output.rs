@@ -18,6 +18,10 @@ fn pretty_is_what_the_oracle_prints() {
         let expected = serde_json::to_string_pretty(&value).unwrap() + "\n";
         piped(&["--pretty"], document).done(&expected);
     }
+    // Below 32 levels nothing is indented further.
+    let ran = piped(&["--pretty"], &format!("{}1{}", "[".repeat(40), "]".repeat(40)));
+    let widest = ran.out.lines().map(|line| line.len() - line.trim_start().len()).max();
+    assert_eq!((widest, ran.out.lines().count()), (Some(64), 81));
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/graphql-depth8.json");
     let text = std::fs::read_to_string(corpus).unwrap();
     let value: Value = serde_json::from_str(&text).unwrap();
@@ -139,4 +143,215 @@ fn permissions_and_links_stay() {
     folder.run(["--max-items", "1", "a.json", "-o", "link.json"]).done("");
     assert!(std::fs::symlink_metadata(folder.path("link.json")).unwrap().is_symlink());
     assert_eq!(folder.read("new.json"), "[1]\n");
+}
+
+/// A command in a shell, in which `$TAMIS` is the program.
+#[cfg(unix)]
+fn shell(folder: &Folder, script: &str) -> Ran {
+    let mut command = Command::new("sh");
+    command.current_dir(folder.path("")).args(["-c", script]);
+    command.env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
+    Ran::new(&command.stdin(Stdio::null()).output().unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_standard_stream_that_is_only_read_is_an_error() {
+    let folder = Folder::new();
+    folder.write("a.json", "[1]");
+    folder.write("page.txt", "a text");
+    folder.write("m.yaml", "version: 1\nfilters: {t: {}}\n");
+    for args in [
+        "filter a.json",
+        "filter --ndjson a.json",
+        "filter --lenient --pretty a.json",
+        "content page.txt",
+        "prune a.json",
+        "text --command cat a.json",
+        "run -- echo a",
+        "tools",
+        "explain",
+        "check m.yaml",
+        "check --schema",
+        "completions bash",
+        "man",
+        "help",
+        "help paths",
+        "filter --help",
+        "--version",
+    ] {
+        let ran = shell(&folder, &format!("$TAMIS {args} 1</dev/null"));
+        assert_eq!(ran.code, 1, "{args}: {}", ran.err);
+        ran.one_line();
+        assert!(
+            ran.err.contains("standard output: cannot write the output: "),
+            "{args}: {}",
+            ran.err
+        );
+        let ran = shell(&folder, &format!("$TAMIS {args} >/dev/null"));
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args}");
+        // What leads there is written to.
+        let ran = shell(&folder, &format!("$TAMIS {args} 1<>/dev/null"));
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args}");
+    }
+    let ran = shell(&folder, "$TAMIS filter --report - a.json 2</dev/null");
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn descriptors_are_written_to_as_they_are() {
+    let folder = Folder::new();
+    folder.write("a.json", "[ 1 ]");
+    std::os::unix::fs::symlink("/dev/stdout", folder.path("link")).unwrap();
+    for (args, redirect, added) in [
+        ("-o /dev/stdout", ">>log", "[1]\n"),
+        ("-o /proc/self/fd/1", ">>log", "[1]\n"),
+        ("-o link", ">>log", "[1]\n"),
+        ("-o /dev/stderr", "2>>log", "[1]\n"),
+        ("-o /dev/fd/7", "7>>log", "[1]\n"),
+        ("--tee /dev/fd/7", "7>>log", "[ 1 ]"),
+        ("--tee /dev/stdout -o b.json", ">>log", "[ 1 ]"),
+    ] {
+        folder.write("log", "before\n");
+        let inode = |name: &str| {
+            use std::os::unix::fs::MetadataExt;
+            std::fs::metadata(folder.path(name)).unwrap().ino()
+        };
+        let was = inode("log");
+        let ran = shell(&folder, &format!("$TAMIS filter a.json {args} {redirect}"));
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args}");
+        assert_eq!(folder.read("log"), format!("before\n{added}"), "{args}");
+        assert_eq!(inode("log"), was, "{args}");
+    }
+    folder.write("log", "before\n");
+    let ran = shell(&folder, "$TAMIS filter a.json --report /dev/stderr 2>>log");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "[1]\n"));
+    assert!(folder.read("log").starts_with("before\n{\"filter_applied\":true"));
+    // One place of a file goes on behind the other.
+    let ran = shell(&folder, "{ echo one; $TAMIS filter a.json -o /dev/fd/3; echo two; } 3>&1");
+    ran.done("one\n[1]\ntwo\n");
+    let ran = shell(&folder, "$TAMIS filter -o /dev/stdout <>a.json >&0");
+    ran.refused(2, &[]);
+    let ran = shell(&folder, "$TAMIS filter a.json -o /dev/fd/9");
+    ran.refused(1, &["/dev/fd/9: cannot write"]);
+    assert_eq!(folder.names(), ["a.json", "b.json", "link", "log"]);
+}
+
+#[test]
+fn nothing_that_is_read_is_written_to() {
+    let folder = Folder::new();
+    folder.write("a.json", "[1]");
+    folder.write("p.json", "[]");
+    folder.write("m.yaml", "version: 1\nfilters: {t: {}}\n");
+    folder.write("r.toml", "");
+    let (patch, manifest) =
+        (&["filter", "--patch", "p.json"][..], &["filter", "--manifest", "m.yaml"][..]);
+    let text = &["text", "--command", "cat", "--manifest", "r.toml"][..];
+    for (args, file, flags) in [
+        (patch, "p.json", &["-o", "--tee", "--report"][..]),
+        (manifest, "m.yaml", &["-o", "--tee", "--report"]),
+        (text, "r.toml", &["-o", "--report"]),
+        (&["filter"], "a.json", &["--tee", "--report"]),
+        (&["content"], "a.json", &["--report"]),
+        (&["prune"], "a.json", &["--report"]),
+        (&["text", "--command", "cat"], "a.json", &["--report"]),
+    ] {
+        let before = folder.read(file);
+        for flag in flags {
+            for name in [file, &format!("./{file}")] {
+                let args = [args, &["a.json", flag, name]].concat();
+                let ran = folder.tamis(&args, b"");
+                ran.refused(2, &["are the same file; give"]);
+                ran.one_line();
+                assert_eq!(folder.read(file), before, "{args:?}");
+            }
+        }
+    }
+    #[cfg(unix)]
+    folder
+        .tamis(&["run", "--manifest", "r.toml", "--report", "r.toml", "true"], b"")
+        .refused(2, &["--report and --manifest are the same file"]);
+    // What is written is in different files, too.
+    for args in
+        [["--tee", "t", "--report", "t"], ["-o", "t", "--report", "t"], ["-o", "t", "--tee", "./t"]]
+    {
+        folder.run([&args[..], &["a.json"]].concat()).refused(2, &["are the same file"]);
+    }
+    assert_eq!(folder.names(), ["a.json", "m.yaml", "p.json", "r.toml"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_leaves_no_temporary_file() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::ExitStatusExt;
+    let folder = Folder::new();
+    let begin = |before: &str| {
+        let mut command = Command::new("sh");
+        command
+            .current_dir(folder.path(""))
+            .args(["-c", &format!("{before} exec \"$0\" filter -o out.json")]);
+        let command = command.arg(env!("CARGO_BIN_EXE_tamis"));
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(b"[1,").unwrap();
+        // Until it is there.
+        while !folder.names().iter().any(|name| name.starts_with(".tamis-")) {
+            std::thread::yield_now();
+        }
+        (child, input)
+    };
+    for signal in ["TERM", "INT", "HUP"] {
+        let (mut child, input) = begin("umask 000;");
+        let temporary =
+            folder.names().into_iter().find(|name| name.starts_with(".tamis-")).unwrap();
+        let mode = std::fs::metadata(folder.path(&temporary)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        kill(&child, signal);
+        let status = child.wait().unwrap();
+        drop(input);
+        let number =
+            [("TERM", 15), ("INT", 2), ("HUP", 1)].iter().find(|(name, _)| *name == signal);
+        assert_eq!(status.signal(), number.map(|(_, number)| *number), "{signal}");
+        assert_eq!(folder.names(), [""; 0], "{signal}");
+    }
+    // What is ignored stays so, and the mode of what is complete is that of any new file.
+    let (mut child, mut input) = begin("trap '' HUP INT; umask 027;");
+    kill(&child, "HUP");
+    kill(&child, "INT");
+    input.write_all(b"2]").unwrap();
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(folder.read("out.json"), "[1,2]\n");
+    let mode = std::fs::metadata(folder.path("out.json")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+    assert_eq!(folder.names(), ["out.json"]);
+}
+
+#[cfg(target_os = "linux")]
+fn kill(child: &std::process::Child, signal: &str) {
+    let id = child.id().to_string();
+    let killed = Command::new("kill").args(["-s", signal, &id]).status().unwrap();
+    assert!(killed.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_stays_one() {
+    use std::os::unix::fs::symlink;
+    let folder = Folder::new();
+    folder.write("a.json", "[ 1 ]");
+    std::fs::create_dir(folder.path("deep")).unwrap();
+    symlink("deep/other", folder.path("link")).unwrap();
+    symlink("new.json", folder.path("deep/other")).unwrap();
+    folder.run(["a.json", "-o", "link"]).done("");
+    assert_eq!(folder.read("deep/new.json"), "[1]\n");
+    for link in ["link", "deep/other"] {
+        assert!(std::fs::symlink_metadata(folder.path(link)).unwrap().is_symlink(), "{link}");
+    }
+    symlink("round", folder.path("round")).unwrap();
+    folder.run(["a.json", "-o", "round"]).refused(1, &["round: cannot write"]);
+    assert!(std::fs::symlink_metadata(folder.path("round")).unwrap().is_symlink());
+    assert_eq!(folder.names(), ["a.json", "deep", "link", "round"]);
 }

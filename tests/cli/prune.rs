@@ -123,7 +123,7 @@ fn every_flag_does_something() {
     let ran = prune(&folder, &["a.json", "--now", "7", "--stats"], "");
     assert_eq!(
         ran.err,
-        "tamis: 1 of 1 results pruned; -8 of 140 bytes saved, about 10 tokens; unchanged up to byte 28\n"
+        "tamis: 140 bytes (42 tokens) in, 148 (41) out, 0.0 % saved; 1 of 1 results pruned; unchanged up to byte 28\n"
     );
     let help = folder.tamis(&["prune", "-h"], b"").out;
     for line in help.lines().filter(|line| line.trim_start().starts_with("--")) {

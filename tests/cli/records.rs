@@ -140,3 +140,21 @@ fn a_link_to_nothing_is_the_file_that_it_names() {
     let ran = folder.run(["a.json", "--tee", "link", "--report", "new"]);
     ran.refused(2, &["--tee and --report"]);
 }
+
+#[test]
+fn what_is_no_line_is_told_how_to_become_one() {
+    let two = "{\"a\":1} {\"a\":2}\n";
+    let ran = piped(&[], two);
+    assert_eq!((ran.code, ran.out.as_str()), (1, "{\"a\":1}"));
+    assert!(ran.err.contains("add --ndjson; else `jq -c .` puts each on a line"), "{}", ran.err);
+    let ran = piped(&["--ndjson"], two);
+    ran.refused(1, &["line 1: byte 8: ", "`jq -c .` puts each on a line of its own"]);
+    assert!(!ran.err.contains("--ndjson"), "{}", ran.err);
+    let ran = piped(&["--ndjson"], "{\n \"a\": 1\n}\n");
+    assert_eq!(ran.code, 1);
+    let first = ran.err.lines().next().unwrap();
+    assert!(
+        first.ends_with("(a document over several lines? `jq -c .` puts it on one)"),
+        "{first}"
+    );
+}

@@ -57,6 +57,7 @@ fn root_and_siblings() {
 fn items_and_drops() {
     piped(&["--max-items", "2"], "[1,2,3]").done("[1,2]\n");
     piped(&["--max-items", "0"], "[1,2,3]").done("[1,2,3]\n");
+    piped(&["--max-items", "0", "--root", "object"], "{}").done("{}\n");
     piped(&["--max-items", "1", "--stop-early"], "[1,2,oops").done("[1]\n");
     let input = r#"[{"a":null,"b":"","c":[],"d":{"e":null}}]"#;
     piped(&["--drop-nulls"], input).done("[{\"b\":\"\",\"c\":[],\"d\":{}}]\n");
@@ -147,7 +148,10 @@ fn budget() {
     let lines = "[1,2,3]\n[4]\n[5,6]\n";
     piped(&["--ndjson", "--budget", "5"], lines).done("[1,2]\n[4]\n[5,6]\n");
     let ran = piped(&["--budget", "19", "--stats"], input);
-    assert_eq!(ran.err, "tamis: 28 bytes in, 19 out, 32.1 % saved; 2 of 3 items\n");
+    assert_eq!(
+        ran.err,
+        "tamis: 28 bytes (14 tokens) in, 19 (10) out, 32.1 % saved; 2 of 3 items\n"
+    );
     let ran = piped(&["--budget", "5", "--budget-tokens", "5"], input);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("--budget"), "{}", ran.err);

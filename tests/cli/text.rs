@@ -34,7 +34,10 @@ fn what_was_done_is_told() {
     let folder = Folder::new();
     let args = ["--command", "cargo build", "--exit-code", "0", "--report", "r.json", "--stats"];
     let ran = text(&folder, &args, BUILD.repeat(3).as_bytes());
-    assert_eq!(ran.err, "tamis: cargo-build: 231 bytes in, 77 out, 66.6 % saved\n");
+    assert_eq!(
+        ran.err,
+        "tamis: cargo-build: 231 bytes (111 tokens) in, 77 (26) out, 66.6 % saved\n"
+    );
     let report: Value = serde_json::from_str(&folder.read("r.json")).unwrap();
     for (key, value) in [
         ("filter", Value::from("cargo-build")),
@@ -47,7 +50,7 @@ fn what_was_done_is_told() {
         assert_eq!(report[key], value, "{key}");
     }
     let ran = text(&folder, &["--command", "x", "--stats"], b"y\n");
-    assert_eq!(ran.err, "tamis: no filter: 2 bytes in, 2 out, 0.0 % saved\n");
+    assert_eq!(ran.err, "tamis: no filter: 2 bytes (2 tokens) in, 2 (2) out, 0.0 % saved\n");
 }
 
 #[test]

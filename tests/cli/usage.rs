@@ -4,7 +4,9 @@ use super::*;
 
 #[test]
 fn misuse_names_the_remedy() {
-    let cases: [(&[&str], &[&str]); 17] = [
+    let cases: [(&[&str], &[&str]); 19] = [
+        (&["--where", "a=1"], &["'--where'", "--help says more"]),
+        (&["--max-items", "2", "--root", "object"], &["--max-items", "--root object", "leave one"]),
         (&["--slect", "id"], &["--slect", "--select"]),
         (&["--select"], &["--select <K=PATH,PATH>"]),
         (&["--max-items", "-1"], &["--max-items", "such as 25"]),
@@ -27,6 +29,7 @@ fn misuse_names_the_remedy() {
         let ran = piped(args, "[]");
         ran.refused(2, words);
         ran.one_line();
+        assert!(!ran.err.contains("as a value"), "{}", ran.err);
     }
 }
 

@@ -1,0 +1,135 @@
+//! Paths that cannot be meant, and paths that nothing has.
+
+use super::*;
+
+/// Each list, and what the one line says to write.
+const REFUSED: [(&str, &str); 14] = [
+    ("deps[].{name,req}", "--retain /items/labels/name,/items/labels/color"),
+    ("name,deps=dependencies[]{name,req}", "(character 15 of `dependencies[]{name,req}`)"),
+    ("owner{login}", "projections"),
+    (".[].name", "write `name`"),
+    ("[].name", "write `name`"),
+    ("$.name", "write `name`"),
+    ("$", "name a member"),
+    ("name|length", "[\"|\"]"),
+    ("[?license==MIT].name", "cannot test values"),
+    ("[?(@.license=='MIT')].name", "cannot test values"),
+    ("a[(@.length-1)]", "write an index"),
+    ("a?.b", "write `.`"),
+    ("na*", "\\*"),
+    ("tags[0:3]", "no slices"),
+];
+
+#[test]
+fn what_cannot_be_meant_is_refused_alike_everywhere() {
+    let folder = Folder::new();
+    for (list, remedy) in REFUSED {
+        let ran = folder.pipe(["--select", list], b"[]");
+        ran.refused(2, &["tamis: select: ", remedy, "(character "]);
+        ran.one_line();
+        assert_eq!(folder.tamis(&["explain", "--select", list], b"").err, ran.err, "{list}");
+        folder
+            .pipe(["--exclude", list.trim_start_matches("name,deps=")], b"[]")
+            .refused(2, &[remedy]);
+        // In a manifest each path of a list is written by itself.
+        let path = list.trim_start_matches("name,deps=").replace('\\', "\\\\").replace('"', "\\\"");
+        folder.write("m.yaml", format!("version: 1\nfilters: {{t: {{select: [\"{path}\"]}}}}\n"));
+        let ran = folder.tamis(&["check", "m.yaml"], b"");
+        ran.refused(2, &["tamis: m.yaml:2:", "t: select: "]);
+    }
+    piped(&["--root", "$.items"], "[]").refused(2, &["root: ", "write `items`"]);
+    let content = Folder::new().tamis(&["content", "--extract", "$.text"], b"{}");
+    content.refused(2, &["extract: ", "write `text`"]);
+}
+
+#[test]
+fn what_may_be_meant_is_a_name() {
+    let input = r#"[{"$ref":1,"a?":2,"(b)":3,"{c":4,"d ":5,"e f":6,"*g":7,"x":0}]"#;
+    piped(&["--select", r#"$ref , a?, (b),["{c"],["d "],  e f ,\*g"#], input)
+        .done("[{\"$ref\":1,\"a?\":2,\"(b)\":3,\"{c\":4,\"d \":5,\"e f\":6,\"*g\":7}]\n");
+    let input = r#"{"items":[{"name":"a","version":1,"x":0}],"{id}":2,"n":3}"#;
+    piped(&["--select", "name, v = version", "--siblings", "drop"], input)
+        .done("{\"items\":[{\"name\":\"a\",\"v\":1}]}\n");
+    piped(&["--retain", "/items/x, /{id}"], input).done("{\"items\":[{\"x\":0}],\"{id}\":2}\n");
+}
+
+#[test]
+fn foreign_manifests_are_warned_of() {
+    let folder = Folder::new();
+    folder.write(
+        "k.yaml",
+        "name: k\nactions: {list: {response: {filter: {select: {n: '$.name', d: 'deps[].{name'}}}}}\n",
+    );
+    folder
+        .write("tool-registry.yaml", "tools: {t: {filter: {type: schema, fields: [id, 'a|b']}}}\n");
+    let ran = folder.tamis(&["check", "k.yaml"], b"");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(ran.err.lines().count(), 2, "{}", ran.err);
+    assert!(
+        ran.err.contains("k.yaml:2:51: warning: k.list: select: a path begins without `$`"),
+        "{}",
+        ran.err
+    );
+    let ran = folder.tamis(&["check", "tool-registry.yaml"], b"");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("warning: t: fields: a path has no pipes"), "{}", ran.err);
+    // Both are read as before.
+    let input = br#"[{"$":{"name":1},"deps":[{"{name":2}]}]"#;
+    folder.pipe(["--manifest", "k.yaml"], input).done("[{\"n\":1,\"d\":[2]}]\n");
+    let input = br#"{"id":1,"a|b":2,"x":0}"#;
+    folder
+        .pipe(["--manifest", "tool-registry.yaml", "--tool", "t"], input)
+        .done("{\"id\":1,\"a|b\":2}\n");
+}
+
+#[track_caller]
+fn warned(args: &[&str], input: &str, out: &str, warning: &str) {
+    let ran = piped(args, input);
+    let told = format!("tamis: standard input: warning: {warning}\n");
+    assert_eq!((ran.code, ran.out.as_str(), ran.err), (0, out, told), "{args:?}");
+}
+
+#[test]
+fn a_path_that_no_item_has_is_a_warning() {
+    let input = r#"[{"name":"a","owner":{"login":"b","id":1}},{"version":1}]"#;
+    let miss = |select: &str, out: &str, warning: &str| {
+        warned(&["--select", select], input, out, warning);
+    };
+    let out = "[{\"version\":1}]\n";
+    piped(&["--select", "version"], "[{\"version\":1}]").done(out);
+    miss("nmae,version", "[{},{\"version\":1}]\n", "no item has `nmae` (did you mean `name`?)");
+    let out = "[{\"name\":\"a\"},{}]\n";
+    miss("name,owner.logni", out, "no item has `owner.logni` (did you mean `owner.login`?)");
+    miss("name,/owner/logni", out, "no item has `/owner/logni` (did you mean `/owner/login`?)");
+    miss(
+        "name,ownr.login,zzz",
+        out,
+        "no item has `ownr.login` (did you mean `owner.login`?), `zzz`",
+    );
+    miss(
+        "name,a,b,c,d,e,f,g",
+        out,
+        "no item has `a`, `b`, `c`, `d`, `e` and 2 more of the selected paths",
+    );
+    let told =
+        "no item has any of the selected paths (nmae; did you mean `name`?): select does not apply";
+    miss("nmae", &format!("{input}\n"), told);
+    // A total miss that is an error says it as well.
+    let ran = piped(&["--select", "nmae", "--on-error", "closed"], input);
+    ran.refused(1, &["(nmae; did you mean `name`?)"]);
+    ran.one_line();
+    // Nothing is missed where there is nothing, or where select does not apply.
+    piped(&["--select", "name"], "[]").done("[]\n");
+    piped(&["--select", "name,x", "--raw"], input).done(&format!("{input}\n"));
+    piped(&["--select", "name,x", "--is-error"], input).done(&format!("{input}\n"));
+}
+
+#[test]
+fn of_lines_it_is_what_no_line_has() {
+    let lines = "{\"name\":\"a\",\"id\":1}\n{\"id\":2}\n[]\n";
+    piped(&["--ndjson", "--select", "name,id"], lines)
+        .done("{\"name\":\"a\",\"id\":1}\n{\"id\":2}\n[]\n");
+    let out = "{\"id\":1}\n{\"id\":2}\n[]\n";
+    let warning = "no line has `nmae` (did you mean `name`?)";
+    warned(&["--ndjson", "--select", "nmae,id"], lines, out, warning);
+}
