@@ -23,8 +23,12 @@ struct Running {
 
 impl Running {
     fn start(command: &mut Command) -> Self {
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let stdin = child.stdin.take();
         let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
         let (sender, pieces) = channel();
