@@ -6,7 +6,12 @@ use crate::generate::{declared, text};
 use crate::prng::Prng;
 
 /// Runs with a release after each of these bytes, in chunks that end there and at `cuts`.
-fn push(program: &TextProgram, text: &[u8], releases: &[usize], cuts: &[usize]) -> (Vec<u8>, TextReport) {
+fn push(
+    program: &TextProgram,
+    text: &[u8],
+    releases: &[usize],
+    cuts: &[usize],
+) -> (Vec<u8>, TextReport) {
     let mut run = TextRun::with_limits(program, &Limits::new(), Vec::new());
     let mut ends: Vec<usize> = releases.iter().chain(cuts).copied().collect();
     ends.sort_unstable();
@@ -69,7 +74,7 @@ fn progress_goes_on_in_another_line() {
     run.release();
     run.write(b"\r20 %\r[tamis x: 30 %]\r");
     assert_eq!(run.sink(), b"10 %\n");
-    run.write(b"100 %\b\b\b\b\b[tamis x: done]\nnext\n");
+    run.write(b"100 %\x08\x08\x08\x08\x08[tamis x: done]\nnext\n");
     let (out, report) = run.end();
     assert_eq!(String::from_utf8(out).unwrap(), "10 %\n| [tamis x: done]\nnext\n");
     assert_eq!((report.lines_in, report.lines_marked, report.lines_overwritten), (2, 1, 1));
