@@ -67,10 +67,17 @@ impl Input {
     #[cfg(unix)]
     fn wait(&mut self) -> Option<Given> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        use rustix::io::Errno;
         let time = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
         let mut ends = vec![PollFd::new(&self.file, PollFlags::IN)];
         ends.extend(self.stop.as_ref().map(|stop| PollFd::new(&stop.came, PollFlags::IN)));
-        let waited = poll(&mut ends, self.waits.then_some(&time));
+        // Interrupted by a signal, it may be too early to be told which: that is said in the pipe.
+        let waited = loop {
+            match poll(&mut ends, self.waits.then_some(&time)) {
+                Err(Errno::INTR) => {}
+                waited => break waited,
+            }
+        };
         if self.stop.as_ref().is_some_and(Stop::has_come) {
             return Some(Given::Stop);
         }
@@ -78,7 +85,7 @@ impl Input {
             self.waits = false;
             return Some(Given::Silence);
         }
-        // Interrupted or failed: reading tells.
+        // If waiting failed, reading tells.
         None
     }
 
