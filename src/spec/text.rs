@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use serde::de::{MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::is_default;
@@ -60,7 +60,8 @@ pub(crate) enum Dedup {
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Scoped {
-    scope: Scope,
+    #[serde(default)]
+    scope: Option<Scope>,
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -75,7 +76,7 @@ impl Serialize for Dedup {
         match self {
             Self::Off => serializer.serialize_bool(false),
             Self::Neighbours => serializer.serialize_bool(true),
-            Self::Everywhere => Scoped { scope: Scope::All }.serialize(serializer),
+            Self::Everywhere => Scoped { scope: Some(Scope::All) }.serialize(serializer),
         }
     }
 }
@@ -101,10 +102,11 @@ impl<'de> Visitor<'de> for ReadDedup {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Dedup, A::Error> {
         let Scoped { scope } = Scoped::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(match scope {
-            Scope::Neighbours => Dedup::Neighbours,
-            Scope::All => Dedup::Everywhere,
-        })
+        match scope {
+            Some(Scope::Neighbours) => Ok(Dedup::Neighbours),
+            Some(Scope::All) => Ok(Dedup::Everywhere),
+            None => Err(de::Error::invalid_type(de::Unexpected::Map, &self)),
+        }
     }
 }
 
