@@ -10,11 +10,13 @@ use std::path::{Path, PathBuf};
 const LAYERS: [&[&str]; 14] = [
     &[
         "allowance",
+        "ansi",
         "error",
         "excerpt",
         "glob",
         "limits",
         "nearest",
+        "notice",
         "report",
         "sink",
         "tokens",

@@ -1,15 +1,17 @@
-//! Signals: those that tamis gets while a command runs go on to it, and tamis ends as it did; and one that ends tamis leaves
-//! no temporary file.
+//! Signals. Those that tamis gets while a command runs are forwarded to it, and tamis ends as the command did. A signal that
+//! ends tamis leaves no temporary file, and `tamis text` first writes the output that it holds.
 //!
 //! Must not know what the command does. Handlers are installed when the command runs, so that it starts with those that
 //! tamis was started with: what `nohup` ignores stays ignored.
 
 use std::fs::File;
-use std::io::Result;
+use std::io::{PipeReader, Result, Write};
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread;
+use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -48,8 +50,7 @@ pub(crate) fn forward(controls: CommandControls) -> Result<()> {
 
 /// Removes a file if a signal ends tamis, which then ends by that signal. Signals that are ignored stay ignored.
 pub(crate) fn remove_when_ended(path: PathBuf) -> Result<()> {
-    let ending = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal));
-    let mut signals = Signals::new(ending)?;
+    let mut signals = Signals::new(ending())?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
             // It has another name by now if the output is complete.
@@ -60,8 +61,63 @@ pub(crate) fn remove_when_ended(path: PathBuf) -> Result<()> {
     Ok(())
 }
 
-/// Whether tamis was started with a signal ignored, as `nohup` does, and a shell for what runs in the background. Where the
-/// system does not say, a hangup is taken for one that is.
+/// A signal that is to end this process, once what is held is written.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    signal: Arc<AtomicI32>,
+    /// Becomes readable with the signal.
+    pub(crate) came: PipeReader,
+}
+
+impl Stop {
+    /// How long writing what is held may take: whoever reads the output may not take it. A second signal waits for nothing.
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    /// Waits for the signals that end a process.
+    pub(crate) fn new() -> Result<Self> {
+        let mut signals = Signals::new(ending())?;
+        let (came, mut comes) = std::io::pipe()?;
+        let signal = Arc::new(AtomicI32::new(0));
+        let received = Arc::clone(&signal);
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            for signal in signals.forever() {
+                let first = received.swap(signal, Ordering::SeqCst) == 0;
+                let waits = first && comes.write_all(b"!").is_ok();
+                let end = move || {
+                    if waits {
+                        thread::sleep(Self::PATIENCE);
+                    }
+                    _ = emulate_default_handler(signal);
+                };
+                if thread::Builder::new().spawn(end).is_err() {
+                    _ = emulate_default_handler(signal);
+                }
+            }
+        })?;
+        Ok(Self { signal, came })
+    }
+
+    /// Ends as the signal does that came, if one did.
+    pub(crate) fn end(&self) {
+        match self.signal.load(Ordering::SeqCst) {
+            0 => {}
+            signal => _ = emulate_default_handler(signal),
+        }
+    }
+
+    /// Whether one came.
+    pub(crate) fn has_come(&self) -> bool {
+        self.signal.load(Ordering::SeqCst) != 0
+    }
+}
+
+/// The signals that end a process, except those that tamis was started with ignored.
+fn ending() -> impl Iterator<Item = i32> {
+    [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal))
+}
+
+/// Returns whether tamis was started with a signal ignored, as `nohup` does, and as a shell does for background jobs. Without
+/// `/proc` this is unknown, and only a hangup is assumed to be ignored.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -86,7 +86,8 @@ fn the_schema_has_the_words_that_specs_read() {
         if MAPS.contains(&key.as_str()) {
             assert_eq!(known["$ref"], format!("#/$defs/{key}"));
             let inside = schema["$defs"][key]["properties"].as_object().unwrap();
-            for (inner, known) in inside {
+            // `dedup` may be a map, too.
+            for (inner, known) in inside.iter().filter(|(inner, _)| *inner != "dedup") {
                 compare(inner, &flaw(&format!("{{{key}: {{{inner}: {{}}}}}}")), known);
             }
         } else {
