@@ -1,6 +1,7 @@
 //! Operations beyond those of [`TextFilter`](crate::TextFilter), as data: what rules for the output of commands declare.
 //!
-//! Data alone, and its compilation to stages in their order: engine or sections, replacements, groups, lines alike.
+//! Data alone, and its compilation to stages in their order: engine, or failures and sections, then replacements, groups, lines
+//! alike.
 
 #![cfg_attr(
     not(feature = "command"),
@@ -16,7 +17,9 @@ use super::group::{Group, Grouping};
 use super::patterns::single;
 use super::replace::{Replace, Replacement};
 use super::sections::{Section, Sections};
+use super::sift::{Sift, SiftStage};
 use super::stage::LineStage;
+use super::whole::Whole;
 use crate::allowance::Allowance;
 use crate::error::Error;
 use crate::limits::Limits;
@@ -27,6 +30,8 @@ pub(crate) type MakeEngine = fn() -> Box<dyn LineStage>;
 /// Operations, declared.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct More {
+    /// Sections in which `strip`, `keep`, `sections` and `strip_sections` remove nothing.
+    pub(crate) failures: Vec<Between>,
     /// Only lines in these sections stay; all lines, if none of them begins.
     pub(crate) sections: Vec<Between>,
     /// Lines in these sections go.
@@ -82,6 +87,9 @@ pub(crate) struct GroupBy {
 /// The same, compiled.
 #[derive(Default)]
 pub(super) struct Compiled {
+    failures: Arc<[Section]>,
+    /// The patterns for lines outside `failures`.
+    outside: Arc<Sift>,
     sections: Arc<[Section]>,
     replace: Arc<[Replacement]>,
     group: Option<Arc<Grouping>>,
@@ -94,12 +102,20 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
-    pub(super) fn new(more: &More, allowance: &mut Allowance) -> Result<Self, Error> {
+    /// Compiles the operations. Returns the patterns that the engine asks: none where only lines outside `failures` meet them.
+    pub(super) fn new(
+        more: &More,
+        sift: Sift,
+        allowance: &mut Allowance,
+    ) -> Result<(Self, Sift), Error> {
         let mut single = |rule, part, entry, text: &str| single(rule, part, entry, text, allowance);
-        let mut sections = Vec::new();
-        for (rule, list, keeps) in
-            [("sections", &more.sections, true), ("strip_sections", &more.strip_sections, false)]
-        {
+        let (mut failures, mut sections) = (Vec::new(), Vec::new());
+        for (rule, list, keeps) in [
+            ("failures", &more.failures, true),
+            ("sections", &more.sections, true),
+            ("strip_sections", &more.strip_sections, false),
+        ] {
+            let sections = if rule == "failures" { &mut failures } else { &mut sections };
             for (entry, between) in list.iter().enumerate() {
                 sections.push(Section {
                     keeps,
@@ -128,7 +144,11 @@ impl Compiled {
                 scattered: group.scattered,
             })),
         };
-        Ok(Self {
+        let (outside, sift) =
+            if failures.is_empty() { (Sift::default(), sift) } else { (sift, Sift::default()) };
+        let compiled = Self {
+            failures: failures.into(),
+            outside: Arc::new(outside),
             sections: sections.into(),
             replace: replace.into(),
             group,
@@ -138,7 +158,8 @@ impl Compiled {
             tail: more.tail,
             uncut: more.uncut,
             keeps_doubtful: more.keeps_doubtful,
-        })
+        };
+        Ok((compiled, sift))
     }
 
     /// The stages in front of the patterns.
@@ -147,8 +168,16 @@ impl Compiled {
         if let Some(engine) = self.engine {
             stages.push(engine());
         }
+        let mut outside: Vec<Box<dyn LineStage>> = Vec::new();
         if !self.sections.is_empty() {
-            stages.push(Box::new(Sections::new(Arc::clone(&self.sections), held(limits))));
+            outside.push(Box::new(Sections::new(Arc::clone(&self.sections), held(limits))));
+        }
+        if self.failures.is_empty() {
+            stages.append(&mut outside);
+        } else {
+            let sift = Arc::clone(&self.outside);
+            outside.push(Box::new(SiftStage::new(sift, self.keeps_doubtful)));
+            stages.push(Box::new(Whole::new(Arc::clone(&self.failures), outside)));
         }
         stages
     }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::cut::Most;
 use super::more::{self, More};
-use super::patterns::{Patterns, Verdict};
+use super::patterns::Patterns;
 use super::report::TextReport;
+use super::sift::Sift;
 use super::stage::LineStage;
 use super::{TextRun, engine};
 use crate::allowance::Allowance;
@@ -31,8 +32,7 @@ pub struct TextProgram(Arc<Compiled>);
 #[derive(Default)]
 pub(super) struct Compiled {
     filter: TextFilter,
-    strip: Option<Patterns>,
-    keep: Option<Patterns>,
+    sift: Sift,
     more: more::Compiled,
 }
 
@@ -80,8 +80,9 @@ impl TextProgram {
             }
             Some(texts) => Some(Patterns::compile("keep_lines_matching", texts, allowance)?),
         };
-        let more = more::Compiled::new(more, allowance)?;
-        Ok(Self(Arc::new(Compiled { filter: filter.clone(), strip, keep, more })))
+        let sift = Sift { strip, keep };
+        let (more, sift) = more::Compiled::new(more, sift, allowance)?;
+        Ok(Self(Arc::new(Compiled { filter: filter.clone(), sift, more })))
     }
 
     /// No operations: counts, and passes everything.
@@ -139,20 +140,12 @@ impl Compiled {
     /// Whether a line stays.
     #[inline]
     pub(super) fn keeps(&self, line: &[u8]) -> bool {
-        !self.strip.as_ref().is_some_and(|strip| strip.matches(line))
-            && self.keep.as_ref().is_none_or(|keep| keep.matches(line))
+        self.sift.keeps(line)
     }
 
     /// Whether a line stays of which more follows, too much to be held. Where patterns are not certain it goes (what is not to
     /// be seen may be in it), but for rules for commands: there, what failed may be in it.
     pub(super) fn keeps_long(&self, head: &[u8]) -> bool {
-        let doubt = self.more.keeps_doubtful;
-        let matches = |patterns: &Patterns, doubt| match patterns.judge(head) {
-            Verdict::Matches => true,
-            Verdict::MatchesNot => false,
-            Verdict::Unknown => doubt,
-        };
-        !self.strip.as_ref().is_some_and(|strip| matches(strip, !doubt))
-            && self.keep.as_ref().is_none_or(|keep| matches(keep, doubt))
+        self.sift.keeps_long(head, self.more.keeps_doubtful)
     }
 }

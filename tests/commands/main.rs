@@ -15,6 +15,7 @@ mod prng;
 
 mod atoms;
 mod drivers;
+mod failures;
 mod hostile;
 mod memory;
 mod model;

@@ -24,10 +24,11 @@ const RULES: usize = 1000;
 const FORMS: usize = 64;
 const PATTERNS: usize = 10_000;
 
-const OPERATIONS: [&str; 12] = [
+const OPERATIONS: [&str; 13] = [
     "strip_ansi",
     "strip",
     "keep",
+    "failures",
     "sections",
     "strip_sections",
     "replace",
@@ -295,6 +296,7 @@ impl Reader<'_> {
                 "strip_ansi" => read.strip_ansi = self.bool(node, key),
                 "strip" => read.strip = Some(self.patterns(node, key)),
                 "keep" => read.keep = Some(self.patterns(node, key)),
+                "failures" => read.failures = Some(self.sections(node, key)),
                 "sections" => read.sections = Some(self.sections(node, key)),
                 "strip_sections" => read.strip_sections = Some(self.sections(node, key)),
                 "replace" => read.replace = Some(self.replace(node)),
