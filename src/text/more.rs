@@ -8,6 +8,7 @@
     allow(dead_code, reason = "rules for commands alone declare them")
 )]
 
+use std::fmt;
 use std::sync::Arc;
 
 use regex::bytes::Regex;
@@ -24,8 +25,23 @@ use crate::allowance::Allowance;
 use crate::error::Error;
 use crate::limits::Limits;
 
-/// Makes the stage of a named engine, for one run.
-pub(crate) type MakeEngine = fn() -> Box<dyn LineStage>;
+/// Makes the stage of an engine, for one run.
+#[derive(Clone)]
+pub(crate) struct MakeEngine(Arc<dyn Fn(&Limits) -> Box<dyn LineStage> + Send + Sync>);
+
+impl MakeEngine {
+    pub(crate) fn new(
+        make: impl Fn(&Limits) -> Box<dyn LineStage> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(make))
+    }
+}
+
+impl fmt::Debug for MakeEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MakeEngine").finish_non_exhaustive()
+    }
+}
 
 /// Operations, declared.
 #[derive(Clone, Debug, Default)]
@@ -153,7 +169,7 @@ impl Compiled {
             replace: replace.into(),
             group,
             alike: more.alike,
-            engine: more.engine,
+            engine: more.engine.clone(),
             head: more.head,
             tail: more.tail,
             uncut: more.uncut,
@@ -165,8 +181,8 @@ impl Compiled {
     /// The stages in front of the patterns.
     pub(super) fn front(&self, limits: &Limits) -> Vec<Box<dyn LineStage>> {
         let mut stages: Vec<Box<dyn LineStage>> = Vec::new();
-        if let Some(engine) = self.engine {
-            stages.push(engine());
+        if let Some(MakeEngine(make)) = &self.engine {
+            stages.push(make(limits));
         }
         let mut outside: Vec<Box<dyn LineStage>> = Vec::new();
         if !self.sections.is_empty() {

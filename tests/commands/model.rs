@@ -42,7 +42,11 @@ impl Declared {
         if prng.one_in(2) {
             declared.head = prng.below(4);
             declared.tail = prng.below(4);
-            declared.max_lines = prng.below(8);
+            declared.max_lines = match prng.below(8) {
+                // What is kept of both ends is no more.
+                0 => 0,
+                more => (declared.head + declared.tail).max(more),
+            };
         }
         declared
     }

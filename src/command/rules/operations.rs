@@ -100,7 +100,7 @@ impl Operations {
             head: if alone { max_lines } else { head },
             tail,
             uncut: if alone { 0 } else { max_lines },
-            engine: self.engine,
+            engine: self.engine.clone(),
             keeps_doubtful: true,
         };
         TextProgram::compile_with(&filter, &more, allowance)
