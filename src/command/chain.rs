@@ -10,6 +10,7 @@ use std::sync::{Arc, LazyLock};
 use regex::bytes::RegexSet;
 
 use crate::limits::Limits;
+use crate::notice;
 use crate::text::TextProgram;
 use crate::text::engine::Engine;
 use crate::text::lines::{End, Line};
@@ -36,9 +37,6 @@ pub(super) fn security() -> Option<Arc<RegexSet>> {
     KEPT.clone()
 }
 
-/// What is written before the lines that no rule let through.
-const HEADING: &[u8] = b"[tamis security: lines that the rules removed]";
-
 /// Returns the engine of a chain. Lines that match one of the `security` sets are kept.
 pub(super) fn engine(programs: Vec<TextProgram>, security: Vec<Arc<RegexSet>>) -> MakeEngine {
     MakeEngine::new(move |limits| Box::new(Chain::new(&programs, &security, limits)))
@@ -61,10 +59,14 @@ struct Link {
 
 impl Chain {
     fn new(programs: &[TextProgram], security: &[Arc<RegexSet>], limits: &Limits) -> Self {
-        let link = |program| Link { engine: Engine::new(program, limits), out: Vec::new() };
+        // What the first rule makes has notices of ours.
+        let link = |(place, program)| {
+            let make = if place == 0 { Engine::new } else { Engine::unmarked };
+            Link { engine: make(program, limits), out: Vec::new() }
+        };
         let room = usize::try_from(limits.held()).unwrap_or(usize::MAX);
         Self {
-            links: programs.iter().map(link).collect(),
+            links: programs.iter().enumerate().map(link).collect(),
             security: Security::new(security.to_vec(), room),
             open: Vec::new(),
             seen: 0,
@@ -110,7 +112,7 @@ impl LineStage for Chain {
     fn line(&mut self, line: Line<'_>, next: Next<'_>) {
         self.seen += 1;
         if !self.security.takes(line.text) {
-            return next(line);
+            return next(Line { text: &notice::marked(line.text), ..line });
         }
         self.write(&[line.text, line.end.bytes()].concat(), 0);
         self.emit(next);
@@ -130,6 +132,7 @@ impl LineStage for Chain {
             self.tally.removed += report.lines_removed + report.lines_left_out;
             self.tally.folded += report.lines_folded;
             self.tally.shortened += report.lines_shortened;
+            self.tally.marked += report.lines_marked;
             let bytes = std::mem::take(out);
             self.write(&bytes, link + 1);
         }
@@ -146,11 +149,21 @@ impl LineStage for Chain {
         }
         self.tally.removed = self.tally.removed.min(self.seen).saturating_sub(kept.len() as u64);
         if !kept.is_empty() {
-            next(Line { text: HEADING, end: End::Lf });
+            next(Line { text: notice::SECURITY.as_bytes(), end: End::Lf });
         }
         for text in &kept {
-            next(Line { text, end: End::Lf });
+            next(Line { text: &notice::marked(text), end: End::Lf });
         }
+    }
+
+    fn release(&mut self, next: Next<'_>) {
+        for link in 0..self.links.len() {
+            let Some(Link { engine, out }) = self.links.get_mut(link) else { continue };
+            engine.release(out);
+            let bytes = std::mem::take(out);
+            self.write(&bytes, link + 1);
+        }
+        self.emit(next);
     }
 
     fn tally(&self) -> Tally {
@@ -192,6 +205,7 @@ impl Security {
         if self.lines.is_empty() {
             return;
         }
+        let text = text.strip_prefix(notice::MARK.as_bytes()).unwrap_or(text);
         // A folded line has its count behind it.
         let folded = memchr::memmem::rfind(text, b" (x").filter(|_| text.ends_with(b")"));
         let folded = folded.and_then(|at| text.get(..at));

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::cut::Most;
+use super::entry::EntryStage;
 use super::more::{self, More};
 use super::patterns::Patterns;
 use super::report::TextReport;
@@ -13,7 +14,7 @@ use super::{TextRun, engine};
 use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::limits::Limits;
-use crate::spec::TextFilter;
+use crate::spec::{Dedup, TextFilter};
 
 /// A [`TextFilter`], compiled. Immutable, cheap to clone, shared by any number of threads.
 ///
@@ -34,6 +35,10 @@ pub(super) struct Compiled {
     filter: TextFilter,
     sift: Sift,
     more: more::Compiled,
+    /// Lines of the input that have the form of a notice are marked: not where there is no operation.
+    pub(super) marks: bool,
+    /// The same where the output is made: not if the engine has marked them.
+    pub(super) marks_output: bool,
 }
 
 impl TextProgram {
@@ -80,15 +85,38 @@ impl TextProgram {
             }
             Some(texts) => Some(Patterns::compile("keep_lines_matching", texts, allowance)?),
         };
+        let mut more = more.clone();
+        if more.dedup.is_none() {
+            more.dedup = match filter.dedup {
+                Dedup::Off => None,
+                scope => Some(more::Dedup {
+                    everywhere: scope == Dedup::Everywhere,
+                    ..more::Dedup::default()
+                }),
+            };
+        }
         let sift = Sift { strip, keep };
-        let (more, sift) = more::Compiled::new(more, sift, allowance)?;
-        Ok(Self(Arc::new(Compiled { filter: filter.clone(), sift, more })))
+        let is_nothing = *filter == TextFilter::new() && more.is_nothing();
+        let (compiled, sift) = more::Compiled::new(&more, sift, allowance)?;
+        Ok(Self(Arc::new(Compiled {
+            filter: filter.clone(),
+            sift,
+            more: compiled,
+            marks: !is_nothing,
+            marks_output: !is_nothing && !more.marks,
+        })))
     }
 
     /// No operations: counts, and passes everything.
     #[cfg(feature = "command")]
     pub(crate) fn passing() -> Self {
         Self(Arc::new(Compiled::default()))
+    }
+
+    /// No operations, but lines that have the form of a notice are marked.
+    #[cfg(feature = "command")]
+    pub(crate) fn marking() -> Self {
+        Self(Arc::new(Compiled { marks: true, marks_output: true, ..Compiled::default() }))
     }
 
     /// The filter that this program was compiled from.
@@ -123,14 +151,18 @@ impl Compiled {
         let head = if head == 0 { self.filter.max_lines } else { head };
         engine::Operations {
             terminal: self.filter.strip_ansi,
-            fold: self.filter.dedup,
             most: Most { head, tail, uncut, held: more::held(limits) },
         }
     }
 
-    /// Stages in front of the patterns and behind them.
-    pub(super) fn stages(&self, limits: &Limits) -> [Vec<Box<dyn LineStage>>; 2] {
-        [self.more.front(limits), self.more.back(limits)]
+    /// Stages before the patterns.
+    pub(super) fn front(&self, limits: &Limits) -> Vec<Box<dyn LineStage>> {
+        self.more.front(limits)
+    }
+
+    /// Stages after them.
+    pub(super) fn back(&self, limits: &Limits) -> Vec<Box<dyn EntryStage>> {
+        self.more.back(limits)
     }
 
     pub(super) fn on_empty(&self) -> Option<&str> {
@@ -141,6 +173,15 @@ impl Compiled {
     #[inline]
     pub(super) fn keeps(&self, line: &[u8]) -> bool {
         self.sift.keeps(line)
+    }
+
+    /// Whether the beginning of a line is shown, for which nobody waits any longer. It may be a question: a rule for commands
+    /// lets it pass unless it is certain that the line goes.
+    pub(super) fn keeps_early(&self, head: &[u8]) -> bool {
+        if !self.more.keeps_doubtful {
+            return self.keeps_long(head);
+        }
+        self.sift.keeps_early(head) && self.more.outside.keeps_early(head)
     }
 
     /// Whether a line stays of which more follows, too much to be held. Where patterns are not certain it goes (what is not to

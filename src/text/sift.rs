@@ -23,6 +23,11 @@ impl Sift {
             && self.keep.as_ref().is_none_or(|keep| keep.matches(line))
     }
 
+    /// Whether a line that is not complete may be kept.
+    pub(super) fn keeps_early(&self, head: &[u8]) -> bool {
+        !self.strip.as_ref().is_some_and(|strip| strip.judge(head) == Verdict::Matches)
+    }
+
     /// Whether a line is kept that is too long to be held; `doubt` is the answer where its beginning does not decide.
     pub(super) fn keeps_long(&self, head: &[u8], doubt: bool) -> bool {
         let matches = |patterns: &Patterns, doubt| match patterns.judge(head) {

@@ -62,6 +62,10 @@ impl LineStage for Whole {
         stage::flush(&mut self.outside, next);
     }
 
+    fn release(&mut self, next: Next<'_>) {
+        stage::release(&mut self.outside, next);
+    }
+
     fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for stage in &self.outside {

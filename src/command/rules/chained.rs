@@ -70,6 +70,6 @@ fn compile(links: Vec<TextProgram>, security: &[Arc<RegexSet>]) -> Option<TextPr
     let strip_ansi = links.iter().all(|program| program.filter().strip_ansi);
     let filter = TextFilter::new().strip_ansi(strip_ansi);
     let engine = Some(chain::engine(links, security.to_vec()));
-    let more = More { engine, keeps_doubtful: true, ..More::default() };
+    let more = More { engine, marks: true, keeps_doubtful: true, ..More::default() };
     TextProgram::compile_with(&filter, &more, &mut Allowance::new()).ok()
 }

@@ -6,12 +6,12 @@
 
 use toml::de::DeTable;
 
-use super::operations::{Dedup, Operations};
+use super::operations::Operations;
 use super::tree::{Node, Reader};
 use super::{CommandRules, Exit};
 use crate::command::engines;
 use crate::manifest::suggest::unknown;
-use crate::text::more::Swap;
+use crate::text::more::Dedup;
 
 const TYPES: [&str; 9] = [
     "strip_noise",
@@ -77,7 +77,7 @@ impl Reader<'_> {
             }
             "dedup" => {
                 self.known(table, &["type", "normalize_patterns", "max_unique_patterns"]);
-                own.dedup = Some(self.everywhere(table));
+                own.dedup = Some(Some(self.everywhere(table)));
             }
             "test_summary" => {
                 self.known(table, &["type", "max_failures", "truncate_stack_trace"]);
@@ -110,6 +110,15 @@ impl Reader<'_> {
                 own.max_lines = self.lines(table, "max_diff_lines");
             }
             _ => self.problem(kind.span().start, unknown("type of strategy", name, &TYPES)),
+        }
+    }
+
+    /// A replacement names no group.
+    fn plain(&mut self, entry: &DeTable<'_>) {
+        let Some(node) = entry.get("replacement") else { return };
+        let text = node.get_ref().as_str().unwrap_or_default();
+        if text.replace("\\\\", "").replace("\\$", "").contains('$') {
+            self.problem(node.span().start, "`replacement` is plain text, without `$`");
         }
     }
 
@@ -150,27 +159,19 @@ impl Reader<'_> {
 
     /// Equal lines anywhere in the text, after replacements.
     fn everywhere(&mut self, table: &DeTable<'_>) -> Dedup {
-        let mut normalize = Vec::new();
-        let list = table.get("normalize_patterns");
-        for (at, entry) in list.map_or(Vec::new(), |node| self.tables(node, "normalize_patterns")) {
-            self.known(entry, &["pattern", "replacement"]);
-            let (Some(pattern), Some(with)) = (entry.get("pattern"), entry.get("replacement"))
-            else {
-                self.problem(
-                    at,
-                    "a table of `normalize_patterns` has a `pattern` and a `replacement`",
-                );
-                continue;
-            };
-            let pattern = self.one(pattern, "pattern");
-            let text = self.string(with, "replacement").unwrap_or_default().to_owned();
-            if text.replace("\\\\", "").replace("\\$", "").contains('$') {
-                self.problem(with.span().start, "`replacement` is plain text, without `$`");
+        let mut dedup = Dedup { everywhere: true, ..Dedup::default() };
+        match table.get("normalize_patterns") {
+            Some(node) => {
+                dedup.normalize = self.swaps(node, "normalize_patterns", "replacement");
+                for (_, entry) in self.tables(node, "normalize_patterns") {
+                    self.plain(entry);
+                }
             }
-            normalize.push(Swap { pattern, with: text });
+            // Times and ids are known without them.
+            None => dedup.alike = true,
         }
-        self.lines(table, "max_unique_patterns");
-        Dedup::Alike
+        dedup.max_unique = self.lines(table, "max_unique_patterns").unwrap_or(0);
+        dedup
     }
 }
 
