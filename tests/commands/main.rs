@@ -14,6 +14,7 @@
 mod prng;
 
 mod atoms;
+mod chains;
 mod drivers;
 mod failures;
 mod hostile;
