@@ -181,7 +181,7 @@ struct Security {
 }
 
 /// Bytes that a line costs beside its text.
-const COST: usize = 64;
+const COST: usize = 160;
 
 impl Security {
     fn new(patterns: Vec<Arc<RegexSet>>, room: usize) -> Self {

@@ -18,7 +18,7 @@ use crate::limits::Limits;
 use crate::sink::Sink;
 
 /// Filters for the output of commands. The first that fits a command filters its output; if none does, the output passes as
-/// it came.
+/// it came. All rules of a file in zeph's spelling that fit a command are one filter, which applies them in their order.
 ///
 /// A registry is immutable once it is made, cheap to clone, and shared by any number of threads.
 ///

@@ -78,6 +78,7 @@ impl Engine {
     }
 
     /// An engine for text in which notices are known to be those of tamis.
+    #[cfg(feature = "command")]
     pub(crate) fn unmarked(program: &TextProgram, limits: &Limits) -> Self {
         Self::with_marks(program, limits, false, false)
     }

@@ -30,7 +30,9 @@ use crate::limits::Limits;
 
 /// Makes the stage of an engine, for one run.
 #[derive(Clone)]
-pub(crate) struct MakeEngine(Arc<dyn Fn(&Limits) -> Box<dyn LineStage> + Send + Sync>);
+pub(crate) struct MakeEngine(Arc<Make>);
+
+type Make = dyn Fn(&Limits) -> Box<dyn LineStage> + Send + Sync;
 
 impl MakeEngine {
     pub(crate) fn new(
