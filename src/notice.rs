@@ -361,7 +361,7 @@ mod tests {
             ("[a", false),
             ("...", true),
             ("... 3 li", true),
-            ("... a", false),
+            ("... b", false),
             ("word", false),
         ] {
             assert_eq!(looks_like_one(head.as_bytes(), false), expected, "{head:?}");

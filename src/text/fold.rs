@@ -25,7 +25,7 @@ pub(super) struct Fold {
     ends: End,
     /// All of them are the same.
     equal: bool,
-    /// The others, while it is not certain that one line is shorter than they are.
+    /// The others, while it is not certain that one line is shorter than they are; not those that are equal by rule.
     short: Vec<Held>,
     #[cfg(test)]
     steps: u64,
@@ -75,7 +75,7 @@ impl EntryStage for Fold {
             return next(entry);
         }
         if self.is_like(&entry) {
-            if self.others <= NUMBER {
+            if self.others <= NUMBER && !self.likeness.is_equality() {
                 self.short.push(entry.into());
             }
             self.count += 1;
@@ -109,15 +109,15 @@ impl EntryStage for Fold {
             next(held.entry());
         } else if *count > 0 {
             held.text.truncate(line);
+            let last = held.end;
+            held.lines /= *count;
+            held.shortened = held.shortened.min(held.lines);
             // Those that were short are all there are.
-            for one in short.iter() {
-                held.lines -= one.lines;
-                held.shortened -= one.shortened;
+            let others = *count - 1 - short.len() as u64;
+            for left in (0..=others).rev() {
+                held.end = if left == 0 && short.is_empty() { last } else { *ends };
+                next(held.entry());
             }
-            if *count > 1 {
-                held.end = *ends;
-            }
-            next(held.entry());
             short.iter().for_each(|one| next(one.entry()));
         }
         held.text.clear();

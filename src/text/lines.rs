@@ -272,6 +272,7 @@ impl Lines {
                 let was_lost = self.fate == Fate::Lost;
                 self.erased |= was_lost || !self.text.is_empty() || !self.after.is_empty();
                 self.clean.erase_line();
+                self.is_long = false;
             }
             self.fate = Fate::Held;
             self.text.clear();

@@ -17,6 +17,7 @@ mod atoms;
 mod chains;
 mod drivers;
 mod failures;
+mod gaps;
 mod hostile;
 mod memory;
 mod model;

@@ -42,11 +42,7 @@ impl Declared {
         if prng.one_in(2) {
             declared.head = prng.below(4);
             declared.tail = prng.below(4);
-            declared.max_lines = match prng.below(8) {
-                // What is kept of both ends is no more.
-                0 => 0,
-                more => (declared.head + declared.tail).max(more),
-            };
+            declared.max_lines = prng.below(8);
         }
         declared
     }
@@ -153,6 +149,9 @@ impl Declared {
         let noun = if out.len() == 1 { "line" } else { "lines" };
         let end = if tail > 0 || out.last().unwrap().ends_with('\n') { "\n" } else { "" };
         let note = format!("... {} {noun} left out{end}", out.len());
+        if out.concat().len() <= note.len() {
+            return (lines.concat(), false);
+        }
         (first.concat() + &note + &last.concat(), true)
     }
 }

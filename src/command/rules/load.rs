@@ -156,7 +156,6 @@ impl Reader<'_> {
             self.string(node, "description");
         }
         let mut own = self.operations(table);
-        self.ends(at, &own);
         if let Some(node) = table.get("strategy") {
             self.strategy(node, &mut own);
         }
@@ -288,18 +287,6 @@ impl Reader<'_> {
         read
     }
 
-    /// What is kept of both ends is no more than a text may have that stays whole.
-    pub(super) fn ends(&mut self, at: usize, operations: &Operations) {
-        let Operations { head, tail, max_lines: Some(most), .. } = operations else { return };
-        let ends = head.unwrap_or(0).saturating_add(tail.unwrap_or(0));
-        if ends > *most {
-            self.problem(
-                at,
-                format!("`head` and `tail` are {ends} lines together, more than `max_lines`"),
-            );
-        }
-    }
-
     fn sections(&mut self, node: Node<'_>, key: &str) -> Vec<Between> {
         let mut sections = Vec::new();
         for (at, table) in self.tables(node, key) {
@@ -413,7 +400,6 @@ impl Reader<'_> {
             let Some(table) = self.table(node, key) else { continue };
             self.known(table, &OPERATIONS);
             let variant = self.operations(table).over(own);
-            self.ends(at, &variant);
             // Codes are looked at first: they say more.
             let place = if matches!(exit, Exit::Code(_)) { 0 } else { operations.len() };
             operations.insert(place, (exit, variant));

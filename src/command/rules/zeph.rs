@@ -55,7 +55,13 @@ impl Reader<'_> {
                 if !table.contains_key("max_lines") {
                     self.missing(node, "max_lines");
                 }
-                self.ends(node.span().start, own);
+                let ends = own.head.unwrap_or(0).saturating_add(own.tail.unwrap_or(0));
+                if own.max_lines.is_some_and(|most| ends > most) {
+                    let message = format!(
+                        "`head` and `tail` are {ends} lines together, more than `max_lines`"
+                    );
+                    self.problem(node.span().start, message);
+                }
             }
             "strip_annotated" => {
                 const CUTS: [&str; 3] = ["long_output_threshold", "keep_head", "keep_tail"];
