@@ -56,8 +56,8 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// How long writing what is held may take.
-    const PATIENCE: Duration = Duration::from_secs(1);
+    /// How long writing what is held may take: whoever reads the output may not take it. A second signal waits for nothing.
+    const PATIENCE: Duration = Duration::from_secs(10);
 
     /// Waits for the signals that end a process, but for those that are ignored: that is what `nohup` is for.
     pub(crate) fn new() -> Result<Self> {
@@ -69,11 +69,16 @@ impl Stop {
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for signal in signals.forever() {
                 let first = received.swap(signal, Ordering::SeqCst) == 0;
-                if first && comes.write_all(b"!").is_ok() {
-                    // Whoever reads the output may not take it.
-                    thread::sleep(Self::PATIENCE);
+                let waits = first && comes.write_all(b"!").is_ok();
+                let end = move || {
+                    if waits {
+                        thread::sleep(Self::PATIENCE);
+                    }
+                    _ = emulate_default_handler(signal);
+                };
+                if thread::Builder::new().spawn(end).is_err() {
+                    _ = emulate_default_handler(signal);
                 }
-                _ = emulate_default_handler(signal);
             }
         })?;
         Ok(Self { signal, came })

@@ -50,7 +50,8 @@ pub(super) trait Take {
     /// terminal writes it over, but that it is [`lost`](Self::lost).
     fn begin_long(&mut self, head: &[u8]) -> bool;
 
-    /// The same for a line of which more may come, but for which nobody waits any longer: a question, perhaps.
+    /// The same for a line of which more may come, but for which nobody waits any longer: a question, perhaps. If it does not
+    /// pass now, it waits for its end.
     fn begin_early(&mut self, head: &[u8]) -> bool;
 
     /// More of a line that passes in parts: its head, too.
@@ -209,7 +210,7 @@ impl Lines {
         }
     }
 
-    /// Nobody waits for the rest of the open line: it is handed on as far as it has come.
+    /// Nobody waits for the rest of the open line: it is handed on as far as it has come, if it may be.
     pub(super) fn release(&mut self, take: &mut impl Take) {
         self.join();
         if self.fate != Fate::Held || self.text.is_empty() {
@@ -217,13 +218,12 @@ impl Lines {
         }
         if self.resumed {
             take.resume(&self.text, false);
-            self.fate = Fate::Passes;
         } else if take.begin_early(&self.text) {
             take.long(&self.text);
-            self.fate = Fate::Passes;
         } else {
-            self.fate = Fate::Lost;
+            return;
         }
+        self.fate = Fate::Passes;
         self.text.clear();
     }
 

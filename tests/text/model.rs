@@ -78,10 +78,14 @@ struct Line {
 
 impl Line {
     fn length(&self) -> usize {
-        // A lone surrogate is a unit of five bytes; a character of three stands for it here.
-        let lone = String::from_utf8_lossy(&self.text);
-        let lone = lone.chars().filter(|char| ('\u{e000}'..'\u{e800}').contains(char)).count();
-        self.text.len() + 2 * lone + self.end.len()
+        self.text.len() + self.end.len()
+    }
+
+    /// The same where a lone surrogate, for which a character of three bytes stands here, has its five.
+    fn spelled_length(&self) -> usize {
+        let text = String::from_utf8_lossy(&self.text);
+        let lone = text.chars().filter(|char| ('\u{e000}'..'\u{e800}').contains(char)).count();
+        self.length() + 2 * lone
     }
 }
 
@@ -150,7 +154,7 @@ pub(crate) fn run(declared: &Declared, text: &[u8], limit: usize) -> Vec<u8> {
         let count: usize = rest.iter().map(|line| line.lines).sum();
         let noun = if count == 1 { "line" } else { "lines" };
         let note = format!("... {count} {noun} left out{}", last.end);
-        let length: usize = rest.iter().map(Line::length).sum();
+        let length: usize = rest.iter().map(Line::spelled_length).sum();
         if length > note.len() || rest.iter().any(|line| line.long) {
             write(&folded[..max]);
             out.extend(note.bytes());
@@ -166,21 +170,36 @@ pub(crate) fn run(declared: &Declared, text: &[u8], limit: usize) -> Vec<u8> {
 
 /// The line with marks where a notice begins.
 fn marked(line: &Line, limit: usize) -> Vec<u8> {
-    let separator = if line.long { b'\n' } else { b'\r' };
-    let parts = line.text.split(|byte| *byte == separator);
-    let parts = parts.map(|part| {
-        let is_one = if part.len() > limit { may_begin(&part[..limit]) } else { is_notice(part) };
-        if is_one { [b"| ", part].concat() } else { part.to_vec() }
-    });
-    parts.collect::<Vec<_>>().join(&separator)
+    static BREAK: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?-u)[\r\x0b\x0c]|\xc2\x85|\xe2\x80[\xa8\xa9]").unwrap());
+    let whole = |part: &[u8]| if is_notice(part) { [b"| ", part].concat() } else { part.to_vec() };
+    if line.long {
+        let parts = line.text.split(|byte| *byte == b'\n').map(|part| {
+            let begins = part.len() > limit && may_begin(&part[..limit]);
+            if begins {
+                [b"| ", part].concat()
+            } else if part.len() > limit {
+                part.to_vec()
+            } else {
+                whole(part)
+            }
+        });
+        return parts.collect::<Vec<_>>().join(&b'\n');
+    }
+    let (mut out, mut begin) = (Vec::new(), 0);
+    for at in BREAK.find_iter(&line.text) {
+        out.extend(whole(&line.text[begin..at.start()]));
+        out.extend(at.as_bytes());
+        begin = at.end();
+    }
+    out.extend(whole(&line.text[begin..]));
+    out
 }
 
 /// What is seen of a line's beginning.
 fn seen(head: &[u8]) -> Vec<u8> {
     let text = without_sequences(head);
-    text.into_iter()
-        .filter(|byte| !byte.is_ascii_control() || b"\t\r\x0b\x0c".contains(byte))
-        .collect()
+    text.into_iter().filter(|byte| !byte.is_ascii_control() || *byte == b'\t').collect()
 }
 
 fn is_notice(line: &[u8]) -> bool {

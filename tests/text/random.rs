@@ -4,7 +4,7 @@ use tamis::{Limits, TextProgram};
 
 use crate::drivers::{Form, Subject, agree};
 use crate::generate::{declared, text};
-use crate::model::run;
+use crate::model::{Dedup, run};
 use crate::prng::Prng;
 use crate::spelling::{Units, read, spell};
 
@@ -40,9 +40,11 @@ fn texts() {
             assert_eq!(report.chars_out, found.chars().count() as u64);
         }
         if !report.was_empty {
+            // Marks come on top; and of a line that cannot be held it is not known whether its gap is longer.
             let marks = "| ".len() * report.lines_marked as usize;
             let most = text.len() + marks;
-            assert!(found.len() <= most, "{}: {declared:?}", show(&text));
+            let unknown = report.lines_left_out > 0 && report.lines_too_long > 0;
+            assert!(unknown || found.len() <= most, "{}: {declared:?}", show(&text));
             assert_eq!(report.changed, found != text, "{}: {declared:?}", show(&text));
         }
         changed += u64::from(report.changed);
@@ -109,6 +111,10 @@ fn insides_of_strings() {
                 continue;
             }
             units.push(next);
+        }
+        if units.iter().any(|unit| char::from_u32(*unit).is_none()) {
+            // Equal ones that are spelled otherwise are others, and the model does not see the spelling.
+            declared.dedup = Dedup::Off;
         }
         let spelled = spell(&units, &mut prng);
         let program = TextProgram::compile(&declared.filter()).unwrap();
