@@ -7,6 +7,7 @@
 //! | written by | form |
 //! |---|---|
 //! | [`cut`] | `[tamis NAME: 3 of 5 lines left out; full output: PATH]` |
+//! | [`SECURITY`] | `[tamis security: lines that the rules removed]` |
 //! | [`lines_left_out`] | `... 12 lines left out` |
 //! | [`text_left_out`] | `[... about 12 tokens left out]` |
 //!
@@ -30,6 +31,9 @@ use crate::ansi::{Seen, Terminal};
 
 /// What stands before a line of the input that has the form of a notice.
 pub(crate) const MARK: &str = "| ";
+
+/// The line before lines of security that rules removed.
+pub(crate) const SECURITY: &str = "[tamis security: lines that the rules removed]";
 
 /// The line about all of an output: what was done (`3 of 5 lines left out`), and where all of it is.
 pub(crate) fn cut(filter: &str, what: &str, full_output: Option<&str>) -> String {

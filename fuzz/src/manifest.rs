@@ -109,6 +109,7 @@ fn rules(text: &[u8]) {
     };
     // Examples are true or not; what is wrong with them has a place.
     inside(&rules.run_examples(), text);
+    inside(rules.warnings(), text);
     assert!(rules.examples() <= text.len() && rules.names().len() <= text.len());
     let registry = OutputFilterRegistry::new().register_rules(rules.clone());
     let output = "a\nb\nb\n\x1b[1merror: c\x1b[0m\n";

@@ -87,7 +87,10 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
         let is_toml = path.extension().is_some_and(|extension| extension == "toml");
         if is_toml || CommandRules::recognises(&bytes) {
             match rules(&console, path, &bytes) {
-                Some(told) => fine.push_str(&told),
+                Some((told, found)) => {
+                    fine.push_str(&told);
+                    warnings += found;
+                }
                 None => exit = Exit::Usage,
             }
             continue;
@@ -157,8 +160,8 @@ fn read(path: &Path) -> Result<Vec<u8>, ManifestError> {
     Ok(bytes)
 }
 
-/// Checks rules for the output of commands, and runs their examples; what is fine with them.
-fn rules(console: &Console, path: &Path, bytes: &[u8]) -> Option<String> {
+/// Checks rules for the output of commands, and runs their examples. Returns what is fine with them, and the number of warnings.
+fn rules(console: &Console, path: &Path, bytes: &[u8]) -> Option<(String, usize)> {
     let rules = match CommandRules::parse_bytes(&called(path), bytes) {
         Ok(rules) => rules,
         Err(error) => {
@@ -166,6 +169,13 @@ fn rules(console: &Console, path: &Path, bytes: &[u8]) -> Option<String> {
             return None;
         }
     };
+    let warnings = rules.warnings();
+    for warning in warnings.iter().take(TOLD) {
+        console.usage(&Usage::new(warning.to_string()));
+    }
+    if warnings.len() > TOLD {
+        console.warn(&called(path), format_args!("{} more warnings", warnings.len() - TOLD));
+    }
     let wrong = rules.run_examples();
     for problem in wrong.iter().take(TOLD) {
         console.usage(&Usage::new(problem.to_string()));
@@ -176,12 +186,13 @@ fn rules(console: &Console, path: &Path, bytes: &[u8]) -> Option<String> {
     let count =
         |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     wrong.is_empty().then(|| {
-        format!(
+        let told = format!(
             "{}: {}, {} (rules for commands)\n",
             called(path),
             count(rules.names().len(), "rule"),
             count(rules.examples(), "example")
-        )
+        );
+        (told, warnings.len())
     })
 }
 

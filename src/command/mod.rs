@@ -6,12 +6,14 @@
 //! ```
 //!
 //! `shell` reads words, [`line`] finds the command that prints, [`machine`] knows formats that are left alone, [`rules`] are
-//! filters as data, [`engines`] those that are code, [`stream`] runs one over bytes. Those know no process and no file: `run`
+//! filters as data, [`engines`] those that are code, [`chain`] applies several rules to one output, [`stream`] runs a filter over
+//! bytes. Those know no process and no file: `run`
 //! does, which runs a command through them.
 //!
 //! Invariants: what is not certain passes; output does not depend on chunks; work is linear; what is held has a limit.
 
 mod builtin;
+mod chain;
 mod engines;
 mod filter;
 mod line;

@@ -1,9 +1,12 @@
-//! The filters that there are, in their order: the first that fits a command is the one.
+//! The filters that there are, in their order: the first that fits a command is the one. Of rules in zeph's spelling, all that
+//! fit are one filter.
 //!
 //! Knows no shell and no operation. Immutable once it is made, so that it is shared without locks.
 
 use std::fmt;
 use std::sync::Arc;
+
+use regex::bytes::RegexSet;
 
 use super::filter::{FilterResult, OutputFilter};
 use super::line::CommandLine;
@@ -15,7 +18,7 @@ use crate::limits::Limits;
 use crate::sink::Sink;
 
 /// Filters for the output of commands. The first that fits a command filters its output; if none does, the output passes as
-/// it came.
+/// it came. All rules of a file in zeph's spelling that fit a command are one filter, which applies them in their order.
 ///
 /// A registry is immutable once it is made, cheap to clone, and shared by any number of threads.
 ///
@@ -37,6 +40,9 @@ pub struct OutputFilterRegistry {
     enabled: bool,
     entries: Vec<Entry>,
     off: Vec<String>,
+    /// Whether lines of security are kept, and the patterns of files for them.
+    keeps_security: bool,
+    security: Vec<Arc<RegexSet>>,
 }
 
 #[derive(Clone)]
@@ -62,7 +68,13 @@ impl OutputFilterRegistry {
     /// No filters: everything passes.
     #[must_use]
     pub fn new() -> Self {
-        Self { enabled: true, entries: Vec::new(), off: Vec::new() }
+        Self {
+            enabled: true,
+            entries: Vec::new(),
+            off: Vec::new(),
+            keeps_security: true,
+            security: Vec::new(),
+        }
     }
 
     /// The filters that come with tamis.
@@ -78,12 +90,14 @@ impl OutputFilterRegistry {
         self
     }
 
-    /// Adds rules behind the filters that are there. What their file turns off is off: single filters, whichever file they are
-    /// from, or all of them.
+    /// Adds rules after the filters that are there. What their file turns off is off: single filters, whichever file they are
+    /// from, or all of them. The same holds for the lines of security that rules in zeph's spelling keep.
     #[must_use]
     pub fn register_rules(mut self, rules: CommandRules) -> Self {
         self.enabled &= rules.is_enabled();
         self.off.extend(rules.off().iter().cloned());
+        self.keeps_security &= rules.security().enabled;
+        self.security.extend(rules.security().extra.clone());
         self.entries.push(Entry::Rules(rules));
         self
     }
@@ -171,6 +185,7 @@ impl OutputFilterRegistry {
             return Choice::None(Passed::Disabled);
         }
         let is_on = |name: &str| !self.off.iter().any(|off| off == name);
+        let security = self.keeps_security.then_some(self.security.as_slice());
         let machine = machine::asks(line);
         let mut passed = match line.command() {
             None => Passed::Unclear,
@@ -184,7 +199,7 @@ impl OutputFilterRegistry {
                     }
                 }
                 Entry::Rules(rules) => {
-                    let Some(rule) = rules.find(line, is_on) else { continue };
+                    let Some(rule) = rules.find(line, is_on, security) else { continue };
                     if machine {
                         passed = Passed::MachineFormat;
                         continue;

@@ -20,6 +20,8 @@ use super::lines::End;
 pub(crate) const MOST: u64 = 10_000;
 /// A block with fewer bytes stays where it is: it would hardly become shorter.
 const LEAST: usize = 16;
+/// The same where a rule says which lines are alike: no number is longer than the lines of this length that it stands for.
+const LEAST_DECLARED: usize = 11;
 /// Bytes and lines that one block may have; a longer one stays where it is.
 const BLOCK: usize = 16 << 10;
 const LINES: usize = 200;
@@ -83,7 +85,8 @@ impl Distinct {
         let lines = std::mem::take(&mut self.open);
         let bytes = std::mem::take(&mut self.bytes);
         let key = std::mem::take(&mut self.key);
-        let is_sought = !self.too_long && !is_last && bytes >= LEAST;
+        let least = if self.likeness.normalize.is_empty() { LEAST } else { LEAST_DECLARED };
+        let is_sought = !self.too_long && !is_last && bytes >= least;
         if is_sought
             && let Some(place) = self.places.get(key.as_slice())
             && let Some(block) = usize::try_from(place - self.first)

@@ -60,8 +60,9 @@ struct Exit {
 /// The way out.
 struct Way {
     gate: Gate,
-    /// Lines that have the form of a notice are marked.
+    /// Lines that have the form of a notice are marked: those that pass in parts, and those that come from the stages.
     marks: bool,
+    marks_entries: bool,
     /// Lines that came out.
     written: u64,
     /// Lines of the input that others stand for, that came out shorter, and that are marked.
@@ -72,11 +73,33 @@ struct Way {
 
 impl Engine {
     pub(crate) fn new(program: &TextProgram, limits: &Limits) -> Self {
+        let Compiled { marks, marks_output, .. } = **program.compiled();
+        Self::with_marks(program, limits, marks, marks_output)
+    }
+
+    /// An engine for text in which notices are known to be those of tamis.
+    #[cfg(feature = "command")]
+    pub(crate) fn unmarked(program: &TextProgram, limits: &Limits) -> Self {
+        Self::with_marks(program, limits, false, false)
+    }
+
+    fn with_marks(
+        program: &TextProgram,
+        limits: &Limits,
+        marks: bool,
+        marks_entries: bool,
+    ) -> Self {
         let program = Arc::clone(program.compiled());
         let operations = program.operations(limits);
-        let marks = program.marks;
-        let way =
-            Way { gate: Gate::default(), marks, written: 0, folded: 0, shortened: 0, marked: 0 };
+        let way = Way {
+            gate: Gate::default(),
+            marks,
+            marks_entries,
+            written: 0,
+            folded: 0,
+            shortened: 0,
+            marked: 0,
+        };
         Self {
             lines: Lines::new(operations.terminal, limits.line(), marks),
             stages: Stages {
@@ -178,7 +201,7 @@ impl Engine {
             lines_folded: way.folded + tally.folded,
             lines_shortened: way.shortened + tally.shortened,
             lines_left_out: cut.left_out(),
-            lines_marked: way.marked,
+            lines_marked: way.marked + tally.marked,
             was_empty: *was_empty,
             ..input
         };
@@ -303,7 +326,7 @@ impl Way {
             Out::Entry(entry) => {
                 self.folded += entry.lines.saturating_sub(1);
                 self.shortened += entry.shortened;
-                if self.marks {
+                if self.marks_entries {
                     let marked = notice::marked(entry.text);
                     self.marked += u64::from(marked.len() > entry.text.len());
                     self.gate.put(&marked, sink);

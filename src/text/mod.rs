@@ -30,8 +30,10 @@ pub(crate) mod quoted;
 mod replace;
 mod report;
 mod sections;
+mod sift;
 pub(crate) mod stage;
 mod weigh;
+mod whole;
 
 #[cfg(test)]
 mod tests;

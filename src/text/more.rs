@@ -1,13 +1,14 @@
 //! Operations beyond those of [`TextFilter`](crate::TextFilter), as data: what rules for the output of commands declare.
 //!
-//! Data alone, and its compilation to stages in their order: engine or sections, replacements, equal lines anywhere, groups,
-//! equal lines in a row.
+//! Data alone, and its compilation to stages in their order: engine, or failures and sections, then replacements, equal lines
+//! anywhere, groups, equal lines in a row.
 
 #![cfg_attr(
     not(feature = "command"),
     allow(dead_code, reason = "rules for commands alone declare them")
 )]
 
+use std::fmt;
 use std::sync::Arc;
 
 use regex::bytes::Regex;
@@ -20,17 +21,38 @@ use super::group::{Group, Grouping};
 use super::patterns::single;
 use super::replace::{Replace, Replacement};
 use super::sections::{Section, Sections};
+use super::sift::{Sift, SiftStage};
 use super::stage::LineStage;
+use super::whole::Whole;
 use crate::allowance::Allowance;
 use crate::error::Error;
 use crate::limits::Limits;
 
-/// Makes the stage of a named engine, for one run.
-pub(crate) type MakeEngine = fn() -> Box<dyn LineStage>;
+/// Makes the stage of an engine, for one run.
+#[derive(Clone)]
+pub(crate) struct MakeEngine(Arc<Make>);
+
+type Make = dyn Fn(&Limits) -> Box<dyn LineStage> + Send + Sync;
+
+impl MakeEngine {
+    pub(crate) fn new(
+        make: impl Fn(&Limits) -> Box<dyn LineStage> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(make))
+    }
+}
+
+impl fmt::Debug for MakeEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MakeEngine").finish_non_exhaustive()
+    }
+}
 
 /// Operations, declared.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct More {
+    /// Sections in which `strip`, `keep`, `sections` and `strip_sections` remove nothing.
+    pub(crate) failures: Vec<Between>,
     /// Only lines in these sections stay; all lines, if none of them begins.
     pub(crate) sections: Vec<Between>,
     /// Lines in these sections go.
@@ -44,8 +66,23 @@ pub(crate) struct More {
     /// Only a text of more lines is cut to its head and tail.
     pub(crate) uncut: u64,
     pub(crate) engine: Option<MakeEngine>,
+    /// The engine marks lines of the input that have the form of a notice, since it writes notices of its own.
+    pub(crate) marks: bool,
     /// A line that is too long to be held stays unless it is certain that it goes; else only if it is certain that it stays.
     pub(crate) keeps_doubtful: bool,
+}
+
+impl More {
+    /// Whether there are no operations.
+    pub(super) fn is_nothing(&self) -> bool {
+        let Self { failures, sections, strip_sections, replace, group, dedup, engine, .. } = self;
+        [failures, sections, strip_sections].iter().all(|list| list.is_empty())
+            && replace.is_empty()
+            && group.is_none()
+            && dedup.is_none()
+            && engine.is_none()
+            && [self.head, self.tail, self.uncut].iter().all(|count| *count == 0)
+    }
 }
 
 /// A section: from a line to a line.
@@ -98,6 +135,9 @@ pub(crate) struct GroupBy {
 /// The same, compiled.
 #[derive(Default)]
 pub(super) struct Compiled {
+    failures: Arc<[Section]>,
+    /// The patterns for lines outside `failures`.
+    pub(super) outside: Arc<Sift>,
     sections: Arc<[Section]>,
     replace: Arc<[Replacement]>,
     group: Option<Arc<Grouping>>,
@@ -110,12 +150,20 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
-    pub(super) fn new(more: &More, allowance: &mut Allowance) -> Result<Self, Error> {
+    /// Compiles the operations. Returns the patterns that the engine asks: none where only lines outside `failures` meet them.
+    pub(super) fn new(
+        more: &More,
+        sift: Sift,
+        allowance: &mut Allowance,
+    ) -> Result<(Self, Sift), Error> {
         let mut single = |rule, part, entry, text: &str| single(rule, part, entry, text, allowance);
-        let mut sections = Vec::new();
-        for (rule, list, keeps) in
-            [("sections", &more.sections, true), ("strip_sections", &more.strip_sections, false)]
-        {
+        let (mut failures, mut sections) = (Vec::new(), Vec::new());
+        for (rule, list, keeps) in [
+            ("failures", &more.failures, true),
+            ("sections", &more.sections, true),
+            ("strip_sections", &more.strip_sections, false),
+        ] {
+            let sections = if rule == "failures" { &mut failures } else { &mut sections };
             for (entry, between) in list.iter().enumerate() {
                 sections.push(Section {
                     keeps,
@@ -156,27 +204,40 @@ impl Compiled {
                 Some((dedup.clone(), Arc::new(likeness)))
             }
         };
-        Ok(Self {
+        let (outside, sift) =
+            if failures.is_empty() { (Sift::default(), sift) } else { (sift, Sift::default()) };
+        let compiled = Self {
+            failures: failures.into(),
+            outside: Arc::new(outside),
             sections: sections.into(),
             replace: replace.into(),
             group,
             dedup,
-            engine: more.engine,
+            engine: more.engine.clone(),
             head: more.head,
             tail: more.tail,
             uncut: more.uncut,
             keeps_doubtful: more.keeps_doubtful,
-        })
+        };
+        Ok((compiled, sift))
     }
 
     /// The stages before the patterns.
     pub(super) fn front(&self, limits: &Limits) -> Vec<Box<dyn LineStage>> {
         let mut stages: Vec<Box<dyn LineStage>> = Vec::new();
-        if let Some(engine) = self.engine {
-            stages.push(engine());
+        if let Some(MakeEngine(make)) = &self.engine {
+            stages.push(make(limits));
         }
+        let mut outside: Vec<Box<dyn LineStage>> = Vec::new();
         if !self.sections.is_empty() {
-            stages.push(Box::new(Sections::new(Arc::clone(&self.sections), held(limits))));
+            outside.push(Box::new(Sections::new(Arc::clone(&self.sections), held(limits))));
+        }
+        if self.failures.is_empty() {
+            stages.append(&mut outside);
+        } else {
+            let sift = Arc::clone(&self.outside);
+            outside.push(Box::new(SiftStage::new(sift, self.keeps_doubtful)));
+            stages.push(Box::new(Whole::new(Arc::clone(&self.failures), outside)));
         }
         stages
     }
@@ -203,17 +264,6 @@ impl Compiled {
             stages.push(Box::new(Fold::new(Arc::clone(likeness))));
         }
         stages
-    }
-
-    /// Whether there are no operations.
-    pub(super) fn is_nothing(&self) -> bool {
-        let Self { sections, replace, group, dedup, engine, head, tail, uncut, .. } = self;
-        sections.is_empty()
-            && replace.is_empty()
-            && group.is_none()
-            && dedup.is_none()
-            && engine.is_none()
-            && [head, tail, uncut].iter().all(|count| **count == 0)
     }
 }
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::cut::Most;
 use super::entry::EntryStage;
 use super::more::{self, More};
-use super::patterns::{Patterns, Verdict};
+use super::patterns::Patterns;
 use super::report::TextReport;
+use super::sift::Sift;
 use super::stage::LineStage;
 use super::{TextRun, engine};
 use crate::allowance::Allowance;
@@ -32,11 +33,12 @@ pub struct TextProgram(Arc<Compiled>);
 #[derive(Default)]
 pub(super) struct Compiled {
     filter: TextFilter,
-    strip: Option<Patterns>,
-    keep: Option<Patterns>,
+    sift: Sift,
     more: more::Compiled,
     /// Lines of the input that have the form of a notice are marked: not where there is no operation.
     pub(super) marks: bool,
+    /// The same where the output is made: not if the engine has marked them.
+    pub(super) marks_output: bool,
 }
 
 impl TextProgram {
@@ -93,9 +95,16 @@ impl TextProgram {
                 }),
             };
         }
-        let more = more::Compiled::new(&more, allowance)?;
-        let marks = *filter != TextFilter::new() || !more.is_nothing();
-        Ok(Self(Arc::new(Compiled { filter: filter.clone(), strip, keep, more, marks })))
+        let sift = Sift { strip, keep };
+        let is_nothing = *filter == TextFilter::new() && more.is_nothing();
+        let (compiled, sift) = more::Compiled::new(&more, sift, allowance)?;
+        Ok(Self(Arc::new(Compiled {
+            filter: filter.clone(),
+            sift,
+            more: compiled,
+            marks: !is_nothing,
+            marks_output: !is_nothing && !more.marks,
+        })))
     }
 
     /// No operations: counts, and passes everything.
@@ -107,7 +116,7 @@ impl TextProgram {
     /// No operations, but lines that have the form of a notice are marked.
     #[cfg(feature = "command")]
     pub(crate) fn marking() -> Self {
-        Self(Arc::new(Compiled { marks: true, ..Compiled::default() }))
+        Self(Arc::new(Compiled { marks: true, marks_output: true, ..Compiled::default() }))
     }
 
     /// The filter that this program was compiled from.
@@ -163,8 +172,7 @@ impl Compiled {
     /// Whether a line stays.
     #[inline]
     pub(super) fn keeps(&self, line: &[u8]) -> bool {
-        !self.strip.as_ref().is_some_and(|strip| strip.matches(line))
-            && self.keep.as_ref().is_none_or(|keep| keep.matches(line))
+        self.sift.keeps(line)
     }
 
     /// Whether the beginning of a line is shown, for which nobody waits any longer. It may be a question: a rule for commands
@@ -173,19 +181,12 @@ impl Compiled {
         if !self.more.keeps_doubtful {
             return self.keeps_long(head);
         }
-        !self.strip.as_ref().is_some_and(|strip| strip.judge(head) == Verdict::Matches)
+        self.sift.keeps_early(head) && self.more.outside.keeps_early(head)
     }
 
     /// Whether a line stays of which more follows, too much to be held. Where patterns are not certain it goes (what is not to
     /// be seen may be in it), but for rules for commands: there, what failed may be in it.
     pub(super) fn keeps_long(&self, head: &[u8]) -> bool {
-        let doubt = self.more.keeps_doubtful;
-        let matches = |patterns: &Patterns, doubt| match patterns.judge(head) {
-            Verdict::Matches => true,
-            Verdict::MatchesNot => false,
-            Verdict::Unknown => doubt,
-        };
-        !self.strip.as_ref().is_some_and(|strip| matches(strip, !doubt))
-            && self.keep.as_ref().is_none_or(|keep| matches(keep, doubt))
+        self.sift.keeps_long(head, self.more.keeps_doubtful)
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Tally {
     pub(crate) folded: u64,
     /// Lines that were made shorter, or written in another way.
     pub(crate) shortened: u64,
+    /// Lines that have the form of a notice, and were marked.
+    pub(crate) marked: u64,
 }
 
 impl Tally {
@@ -25,6 +27,7 @@ impl Tally {
         self.removed += other.removed;
         self.folded += other.folded;
         self.shortened += other.shortened;
+        self.marked += other.marked;
     }
 }
 

@@ -99,3 +99,38 @@ fn rules_are_recognised_by_what_they_are() {
         "rules.conf: 1 rule, 0 examples (rules for commands)\ntools.yaml: 1 filter (tamis)\n",
     );
 }
+
+/// A whole configuration of zeph is TOML, whatever it begins with.
+#[test]
+fn a_configuration_of_zeph_is_recognised_and_warned_of() {
+    let folder = Folder::new();
+    let config =
+        "[agent]\nname = \"Zeph\"\n[llm]\nprovider = \"ollama\"\n[tools.filters]\nenabled = true\n";
+    folder
+        .tamis(&["check", "-"], config.as_bytes())
+        .done("standard input: 0 rules, 0 examples (rules for commands)\n");
+    let config = format!("{config}filters_path = \"/etc/zeph\"\n");
+    folder.write("config.toml", &config);
+    let ran = folder.tamis(&["check", "config.toml"], b"");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(
+        ran.err,
+        "tamis: config.toml:7:1: warning: `filters_path` has no effect here: give `filters.toml` of this folder as a file of its own\n"
+    );
+    folder
+        .tamis(&["check", "config.toml", "--deny-warnings"], b"")
+        .refused(2, &["filters_path", "tamis: 1 warning, which --deny-warnings refuses"]);
+    // What one file says of all filters holds for the rules of another.
+    folder.write("off.toml", "[agent]\n[tools.filters.security]\nenabled = false\n");
+    folder.write(
+        "rules.toml",
+        "[[rules]]\nname = \"plan\"\nmatch = { prefix = \"plan\" }\nstrategy = { type = \"strip_noise\", patterns = [\"noise\"] }\n",
+    );
+    let noise = "noise that nobody has to read\n".repeat(5) + "noise: unauthorized\n";
+    let text = ["text", "--command", "plan", "--manifest", "rules.toml"];
+    folder.tamis(&text, noise.as_bytes()).done(
+        "[tamis security: lines that the rules removed]\nnoise: unauthorized\n[tamis plan: 5 of 6 lines left out]\n",
+    );
+    let text = [&text[..], &["--manifest", "off.toml"]].concat();
+    folder.tamis(&text, noise.as_bytes()).done("[tamis plan: 6 of 6 lines left out]\n");
+}

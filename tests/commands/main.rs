@@ -14,7 +14,9 @@
 mod prng;
 
 mod atoms;
+mod chains;
 mod drivers;
+mod failures;
 mod gaps;
 mod hostile;
 mod memory;

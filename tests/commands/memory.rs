@@ -38,6 +38,14 @@ name = "tail"
 match = { exact = "tail" }
 tail = 1000000
 [[rules]]
+name = "long"
+match = { exact = "chain" }
+strategy = { type = "truncate", max_lines = 3000000, tail = 1000000 }
+[[rules]]
+name = "noise"
+match = { exact = "chain" }
+strategy = { type = "strip_noise", patterns = ["unauthorized"] }
+[[rules]]
 name = "exit"
 match = { exact = "exit" }
 [rules.exit.ok]
@@ -47,10 +55,11 @@ strip = ["x"]
 /// A line, by its number.
 type Line = fn(usize) -> String;
 
-const LINES: [(&str, Line); 5] = [
+const LINES: [(&str, Line); 6] = [
     ("keys that are all different", |number| format!("key{number} an item of some length\n")),
     ("one key", |number| format!("key item {number}\n")),
     ("times", |number| format!("12:00:{:02} the same\n", number % 60)),
+    ("lines of security", |number| format!("{number} unauthorized\n")),
     ("empty lines", |_| "\n".to_owned()),
     ("ids", |number| format!("{number:016x}{number:016x}\n")),
 ];
@@ -60,13 +69,14 @@ fn registry() -> OutputFilterRegistry {
     OutputFilterRegistry::new().register_rules(rules).register_rules(CommandRules::builtin())
 }
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "sections",
     "scattered",
     "row",
     "alike",
     "tail",
     "exit",
+    "chain",
     "make",
     "mypy x",
     "grep -r x",

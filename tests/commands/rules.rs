@@ -19,6 +19,9 @@ struct Case {
     /// What reading them says, each with `line:column: `.
     #[serde(default)]
     errors: Vec<String>,
+    /// What has no effect, in the same form.
+    #[serde(default)]
+    warnings: Vec<String>,
     /// What their examples say.
     #[serde(default)]
     wrong: Vec<String>,
@@ -57,6 +60,7 @@ impl Case {
             Err(error) => return expect("errors", &places(error.problems()), &self.errors),
         };
         expect("errors", &Vec::new(), &self.errors)?;
+        expect("warnings", &places(rules.warnings()), &self.warnings)?;
         expect("examples", &places(&rules.run_examples()), &self.wrong)?;
         let Some(command) = &self.command else { return Ok(()) };
         let registry = OutputFilterRegistry::new()

@@ -1,7 +1,12 @@
 //! `cargo test`: suites that pass become one line with their sums; of those that fail, everything stays.
 //!
 //! Knows the lines of cargo and of libtest, from rustc 1.7x on; what it does not know passes, with the header of the suite in
-//! which it stands. Of backtraces the frames of the standard library go. Holds three lines.
+//! which it stands. Of the failures, only frames of the standard library are removed that every backtrace repeats or that were
+//! already shown. A failed test may print the output of another `cargo test`: the failures of a suite end with a result line
+//! that agrees with what the suite said before, see [`Failing`]. Holds three lines.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::text::lines::{End, Line};
 use crate::text::stage::{LineStage, Next, Tally};
@@ -32,9 +37,76 @@ struct Counts {
     filtered: u64,
 }
 
+/// Names of tests, in any order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Names {
+    count: u64,
+    sum: u64,
+}
+
+impl Names {
+    fn add(&mut self, name: &[u8]) {
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        self.count += 1;
+        self.sum = self.sum.wrapping_add(hasher.finish());
+    }
+}
+
+/// What is known of a suite, by which the end of its failures is told from a result line that a test printed.
+#[derive(Debug, Default)]
+struct Failing {
+    /// How many tests the suite has.
+    tests: Option<u64>,
+    /// Tests that failed, as they were run.
+    failed: Names,
+    /// Suites that began inside the failures and have no result yet.
+    nested: u64,
+    /// The list of names that stands in front of a result line, while it is read.
+    list: Option<Names>,
+}
+
+impl Failing {
+    /// Whether a line of the failures is the last one: the result of the suite, right after the names of the tests that
+    /// failed, with counts and names that agree with those before.
+    fn ends(&mut self, text: &[u8]) -> bool {
+        if tests(text).is_some() {
+            self.nested += 1;
+        } else if let Some(rest) = text.strip_prefix(b"test result: ") {
+            let list = self.list.take();
+            if let Some(nested) = self.nested.checked_sub(1) {
+                self.nested = nested;
+                return false;
+            }
+            let (Some(list), Some(counts)) = (list, counts(rest)) else { return false };
+            let all = counts.passed + counts.failed + counts.ignored + counts.measured;
+            return rest.starts_with(b"FAILED. ")
+                && counts.failed == list.count
+                && self.tests == Some(all)
+                // With `-q` no names were said before.
+                && (self.failed == list || self.failed.count == 0);
+        } else if text == b"failures:" {
+            self.list = Some(Names::default());
+            return false;
+        } else if let (Some(list), Some(name)) = (&mut self.list, text.strip_prefix(b"    ")) {
+            list.add(name);
+            return false;
+        } else if text.is_empty() {
+            return false;
+        }
+        self.list = None;
+        false
+    }
+}
+
 #[derive(Debug, Default)]
 struct CargoTest {
     place: Place,
+    /// Something of the suite was written.
+    said: bool,
+    /// What passed tests printed is shown.
+    shows: bool,
+    failing: Failing,
     /// The line that names the suite, until something of it is told.
     header: Option<Vec<u8>>,
     /// Suites that passed, their sums, and the line of the last.
@@ -43,10 +115,28 @@ struct CargoTest {
     result: Vec<u8>,
     /// A line of a backtrace that names a function: where that is decides whether it stays.
     frame: Option<Vec<u8>>,
+    /// Hashes of frames that were shown, up to a limit.
+    shown: HashSet<u64>,
     /// Lines that came, and that went on.
     seen: u64,
     passed_on: u64,
 }
+
+/// Frames that are remembered; those beyond are kept.
+const FRAMES: usize = 4096;
+
+/// How the functions begin by which every panic starts and every test is called.
+const REPEATED: [&[u8]; 9] = [
+    b"rust_begin_unwind",
+    b"__rustc::rust_begin_unwind",
+    b"std::panicking::",
+    b"core::panicking::",
+    b"core::option::unwrap_failed",
+    b"core::option::expect_failed",
+    b"core::result::unwrap_failed",
+    b"core::ops::function::FnOnce::call_once",
+    b"<fn() -> ",
+];
 
 /// What cargo says while it builds.
 const BUILDING: [&str; 15] = [
@@ -74,6 +164,7 @@ impl CargoTest {
             next(Line { text: &header, end: if end == End::Missing { End::Lf } else { end } });
         }
         self.passed_on += 1;
+        self.said = true;
         next(Line { text, end });
     }
 
@@ -104,10 +195,10 @@ impl CargoTest {
                 return;
             }
         }
-        if let Some(rest) = text.strip_prefix(b"running ")
-            && (rest.ends_with(b" tests") || rest.ends_with(b" test"))
-        {
+        if let Some(tests) = tests(text) {
             self.place = Place::Suite;
+            (self.said, self.shows) = (false, false);
+            self.failing = Failing { tests: Some(tests), ..Failing::default() };
             return;
         }
         // Empty lines stand around suites.
@@ -119,14 +210,18 @@ impl CargoTest {
 
     fn suite(&mut self, line: Line<'_>, next: Next<'_>) {
         let text = line.text;
-        if text == b"failures:" {
+        self.shows |= text == b"successes:";
+        if text == b"failures:" || (!self.shows && is_output(text)) {
             self.place = Place::Failures;
             return self.emit(text, line.end, next);
+        }
+        if let Some(name) = failed(text) {
+            self.failing.failed.add(name);
         }
         if let Some(rest) = text.strip_prefix(b"test result: ") {
             self.place = Place::Outside;
             let counts = counts(rest).filter(|_| rest.starts_with(b"ok. "));
-            if let (Some(counts), true) = (counts, self.header.is_some() || self.is_quiet()) {
+            if let (Some(counts), false) = (counts, self.said) {
                 self.header = None;
                 self.suites += 1;
                 self.sums.passed += counts.passed;
@@ -145,11 +240,30 @@ impl CargoTest {
         self.emit(text, line.end, next);
     }
 
-    /// All stays but the frames of the standard library.
+    /// Whether a frame of the standard library is one that every backtrace repeats, or was already shown.
+    fn is_repeated(&mut self, frame: &[u8], place: &[u8]) -> bool {
+        let function = function(frame);
+        if REPEATED.iter().any(|begin| function.starts_with(begin)) {
+            return true;
+        }
+        let mut hasher = DefaultHasher::new();
+        (function, place).hash(&mut hasher);
+        let frame = hasher.finish();
+        if self.shown.contains(&frame) {
+            return true;
+        }
+        if self.shown.len() < FRAMES {
+            self.shown.insert(frame);
+        }
+        false
+    }
+
+    /// All stays but repeated frames.
     fn failures(&mut self, line: Line<'_>, next: Next<'_>) {
         let text = line.text;
         if let Some(frame) = self.frame.take() {
-            if text.trim_ascii_start().starts_with(b"at /rustc/") {
+            let place = text.trim_ascii_start();
+            if place.starts_with(b"at /rustc/") && self.is_repeated(&frame, place) {
                 return;
             }
             self.emit(&frame, End::Lf, next);
@@ -158,16 +272,10 @@ impl CargoTest {
             self.frame = Some(text.to_vec());
             return;
         }
-        // That of another suite, which passed, is what a test printed.
-        if text.starts_with(b"test result: FAILED") {
+        if self.failing.ends(text) {
             self.place = Place::Outside;
         }
         self.emit(text, line.end, next);
-    }
-
-    /// A suite whose header is not known: libtest without cargo.
-    fn is_quiet(&self) -> bool {
-        self.passed_on == 0
     }
 }
 
@@ -225,13 +333,40 @@ fn is_ok(text: &[u8]) -> bool {
     }
 }
 
+/// The number of `running 3 tests`.
+fn tests(text: &[u8]) -> Option<u64> {
+    let rest = text.strip_prefix(b"running ")?;
+    let number = rest.strip_suffix(b" tests").or_else(|| rest.strip_suffix(b" test"))?;
+    std::str::from_utf8(number).ok()?.parse().ok()
+}
+
+/// The name of a test that failed: `test a::b ... FAILED`.
+fn failed(text: &[u8]) -> Option<&[u8]> {
+    let rest = text.strip_prefix(b"test ")?;
+    let at = memchr::memmem::rfind(rest, b" ... FAILED")?;
+    let name = rest.get(..at)?;
+    // What a test is expected to do is not part of its name.
+    let expected = [&b" - should panic"[..], b" - compile fail", b" - compile"];
+    Some(expected.iter().find_map(|expected| name.strip_suffix(*expected)).unwrap_or(name))
+}
+
+/// `---- a::b stdout ----`
+fn is_output(text: &[u8]) -> bool {
+    text.starts_with(b"---- ") && text.ends_with(b" ----")
+}
+
 /// `   3: core::ops::function::FnOnce::call_once`
 fn is_frame(text: &[u8]) -> bool {
     let rest = text.trim_ascii_start();
+    rest.len() < text.len() && function(text).len() < rest.len()
+}
+
+/// A frame without its number, if it has one.
+fn function(text: &[u8]) -> &[u8] {
+    let rest = text.trim_ascii_start();
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    digits > 0
-        && rest.len() < text.len()
-        && rest.get(digits..).unwrap_or_default().starts_with(b": ")
+    let behind = rest.get(digits..).unwrap_or_default();
+    behind.strip_prefix(b": ").filter(|_| digits > 0).unwrap_or(rest)
 }
 
 /// One sign for each test (`-q`), none of which failed.

@@ -1,11 +1,13 @@
-//! `go test`: what tests print keeps the name of its test; tests that pass, and frames of the test runner and the runtime, go.
+//! `go test`: the output of a test keeps the name of the test. Tests that pass are removed, and everything is kept from the
+//! first failure on, but for frames of the test runner and of panics, which every trace repeats.
 //!
-//! With `-v` lines of a test stand behind `=== RUN TestName`, and its result far below: that line is held, and goes out if
-//! something is said. Knows the lines of go 1.14 and later; what it does not know passes. Holds one line.
+//! With `-v` the output of a test follows `=== RUN TestName`, and its result comes much later: that line is held, and written
+//! if the test prints something. After a failure nothing ends the section: a test may print the output of another `go test`.
+//! Knows the lines of go 1.14 and later; other lines are kept. Holds one line.
 
 use std::sync::LazyLock;
 
-use regex::bytes::RegexSet;
+use regex::bytes::{Regex, RegexSet};
 
 use crate::text::lines::{End, Line};
 use crate::text::stage::{LineStage, Next, Tally};
@@ -18,6 +20,10 @@ pub(super) fn make() -> Box<dyn LineStage> {
 struct GoTest {
     /// The line that names the test, until something is said.
     title: Option<(Vec<u8>, End)>,
+    /// A failure has begun.
+    failing: bool,
+    /// A line that names a function of the runtime, until the next line says where it is.
+    frame: Option<Vec<u8>>,
     seen: u64,
     passed_on: u64,
 }
@@ -25,25 +31,72 @@ struct GoTest {
 /// Bytes of a line that names a test; a longer one passes.
 const LONGEST: usize = 4 << 10;
 
-/// Lines that nobody needs.
-const NOISE: [&str; 9] = [
+/// Lines of tests that pass.
+const NOISE: [&str; 5] = [
     r"^=== PAUSE ",
     r"^ *--- PASS: ",
     r"^\?   \t\S+\t\[no test files\]$",
     r"^PASS$",
     r"^go: downloading ",
-    // Frames: each is two lines.
-    r"^(testing|runtime)\.[\w.*()]+\(.*\)$",
-    r"^panic\(\{?0x.*\)$",
-    r"^created by testing\.\(\*T\)\.Run",
-    r"^\t\S*/src/(testing/testing|runtime/(panic|proc|signal_unix|asm_\w+))\.(go|s):\d+( \+0x[0-9a-f]+)?$",
 ];
 static IS_NOISE: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(NOISE).ok());
+
+/// The first line of a failure.
+static IS_FAILURE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^( *--- FAIL: |panic: |fatal error: )").ok());
+
+/// Functions of the test runner and the runtime: the first line of a frame.
+static FUNCTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"^((testing|runtime)\.[\w.*()]+\(.*\)|panic\(.*\)|created by testing\.\(\*T\)\.Run.*)$",
+    )
+    .ok()
+});
+
+/// Where those are that every trace repeats: the second line.
+static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\t\S*/src/(testing/testing|runtime/(panic|proc|signal_unix|asm_\w+))\.(go|s):\d+( \+0x[0-9a-f]+)?$").ok()
+});
+
+impl GoTest {
+    fn emit(&mut self, line: Line<'_>, next: Next<'_>) {
+        self.passed_on += 1;
+        next(line);
+    }
+
+    fn emit_title(&mut self, next: Next<'_>) {
+        if let Some((text, end)) = self.title.take() {
+            self.emit(Line { text: &text, end }, next);
+        }
+    }
+
+    /// Keeps everything but a frame that every trace repeats.
+    fn failure(&mut self, line: Line<'_>, next: Next<'_>) {
+        if let Some(text) = self.frame.take() {
+            if is_match(&PLACE, line.text) {
+                return;
+            }
+            self.emit(Line { text: &text, end: End::Lf }, next);
+        }
+        if line.end == End::Lf && is_match(&FUNCTION, line.text) {
+            self.frame = Some(line.text.to_vec());
+            return;
+        }
+        self.emit(line, next);
+    }
+}
+
+fn is_match(pattern: &LazyLock<Option<Regex>>, text: &[u8]) -> bool {
+    pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
+}
 
 impl LineStage for GoTest {
     fn line(&mut self, line: Line<'_>, next: Next<'_>) {
         self.seen += 1;
         let text = line.text;
+        if self.failing {
+            return self.failure(line, next);
+        }
         let names = [&b"=== RUN "[..], b"=== CONT ", b"=== NAME "];
         if text.len() <= LONGEST && names.iter().any(|begin| text.starts_with(begin)) {
             self.title = Some((text.to_vec(), line.end));
@@ -52,29 +105,27 @@ impl LineStage for GoTest {
         if IS_NOISE.as_ref().is_some_and(|noise| noise.is_match(text)) {
             return;
         }
-        let title = self.title.take();
+        self.failing = is_match(&IS_FAILURE, text);
         // Results have their names, of tests or packages.
         let results = [&b"--- "[..], b"FAIL", b"ok  \t", b"exit status ", b"coverage: "];
-        if !results.iter().any(|begin| text.trim_ascii_start().starts_with(begin))
-            && let Some((title, end)) = title
-        {
-            self.passed_on += 1;
-            next(Line { text: &title, end });
+        if results.iter().any(|begin| text.trim_ascii_start().starts_with(begin)) {
+            self.title = None;
         }
-        self.passed_on += 1;
-        next(line);
+        self.emit_title(next);
+        self.emit(line, next);
     }
 
-    /// Nothing is said by the last test.
-    fn flush(&mut self, _: Next<'_>) {
+    /// The last test printed nothing.
+    fn flush(&mut self, next: Next<'_>) {
         self.title = None;
+        if let Some(text) = self.frame.take() {
+            self.emit(Line { text: &text, end: End::Lf }, next);
+        }
     }
 
     fn long(&mut self, _: &[u8], next: Next<'_>) -> bool {
-        if let Some((title, end)) = self.title.take() {
-            self.passed_on += 1;
-            next(Line { text: &title, end });
-        }
+        self.emit_title(next);
+        self.flush(next);
         self.seen += 1;
         self.passed_on += 1;
         true

@@ -3,7 +3,11 @@
 //! Holds the last command, and the folders that are entered. If a line comes that is neither, the command and the innermost
 //! folders go in front of it: so a diagnostic has its command, and its folder, and commands about which nothing was said go. That
 //! a folder is left is said if it was said that it was entered. Knows the lines of GNU make and ninja, and the names of
-//! compilers; what it does not know passes.
+//! compilers; what it does not know passes. From the first failure of a test runner on nothing is removed.
+
+use std::sync::LazyLock;
+
+use regex::bytes::RegexSet;
 
 use crate::text::lines::{End, Line};
 use crate::text::stage::{LineStage, Next, Tally};
@@ -17,6 +21,8 @@ struct Make {
     /// The innermost last.
     folders: Vec<Folder>,
     command: Option<(Vec<u8>, End)>,
+    /// A test runner has begun to report failures.
+    failing: bool,
     seen: u64,
     passed_on: u64,
 }
@@ -33,6 +39,19 @@ struct Folder {
 /// Folders that are held, and bytes of the line of one.
 const DEEPEST: usize = 64;
 const LONGEST: usize = 4 << 10;
+
+/// The headings under which test runners report failures; and ninja, that a command failed.
+const FAILURES: [&str; 8] = [
+    "^=+ (FAILURES|ERRORS) =+$",
+    "^failures:$",
+    "^ *--- FAIL: ",
+    "^  ● ",
+    "^⎯+ *(Failed|Unhandled) ",
+    r"^ +\d+ failing$",
+    r"^ +FAIL +\[",
+    "^(FAILED: |The following tests FAILED:)",
+];
+static IS_FAILURE: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(FAILURES).ok());
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +90,10 @@ const TOOLS: [&[u8]; 19] = [
 impl LineStage for Make {
     fn line(&mut self, line: Line<'_>, next: Next<'_>) {
         self.seen += 1;
+        if self.failing {
+            self.passed_on += 1;
+            return next(line);
+        }
         match kind(line.text) {
             Kind::Enters if self.folders.len() < DEEPEST && line.text.len() <= LONGEST => {
                 let entered = line.text.to_vec();
@@ -86,6 +109,8 @@ impl LineStage for Make {
             Kind::Command => self.command = Some((line.text.to_vec(), line.end)),
             Kind::Idle => {}
             Kind::Said | Kind::Enters => {
+                self.failing =
+                    IS_FAILURE.as_ref().is_some_and(|failure| failure.is_match(line.text));
                 self.say_folders(next);
                 if let Some((text, end)) = self.command.take() {
                     self.passed_on += 1;

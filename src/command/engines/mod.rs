@@ -14,10 +14,11 @@ pub(super) const NAMES: [&str; 3] = ["cargo-test", "go-test", "make"];
 
 /// The engine of a name.
 pub(super) fn find(name: &str) -> Option<MakeEngine> {
-    match name {
-        "cargo-test" => Some(cargo_test::make),
-        "go-test" => Some(go_test::make),
-        "make" => Some(make::make),
-        _ => None,
-    }
+    let make = match name {
+        "cargo-test" => cargo_test::make,
+        "go-test" => go_test::make,
+        "make" => make::make,
+        _ => return None,
+    };
+    Some(MakeEngine::new(move |_| make()))
 }

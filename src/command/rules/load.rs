@@ -1,4 +1,4 @@
-//! Reads rules from TOML: `[tools.filters]`, which turns filters on and off, and `[[rules]]`.
+//! Reads rules from TOML: `[[rules]]`. [`toggles`](super::toggles) reads what else a file may have.
 //!
 //! Every problem is told at its line and column. Knows how rules are spelled, not what they do.
 
@@ -13,7 +13,7 @@ use super::{Exit, Rule, Rules, overlap};
 use crate::allowance::Allowance;
 use crate::command::engines;
 use crate::manifest::error::{Problems, Text};
-use crate::manifest::suggest::{closest, unknown};
+use crate::manifest::suggest::unknown;
 use crate::manifest::{ManifestError, ManifestErrorKind, Problem};
 use crate::text::more::{Between, Dedup, Edge, GroupBy, Swap};
 
@@ -24,10 +24,11 @@ const RULES: usize = 1000;
 const FORMS: usize = 64;
 const PATTERNS: usize = 10_000;
 
-const OPERATIONS: [&str; 12] = [
+const OPERATIONS: [&str; 13] = [
     "strip_ansi",
     "strip",
     "keep",
+    "failures",
     "sections",
     "strip_sections",
     "replace",
@@ -92,8 +93,9 @@ pub(in crate::command) fn read(
     let text = Text::new(name, text.strip_prefix('\u{feff}').unwrap_or(text));
     let root = DeTable::parse(text.text).map_err(|error| invalid(syntax(&text, &error).into()))?;
     let root = root.get_ref();
-    let mut reader = Reader { text: &text, problems: Problems::default(), allowance };
-    reader.known(root, &["tools", "rules"]);
+    let mut reader =
+        Reader { text: &text, problems: Problems::default(), warnings: Vec::new(), allowance };
+    reader.tables_of_file(root);
     let mut rules = Vec::new();
     if let Some(node) = root.get("rules") {
         for (at, table) in reader.tables(node, "rules") {
@@ -106,12 +108,13 @@ pub(in crate::command) fn read(
     }
     reader.names(&rules);
     let mut read = Rules::none(name);
-    reader.toggles(root, &rules, known, &mut read);
+    reader.toggles(root, &rules, &known.0, &mut read);
     overlap::check(&rules, &text, &mut reader.problems);
-    let problems = reader.problems;
+    let Reader { problems, warnings, .. } = reader;
     if !problems.is_empty() {
         return Err(invalid(problems.in_order()));
     }
+    read.warnings = warnings;
     read.text = text.text.into();
     read.rules = rules.into_iter().map(std::sync::Arc::new).collect();
     Ok(read)
@@ -122,38 +125,6 @@ impl Reader<'_> {
         for (place, rule) in rules.iter().enumerate() {
             if rules.iter().take(place).any(|other| other.name == rule.name) {
                 self.problem(rule.at, format!("two rules are called `{}`", rule.name));
-            }
-        }
-    }
-
-    /// `[tools.filters]`
-    fn toggles(&mut self, root: &DeTable<'_>, rules: &[Rule], known: &Known, read: &mut Rules) {
-        let Some(tools) = root.get("tools") else { return };
-        let Some(tools) = self.table(tools, "tools") else { return };
-        let Some(filters) = tools.get("filters") else { return };
-        let Some(filters) = self.table(filters, "tools.filters") else { return };
-        let own = rules.iter().map(|rule| rule.name.as_str());
-        let names: Vec<&str> = own.chain(known.0.iter().map(String::as_str)).collect();
-        for (key, node) in filters {
-            let (at, key) = (key.span().start, key.get_ref().as_ref());
-            if key == "enabled" {
-                read.enabled = self.bool(node, key).unwrap_or(true);
-                continue;
-            }
-            if !names.contains(&key) {
-                let meant = closest(key, names.iter().copied());
-                let meant = meant.map_or_else(
-                    || "`tamis help commands` lists those that come with tamis".to_owned(),
-                    |meant| format!("did you mean `{meant}`?"),
-                );
-                self.problem(at, format!("no filter is called `{key}`; {meant}"));
-                continue;
-            }
-            let Some(toggle) = self.table(node, key) else { continue };
-            self.known(toggle, &["enabled"]);
-            let enabled = toggle.get("enabled").and_then(|node| self.bool(node, "enabled"));
-            if enabled == Some(false) {
-                read.off.push(key.to_owned());
             }
         }
     }
@@ -224,7 +195,7 @@ impl Reader<'_> {
             name,
             matcher,
             order,
-            in_file_order: table.contains_key("strategy"),
+            is_piped: table.contains_key("strategy"),
             enabled: enabled.unwrap_or(true),
             operations,
             examples,
@@ -295,6 +266,7 @@ impl Reader<'_> {
                 "strip_ansi" => read.strip_ansi = self.bool(node, key),
                 "strip" => read.strip = Some(self.patterns(node, key)),
                 "keep" => read.keep = Some(self.patterns(node, key)),
+                "failures" => read.failures = Some(self.sections(node, key)),
                 "sections" => read.sections = Some(self.sections(node, key)),
                 "strip_sections" => read.strip_sections = Some(self.sections(node, key)),
                 "replace" => read.replace = Some(self.swaps(node, key, "with")),

@@ -1,18 +1,22 @@
 //! Rules as data: which commands, and what is done with their output's lines.
 //!
-//! [`load`] reads them from TOML, [`overlap`] compares those that fit the same commands, [`examples`] runs what they say of
+//! [`load`] reads them from TOML, [`zeph`] those in zeph's spelling, which [`chained`] makes one rule of; [`overlap`] compares those that fit the same commands, [`examples`] runs what they say of
 //! themselves. A rule's operations are those of `text`; a rule is such data or a named engine, never both.
 
+mod chained;
 mod examples;
 mod load;
 mod matcher;
 mod operations;
 mod overlap;
+mod toggles;
 mod tree;
 mod zeph;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+
+use regex::bytes::RegexSet;
 
 use crate::allowance::Allowance;
 use crate::manifest::{ManifestError, Problem};
@@ -50,8 +54,8 @@ pub(crate) struct Rule {
     matcher: Matcher,
     /// Rules that fit the same commands are taken in this order.
     order: i64,
-    /// Of rules that say so, the first in a file is first: zeph has no other order.
-    in_file_order: bool,
+    /// Zeph's spelling: all such rules of a file that fit a command are applied, in their order.
+    is_piped: bool,
     enabled: bool,
     /// For each way to end; single codes first, whatever is left last.
     operations: Vec<(Exit, Operations)>,
@@ -111,6 +115,16 @@ pub(super) struct Rules {
     rules: Vec<Arc<Rule>>,
     enabled: bool,
     off: Vec<String>,
+    warnings: Vec<Problem>,
+    security: Security,
+}
+
+/// Which lines the rules in zeph's spelling keep because they speak of security.
+#[derive(Clone, Debug)]
+pub(crate) struct Security {
+    pub(crate) enabled: bool,
+    /// Patterns beside those that zeph has.
+    pub(crate) extra: Option<Arc<RegexSet>>,
 }
 
 impl CommandRules {
@@ -135,18 +149,18 @@ impl CommandRules {
         Ok(Self(Arc::new(rules)))
     }
 
-    /// Whether a text is rules for commands, by its first line that says something: `[[rules]]`, or a table of `tools`.
+    /// Whether a text is TOML, as rules for commands are, and not YAML: by its first line that is not empty or a comment, which
+    /// is the heading of a table or sets a key.
+    ///
+    /// ```
+    /// use tamis::CommandRules;
+    ///
+    /// assert!(CommandRules::recognises(b"[agent]\nname = \"a whole configuration\"\n"));
+    /// assert!(!CommandRules::recognises(b"version: 1\nfilters: {}\n"));
+    /// ```
     #[must_use]
     pub fn recognises(text: &[u8]) -> bool {
-        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
-        let begins = |line: &[u8]| {
-            [&b"[[rules]]"[..], b"[tools", b"rules =", b"tools.filters"]
-                .iter()
-                .any(|begin| line.starts_with(begin))
-        };
-        first.is_some_and(begins)
+        tree::is_toml(text)
     }
 
     /// The same from bytes.
@@ -187,22 +201,55 @@ impl CommandRules {
         self.0.enabled
     }
 
+    /// What is right in the file, and has no effect here.
+    ///
+    /// ```
+    /// use tamis::CommandRules;
+    ///
+    /// let text = "[[rules]]\nname = \"t\"\nmatch = { prefix = \"t\" }\n\
+    ///             strategy = { type = \"test_summary\", max_failures = 3 }\n";
+    /// let rules = CommandRules::parse("x.toml", text)?;
+    /// assert_eq!(
+    ///     rules.warnings()[0].message(),
+    ///     "warning: `max_failures` has no effect here: every failure is kept"
+    /// );
+    /// # Ok::<(), tamis::ManifestError>(())
+    /// ```
+    #[must_use]
+    pub fn warnings(&self) -> &[Problem] {
+        &self.0.warnings
+    }
+
+    /// Which lines of security the file wants to be kept.
+    pub(crate) fn security(&self) -> &Security {
+        &self.0.security
+    }
+
     /// Filters that the file turns off by their names.
     pub(crate) fn off(&self) -> &[String] {
         &self.0.off
     }
 
-    /// The first rule, by order, that fits a command.
+    /// The first rule, by order, that fits a command. In zeph's spelling, all that fit, in their order, as one; they
+    /// keep lines of security, with those that match one of the sets, unless there is none.
     pub(crate) fn find(
         &self,
         line: &CommandLine,
         is_on: impl Fn(&str) -> bool,
+        security: Option<&[Arc<RegexSet>]>,
     ) -> Option<Arc<Rule>> {
         let command = line.command()?;
-        let fitting = self.0.rules.iter().filter(|rule| {
+        let mut fitting: Vec<&Arc<Rule>> = self.0.rules.iter().collect();
+        fitting.retain(|rule| {
             rule.enabled && is_on(&rule.name) && rule.matcher.fits(command, line.arguments())
         });
-        fitting.min_by_key(|rule| rule.order).cloned()
+        fitting.sort_by_key(|rule| rule.order);
+        let first = *fitting.first()?;
+        if !first.is_piped {
+            return Some(Arc::clone(first));
+        }
+        let piped = fitting.into_iter().filter(|rule| rule.is_piped).cloned();
+        chained::rule(&piped.collect::<Vec<_>>(), security)
     }
 }
 
@@ -236,6 +283,8 @@ impl Rules {
             rules: Vec::new(),
             enabled: true,
             off: Vec::new(),
+            warnings: Vec::new(),
+            security: Security { enabled: true, extra: None },
         }
     }
 }

@@ -12,6 +12,7 @@ pub(super) struct Operations {
     pub(super) strip_ansi: Option<bool>,
     pub(super) strip: Option<Vec<String>>,
     pub(super) keep: Option<Vec<String>>,
+    pub(super) failures: Option<Vec<Between>>,
     pub(super) sections: Option<Vec<Between>>,
     pub(super) strip_sections: Option<Vec<Between>>,
     pub(super) replace: Option<Vec<Swap>>,
@@ -32,6 +33,7 @@ impl Operations {
             strip_ansi,
             strip,
             keep,
+            failures,
             sections,
             strip_sections,
             replace,
@@ -48,6 +50,7 @@ impl Operations {
             strip_ansi: strip_ansi.or(rule.strip_ansi),
             strip: strip.or(rule.strip),
             keep: keep.or(rule.keep),
+            failures: failures.or(rule.failures),
             sections: sections.or(rule.sections),
             strip_sections: strip_sections.or(rule.strip_sections),
             replace: replace.or(rule.replace),
@@ -78,6 +81,7 @@ impl Operations {
         // Alone it is a head; beside a head or a tail, a text of so many lines stays whole.
         let alone = head == 0 && tail == 0;
         let more = More {
+            failures: self.failures.clone().unwrap_or_default(),
             sections: self.sections.clone().unwrap_or_default(),
             strip_sections: self.strip_sections.clone().unwrap_or_default(),
             replace: self.replace.clone().unwrap_or_default(),
@@ -86,7 +90,8 @@ impl Operations {
             head: if alone { max_lines } else { head },
             tail,
             uncut: if alone { 0 } else { max_lines },
-            engine: self.engine,
+            engine: self.engine.clone(),
+            marks: false,
             keeps_doubtful: true,
         };
         TextProgram::compile_with(&filter, &more, allowance)

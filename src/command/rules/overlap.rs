@@ -1,4 +1,4 @@
-//! Two rules for the same command are an error unless their `order` says which is first; in zeph's layout the file does.
+//! Two rules for the same command are an error unless their `order` says which is first; in zeph's spelling both are applied.
 //!
 //! Exact texts, prefixes and what they fit are compared as they are. Whether two patterns have a command in common cannot be
 //! told in general: they are tried on the commands that the rules name, in their matches and in their examples.
@@ -17,7 +17,7 @@ pub(super) fn check(rules: &[Rule], text: &Text<'_>, problems: &mut Problems) {
         let earlier = rules.iter().zip(&witnesses).take(place);
         let own = witnesses.get(place).map_or([].as_slice(), Vec::as_slice);
         for (other, others) in earlier {
-            let ordered = rule.order != other.order || rule.in_file_order && other.in_file_order;
+            let ordered = rule.order != other.order || rule.is_piped && other.is_piped;
             if ordered || !rule.enabled || !other.enabled {
                 continue;
             }

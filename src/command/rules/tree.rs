@@ -19,6 +19,8 @@ pub(super) type Node<'t> = &'t Spanned<DeValue<'t>>;
 pub(super) struct Reader<'a> {
     pub(super) text: &'a Text<'a>,
     pub(super) problems: Problems,
+    /// What is right, and has no effect.
+    pub(super) warnings: Vec<Problem>,
     /// What is left for the patterns of all rules.
     pub(super) allowance: &'a mut Allowance,
 }
@@ -27,6 +29,12 @@ impl Reader<'_> {
     pub(super) fn problem(&mut self, at: usize, message: impl Into<String>) {
         let text = self.text;
         self.problems.push(|| text.problem(at, message));
+    }
+
+    /// A key that is right, and has no effect here.
+    pub(super) fn no_effect(&mut self, at: usize, key: &str, why: &str) {
+        self.warnings
+            .push(self.text.problem(at, format!("warning: `{key}` has no effect here: {why}")));
     }
 
     /// Keys that are not known are problems.
@@ -153,4 +161,73 @@ pub(super) fn syntax(text: &Text<'_>, error: &toml::de::Error) -> Problem {
     // The parser says some things on two lines.
     let message = message.lines().collect::<Vec<_>>().join("; ");
     text.problem(at, format!("no TOML: {message}"))
+}
+
+/// Whether a text begins as TOML does and a manifest in YAML does not: with the heading of a table, or with a key that is set.
+pub(super) fn is_toml(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
+    let Some(first) = first else { return false };
+    if let Some(heading) = first.strip_prefix(b"[") {
+        let heading = heading.strip_prefix(b"[").unwrap_or(heading);
+        let rest = after_key(heading).and_then(|rest| rest.strip_prefix(b"]"));
+        let rest = rest.map(|rest| rest.strip_prefix(b"]").unwrap_or(rest).trim_ascii());
+        return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"#"));
+    }
+    after_key(first).is_some_and(|rest| rest.starts_with(b"="))
+}
+
+/// What follows a key, which may have several parts: `tools."a b" = 1`.
+fn after_key(text: &[u8]) -> Option<&[u8]> {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_ascii_start();
+        let length = match rest.first()? {
+            quote @ (b'"' | b'\'') => 2 + rest.get(1..)?.iter().position(|byte| byte == quote)?,
+            _ => rest
+                .iter()
+                .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+                .count(),
+        };
+        let behind = rest.get(length..).filter(|_| length > 0)?.trim_ascii_start();
+        match behind.strip_prefix(b".") {
+            Some(more) => rest = more,
+            None => return Some(behind),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_toml;
+
+    #[test]
+    fn beginnings() {
+        for (text, expected) in [
+            ("[[rules]]\n", true),
+            ("# a comment\n\n  [agent] # another\nname = 1\n", true),
+            ("\u{feff}[tools.filters]\r\n", true),
+            ("[ a . \"b c\".'d' ]", true),
+            ("rules = []", true),
+            ("tools.filters.enabled=false", true),
+            ("\"a b\" = 1", true),
+            ("", false),
+            ("# nothing\n", false),
+            ("version: 1\n", false),
+            ("a: b = c\n", false),
+            ("\"a\": 1\n", false),
+            ("[a, b]\n", false),
+            ("[]\n", false),
+            ("[a]: 1\n", false),
+            ("[{\"name\": 1}]", false),
+            ("{\"a\": 1}", false),
+            ("- a = b\n", false),
+            ("---\n", false),
+            ("= 1\n", false),
+            ("\"a", false),
+        ] {
+            assert_eq!(is_toml(text.as_bytes()), expected, "{text:?}");
+        }
+    }
 }

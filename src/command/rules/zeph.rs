@@ -44,7 +44,7 @@ impl Reader<'_> {
         match name {
             "strip_noise" | "keep_matching" => {
                 self.known(table, &["type", "patterns"]);
-                let patterns = table.get("patterns").map(|node| self.patterns(node, "patterns"));
+                let patterns = self.required(node, table, "patterns");
                 if name == "strip_noise" { own.strip = patterns } else { own.keep = patterns }
             }
             "truncate" => {
@@ -52,6 +52,16 @@ impl Reader<'_> {
                 own.max_lines = self.lines(table, "max_lines");
                 own.head = self.lines(table, "head").or(Some(ENDS));
                 own.tail = self.lines(table, "tail").or(Some(ENDS));
+                if !table.contains_key("max_lines") {
+                    self.missing(node, "max_lines");
+                }
+                let ends = own.head.unwrap_or(0).saturating_add(own.tail.unwrap_or(0));
+                if own.max_lines.is_some_and(|most| ends > most) {
+                    let message = format!(
+                        "`head` and `tail` are {ends} lines together, more than `max_lines`"
+                    );
+                    self.problem(node.span().start, message);
+                }
             }
             "strip_annotated" => {
                 const CUTS: [&str; 3] = ["long_output_threshold", "keep_head", "keep_tail"];
@@ -59,9 +69,12 @@ impl Reader<'_> {
                     table,
                     &["type", "patterns", "summary_pattern", CUTS[0], CUTS[1], CUTS[2]],
                 );
-                own.strip = table.get("patterns").map(|node| self.patterns(node, "patterns"));
-                // A line that is no noise stays where it is.
-                self.checked(table, "summary_pattern");
+                own.strip = self.required(node, table, "patterns");
+                self.unused(
+                    table,
+                    "summary_pattern",
+                    "a line that `patterns` leave stays in its place",
+                );
                 if CUTS.iter().any(|key| table.contains_key(*key)) {
                     own.max_lines = self.lines(table, CUTS[0]).or(Some(LONG));
                     own.head = self.lines(table, CUTS[1]).or(Some(HEAD));
@@ -70,28 +83,27 @@ impl Reader<'_> {
             }
             "dedup" => {
                 self.known(table, &["type", "normalize_patterns", "max_unique_patterns"]);
-                // Times and ids are known without them.
-                if let Some(node) = table.get("normalize_patterns") {
-                    for (_, entry) in self.tables(node, "normalize_patterns") {
-                        self.known(entry, &["pattern", "replacement"]);
-                        self.checked(entry, "pattern");
-                    }
-                }
-                self.lines(table, "max_unique_patterns");
-                own.dedup = Some(Some(Dedup { alike: true, everywhere: true, ..Dedup::default() }));
+                own.dedup = Some(Some(self.everywhere(table)));
             }
             "test_summary" => {
                 self.known(table, &["type", "max_failures", "truncate_stack_trace"]);
-                // Every failure stays, whole.
-                self.lines(table, "max_failures");
-                self.lines(table, "truncate_stack_trace");
+                for key in ["max_failures", "truncate_stack_trace"] {
+                    if let Some(node) = table.get(key)
+                        && self.lines(table, key).is_some()
+                    {
+                        self.no_effect(node.span().start, key, "every failure is kept");
+                    }
+                }
                 own.engine = engines::find("cargo-test");
             }
             "group_by_rule" => {
                 self.known(table, &["type", "location_pattern", "rule_pattern"]);
-                // A warning is more than its name and place.
-                self.checked(table, "location_pattern");
-                self.checked(table, "rule_pattern");
+                for key in ["location_pattern", "rule_pattern"] {
+                    self.unused(table, key, "warnings are kept as they are");
+                    if !table.contains_key(key) {
+                        self.missing(node, key);
+                    }
+                }
                 builtin("cargo-build", own);
             }
             "git_status" => {
@@ -107,6 +119,15 @@ impl Reader<'_> {
         }
     }
 
+    /// A replacement names no group.
+    fn plain(&mut self, entry: &DeTable<'_>) {
+        let Some(node) = entry.get("replacement") else { return };
+        let text = node.get_ref().as_str().unwrap_or_default();
+        if text.replace("\\\\", "").replace("\\$", "").contains('$') {
+            self.problem(node.span().start, "`replacement` is plain text, without `$`");
+        }
+    }
+
     /// A number of lines or the like, which may be 0.
     fn lines(&mut self, table: &DeTable<'_>, key: &str) -> Option<u64> {
         let node = table.get(key)?;
@@ -117,11 +138,46 @@ impl Reader<'_> {
         count
     }
 
-    /// A pattern that is right, and not used.
-    fn checked(&mut self, table: &DeTable<'_>, key: &str) {
+    /// A key that a strategy must have.
+    fn missing(&mut self, node: Node<'_>, key: &str) {
+        self.problem(node.span().start, format!("this type of strategy has `{key}`"));
+    }
+
+    /// A list of patterns that must be there, without which the rule would do nothing, or remove everything.
+    fn required(&mut self, node: Node<'_>, table: &DeTable<'_>, key: &str) -> Option<Vec<String>> {
+        let Some(list) = table.get(key) else {
+            self.missing(node, key);
+            return None;
+        };
+        if list.get_ref().as_array().is_some_and(|list| list.is_empty()) {
+            self.problem(list.span().start, format!("`{key}` has no pattern"));
+        }
+        Some(self.patterns(list, key))
+    }
+
+    /// A pattern that must be right, and has no effect.
+    fn unused(&mut self, table: &DeTable<'_>, key: &str, why: &str) {
         if let Some(node) = table.get(key) {
             self.one(node, key);
+            self.no_effect(node.span().start, key, why);
         }
+    }
+
+    /// Equal lines anywhere in the text, after replacements.
+    fn everywhere(&mut self, table: &DeTable<'_>) -> Dedup {
+        let mut dedup = Dedup { everywhere: true, ..Dedup::default() };
+        match table.get("normalize_patterns") {
+            Some(node) => {
+                dedup.normalize = self.swaps(node, "normalize_patterns", "replacement");
+                for (_, entry) in self.tables(node, "normalize_patterns") {
+                    self.plain(entry);
+                }
+            }
+            // Times and ids are known without them.
+            None => dedup.alike = true,
+        }
+        dedup.max_unique = self.lines(table, "max_unique_patterns").unwrap_or(0);
+        dedup
     }
 }
 

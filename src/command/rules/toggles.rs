@@ -1,0 +1,150 @@
+//! What a file has besides rules: `[tools.filters]`, which turns filters on and off, and the other tables of a whole zeph
+//! configuration, which are ignored.
+
+use std::sync::Arc;
+
+use regex::bytes::{RegexSet, RegexSetBuilder};
+use toml::de::{DeTable, DeValue};
+
+use super::tree::{Node, Reader};
+use super::{Rule, Rules, Security};
+use crate::manifest::suggest::{closest, unknown};
+
+/// Tables of a file.
+const TABLES: [&str; 2] = ["tools", "rules"];
+/// Keys of `[tools.filters]` that are no names of filters.
+const KEYS: [&str; 3] = ["enabled", "filters_path", "security"];
+/// Sections of `[tools.filters]` that zeph had for its filters, and their keys.
+const SECTIONS: [(&str, &[&str]); 6] = [
+    ("test", &["enabled", "max_failures", "truncate_stack_trace"]),
+    ("git", &["enabled", "max_log_entries", "max_diff_lines"]),
+    ("clippy", &["enabled"]),
+    ("cargo_build", &["enabled"]),
+    ("dir_listing", &["enabled"]),
+    ("log_dedup", &["enabled"]),
+];
+/// Bytes that the patterns of `security` may compile to.
+const COMPILED: usize = 10 << 20;
+
+impl Reader<'_> {
+    /// The tables of a file. Beside `tools`, tables of other names are those of a whole configuration.
+    pub(super) fn tables_of_file(&mut self, root: &DeTable<'_>) {
+        let mut others: Vec<(usize, &str)> = Vec::new();
+        for (key, node) in root {
+            let (at, name) = (key.span().start, key.get_ref().as_ref());
+            if TABLES.contains(&name) {
+                continue;
+            }
+            let is_foreign = matches!(node.get_ref(), DeValue::Table(_))
+                && root.contains_key("tools")
+                && closest(name, TABLES).is_none();
+            if !is_foreign {
+                others.push((at, name));
+            }
+        }
+        others.sort_unstable();
+        for (at, name) in others {
+            self.problem(at, unknown("key", name, &TABLES));
+        }
+    }
+
+    /// `[tools.filters]`
+    pub(super) fn toggles(
+        &mut self,
+        root: &DeTable<'_>,
+        rules: &[Rule],
+        known: &[String],
+        read: &mut Rules,
+    ) {
+        let Some(tools) = root.get("tools") else { return };
+        let Some(tools) = self.table(tools, "tools") else { return };
+        let Some(filters) = tools.get("filters") else { return };
+        let Some(filters) = self.table(filters, "tools.filters") else { return };
+        let own = rules.iter().map(|rule| rule.name.as_str());
+        let names: Vec<&str> = own.chain(known.iter().map(String::as_str)).collect();
+        for (key, node) in filters {
+            let (at, key) = (key.span().start, key.get_ref().as_ref());
+            match key {
+                "enabled" => read.enabled = self.bool(node, key).unwrap_or(true),
+                "filters_path" => {
+                    self.string(node, key);
+                    self.no_effect(
+                        at,
+                        key,
+                        "give `filters.toml` of this folder as a file of its own",
+                    );
+                }
+                "security" => read.security = self.security(node),
+                _ if names.contains(&key) => {
+                    let Some(toggle) = self.table(node, key) else { continue };
+                    self.known(toggle, &["enabled"]);
+                    let enabled = toggle.get("enabled").and_then(|node| self.bool(node, "enabled"));
+                    if enabled == Some(false) {
+                        read.off.push(key.to_owned());
+                    }
+                }
+                _ => match SECTIONS.iter().find(|(section, _)| *section == key) {
+                    Some((_, keys)) => self.section(at, key, node, keys),
+                    None => {
+                        let meant = closest(key, names.iter().copied().chain(KEYS));
+                        let meant = meant.map_or_else(
+                            || "`tamis help commands` lists those that come with tamis".to_owned(),
+                            |meant| format!("did you mean `{meant}`?"),
+                        );
+                        self.problem(at, format!("no filter is called `{key}`; {meant}"));
+                    }
+                },
+            }
+        }
+    }
+
+    /// A section that zeph had for some of its filters.
+    fn section(&mut self, at: usize, key: &str, node: Node<'_>, keys: &[&str]) {
+        let Some(table) = self.table(node, key) else { return };
+        self.known(table, keys);
+        let mut says = false;
+        for (key, node) in table {
+            let key = key.get_ref().as_ref();
+            says |= if key == "enabled" {
+                self.bool(node, key) == Some(false)
+            } else {
+                self.integer(node, key).is_some()
+            };
+        }
+        if says {
+            self.no_effect(at, key, "filters are turned off by their names");
+        }
+    }
+
+    /// `[tools.filters.security]`
+    fn security(&mut self, node: Node<'_>) -> Security {
+        let mut security = Security { enabled: true, extra: None };
+        let Some(table) = self.table(node, "security") else { return security };
+        self.known(table, &["enabled", "extra_patterns"]);
+        if let Some(node) = table.get("enabled") {
+            security.enabled = self.bool(node, "enabled").unwrap_or(true);
+        }
+        if let Some(node) = table.get("extra_patterns") {
+            let before = self.problems.is_empty();
+            let patterns = self.patterns(node, "extra_patterns");
+            if !patterns.is_empty() && before && self.problems.is_empty() {
+                security.extra = self.set(node, &patterns);
+            }
+        }
+        security
+    }
+
+    fn set(&mut self, node: Node<'_>, patterns: &[String]) -> Option<Arc<RegexSet>> {
+        // Each was charged alone, and a file has one such set.
+        match RegexSetBuilder::new(patterns).size_limit(COMPILED).build() {
+            Ok(set) => Some(Arc::new(set)),
+            Err(_) => {
+                let message = format!(
+                    "more than {COMPILED} bytes when compiled; repeat less, or narrower classes"
+                );
+                self.problem(node.span().start, message);
+                None
+            }
+        }
+    }
+}
