@@ -35,6 +35,8 @@
 //! - **path** parses paths and follows them. **spec** is what is declared. **reserved** has the parameters that a tool with
 //!   a filter takes beside its own, and reads them from a call's input.
 //! - **template** renders items as text, through Go's `text/template` (feature `template`). It knows no filters.
+//! - **notice** has the lines that tamis writes into text, and marks lines of the input that look like them; **ansi** tells
+//!   the controls of terminals from what is shown.
 //! - **text** filters text that is not JSON, line by line: patterns, escape sequences of terminals, equal lines.
 //! - **content** takes the main text of HTML pages, as text or Markdown, and cuts text where something ends (feature
 //!   `content`). It knows no JSON.
@@ -53,7 +55,7 @@
 //!   one a line or one an event.
 //!
 //! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `allowance`, `excerpt`, `glob`, `tokens`, `work`, `scan`, `path`, `json`, `tree`, `reserved`, `template`, `spec`, `text`, `content`, `filter`,
+//! [`sink`](Sink), `allowance`, `ansi`, `excerpt`, `glob`, `notice`, `tokens`, `work`, `scan`, `path`, `json`, `tree`, `reserved`, `template`, `spec`, `text`, `content`, `filter`,
 //! `history`, `manifest`, `catalog`, `command`, `io`; the command line is a crate of its own on top.
 //!
 //! # What is promised
@@ -98,6 +100,7 @@
 //! `default-features = false` leaves the library with a handful of small dependencies.
 
 mod allowance;
+mod ansi;
 #[cfg(feature = "manifest")]
 mod catalog;
 #[cfg(feature = "command")]
@@ -114,6 +117,7 @@ mod json;
 mod limits;
 #[cfg(feature = "manifest")]
 mod manifest;
+mod notice;
 mod path;
 mod report;
 mod reserved;

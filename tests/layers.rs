@@ -8,7 +8,19 @@ use std::path::{Path, PathBuf};
 
 /// The order. Modules in one row are leaves of the same height.
 const LAYERS: [&[&str]; 14] = [
-    &["allowance", "error", "excerpt", "glob", "limits", "report", "sink", "tokens", "work"],
+    &[
+        "allowance",
+        "ansi",
+        "error",
+        "excerpt",
+        "glob",
+        "limits",
+        "notice",
+        "report",
+        "sink",
+        "tokens",
+        "work",
+    ],
     &["scan", "path"],
     &["json"],
     &["tree"],

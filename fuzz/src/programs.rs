@@ -202,6 +202,9 @@ fn budget(choices: &mut Choose<'_>) -> Budget {
 
 fn text_filter(choices: &mut Choose<'_>) -> TextFilter {
     let mut filter = TextFilter::new().strip_ansi(choices.one_in(2)).dedup(choices.one_in(2));
+    if choices.one_in(4) {
+        filter = filter.dedup_everywhere(true);
+    }
     if choices.one_in(3) {
         filter = filter.strip_lines_matching(choices.pick(&PATTERNS));
     }

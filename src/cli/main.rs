@@ -24,6 +24,7 @@ mod runner;
 mod scripts;
 #[cfg(unix)]
 mod signals;
+mod silence;
 mod stats;
 mod text;
 mod tool;

@@ -68,8 +68,6 @@ pub(crate) struct RunArgs {
     manifest: Vec<PathBuf>,
 
     /// Print the output as it is
-    ///
-    /// For commands that ask questions too: a line is filtered when it has ended.
     #[arg(long, help_heading = "Rules")]
     raw: bool,
 

@@ -1,13 +1,16 @@
-//! Signals of a command that is run: those that tamis gets go on to it, and tamis ends as it did.
+//! Signals: of a command that is run, to which those that tamis gets go on, and as which tamis ends; and those that end a
+//! filter, which writes what it holds first.
 //!
 //! Must not know what the command does. Handlers are installed when the command runs, so that it starts with those that
 //! tamis was started with: what `nohup` ignores stays ignored.
 
 use std::fs::File;
-use std::io::Result;
+use std::io::{PipeReader, Result, Write};
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread;
+use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -42,6 +45,65 @@ pub(crate) fn forward(controls: CommandControls) -> Result<()> {
         }
     })?;
     Ok(())
+}
+
+/// A signal that is to end this process, once what is held is written.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    signal: Arc<AtomicI32>,
+    /// Becomes readable with the signal.
+    pub(crate) came: PipeReader,
+}
+
+impl Stop {
+    /// How long writing what is held may take: whoever reads the output may not take it. A second signal waits for nothing.
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    /// Waits for the signals that end a process, but for those that are ignored: that is what `nohup` is for.
+    pub(crate) fn new() -> Result<Self> {
+        let ending = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal));
+        let mut signals = Signals::new(ending)?;
+        let (came, mut comes) = std::io::pipe()?;
+        let signal = Arc::new(AtomicI32::new(0));
+        let received = Arc::clone(&signal);
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            for signal in signals.forever() {
+                let first = received.swap(signal, Ordering::SeqCst) == 0;
+                let waits = first && comes.write_all(b"!").is_ok();
+                let end = move || {
+                    if waits {
+                        thread::sleep(Self::PATIENCE);
+                    }
+                    _ = emulate_default_handler(signal);
+                };
+                if thread::Builder::new().spawn(end).is_err() {
+                    _ = emulate_default_handler(signal);
+                }
+            }
+        })?;
+        Ok(Self { signal, came })
+    }
+
+    /// Ends as the signal does that came, if one did.
+    pub(crate) fn end(&self) {
+        match self.signal.load(Ordering::SeqCst) {
+            0 => {}
+            signal => _ = emulate_default_handler(signal),
+        }
+    }
+
+    /// Whether one came.
+    pub(crate) fn has_come(&self) -> bool {
+        self.signal.load(Ordering::SeqCst) != 0
+    }
+}
+
+/// Whether this process ignores a signal. Where that cannot be known, so that nothing is changed for it.
+fn is_ignored(signal: i32) -> bool {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return true };
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_none_or(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// Whether a terminal has sent it to the command as well. Where both are in the foreground, Ctrl-C and Ctrl-\ reach both,

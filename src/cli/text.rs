@@ -2,7 +2,6 @@
 //!
 //! Must not know rules: a registry has them.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use tamis::{
@@ -15,6 +14,7 @@ use crate::files::{self, Output};
 use crate::lists;
 use crate::resolve::Place;
 use crate::run::{cannot_report, is_closed_pipe, open_report, write_report};
+use crate::silence::{Given, Input};
 use crate::stats::saved;
 use crate::tool::{called, read_once};
 
@@ -146,7 +146,8 @@ fn filter(
     let input = Place::from(args.file.clone());
     let output = args.output.clone().map_or(Place::Standard, Place::from);
     let (from, to) = (input.name("standard input"), output.name("standard output"));
-    let mut reader = files::open(&input).map_err(|error| (from.clone(), Error::read(error)))?;
+    let reader = files::open(&input).map_err(|error| (from.clone(), Error::read(error)))?;
+    let mut reader = Input::new(reader);
     let mut writer = Output::open(&output).map_err(|error| (to.clone(), Error::write(error)))?;
     let mut limits = Limits::new();
     if let Some(bytes) = args.held {
@@ -155,14 +156,20 @@ fn filter(
     let line = CommandLine::parse(&args.command);
     let mut run = registry.start(&line, &limits, WriteSink::new(&mut writer));
     let mut buffer = vec![0; 64 << 10];
+    #[cfg(unix)]
+    let mut stopped = false;
     loop {
-        let count = match reader.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err((from, Error::read(error))),
-        };
-        run.write(buffer.get(..count).unwrap_or_default());
+        match reader.read(&mut buffer).map_err(|error| (from.clone(), Error::read(error)))? {
+            // What was filtered so far is all that there will be.
+            Given::Bytes(0) => break,
+            #[cfg(unix)]
+            Given::Stop => {
+                stopped = true;
+                break;
+            }
+            Given::Bytes(count) => run.write(buffer.get(..count).unwrap_or_default()),
+            Given::Silence => run.release(),
+        }
         run.sink_mut().flush().map_err(|error| (to.clone(), error))?;
     }
     // All of the output is where it was read.
@@ -173,6 +180,13 @@ fn filter(
     let (mut sink, report) = run.end(args.exit_code, full);
     sink.flush().map_err(|error| (to.clone(), error))?;
     drop(sink);
+    #[cfg(unix)]
+    if stopped {
+        // A file that is to be replaced stays as it is.
+        drop(writer);
+        reader.end();
+        return Ok(report);
+    }
     writer.finish().map_err(|error| (to, Error::write(error)))?;
     Ok(report)
 }

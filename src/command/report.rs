@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::text::TextReport;
+use crate::notice;
+use crate::text::{TextReport, is_zero};
 
 /// What one run over a command's output did.
 ///
@@ -36,16 +37,22 @@ pub struct CommandReport {
     pub chars_out: u64,
     /// Lines that went in.
     pub lines_in: u64,
-    /// Lines that came out, with those that say what was left out.
+    /// Lines that came out, with headings and those that say what was left out.
     pub lines_out: u64,
     /// Lines that were removed.
     pub lines_removed: u64,
-    /// Lines that went into another that is equal or alike.
+    /// Lines that went into another that came out and is equal or alike.
     pub lines_folded: u64,
-    /// Lines that were written shorter.
+    /// Lines that came out shorter, or below a heading that they have in common.
     pub lines_shortened: u64,
-    /// Lines that a head and a tail left out.
+    /// Lines that a head and a tail left out, with all those that a line stood for.
     pub lines_left_out: u64,
+    /// Lines of which a terminal would not show all: other text was written over a part of them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lines_overwritten: u64,
+    /// Lines of the output that have the form of a notice of tamis, and are marked with `| `.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lines_marked: u64,
 }
 
 /// Why an output passed unfiltered.
@@ -84,6 +91,8 @@ impl CommandReport {
             lines_folded: text.lines_folded,
             lines_shortened: text.lines_shortened,
             lines_left_out: text.lines_left_out,
+            lines_overwritten: text.lines_overwritten,
+            lines_marked: text.lines_marked,
             ..Self::default()
         }
     }
@@ -91,7 +100,8 @@ impl CommandReport {
 
 /// Lines that are not what they were.
 fn cut(text: &TextReport) -> u64 {
-    text.lines_removed + text.lines_folded + text.lines_shortened + text.lines_left_out
+    let TextReport { lines_removed, lines_folded, lines_shortened, lines_left_out, .. } = text;
+    lines_removed + lines_folded + lines_shortened + lines_left_out + text.lines_overwritten
 }
 
 /// The line that says what was cut and where all of it is; `None` if nothing was.
@@ -110,18 +120,8 @@ pub(super) fn note(filter: &str, text: &TextReport, full_output: Option<&str>) -
     if text.lines_shortened > 0 {
         parts.push(format!("{} shortened", text.lines_shortened));
     }
-    let mut note = format!("[tamis {filter}: {}", parts.join(", "));
-    if let Some(path) = full_output {
-        note.push_str("; full output: ");
-        // One line is one line, whatever the path.
-        for char in path.chars() {
-            if char.is_control() {
-                note.extend(char.escape_default());
-            } else {
-                note.push(char);
-            }
-        }
+    if text.lines_overwritten > 0 {
+        parts.push(format!("{} overwritten", text.lines_overwritten));
     }
-    note.push(']');
-    Some(note)
+    Some(notice::cut(filter, &parts.join(", "), full_output))
 }

@@ -6,6 +6,7 @@
 //!
 //! Invariants: output and report do not depend on the chunks. No run fails.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use super::registry::Choice;
 use super::report::{CommandReport, Passed, note};
 use super::rules::{Exit, Rule};
 use crate::limits::Limits;
+use crate::notice;
 use crate::sink::Sink;
 use crate::text::engine::Engine;
 use crate::text::gate::HOLD;
@@ -29,7 +31,8 @@ use crate::text::{TextProgram, TextReport};
 ///
 /// The result is never longer than the raw output where that has at most 4 KiB, but for the text that a rule has for an
 /// empty output; of a longer one, each operation is used only where it shortens. If something was cut, one line at the end
-/// says how much and where all of it is; of a short output it is part of what is compared.
+/// says how much and where all of it is; of a short output it is part of what is compared. A line of the output that has the
+/// form of such a line is marked as the command's own where there is a filter: `| [tamis …`.
 pub struct CommandRun<S> {
     state: State,
     filter: Option<String>,
@@ -68,7 +71,7 @@ struct Variant {
 impl<S: Sink> CommandRun<S> {
     pub(super) fn new(choice: Choice, command: &str, limits: &Limits, sink: S) -> Self {
         let (state, filter, passed) = match choice {
-            Choice::None(passed) => (State::Pass(passing(limits)), None, Some(passed)),
+            Choice::None(passed) => (State::Pass(unfiltered(limits)), None, Some(passed)),
             Choice::Custom(filter) => {
                 let name = Some(filter.name().to_owned());
                 let command = command.to_owned();
@@ -79,7 +82,7 @@ impl<S: Sink> CommandRun<S> {
                     let state = State::Begin { head: Vec::new(), variants };
                     (state, Some(rule.name().to_owned()), None)
                 }
-                None => (State::Pass(passing(limits)), None, Some(Passed::NoFilter)),
+                None => (State::Pass(unfiltered(limits)), None, Some(Passed::NoFilter)),
             },
         };
         Self { state, filter, passed, quiet: false, limits: limits.clone(), sink }
@@ -159,6 +162,45 @@ impl<S: Sink> CommandRun<S> {
         }
     }
 
+    /// No output has come for a while: hands on what is held, the open line too, as far as it has come.
+    ///
+    /// Call it where a reader waits for the output and a second or so has passed without any: the open line may be a
+    /// question. From then on a short output is no longer compared with the raw one. A rule that depends on how the command ends
+    /// is taken as for one that failed. A filter of one's own still gets the whole output, and until then nothing of it leaves.
+    ///
+    /// ```
+    /// use tamis::{CommandLine, Limits, OutputFilterRegistry};
+    ///
+    /// let registry = OutputFilterRegistry::builtin();
+    /// let mut run = registry.start(&CommandLine::parse("cargo install x"), &Limits::new(), Vec::new());
+    /// run.write(b"    Updating crates.io index\nOverwrite it? [y/N] ");
+    /// assert_eq!(run.sink(), b"");
+    /// run.release();
+    /// assert_eq!(run.sink(), b"Overwrite it? [y/N] ");
+    /// ```
+    pub fn release(&mut self) {
+        match &mut self.state {
+            State::Begin { head, .. } => {
+                // What began like JSON goes on like it, perhaps.
+                match head.iter().any(|byte| !byte.is_ascii_whitespace()) {
+                    true => self.decided(true),
+                    false => return,
+                }
+            }
+            State::Rule { variants } if variants.len() > 1 => self.choose(),
+            State::Rule { .. } | State::Custom { .. } | State::Pass(_) => {}
+        }
+        match &mut self.state {
+            State::Rule { variants } => {
+                if let [Variant { engine, .. }] = variants.as_mut_slice() {
+                    engine.release(&mut self.sink);
+                }
+            }
+            State::Pass(engine) => engine.release(&mut self.sink),
+            State::Begin { .. } | State::Custom { .. } => {}
+        }
+    }
+
     /// The output is complete. How the command ended, if that is known, and where all of its output is, if anywhere.
     pub fn end(mut self, exit_code: Option<i32>, full_output: Option<&str>) -> (S, CommandReport) {
         if matches!(self.state, State::Begin { .. }) {
@@ -216,7 +258,7 @@ impl<S: Sink> CommandRun<S> {
 
     /// The output passes from now on; some of it has come already.
     fn pass(&mut self, why: Passed, before: &[u8]) {
-        let mut engine = passing(&self.limits);
+        let mut engine = marking(&self.limits);
         engine.write(before, &mut self.sink);
         self.state = State::Pass(engine);
         (self.filter, self.passed) = (None, Some(why));
@@ -234,12 +276,18 @@ impl<S: Sink> CommandRun<S> {
             waiting += out.len();
         }
         if waiting > held {
-            let of = |exit| variants.iter().position(|variant| variant.exit == exit);
-            let place = of(Exit::Failed).or_else(|| of(Exit::Any)).unwrap_or(0);
-            let mut chosen = variants.swap_remove(place);
-            self.sink.write(&std::mem::take(&mut chosen.out));
-            *variants = vec![chosen];
+            self.choose();
         }
+    }
+
+    /// Takes the variant for a failure, which keeps most.
+    fn choose(&mut self) {
+        let State::Rule { variants } = &mut self.state else { return };
+        let of = |exit| variants.iter().position(|variant| variant.exit == exit);
+        let place = of(Exit::Failed).or_else(|| of(Exit::Any)).unwrap_or(0);
+        let mut chosen = variants.swap_remove(place);
+        self.sink.write(&std::mem::take(&mut chosen.out));
+        *variants = vec![chosen];
     }
 
     /// Asks a filter of one's own for what it makes of the output. What it did, unless the output passes as it came.
@@ -251,6 +299,7 @@ impl<S: Sink> CommandRun<S> {
             return None;
         };
         let result = filter.filter(command, text, exit_code.unwrap_or(-1)).output;
+        let (result, lines_marked) = marked(text, result);
         let (lines_in, lines) = (text.lines().count() as u64, result.lines().count() as u64);
         let mut report = TextReport {
             changed: true,
@@ -259,6 +308,7 @@ impl<S: Sink> CommandRun<S> {
             lines_in,
             lines_removed: lines_in.saturating_sub(lines),
             lines_shortened: u64::from(lines >= lines_in),
+            lines_marked,
             ..TextReport::default()
         };
         let said = if self.quiet { None } else { note(filter.name(), &report, full_output) };
@@ -271,7 +321,7 @@ impl<S: Sink> CommandRun<S> {
             out.push_str(&said);
             out.push('\n');
         }
-        let mut passing = passing(&self.limits);
+        let mut passing = marking(&self.limits);
         if unsaid >= raw.len() || (out.len() >= raw.len() && raw.len() <= HOLD) {
             passing.write(&raw, &mut self.sink);
             self.state = State::Pass(passing);
@@ -289,8 +339,34 @@ impl<S: Sink> CommandRun<S> {
 /// Bytes that are given to the variants of a rule at once.
 const PIECE: usize = 16 << 10;
 
-fn passing(limits: &Limits) -> Box<Engine> {
+/// For an output that no filter is for.
+fn unfiltered(limits: &Limits) -> Box<Engine> {
     Box::new(Engine::new(&TextProgram::passing(), limits))
+}
+
+/// For an output that passes although there is a filter for it.
+fn marking(limits: &Limits) -> Box<Engine> {
+    Box::new(Engine::new(&TextProgram::marking(), limits))
+}
+
+/// What a filter of one's own made, with marks at lines that have the form of a notice and are of the raw output; and how many
+/// those are. What the filter says of itself has none.
+fn marked(raw: &str, result: String) -> (String, u64) {
+    let is_one = |line: &&str| notice::looks_like_one(line.as_bytes(), true);
+    let imitations: HashSet<&str> = raw.lines().filter(is_one).collect();
+    if imitations.is_empty() {
+        return (result, 0);
+    }
+    let mut count = 0;
+    let mut out = String::with_capacity(result.len());
+    for line in result.split_inclusive('\n') {
+        if imitations.contains(line.lines().next().unwrap_or_default()) {
+            out.push_str(notice::MARK);
+            count += 1;
+        }
+        out.push_str(line);
+    }
+    (out, count)
 }
 
 fn variants(rule: &Rule, limits: &Limits) -> Option<Vec<Variant>> {

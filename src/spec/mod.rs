@@ -21,6 +21,8 @@ pub use output::{Budget, Compact};
 pub(crate) use patch::{Op, named};
 pub use patch::{Operation, Otherwise, Test};
 pub use select::{Select, Source};
+#[cfg(feature = "text")]
+pub(crate) use text::Dedup;
 pub use text::TextFilter;
 
 /// The rules for one tool's output.

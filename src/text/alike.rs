@@ -1,92 +1,76 @@
-//! Lines in a row become one that differ in times and ids alone: `12:00:01 retrying (x3 alike)`; the first of them stays.
+//! Which lines are alike: what they are compared by. Times and ids are left out of it where that is asked for, and what patterns
+//! match is replaced.
 //!
-//! In lines that speak of errors, failures and the like only dates and times of day: their ids may be what is looked for.
+//! In lines that speak of errors, failures and the like only dates and times of day are left out: their ids may be what is
+//! looked for.
 //!
 //! Times and ids: dates, times of day, durations with a unit, numbers of five digits and more, UUIDs and other hexadecimal
-//! words of eight characters and more with a digit. Other numbers count as text: `user 17` is not `user 18`. Holds one line,
-//! and one more as it is compared. Linear: each byte is looked at a few times.
+//! words of eight characters and more with a digit. Other numbers count as text: `user 17` is not `user 18`. Linear: each
+//! byte is looked at a few times.
 
-use std::io::Write;
 use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use super::lines::{End, Line};
-use super::stage::{LineStage, Next, Tally};
+use super::replace::Replacement;
 
 /// What stands for a time or an id in what is compared: no text has it.
 const MARK: u8 = 0xFF;
-/// No number of lines takes more bytes to be told than this.
-const NUMBER: u64 = 40;
+/// Matches of one pattern in a line that are replaced in what is compared.
+const MATCHES: usize = 100;
 
+/// Which lines are like one another.
 #[derive(Debug, Default)]
-pub(super) struct Alike {
-    held: Vec<u8>,
-    key: Vec<u8>,
-    other: Vec<u8>,
-    /// How often the line came; how many bytes the others had.
-    count: u64,
-    others: u64,
-    ends: End,
-    end: End,
-    /// All of them are the same.
-    equal: bool,
-    /// The others, while it is not certain that one line is shorter than they are.
-    short: Vec<Vec<u8>>,
-    tally: Tally,
+pub(super) struct Likeness {
+    /// What is replaced in what is compared, in this order.
+    pub(super) normalize: Vec<Replacement>,
+    /// Times and ids do not count.
+    pub(super) times_and_ids: bool,
 }
 
-impl LineStage for Alike {
-    fn line(&mut self, line: Line<'_>, next: Next<'_>) {
-        self.other.clear();
-        normalise(line.text, !is_grave(line.text), &mut self.other);
-        let same_end = line.end == self.ends || line.end == End::Missing;
-        if self.count > 0 && same_end && self.key == self.other {
-            if self.others <= NUMBER {
-                self.short.push(line.text.to_vec());
-            }
-            self.count += 1;
-            self.others += (line.text.len() + self.ends.bytes().len()) as u64;
-            self.equal &= self.held == line.text;
-            self.end = line.end;
-            return;
-        }
-        self.flush(next);
-        std::mem::swap(&mut self.key, &mut self.other);
-        self.held.extend_from_slice(line.text);
-        (self.count, self.others, self.equal) = (1, 0, true);
-        (self.end, self.ends) = (line.end, line.end);
+impl Likeness {
+    /// Whether lines have to be equal.
+    pub(super) fn is_equality(&self) -> bool {
+        self.normalize.is_empty() && !self.times_and_ids
     }
 
-    fn flush(&mut self, next: Next<'_>) {
-        let Self { held, short, count, ends, end, tally, others, .. } = self;
-        let line = held.len();
-        if *count > 1 {
-            let word = if self.equal { "" } else { " alike" };
-            // Writing to memory does not fail.
-            _ = write!(held, " (x{count}{word})");
-        }
-        let number = (held.len() - line) as u64;
-        if *count > 1 && number < *others {
-            tally.folded += *count - 1;
-            next(Line { text: held, end: *end });
-        } else if *count > 0 {
-            held.truncate(line);
-            let last = if *count > 1 { *ends } else { *end };
-            next(Line { text: held, end: last });
-            for (place, text) in short.iter().enumerate() {
-                let end = if place + 1 == short.len() { *end } else { *ends };
-                next(Line { text, end });
+    /// Appends what a line is compared by.
+    pub(super) fn key(&self, line: &[u8], key: &mut Vec<u8>) {
+        let mut text = std::borrow::Cow::Borrowed(line);
+        for Replacement { pattern, with } in &self.normalize {
+            if let Some(other) = replaced(&text, pattern, with) {
+                text = other.into();
             }
         }
-        held.clear();
-        short.clear();
-        self.count = 0;
+        if self.times_and_ids {
+            normalise(&text, !is_grave(line), key);
+        } else {
+            key.extend_from_slice(&text);
+        }
     }
+}
 
-    fn tally(&self) -> Tally {
-        self.tally
+/// A text with its first matches replaced, if there are any; a bounded number, so that the work is linear in the text, and to a
+/// bounded length.
+fn replaced(text: &[u8], pattern: &Regex, with: &[u8]) -> Option<Vec<u8>> {
+    /// Bytes by which a text may grow, and as often as it is long.
+    const GROWTH: usize = 4096;
+    if !pattern.is_match(text) {
+        return None;
     }
+    let mut out = Vec::new();
+    let mut done = 0;
+    for groups in pattern.captures_iter(text).take(MATCHES) {
+        let all = groups.get(0)?;
+        out.extend_from_slice(text.get(done..all.start()).unwrap_or_default());
+        groups.expand(with, &mut out);
+        done = all.end();
+        if out.len() > 2 * text.len() + GROWTH {
+            return None;
+        }
+    }
+    out.extend_from_slice(text.get(done..).unwrap_or_default());
+    Some(out)
 }
 
 /// What nobody wants to miss a number of.

@@ -2,32 +2,33 @@
 //! [`QuotedTextRun`](super::QuotedTextRun) have in common.
 //!
 //! ```text
-//! bytes ─▶ lines ──Line──▶ front ─▶ patterns ─▶ back ─▶ fold ─▶ cut ──▶ gate ─▶ Sink
-//!          ansi, returns   engine,  strip,      replace, (x3)   head,   4 KiB
-//!                          sections keep        group,          tail
-//!                                               alike
+//! bytes ─▶ lines ──Line──▶ front ─▶ patterns ──Entry──▶ back ─▶ cut ──▶ marks ─▶ gate ─▶ Sink
+//!          controls,       engine,  strip,              replace, head,           4 KiB
+//!          returns,        sections keep                dedup,   tail
+//!          backspaces                                   group
 //! ```
 //!
-//! A further operation on lines is a [`LineStage`](super::stage::LineStage) in front of the patterns or behind them; one that
-//! has to look back holds what it needs, and says what it does with lines that are too long to be held.
+//! A further operation on lines is a [`LineStage`](super::stage::LineStage) before the patterns or an
+//! [`EntryStage`](super::entry::EntryStage) after them; one that has to look back holds what it needs, and says what it does
+//! with lines that are too long to be held.
 
 use std::sync::Arc;
 
-use super::cut::{Cut, Most};
-use super::fold::Fold;
+use super::cut::{Cut, Most, Out};
+use super::entry::{self, Entry, EntryStage};
 use super::gate::{Gate, Size};
 use super::lines::{End, Line, Lines, Take};
 use super::program::{Compiled, TextProgram};
 use super::report::TextReport;
 use super::stage::{self, LineStage, Tally};
 use crate::limits::Limits;
+use crate::notice;
 use crate::sink::Sink;
 
-/// Which operations there are besides those of the patterns.
+/// Which operations there are besides those of the patterns and the stages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operations {
     pub(super) terminal: bool,
-    pub(super) fold: bool,
     pub(super) most: Most,
 }
 
@@ -40,68 +41,108 @@ pub(crate) struct Engine {
 }
 
 struct Stages {
-    operations: Operations,
     removed: u64,
-    /// In front of the patterns, and behind them.
+    /// Before the patterns.
     front: Vec<Box<dyn LineStage>>,
-    back: Vec<Box<dyn LineStage>>,
-    fold: Fold,
-    cut: Cut,
-    /// The long line that passes is left out.
-    muted: bool,
-    gate: Gate,
-    written: u64,
+    exit: Exit,
     was_empty: bool,
+}
+
+/// What is after the patterns.
+struct Exit {
+    back: Vec<Box<dyn EntryStage>>,
+    cut: Cut,
+    /// The line that passes in parts is left out.
+    muted: bool,
+    way: Way,
+}
+
+/// The way out.
+struct Way {
+    gate: Gate,
+    /// Lines that have the form of a notice are marked.
+    marks: bool,
+    /// Lines that came out.
+    written: u64,
+    /// Lines of the input that others stand for, that came out shorter, and that are marked.
+    folded: u64,
+    shortened: u64,
+    marked: u64,
 }
 
 impl Engine {
     pub(crate) fn new(program: &TextProgram, limits: &Limits) -> Self {
         let program = Arc::clone(program.compiled());
         let operations = program.operations(limits);
-        let [front, back] = program.stages(limits);
+        let marks = program.marks;
+        let way =
+            Way { gate: Gate::default(), marks, written: 0, folded: 0, shortened: 0, marked: 0 };
         Self {
-            program,
-            lines: Lines::new(operations.terminal, limits.line()),
+            lines: Lines::new(operations.terminal, limits.line(), marks),
             stages: Stages {
-                operations,
                 removed: 0,
-                front,
-                back,
-                fold: Fold::default(),
-                cut: Cut::new(operations.most),
-                muted: false,
-                gate: Gate::default(),
-                written: 0,
+                front: program.front(limits),
+                exit: Exit {
+                    back: program.back(limits),
+                    cut: Cut::new(operations.most),
+                    muted: false,
+                    way,
+                },
                 was_empty: false,
             },
             read: Size::default(),
+            program,
         }
     }
 
     /// Takes the next bytes of the text.
     pub(crate) fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         self.read.add(chunk);
-        self.stages.gate.input(chunk);
-        self.lines.write(
-            chunk,
-            &mut Stage { program: &self.program, stages: &mut self.stages, sink: &mut *sink },
-        );
-        self.stages.gate.flush(sink);
+        self.stages.exit.way.gate.input(chunk);
+        self.settle_hold();
+        let Self { program, stages, lines, .. } = self;
+        lines.write(chunk, &mut Stage { program, stages, sink: &mut *sink });
+        self.settle_hold();
+        self.stages.exit.way.gate.flush(sink);
+    }
+
+    /// No input has come for a while: hands on what is held. From now on the output wins, however long it is.
+    pub(crate) fn release(&mut self, sink: &mut dyn Sink) {
+        if self.read.bytes == 0 {
+            return;
+        }
+        let Self { program, stages, lines, .. } = self;
+        stages.release(program, sink);
+        lines.release(&mut Stage { program, stages, sink: &mut *sink });
+        self.stages.exit.way.gate.open();
+        self.settle_hold();
+        self.stages.exit.way.gate.flush(sink);
+    }
+
+    /// What the output would be compared with is not held any longer than it may win.
+    fn settle_hold(&mut self) {
+        if self.stages.exit.way.gate.is_open() {
+            self.lines.clean.stop();
+        }
     }
 
     /// The text is complete. What waits goes out with [`settle`](Self::settle).
     pub(crate) fn end(&mut self, sink: &mut dyn Sink) {
-        self.lines.end(&mut Stage {
-            program: &self.program,
-            stages: &mut self.stages,
-            sink: &mut *sink,
-        });
-        self.stages.end(&self.program, sink);
+        let Self { program, stages, lines, .. } = self;
+        lines.end(&mut Stage { program, stages, sink: &mut *sink });
+        stages.end(program, sink);
+        self.settle_hold();
     }
 
-    /// Whether the text that went in is the one that comes out.
+    /// Whether the text that went in is the one that comes out, byte for byte.
     pub(crate) fn is_unchanged(&self) -> bool {
-        !self.has_changed() || self.stages.gate.is_raw()
+        let is_clean = !self.lines.rewrote() && self.lines.clean.marked() == 0;
+        is_clean && (!self.has_changed() || self.prefers_input())
+    }
+
+    /// Whether the input, as a terminal shows it, is no longer than the output.
+    fn prefers_input(&self) -> bool {
+        self.lines.clean.text().is_some_and(|clean| self.stages.exit.way.gate.prefers(clean))
     }
 
     /// Hands on what waits.
@@ -109,110 +150,81 @@ impl Engine {
         self.settle_with(sink, |_| None)
     }
 
-    /// The same, with a last line that says what was done: it is there if the text is another, and counts where lengths are
+    /// The same, with a last line that says what was done: it is there if lines were cut, and counts where lengths are
     /// compared.
     pub(crate) fn settle_with(
         &mut self,
         sink: &mut dyn Sink,
         note: impl FnOnce(&TextReport) -> Option<String>,
     ) -> TextReport {
-        let raw = TextReport {
+        let clean_marked = self.lines.clean.marked();
+        let input = TextReport {
+            changed: self.lines.rewrote() || clean_marked > 0,
             bytes_in: self.read.bytes,
             chars_in: self.read.chars,
             lines_in: self.lines.seen(),
             lines_out: self.lines.seen(),
             lines_too_long: self.lines.too_long(),
+            lines_overwritten: self.lines.overwritten(),
+            lines_marked: clean_marked,
             ..TextReport::default()
         };
-        let Stages { removed, fold, cut, written, was_empty, .. } = &self.stages;
+        let Stages { removed, exit: Exit { cut, way, .. }, was_empty, .. } = &self.stages;
         let tally = self.stages.tally();
         let mut report = TextReport {
-            changed: true,
-            lines_out: *written,
+            changed: self.has_changed(),
+            lines_out: way.written,
             lines_removed: *removed + tally.removed,
-            lines_folded: fold.folded() + tally.folded,
-            lines_shortened: tally.shortened,
+            lines_folded: way.folded + tally.folded,
+            lines_shortened: way.shortened + tally.shortened,
             lines_left_out: cut.left_out(),
+            lines_marked: way.marked,
             was_empty: *was_empty,
-            ..raw
+            ..input
         };
-        let note = if self.is_unchanged() { None } else { note(&report) };
-        let gate = &mut self.stages.gate;
-        if let Some(note) = note {
-            gate.note(&note);
+        if !self.prefers_input()
+            && let Some(note) = note(&report)
+        {
+            self.stages.exit.way.gate.note(&note);
             report.lines_out += 1;
         }
-        let unchanged = self.is_unchanged();
-        let Size { bytes, chars } = self.stages.gate.settle(sink);
-        let report = if unchanged { raw } else { report };
+        let prefers_input = self.prefers_input();
+        let instead = self.lines.clean.text().filter(|_| prefers_input);
+        let Size { bytes, chars } = self.stages.exit.way.gate.settle(instead, sink);
+        let report = if prefers_input { input } else { report };
         TextReport { bytes_out: bytes, chars_out: chars, ..report }
     }
 
     fn has_changed(&self) -> bool {
-        let Stages { removed, fold, cut, was_empty, .. } = &self.stages;
+        let Stages { removed, exit: Exit { cut, way, .. }, was_empty, .. } = &self.stages;
         self.lines.rewrote()
             || *removed > 0
-            || fold.folded() > 0
             || cut.left_out() > 0
             || *was_empty
-            || !self.stages.tally().is_nothing()
+            || way.folded + way.shortened + way.marked > 0
+            || self.stages.tally() != Tally::default()
     }
 
     /// Bytes that were looked at, each time they were; but for those that patterns look at.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
-        self.lines.steps() + self.stages.fold.steps()
+        let back = self.stages.exit.back.iter().map(|stage| stage.steps());
+        self.lines.steps() + back.sum::<u64>()
     }
 }
 
 impl Stages {
-    /// A line that patterns left.
-    fn line(&mut self, line: Line<'_>, sink: &mut dyn Sink) {
-        let Self { operations, back, fold, cut, gate, written, .. } = self;
-        let mut out = Out { folds: operations.fold, fold, cut, gate, written, sink };
-        if back.is_empty() {
-            out.line(line);
+    /// Lets the patterns decide.
+    #[inline]
+    fn judge(&mut self, program: &Compiled, line: Line<'_>, sink: &mut dyn Sink) {
+        if program.keeps(line.text) {
+            self.exit.entry(Entry::line(line), sink);
         } else {
-            stage::through(back, line, &mut |line| out.line(line));
+            self.removed += 1;
         }
     }
 
-    /// What waits in front of a line that is too long to be held goes. Whether that line passes.
-    fn long(&mut self, head: &[u8], sink: &mut dyn Sink) -> bool {
-        let Self { operations, back, fold, cut, gate, written, .. } = self;
-        let mut out = Out { folds: operations.fold, fold, cut, gate, written, sink };
-        let passes = stage::past(back, head, &mut |line| out.line(line));
-        out.flush();
-        passes
-    }
-
-    fn end(&mut self, program: &Compiled, sink: &mut dyn Sink) {
-        self.through_front(program, sink, stage::flush);
-        let Self { operations, back, fold, cut, gate, written, .. } = self;
-        let mut out = Out { folds: operations.fold, fold, cut, gate, written, sink: &mut *sink };
-        stage::flush(back, &mut |line| out.line(line));
-        out.flush();
-        cut.note(|note| {
-            gate.open();
-            put(note, gate, sink);
-            *written += 1;
-        });
-        cut.last(|line| {
-            put(line, gate, sink);
-            *written += 1;
-        });
-        if let Some(text) = program.on_empty()
-            && gate.is_empty()
-            && !text.is_empty()
-        {
-            gate.open();
-            gate.put(text.as_bytes(), sink);
-            *written += text.lines().count() as u64;
-            self.was_empty = true;
-        }
-    }
-
-    /// Does something with the stages in front of the patterns; what comes out meets the patterns.
+    /// Does something with the stages before the patterns; what comes out meets the patterns.
     fn through_front<T>(
         &mut self,
         program: &Compiled,
@@ -225,63 +237,97 @@ impl Stages {
         done
     }
 
-    /// Lets the patterns decide.
-    #[inline]
-    fn judge(&mut self, program: &Compiled, line: Line<'_>, sink: &mut dyn Sink) {
-        if program.keeps(line.text) {
-            self.line(line, sink);
-        } else {
-            self.removed += 1;
+    fn release(&mut self, program: &Compiled, sink: &mut dyn Sink) {
+        self.through_front(program, sink, stage::release);
+        let Exit { back, cut, way, .. } = &mut self.exit;
+        entry::release(back, &mut |entry| cut.entry(entry, &mut |out| way.put(out, sink)));
+        cut.release(&mut |out| way.put(out, sink));
+    }
+
+    fn end(&mut self, program: &Compiled, sink: &mut dyn Sink) {
+        self.through_front(program, sink, stage::flush);
+        self.exit.flush(sink);
+        let Exit { cut, way, .. } = &mut self.exit;
+        cut.flush(&mut |out| way.put(out, sink));
+        if let Some(text) = program.on_empty()
+            && way.gate.is_empty()
+            && !text.is_empty()
+        {
+            way.gate.open();
+            way.gate.put(text.as_bytes(), sink);
+            way.written += text.lines().count() as u64;
+            self.was_empty = true;
         }
     }
 
     fn tally(&self) -> Tally {
         let mut tally = Tally::default();
-        for stage in self.front.iter().chain(&self.back) {
+        for stage in &self.front {
             tally.add(stage.tally());
         }
         tally
     }
 }
 
-/// The last stages.
-struct Out<'a> {
-    folds: bool,
-    fold: &'a mut Fold,
-    cut: &'a mut Cut,
-    gate: &'a mut Gate,
-    written: &'a mut u64,
-    sink: &'a mut dyn Sink,
-}
-
-impl Out<'_> {
-    fn line(&mut self, line: Line<'_>) {
-        let Self { folds, fold, cut, gate, written, sink } = self;
-        if *folds {
-            fold.line(line, |line| last(line, cut, gate, written, *sink));
+impl Exit {
+    /// A line that patterns left.
+    fn entry(&mut self, line: Entry<'_>, sink: &mut dyn Sink) {
+        let Self { back, cut, way, .. } = self;
+        let mut out = |entry: Entry<'_>| cut.entry(entry, &mut |out| way.put(out, sink));
+        if back.is_empty() {
+            out(line);
         } else {
-            last(line, cut, gate, written, *sink);
+            entry::through(back, line, &mut out);
         }
     }
 
-    fn flush(&mut self) {
-        let Self { fold, cut, gate, written, sink, .. } = self;
-        fold.flush(|line| last(line, cut, gate, written, *sink));
+    /// What waits in the stages goes on.
+    fn flush(&mut self, sink: &mut dyn Sink) {
+        let Self { back, cut, way, .. } = self;
+        entry::flush(back, &mut |entry| cut.entry(entry, &mut |out| way.put(out, sink)));
+    }
+
+    /// A line that passes in parts begins.
+    fn begin(&mut self, head: &[u8], room: bool, sink: &mut dyn Sink) {
+        self.muted = !room;
+        if room {
+            self.way.begin(head, false, sink);
+        }
     }
 }
 
-fn last(line: Line<'_>, cut: &mut Cut, gate: &mut Gate, written: &mut u64, sink: &mut dyn Sink) {
-    if cut.keeps() {
-        put(line, gate, sink);
-        *written += 1;
-    } else {
-        cut.line(line);
+impl Way {
+    fn put(&mut self, out: Out<'_>, sink: &mut dyn Sink) {
+        self.written += 1;
+        match out {
+            Out::Entry(entry) => {
+                self.folded += entry.lines.saturating_sub(1);
+                self.shortened += entry.shortened;
+                if self.marks {
+                    let marked = notice::marked(entry.text);
+                    self.marked += u64::from(marked.len() > entry.text.len());
+                    self.gate.put(&marked, sink);
+                } else {
+                    self.gate.put(entry.text, sink);
+                }
+                self.gate.put(entry.end.bytes(), sink);
+            }
+            Out::Gap(text, end) => {
+                self.gate.open();
+                self.gate.put(text.as_bytes(), sink);
+                self.gate.put(end.bytes(), sink);
+            }
+        }
     }
-}
 
-fn put(line: Line<'_>, gate: &mut Gate, sink: &mut dyn Sink) {
-    gate.put(line.text, sink);
-    gate.put(line.end.bytes(), sink);
+    /// A line begins that passes in parts: its mark, if it may have the form of a notice.
+    fn begin(&mut self, head: &[u8], whole: bool, sink: &mut dyn Sink) {
+        self.written += 1;
+        if self.marks && notice::looks_like_one(head, whole) {
+            self.marked += 1;
+            self.gate.put(notice::MARK.as_bytes(), sink);
+        }
+    }
 }
 
 /// Takes lines from bytes to the stages.
@@ -306,25 +352,48 @@ impl Take for Stage<'_> {
         let Self { program, stages, sink } = self;
         let passes = stages.front.is_empty()
             || stages.through_front(program, *sink, |front, out| stage::past(front, head, out));
-        let passes = passes && program.keeps_long(head) && stages.long(head, *sink);
+        let passes = passes && program.keeps_long(head);
         if passes {
-            stages.muted = !stages.cut.keeps();
-            stages.written += u64::from(!stages.muted);
+            stages.exit.flush(*sink);
+            let room = stages.exit.cut.begins();
+            stages.exit.begin(head, room, *sink);
+        }
+        passes
+    }
+
+    fn begin_early(&mut self, head: &[u8]) -> bool {
+        let Self { program, stages, sink } = self;
+        let passes = program.keeps_early(head);
+        if passes {
+            stages.exit.flush(*sink);
+            let Exit { cut, way, .. } = &mut stages.exit;
+            let room = cut.begins_early(&mut |out| way.put(out, *sink));
+            stages.exit.begin(head, room, *sink);
         }
         passes
     }
 
     fn long(&mut self, bytes: &[u8]) {
-        if !self.stages.muted {
-            self.stages.gate.put(bytes, self.sink);
+        let Exit { muted, way, .. } = &mut self.stages.exit;
+        if !*muted {
+            way.gate.put(bytes, self.sink);
+        }
+    }
+
+    fn resume(&mut self, text: &[u8], whole: bool) {
+        let Exit { muted, way, .. } = &mut self.stages.exit;
+        if !*muted {
+            way.begin(text, whole, self.sink);
+            way.gate.put(text, self.sink);
         }
     }
 
     fn end_long(&mut self, end: End) {
-        if self.stages.muted {
-            self.stages.cut.long(end);
+        let Exit { muted, cut, way, .. } = &mut self.stages.exit;
+        if *muted {
+            cut.long(end);
         } else {
-            self.stages.gate.put(end.bytes(), self.sink);
+            way.gate.put(end.bytes(), self.sink);
         }
     }
 

@@ -1,72 +1,132 @@
-//! Equal lines in a row become one: `line (x3)`.
+//! Lines in a row that are equal or alike become one: `line (x3)`, `12:00:01 retrying (x3 alike)`; the first of them stays.
 //!
-//! Knows lines as they come. Holds one, and how often it came.
+//! What is alike a [`Likeness`] says. Holds one line, and one more as it is compared.
 
 use std::io::Write;
+use std::sync::Arc;
 
-use super::lines::{End, Line};
+use super::alike::Likeness;
+use super::entry::{Entry, EntryStage, Held, Pass, Role};
+use super::lines::End;
 
-#[derive(Debug, Default)]
+/// No number of lines takes more bytes to be told than this.
+const NUMBER: u64 = 40;
+
+#[derive(Debug)]
 pub(super) struct Fold {
-    held: Vec<u8>,
-    /// How often it came.
+    likeness: Arc<Likeness>,
+    /// The first of the lines, if `count` is not 0.
+    held: Held,
+    key: Vec<u8>,
+    other: Vec<u8>,
+    /// How many entries it stands for; how many bytes the others had.
     count: u64,
-    /// How it ended, the last time and the times before.
-    end: End,
+    others: u64,
     ends: End,
-    /// Lines that went into others.
-    folded: u64,
-    /// Bytes that were compared.
+    /// All of them are the same.
+    equal: bool,
+    /// The others, while it is not certain that one line is shorter than they are; not those that are equal by rule.
+    short: Vec<Held>,
+    #[cfg(test)]
     steps: u64,
 }
 
 impl Fold {
-    pub(super) fn folded(&self) -> u64 {
-        self.folded
+    pub(super) fn new(likeness: Arc<Likeness>) -> Self {
+        Self {
+            likeness,
+            held: Held::default(),
+            key: Vec::new(),
+            other: Vec::new(),
+            count: 0,
+            others: 0,
+            ends: End::Missing,
+            equal: true,
+            short: Vec::new(),
+            #[cfg(test)]
+            steps: 0,
+        }
     }
 
-    #[cfg(test)]
-    pub(super) fn steps(&self) -> u64 {
-        self.steps
-    }
-
-    /// Takes a line; the one before goes to `next` if this is another.
-    pub(super) fn line(&mut self, line: Line<'_>, next: impl FnMut(Line<'_>)) {
-        self.steps += line.text.len() as u64;
+    /// Whether a line goes into the one that is held.
+    fn is_like(&mut self, entry: &Entry<'_>) -> bool {
         // A last line without an end may be like those before, else lines have to end alike.
-        let same_end = line.end == self.ends || line.end == End::Missing;
-        if self.count > 0 && same_end && self.held == line.text {
+        let same_end = entry.end == self.ends || entry.end == End::Missing;
+        if self.likeness.is_equality() {
+            return self.count > 0
+                && same_end
+                && self.held.role == entry.role
+                && self.held.text == entry.text;
+        }
+        self.other.clear();
+        self.likeness.key(entry.text, &mut self.other);
+        self.count > 0 && same_end && self.held.role == entry.role && self.key == self.other
+    }
+}
+
+impl EntryStage for Fold {
+    fn entry(&mut self, entry: Entry<'_>, next: Pass<'_>) {
+        #[cfg(test)]
+        {
+            self.steps += entry.text.len() as u64;
+        }
+        if entry.role == Role::Heading {
+            self.flush(next);
+            return next(entry);
+        }
+        if self.is_like(&entry) {
+            if self.others <= NUMBER && !self.likeness.is_equality() {
+                self.short.push(entry.into());
+            }
             self.count += 1;
-            self.end = line.end;
+            self.others += (entry.text.len() + self.ends.bytes().len()) as u64;
+            self.equal &= self.held.text == entry.text;
+            self.held.end = entry.end;
+            self.held.lines += entry.lines;
+            self.held.shortened += entry.shortened;
             return;
         }
         self.flush(next);
-        self.held.extend_from_slice(line.text);
-        self.count = 1;
-        (self.end, self.ends) = (line.end, line.end);
+        std::mem::swap(&mut self.key, &mut self.other);
+        let Held { text, end, role, lines, shortened } = &mut self.held;
+        text.extend_from_slice(entry.text);
+        (*end, *role, *lines, *shortened) = (entry.end, entry.role, entry.lines, entry.shortened);
+        (self.count, self.others, self.equal) = (1, 0, true);
+        self.ends = entry.end;
     }
 
-    /// Hands on what is held: as one line where that is shorter, else as the lines that came.
-    pub(super) fn flush(&mut self, mut next: impl FnMut(Line<'_>)) {
-        let Self { held, count, end, ends, .. } = self;
+    /// One line where that is shorter, else the lines that came.
+    fn flush(&mut self, next: Pass<'_>) {
+        let Self { held, short, count, ends, others, equal, .. } = self;
+        let line = held.text.len();
         if *count > 1 {
-            let line = held.len();
+            let word = if *equal { "" } else { " alike" };
             // Writing to memory does not fail.
-            _ = write!(held, " (x{count})");
-            let number = (held.len() - line) as u64;
-            let other = (line + ends.bytes().len()) as u64;
-            if number < other.saturating_mul(*count - 1) {
-                self.folded += *count - 1;
-                *count = 1;
-            } else {
-                held.truncate(line);
+            _ = write!(held.text, " (x{}{word})", held.lines);
+        }
+        let number = (held.text.len() - line) as u64;
+        if *count > 1 && number < *others {
+            next(held.entry());
+        } else if *count > 0 {
+            held.text.truncate(line);
+            let last = held.end;
+            held.lines /= *count;
+            held.shortened = held.shortened.min(held.lines);
+            // Those that were short are all there are.
+            let others = *count - 1 - short.len() as u64;
+            for left in (0..=others).rev() {
+                held.end = if left == 0 && short.is_empty() { last } else { *ends };
+                next(held.entry());
             }
+            short.iter().for_each(|one| next(one.entry()));
         }
-        for left in (0..*count).rev() {
-            let end = if left == 0 { *end } else { *ends };
-            next(Line { text: held, end });
-        }
-        held.clear();
+        held.text.clear();
+        short.clear();
         *count = 0;
+    }
+
+    #[cfg(test)]
+    fn steps(&self) -> u64 {
+        self.steps
     }
 }

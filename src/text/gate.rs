@@ -1,11 +1,11 @@
 //! The way out: a short output waits until it is certain that it is shorter than the input (SPEC §10), and what goes out
 //! is counted.
 //!
-//! Knows bytes. Holds at most [`HOLD`] bytes of either, and what a chunk's output is gathered in.
+//! Knows bytes. Holds at most [`HOLD`] bytes, and what a chunk's output is gathered in.
 
 use crate::sink::Sink;
 
-/// Texts up to this length are compared with what became of them; of a longer one, something did.
+/// Texts up to this length are compared with what became of them.
 pub(crate) const HOLD: usize = 4 << 10;
 /// Small pieces are gathered to pieces of about this length.
 const GATHERED: usize = 16 << 10;
@@ -42,8 +42,8 @@ fn is_continuation(byte: u8) -> bool {
 
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    /// The whole input, while it is short.
-    raw: Vec<u8>,
+    /// Bytes of the input, while it is short.
+    input: usize,
     out: Vec<u8>,
     /// The output has won.
     open: bool,
@@ -58,11 +58,15 @@ impl Gate {
         if self.open {
             return;
         }
-        if self.raw.len() + chunk.len() > HOLD {
+        self.input = self.input.saturating_add(chunk.len());
+        if self.input > HOLD {
             self.open();
-        } else {
-            self.raw.extend_from_slice(chunk);
         }
+    }
+
+    /// Whether the output has won.
+    pub(super) fn is_open(&self) -> bool {
+        self.open
     }
 
     /// What comes out.
@@ -95,7 +99,6 @@ impl Gate {
     /// The output is to win, however long it is beside the input.
     pub(super) fn open(&mut self) {
         self.open = true;
-        self.raw = Vec::new();
     }
 
     /// Hands on what does not have to wait.
@@ -112,15 +115,16 @@ impl Gate {
         self.size.bytes == 0 && self.out.is_empty()
     }
 
-    /// Whether the input is to be preferred: all is known now.
-    pub(super) fn is_raw(&self) -> bool {
-        !self.open && self.raw.len() <= self.out.len()
+    /// Whether `clean`, all of the input as a terminal shows it, is to be preferred: all is known now.
+    pub(super) fn prefers(&self, clean: &[u8]) -> bool {
+        !self.open && clean.len() <= self.out.len()
     }
 
-    /// Hands on what won.
-    pub(super) fn settle(&mut self, sink: &mut dyn Sink) -> Size {
-        if self.is_raw() {
-            std::mem::swap(&mut self.raw, &mut self.out);
+    /// Hands on the output, or what stands instead of it.
+    pub(super) fn settle(&mut self, instead: Option<&[u8]>, sink: &mut dyn Sink) -> Size {
+        if let Some(text) = instead {
+            self.out.clear();
+            self.out.extend_from_slice(text);
         }
         self.open();
         self.flush(sink);
@@ -144,8 +148,8 @@ mod tests {
         if stands {
             gate.open();
         }
-        let raw = gate.is_raw();
-        let size = gate.settle(&mut sink);
+        let raw = gate.prefers(input);
+        let size = gate.settle(raw.then_some(input), &mut sink);
         assert_eq!(size.bytes, sink.len() as u64);
         (sink, raw)
     }

@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::lines::{End, Line};
+use super::entry::{Entry, EntryStage, Held, Pass, Role};
+use super::lines::End;
 use super::more::Pattern;
-use super::stage::{LineStage, Next, Tally};
 
 pub(super) struct Grouping {
     pub(super) by: Pattern,
@@ -36,20 +36,31 @@ struct Lines {
 /// A line as it came, and as an item.
 #[derive(Debug)]
 struct Member {
-    raw: Vec<u8>,
+    line: Held,
     item: Vec<u8>,
-    end: End,
+}
+
+impl Member {
+    fn new(line: Entry<'_>, item: &[u8]) -> Self {
+        Self { line: line.into(), item: [INDENT, item].concat() }
+    }
+
+    /// The line under a heading.
+    fn item(&self) -> Entry<'_> {
+        let line = self.line.entry();
+        Entry { text: &self.item, role: Role::Item, shortened: line.lines, ..line }
+    }
 }
 
 impl Lines {
-    fn push(&mut self, line: Line<'_>, item: &[u8]) {
-        self.raw_bytes += line.text.len();
-        self.item_bytes += INDENT.len() + item.len();
-        self.lines.push(Member { raw: line.text.to_vec(), item: item.to_vec(), end: line.end });
+    fn push(&mut self, member: Member) {
+        self.raw_bytes += member.line.text.len();
+        self.item_bytes += member.item.len();
+        self.lines.push(member);
     }
 
     fn is_shorter(&self) -> bool {
-        let end = self.lines.first().map_or(0, |line| line.end.bytes().len());
+        let end = self.lines.first().map_or(0, |line| line.line.end.bytes().len());
         self.lines.len() > 1 && self.key.len() + 1 + end + self.item_bytes < self.raw_bytes
     }
 }
@@ -67,12 +78,11 @@ pub(super) struct Group {
     limit: usize,
     item: Vec<u8>,
     key: Vec<u8>,
-    tally: Tally,
 }
 
 struct Row {
     key: Vec<u8>,
-    first: Option<(Vec<u8>, End, Vec<u8>)>,
+    first: Option<Member>,
     /// Items are shorter than their lines; decided with the second line.
     grouped: bool,
 }
@@ -89,7 +99,6 @@ impl Group {
             limit,
             item: Vec::new(),
             key: Vec::new(),
-            tally: Tally::default(),
         }
     }
 
@@ -107,41 +116,40 @@ impl Group {
         !key.is_empty()
     }
 
-    fn in_a_row(&mut self, line: Line<'_>, next: Next<'_>) {
-        let Self { row, key, item, tally, .. } = self;
+    fn in_a_row(&mut self, line: Entry<'_>, next: Pass<'_>) {
+        let Self { row, key, item, .. } = self;
+        let end = line.end;
         if let Some(Row { key: open, first, grouped }) = row
             && open == key
         {
-            if let Some((text, end, first_item)) = first.take() {
-                let before = text.len() + line.text.len() + end.bytes().len();
-                let after = key.len() + 1 + first_item.len() + item.len() + 2 * INDENT.len();
+            if let Some(first) = first.take() {
+                let before = first.line.text.len() + line.text.len() + end.bytes().len();
+                let after = key.len() + 1 + first.item.len() + item.len() + INDENT.len();
                 *grouped = after + 2 * end.bytes().len() < before + end.bytes().len();
                 if *grouped {
-                    let header = [key.as_slice(), b":"].concat();
-                    next(Line { text: &header, end });
-                    let text = [INDENT, &first_item].concat();
-                    next(Line { text: &text, end });
-                    tally.shortened += 1;
+                    let heading = [key.as_slice(), b":"].concat();
+                    next(Entry::heading(&heading, first.line.end));
+                    next(first.item());
                 } else {
-                    next(Line { text: &text, end });
+                    next(first.line.entry());
                 }
             }
-            // Beside its header, an item has to be shorter than its line.
+            // Beside its heading, an item has to be shorter than its line.
             if *grouped && INDENT.len() + item.len() <= line.text.len() {
-                let text = [INDENT, item].concat();
-                next(Line { text: &text, end: line.end });
-                tally.shortened += 1;
+                next(Member::new(line, item).item());
             } else {
                 next(line);
+                // An item would stand under another line now.
+                *grouped = false;
             }
             return;
         }
         self.flush(next);
-        let first = Some((line.text.to_vec(), line.end, self.item.clone()));
+        let first = Some(Member::new(line, &self.item));
         self.row = Some(Row { key: self.key.clone(), first, grouped: false });
     }
 
-    fn scattered(&mut self, line: Line<'_>, next: Next<'_>) {
+    fn scattered(&mut self, line: Entry<'_>, next: Pass<'_>) {
         if line.end == End::Missing {
             // It is the last of the text, and stays so.
             self.flush(next);
@@ -163,7 +171,7 @@ impl Group {
             }
         };
         if let Some(lines) = groups.get_mut(place) {
-            lines.push(line, item);
+            lines.push(Member::new(line, item));
         }
         self.last = Some(place);
     }
@@ -172,14 +180,31 @@ impl Group {
     fn take_last(&mut self) -> Option<Member> {
         let lines = self.groups.get_mut(self.last.take()?)?;
         let last = lines.lines.pop()?;
-        lines.raw_bytes -= last.raw.len();
-        lines.item_bytes -= INDENT.len() + last.item.len();
+        lines.raw_bytes -= last.line.text.len();
+        lines.item_bytes -= last.item.len();
         Some(last)
+    }
+
+    /// Hands on the groups.
+    fn flush_groups(&mut self, next: Pass<'_>) {
+        self.places = HashMap::new();
+        self.last = None;
+        self.held = 0;
+        for group in std::mem::take(&mut self.groups) {
+            let shorter = group.is_shorter();
+            if shorter && let Some(first) = group.lines.first() {
+                let text = [group.key.as_slice(), b":"].concat();
+                next(Entry::heading(&text, first.line.end));
+            }
+            for member in &group.lines {
+                next(if shorter { member.item() } else { member.line.entry() });
+            }
+        }
     }
 }
 
-impl LineStage for Group {
-    fn line(&mut self, line: Line<'_>, next: Next<'_>) {
+impl EntryStage for Group {
+    fn entry(&mut self, line: Entry<'_>, next: Pass<'_>) {
         let is_member = self.read(line.text);
         match (is_member, self.grouping.scattered) {
             (true, true) => self.scattered(line, next),
@@ -189,40 +214,26 @@ impl LineStage for Group {
                 let goes_on = line.text.first().is_some_and(|byte| matches!(byte, b' ' | b'\t'));
                 let last = if goes_on { self.take_last() } else { None };
                 self.flush(next);
-                if let Some(Member { raw, end, .. }) = last {
-                    next(Line { text: &raw, end });
+                if let Some(Member { line, .. }) = last {
+                    next(line.entry());
                 }
                 next(line);
             }
         }
     }
 
-    fn flush(&mut self, next: Next<'_>) {
-        if let Some(Row { first: Some((text, end, _)), .. }) = self.row.take() {
-            next(Line { text: &text, end });
+    fn flush(&mut self, next: Pass<'_>) {
+        if let Some(Row { first: Some(first), .. }) = self.row.take() {
+            next(first.line.entry());
         }
-        self.places = HashMap::new();
-        self.last = None;
-        self.held = 0;
-        for group in std::mem::take(&mut self.groups) {
-            let shorter = group.is_shorter();
-            if shorter && let Some(first) = group.lines.first() {
-                self.tally.shortened += group.lines.len() as u64;
-                let text = [group.key.as_slice(), b":"].concat();
-                next(Line { text: &text, end: first.end });
-            }
-            for Member { raw, item, end } in &group.lines {
-                if shorter {
-                    let text = [INDENT, item].concat();
-                    next(Line { text: &text, end: *end });
-                } else {
-                    next(Line { text: raw, end: *end });
-                }
-            }
-        }
+        self.flush_groups(next);
     }
 
-    fn tally(&self) -> Tally {
-        self.tally
+    /// A row whose heading is written goes on.
+    fn release(&mut self, next: Pass<'_>) {
+        if let Some(Row { first: Some(_), .. }) = &self.row {
+            self.flush(next);
+        }
+        self.flush_groups(next);
     }
 }

@@ -3,11 +3,16 @@
 //! Knows no rule: a [`Take`] gets the lines. What is kept between chunks is the line that is open, at most `limit` bytes of
 //! it, without escape sequences and what was written over; so the limit and everything else depend on the bytes alone,
 //! never on the chunks. A line that lies whole in a chunk, with nothing in it to be removed, is handed on as it lies there.
+//!
+//! **Backspaces** move the cursor back by one character each, and text that follows is written over what stands there, as
+//! a terminal does it. A line that has been handed on in part cannot be changed: there backspaces are removed, and a carriage
+//! return begins a new line.
 
-use memchr::{memchr_iter, memchr2};
+use memchr::memchr_iter;
 
-use super::ansi::Ansi;
-use super::{CR, ESC};
+use super::CR;
+use super::clean::Clean;
+use crate::ansi::{Seen, Terminal, plain};
 
 /// How a line ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,25 +50,32 @@ pub(super) trait Take {
     /// terminal writes it over, but that it is [`lost`](Self::lost).
     fn begin_long(&mut self, head: &[u8]) -> bool;
 
-    /// More of a long line that passes: its head, too.
+    /// The same for a line of which more may come, but for which nobody waits any longer: a question, perhaps. If it does not
+    /// pass now, it waits for its end.
+    fn begin_early(&mut self, head: &[u8]) -> bool;
+
+    /// More of a line that passes in parts: its head, too.
     fn long(&mut self, bytes: &[u8]);
 
-    /// The end of a long line that passes.
+    /// A line that passes in parts goes on where a reader sees a new line. `whole`: up to its end.
+    fn resume(&mut self, text: &[u8], whole: bool);
+
+    /// The end of a line that passes in parts.
     fn end_long(&mut self, end: End);
 
-    /// A long line that does not pass has ended.
+    /// A line has ended that begins so that it does not pass.
     fn lost(&mut self);
 }
 
 /// What becomes of the open line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Fate {
-    /// It is not too long yet.
+    /// It is held.
     #[default]
     Held,
-    /// It is, and passes.
+    /// It passes as it comes.
     Passes,
-    /// It is, and goes.
+    /// It does not pass.
     Lost,
 }
 
@@ -72,40 +84,58 @@ pub(super) struct Lines {
     /// Whether a terminal is played.
     terminal: bool,
     limit: usize,
-    /// The open line so far.
+    /// The open line so far, up to the cursor.
     text: Vec<u8>,
+    /// What stands after the cursor, the last byte first.
+    after: Vec<u8>,
     /// Bytes of it have come.
     begun: bool,
-    /// A carriage return has come behind the text: the line's end, or the text will be written over.
+    /// A carriage return has come after the text: the line's end, or the text will be written over.
     returned: bool,
-    ansi: Ansi,
+    /// A part of the line has been handed on, and what is held is written over it.
+    resumed: bool,
+    /// Text of the line was written over.
+    erased: bool,
+    /// It was longer than the limit, or is.
+    is_long: bool,
+    ansi: Terminal,
     fate: Fate,
+    /// All that a terminal shows, while it is short.
+    pub(super) clean: Clean,
     /// Something was removed within a line.
     rewrote: bool,
     /// Line ends, and a last line without one.
     seen: u64,
     too_long: u64,
+    overwritten: u64,
     /// Bytes that were looked at, each time they were.
     steps: u64,
 }
 
 impl Lines {
-    pub(super) fn new(terminal: bool, limit: usize) -> Self {
+    pub(super) fn new(terminal: bool, limit: usize, marks: bool) -> Self {
         Self {
             terminal,
             limit,
             text: Vec::new(),
+            after: Vec::new(),
             begun: false,
             returned: false,
-            ansi: Ansi::Text,
+            resumed: false,
+            erased: false,
+            is_long: false,
+            ansi: Terminal::default(),
             fate: Fate::Held,
+            clean: Clean::new(marks),
             rewrote: false,
             seen: 0,
             too_long: 0,
+            overwritten: 0,
             steps: 0,
         }
     }
 
+    /// Whether something was removed within a line.
     pub(super) fn rewrote(&self) -> bool {
         self.rewrote
     }
@@ -116,6 +146,11 @@ impl Lines {
 
     pub(super) fn too_long(&self) -> u64 {
         self.too_long
+    }
+
+    /// Lines of which some text was written over.
+    pub(super) fn overwritten(&self) -> u64 {
+        self.overwritten
     }
 
     #[cfg(test)]
@@ -135,6 +170,7 @@ impl Lines {
             };
             if !self.begun && text.len() <= self.limit && control >= begin + text.len() {
                 self.seen += 1;
+                self.clean.line(text, end);
                 take.line(Line { text, end });
             } else {
                 self.part(line, take);
@@ -150,12 +186,15 @@ impl Lines {
 
     /// Where the next byte is that is no text for a terminal.
     fn next_control(&self, chunk: &[u8], from: usize) -> usize {
-        let rest = chunk.get(from..).filter(|_| self.terminal);
-        rest.and_then(|rest| memchr2(ESC, CR, rest)).map_or(usize::MAX, |at| from + at)
+        if !self.terminal {
+            return usize::MAX;
+        }
+        from + plain(chunk.get(from..).unwrap_or_default())
     }
 
     /// The text is complete.
     pub(super) fn end(&mut self, take: &mut impl Take) {
+        self.end_sequence(take);
         if self.returned && self.fate != Fate::Lost {
             self.returned = false;
             if self.terminal {
@@ -164,11 +203,28 @@ impl Lines {
                 self.text(b"\r", take);
             }
         }
-        // Where a terminal shows nothing behind the last line end, there is no line.
-        if !self.begun || (self.fate == Fate::Held && self.text.is_empty()) {
+        // Where a terminal shows nothing after the last line end, there is no line.
+        let shows = !self.text.is_empty() || !self.after.is_empty() || self.resumed;
+        if self.begun && (shows || self.fate != Fate::Held) {
+            self.close(End::Missing, take);
+        }
+    }
+
+    /// Nobody waits for the rest of the open line: it is handed on as far as it has come, if it may be.
+    pub(super) fn release(&mut self, take: &mut impl Take) {
+        self.join();
+        if self.fate != Fate::Held || self.text.is_empty() {
             return;
         }
-        self.close(End::Missing, take);
+        if self.resumed {
+            take.resume(&self.text, false);
+        } else if take.begin_early(&self.text) {
+            take.long(&self.text);
+        } else {
+            return;
+        }
+        self.fate = Fate::Passes;
+        self.text.clear();
     }
 
     /// Some bytes of the open line.
@@ -179,7 +235,16 @@ impl Lines {
         self.steps += bytes.len() as u64;
         self.begun = true;
         if self.terminal {
-            self.shown(bytes, take);
+            let mut ansi = self.ansi;
+            self.rewrote |= ansi.write(bytes, &mut |seen| match seen {
+                Seen::Text(text) => self.put(text, take),
+                Seen::Return => {
+                    self.rewrote |= self.returned;
+                    self.returned = true;
+                }
+                Seen::Backspace => self.backspace(),
+            });
+            self.ansi = ansi;
             return;
         }
         if self.returned {
@@ -193,53 +258,53 @@ impl Lines {
         self.returned = returned;
     }
 
-    /// The same for a terminal.
-    fn shown(&mut self, mut rest: &[u8], take: &mut impl Take) {
-        while !rest.is_empty() {
-            if self.ansi.is_open() {
-                let eaten = self.ansi.eat(rest);
-                rest = rest.get(eaten..).unwrap_or_default();
-                continue;
-            }
-            let at = memchr2(ESC, CR, rest).unwrap_or(rest.len());
-            let (text, control) = rest.split_at(at);
-            if !text.is_empty() {
-                self.write_over(take);
-                self.text(text, take);
-            }
-            let Some((control, behind)) = control.split_first() else { return };
-            if *control == ESC {
-                self.ansi.begin();
-                self.rewrote = true;
-            } else {
-                self.rewrote |= self.returned;
-                self.returned = true;
-            }
-            rest = behind;
-        }
-    }
-
-    /// Text comes: if the carriage has returned, what is there goes. What has passed cannot; there the return passes, too.
-    fn write_over(&mut self, take: &mut impl Take) {
-        if !self.returned {
-            return;
-        }
-        self.returned = false;
-        if self.fate == Fate::Passes {
-            take.long(b"\r");
-        } else {
+    /// Text that a terminal shows: if the carriage has returned, what is there goes.
+    fn put(&mut self, text: &[u8], take: &mut impl Take) {
+        if self.returned {
+            self.returned = false;
             self.rewrote = true;
+            if self.fate == Fate::Passes {
+                // What has passed stays, on a line of its own.
+                take.long(b"\n");
+                self.clean.break_line();
+                self.resumed = true;
+            } else {
+                let was_lost = self.fate == Fate::Lost;
+                self.erased |= was_lost || !self.text.is_empty() || !self.after.is_empty();
+                self.clean.erase_line();
+                self.is_long = false;
+            }
             self.fate = Fate::Held;
             self.text.clear();
+            self.after.clear();
+        }
+        self.text(text, take);
+    }
+
+    /// The cursor goes back by one character.
+    fn backspace(&mut self) {
+        self.rewrote = true;
+        if self.fate != Fate::Held || self.returned {
+            return;
+        }
+        while let Some(byte) = self.text.pop() {
+            self.after.push(byte);
+            if !is_continuation(byte) {
+                return;
+            }
         }
     }
 
     /// Text of the open line.
     fn text(&mut self, bytes: &[u8], take: &mut impl Take) {
+        let bytes = if self.after.is_empty() { bytes } else { self.write_over(bytes) };
         match self.fate {
             Fate::Held => {}
-            Fate::Passes => return take.long(bytes),
-            Fate::Lost => return,
+            Fate::Passes => {
+                self.clean.part(bytes);
+                return take.long(bytes);
+            }
+            Fate::Lost => return self.clean.part(bytes),
         }
         let room = self.limit - self.text.len().min(self.limit);
         let (now, later) = bytes.split_at(bytes.len().min(room));
@@ -248,7 +313,14 @@ impl Lines {
             return;
         }
         self.steps += self.text.len() as u64;
-        if take.begin_long(&self.text) {
+        self.is_long = true;
+        self.clean.begin_part(&self.text, false);
+        self.clean.part(later);
+        if self.resumed {
+            take.resume(&self.text, false);
+            take.long(later);
+            self.fate = Fate::Passes;
+        } else if take.begin_long(&self.text) {
             self.fate = Fate::Passes;
             take.long(&self.text);
             take.long(later);
@@ -258,26 +330,87 @@ impl Lines {
         self.text.clear();
     }
 
+    /// Writes over what stands after the cursor, one character for each; what is left of the text.
+    fn write_over<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        for (at, byte) in bytes.iter().enumerate() {
+            if !is_continuation(*byte) {
+                // Nothing is left, or no room: the rest stands at the end.
+                if self.after.is_empty() || self.text.len() + self.after.len() >= self.limit {
+                    self.join();
+                    return bytes.get(at..).unwrap_or_default();
+                }
+                let old = self.after.pop();
+                while self.after.last().is_some_and(|byte| is_continuation(*byte)) {
+                    self.after.pop();
+                }
+                // Struck twice it is bold, and nothing is lost.
+                self.erased |= old.is_some_and(|old| old != *byte && old != b' ');
+            } else if self.text.len() + self.after.len() >= self.limit {
+                self.join();
+                return bytes.get(at..).unwrap_or_default();
+            }
+            self.text.push(*byte);
+        }
+        &[]
+    }
+
+    /// The cursor goes to the end of the line.
+    fn join(&mut self) {
+        self.text.extend(self.after.drain(..).rev());
+    }
+
     /// A line feed came.
     fn end_line(&mut self, take: &mut impl Take) {
+        self.end_sequence(take);
         let end = if self.returned { End::CrLf } else { End::Lf };
         self.close(end, take);
     }
 
+    fn end_sequence(&mut self, take: &mut impl Take) {
+        let mut ansi = self.ansi;
+        ansi.end_line(&mut |seen| {
+            if let Seen::Text(text) = seen {
+                self.put(text, take);
+            }
+        });
+        self.ansi = ansi;
+    }
+
     fn close(&mut self, end: End, take: &mut impl Take) {
         self.seen += 1;
+        self.join();
         match self.fate {
             Fate::Held => {
                 self.steps += self.text.len() as u64;
-                take.line(Line { text: &self.text, end });
+                if self.resumed {
+                    self.clean.begin_part(&self.text, true);
+                    self.clean.end(end);
+                    take.resume(&self.text, true);
+                    take.end_long(end);
+                } else {
+                    self.clean.line(&self.text, end);
+                    take.line(Line { text: &self.text, end });
+                }
             }
-            Fate::Passes => take.end_long(end),
-            Fate::Lost => take.lost(),
+            Fate::Passes => {
+                self.clean.end(end);
+                take.end_long(end);
+            }
+            Fate::Lost => {
+                self.clean.end(end);
+                take.lost();
+            }
         }
-        self.too_long += u64::from(self.fate != Fate::Held);
+        self.too_long += u64::from(self.is_long);
+        self.overwritten += u64::from(self.erased);
         self.text.clear();
-        (self.begun, self.returned) = (false, false);
+        (self.begun, self.returned, self.resumed) = (false, false, false);
+        (self.erased, self.is_long) = (false, false);
         self.fate = Fate::Held;
-        self.ansi.reset();
     }
+}
+
+/// Whether a byte goes on with a character.
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
 }

@@ -1,6 +1,7 @@
 //! Operations beyond those of [`TextFilter`](crate::TextFilter), as data: what rules for the output of commands declare.
 //!
-//! Data alone, and its compilation to stages in their order: engine or sections, replacements, groups, lines alike.
+//! Data alone, and its compilation to stages in their order: engine or sections, replacements, equal lines anywhere, groups,
+//! equal lines in a row.
 
 #![cfg_attr(
     not(feature = "command"),
@@ -11,7 +12,10 @@ use std::sync::Arc;
 
 use regex::bytes::Regex;
 
-use super::alike::Alike;
+use super::alike::Likeness;
+use super::distinct::{self, Distinct};
+use super::entry::EntryStage;
+use super::fold::Fold;
 use super::group::{Group, Grouping};
 use super::patterns::single;
 use super::replace::{Replace, Replacement};
@@ -34,8 +38,7 @@ pub(crate) struct More {
     /// What is written instead of the first match in a line, where that is shorter.
     pub(crate) replace: Vec<Swap>,
     pub(crate) group: Option<GroupBy>,
-    /// Lines in a row become one that differ in times and ids alone.
-    pub(crate) alike: bool,
+    pub(crate) dedup: Option<Dedup>,
     pub(crate) head: u64,
     pub(crate) tail: u64,
     /// Only a text of more lines is cut to its head and tail.
@@ -68,6 +71,19 @@ pub(crate) struct Swap {
     pub(crate) with: String,
 }
 
+/// Lines that are equal, or alike, become one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Dedup {
+    /// Lines are alike that differ in times and ids alone.
+    pub(crate) alike: bool,
+    /// Wherever in the text they stand; else those in a row.
+    pub(crate) everywhere: bool,
+    /// What is replaced in lines before they are compared, all matches of each: with `everywhere` or without.
+    pub(crate) normalize: Vec<Swap>,
+    /// With `everywhere`: lines that wait for those that are like them; 0 is the default.
+    pub(crate) max_unique: u64,
+}
+
 /// Lines with a common key become a header and items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupBy {
@@ -85,7 +101,7 @@ pub(super) struct Compiled {
     sections: Arc<[Section]>,
     replace: Arc<[Replacement]>,
     group: Option<Arc<Grouping>>,
-    alike: bool,
+    dedup: Option<(Dedup, Arc<Likeness>)>,
     engine: Option<MakeEngine>,
     pub(super) head: u64,
     pub(super) tail: u64,
@@ -128,11 +144,23 @@ impl Compiled {
                 scattered: group.scattered,
             })),
         };
+        let dedup = match &more.dedup {
+            None => None,
+            Some(dedup) => {
+                let mut normalize = Vec::new();
+                for (entry, swap) in dedup.normalize.iter().enumerate() {
+                    let pattern = single("normalize", "pattern", entry, &swap.pattern)?;
+                    normalize.push(Replacement { pattern, with: swap.with.clone().into_bytes() });
+                }
+                let likeness = Likeness { normalize, times_and_ids: dedup.alike };
+                Some((dedup.clone(), Arc::new(likeness)))
+            }
+        };
         Ok(Self {
             sections: sections.into(),
             replace: replace.into(),
             group,
-            alike: more.alike,
+            dedup,
             engine: more.engine,
             head: more.head,
             tail: more.tail,
@@ -141,7 +169,7 @@ impl Compiled {
         })
     }
 
-    /// The stages in front of the patterns.
+    /// The stages before the patterns.
     pub(super) fn front(&self, limits: &Limits) -> Vec<Box<dyn LineStage>> {
         let mut stages: Vec<Box<dyn LineStage>> = Vec::new();
         if let Some(engine) = self.engine {
@@ -153,19 +181,39 @@ impl Compiled {
         stages
     }
 
-    /// The stages behind them.
-    pub(super) fn back(&self, limits: &Limits) -> Vec<Box<dyn LineStage>> {
-        let mut stages: Vec<Box<dyn LineStage>> = Vec::new();
+    /// The stages after them.
+    pub(super) fn back(&self, limits: &Limits) -> Vec<Box<dyn EntryStage>> {
+        let mut stages: Vec<Box<dyn EntryStage>> = Vec::new();
         if !self.replace.is_empty() {
             stages.push(Box::new(Replace::new(Arc::clone(&self.replace))));
+        }
+        let everywhere = self.dedup.as_ref().is_some_and(|(dedup, _)| dedup.everywhere);
+        if let Some((Dedup { max_unique, .. }, likeness)) = &self.dedup
+            && everywhere
+        {
+            let most = if *max_unique == 0 { distinct::MOST } else { *max_unique };
+            stages.push(Box::new(Distinct::new(Arc::clone(likeness), most, held(limits))));
         }
         if let Some(group) = &self.group {
             stages.push(Box::new(Group::new(Arc::clone(group), held(limits))));
         }
-        if self.alike {
-            stages.push(Box::<Alike>::default());
+        if let Some((_, likeness)) = &self.dedup
+            && !everywhere
+        {
+            stages.push(Box::new(Fold::new(Arc::clone(likeness))));
         }
         stages
+    }
+
+    /// Whether there are no operations.
+    pub(super) fn is_nothing(&self) -> bool {
+        let Self { sections, replace, group, dedup, engine, head, tail, uncut, .. } = self;
+        sections.is_empty()
+            && replace.is_empty()
+            && group.is_none()
+            && dedup.is_none()
+            && engine.is_none()
+            && [head, tail, uncut].iter().all(|count| **count == 0)
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::cut::Most;
+use super::entry::EntryStage;
 use super::more::{self, More};
 use super::patterns::{Patterns, Verdict};
 use super::report::TextReport;
@@ -12,7 +13,7 @@ use super::{TextRun, engine};
 use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::limits::Limits;
-use crate::spec::TextFilter;
+use crate::spec::{Dedup, TextFilter};
 
 /// A [`TextFilter`], compiled. Immutable, cheap to clone, shared by any number of threads.
 ///
@@ -34,6 +35,8 @@ pub(super) struct Compiled {
     strip: Option<Patterns>,
     keep: Option<Patterns>,
     more: more::Compiled,
+    /// Lines of the input that have the form of a notice are marked: not where there is no operation.
+    pub(super) marks: bool,
 }
 
 impl TextProgram {
@@ -80,14 +83,31 @@ impl TextProgram {
             }
             Some(texts) => Some(Patterns::compile("keep_lines_matching", texts, allowance)?),
         };
-        let more = more::Compiled::new(more, allowance)?;
-        Ok(Self(Arc::new(Compiled { filter: filter.clone(), strip, keep, more })))
+        let mut more = more.clone();
+        if more.dedup.is_none() {
+            more.dedup = match filter.dedup {
+                Dedup::Off => None,
+                scope => Some(more::Dedup {
+                    everywhere: scope == Dedup::Everywhere,
+                    ..more::Dedup::default()
+                }),
+            };
+        }
+        let more = more::Compiled::new(&more, allowance)?;
+        let marks = *filter != TextFilter::new() || !more.is_nothing();
+        Ok(Self(Arc::new(Compiled { filter: filter.clone(), strip, keep, more, marks })))
     }
 
     /// No operations: counts, and passes everything.
     #[cfg(feature = "command")]
     pub(crate) fn passing() -> Self {
         Self(Arc::new(Compiled::default()))
+    }
+
+    /// No operations, but lines that have the form of a notice are marked.
+    #[cfg(feature = "command")]
+    pub(crate) fn marking() -> Self {
+        Self(Arc::new(Compiled { marks: true, ..Compiled::default() }))
     }
 
     /// The filter that this program was compiled from.
@@ -122,14 +142,18 @@ impl Compiled {
         let head = if head == 0 { self.filter.max_lines } else { head };
         engine::Operations {
             terminal: self.filter.strip_ansi,
-            fold: self.filter.dedup,
             most: Most { head, tail, uncut, held: more::held(limits) },
         }
     }
 
-    /// Stages in front of the patterns and behind them.
-    pub(super) fn stages(&self, limits: &Limits) -> [Vec<Box<dyn LineStage>>; 2] {
-        [self.more.front(limits), self.more.back(limits)]
+    /// Stages before the patterns.
+    pub(super) fn front(&self, limits: &Limits) -> Vec<Box<dyn LineStage>> {
+        self.more.front(limits)
+    }
+
+    /// Stages after them.
+    pub(super) fn back(&self, limits: &Limits) -> Vec<Box<dyn EntryStage>> {
+        self.more.back(limits)
     }
 
     pub(super) fn on_empty(&self) -> Option<&str> {
@@ -141,6 +165,15 @@ impl Compiled {
     pub(super) fn keeps(&self, line: &[u8]) -> bool {
         !self.strip.as_ref().is_some_and(|strip| strip.matches(line))
             && self.keep.as_ref().is_none_or(|keep| keep.matches(line))
+    }
+
+    /// Whether the beginning of a line is shown, for which nobody waits any longer. It may be a question: a rule for commands
+    /// lets it pass unless it is certain that the line goes.
+    pub(super) fn keeps_early(&self, head: &[u8]) -> bool {
+        if !self.more.keeps_doubtful {
+            return self.keeps_long(head);
+        }
+        !self.strip.as_ref().is_some_and(|strip| strip.judge(head) == Verdict::Matches)
     }
 
     /// Whether a line stays of which more follows, too much to be held. Where patterns are not certain it goes (what is not to

@@ -6,8 +6,9 @@
 //! spelled anew, each character as short as may be: `\u00e9` is `é`, `\/` is `/`, `\u000a` is `\n`.
 //!
 //! **Lone surrogates** are no characters, and have no UTF-8. In the text that is filtered such an escape is a unit of five
-//! bytes that no UTF-8 has (`FF`, and one continuation byte for each of its four digits), so no pattern takes it for
-//! something else, nothing cuts it in two, and it leaves as the escape that it was, down to the case of its digits.
+//! bytes that no UTF-8 has (`FF`, and one continuation byte for each of its four digits, none of which is a C1 control), so no
+//! pattern takes it for something else, nothing cuts it in two, and it leaves as the escape that it was, down to the case of
+//! its digits.
 
 use std::fmt;
 
@@ -24,6 +25,8 @@ use crate::sink::Sink;
 const WINDOW: usize = 16 << 10;
 /// Begins a lone surrogate.
 const LONE: u8 = 0xFF;
+/// Stands for its first digit.
+const DIGIT: u8 = 0xA0;
 /// Digits of hexadecimal numbers as they may be spelled; the place of one here is what stands for it behind [`LONE`].
 const DIGITS: &[u8; 22] = b"0123456789abcdefABCDEF";
 
@@ -285,7 +288,7 @@ fn lone(digits: [u8; 4], text: &mut Vec<u8>) {
     text.push(LONE);
     for digit in digits {
         let place = DIGITS.iter().position(|other| *other == digit).unwrap_or_default();
-        text.push(0x80 | place as u8);
+        text.push(DIGIT | place as u8);
     }
 }
 
@@ -333,7 +336,7 @@ impl Spelling {
         while let Some((first, rest)) = bytes.split_first() {
             if self.digits > 0 {
                 self.digits -= 1;
-                let digit = DIGITS.get(usize::from(first & 0x7F)).unwrap_or(&b'0');
+                let digit = DIGITS.get(usize::from(first ^ DIGIT)).unwrap_or(&b'0');
                 self.out.push(*digit);
                 bytes = rest;
                 continue;

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use super::lines::Line;
+use super::entry::{Entry, EntryStage, Pass};
 use super::more::Pattern;
-use super::stage::{LineStage, Next, Tally};
 
+#[derive(Debug)]
 pub(super) struct Replacement {
     pub(super) pattern: Pattern,
     /// `$1` and `${name}` are what groups of the pattern matched.
@@ -18,21 +18,20 @@ pub(super) struct Replace {
     list: Arc<[Replacement]>,
     line: Vec<u8>,
     other: Vec<u8>,
-    tally: Tally,
 }
 
 impl Replace {
     pub(super) fn new(list: Arc<[Replacement]>) -> Self {
-        Self { list, line: Vec::new(), other: Vec::new(), tally: Tally::default() }
+        Self { list, line: Vec::new(), other: Vec::new() }
     }
 }
 
-impl LineStage for Replace {
-    fn line(&mut self, line: Line<'_>, next: Next<'_>) {
-        let Self { list, line: now, other, tally } = self;
+impl EntryStage for Replace {
+    fn entry(&mut self, entry: Entry<'_>, next: Pass<'_>) {
+        let Self { list, line: now, other } = self;
         let mut changed = false;
         for Replacement { pattern, with } in list.iter() {
-            let text = if changed { now.as_slice() } else { line.text };
+            let text = if changed { now.as_slice() } else { entry.text };
             // Cheaper than to ask for the groups of a line that has none.
             if !pattern.is_match(text) {
                 continue;
@@ -48,13 +47,8 @@ impl LineStage for Replace {
                 changed = true;
             }
         }
-        tally.shortened += u64::from(changed);
-        next(if changed { Line { text: now, end: line.end } } else { line });
+        next(if changed { Entry { text: now, shortened: entry.lines, ..entry } } else { entry });
     }
 
-    fn flush(&mut self, _: Next<'_>) {}
-
-    fn tally(&self) -> Tally {
-        self.tally
-    }
+    fn flush(&mut self, _: Pass<'_>) {}
 }

@@ -34,18 +34,30 @@ pub struct TextReport {
     pub chars_out: u64,
     /// Lines that went in.
     pub lines_in: u64,
-    /// Lines that came out, with the one that says how many were left out.
+    /// Lines that came out, with headings and those that say how many were left out.
     pub lines_out: u64,
     /// Lines that were removed.
     pub lines_removed: u64,
-    /// Lines that went into the equal one before them, or one that is alike.
+    /// Lines that went into another that came out and is equal or alike.
     pub lines_folded: u64,
-    /// Lines that were written shorter, or below a header that they have in common.
+    /// Lines that came out shorter, or below a header that they have in common.
     pub lines_shortened: u64,
-    /// Lines that `max_lines` left out.
+    /// Lines that `max_lines` left out, with all those that a line stood for.
     pub lines_left_out: u64,
+    /// Lines of which a terminal would not show all: a carriage return or backspaces came, and other text was written over it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lines_overwritten: u64,
+    /// Lines of the input that have the form of a notice of tamis, and are marked with `| `.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lines_marked: u64,
     /// Lines longer than the limit `line`: removed where there are patterns and they were not certain, else passed.
     pub lines_too_long: u64,
     /// Nothing was left, and the text for that stands instead.
     pub was_empty: bool,
+}
+
+/// For what is rare: it is said where it happened.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+pub(crate) fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

@@ -138,6 +138,11 @@ impl LineStage for Sections {
         }
     }
 
+    /// A section that begins later shapes what follows it.
+    fn release(&mut self, next: Next<'_>) {
+        self.flush(next);
+    }
+
     fn tally(&self) -> Tally {
         self.tally
     }

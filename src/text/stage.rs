@@ -1,7 +1,8 @@
-//! A stage on lines, between the patterns and the fold: takes lines, hands lines on, holds few.
+//! A stage on lines before the patterns: takes lines, hands lines on, holds few.
 //!
-//! What is declared (sections, replacements, groups, lines that are alike) and what is written for one tool (named engines)
-//! are stages alike. Knows nothing of bytes, chunks or the way out.
+//! Sections, which are declared, and named engines, which are written for one tool, are such stages. A line that comes out counts
+//! as one line of the input. Knows nothing of bytes, chunks or the way out; the stages after the patterns are
+//! [entry stages](super::entry).
 //!
 //! A stage is linear in its lines, and what it holds has a limit. Lines come out in the order in which they are decided; a
 //! line that a stage does not know passes.
@@ -25,10 +26,6 @@ impl Tally {
         self.folded += other.folded;
         self.shortened += other.shortened;
     }
-
-    pub(super) fn is_nothing(self) -> bool {
-        self == Self::default()
-    }
 }
 
 /// Takes what a stage hands on.
@@ -48,6 +45,10 @@ pub(crate) trait LineStage: Send {
     /// Hands on what is held: the text is complete, or a line comes by that is too long.
     fn flush(&mut self, next: Next<'_>);
 
+    /// No input has come for a while: hands on lines that are held and that a reader may wait for, such as the command that runs.
+    /// What is held for a sum stays.
+    fn release(&mut self, _next: Next<'_>) {}
+
     /// What was done so far.
     fn tally(&self) -> Tally;
 }
@@ -65,6 +66,14 @@ pub(super) fn flush(stages: &mut [Box<dyn LineStage>], out: Next<'_>) {
     if let Some((first, rest)) = stages.split_first_mut() {
         first.flush(&mut |line| through(rest, line, out));
         flush(rest, out);
+    }
+}
+
+/// Releases what stages hold, the first to the last.
+pub(super) fn release(stages: &mut [Box<dyn LineStage>], out: Next<'_>) {
+    if let Some((first, rest)) = stages.split_first_mut() {
+        first.release(&mut |line| through(rest, line, out));
+        release(rest, out);
     }
 }
 

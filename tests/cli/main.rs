@@ -21,6 +21,8 @@ mod prune;
 mod records;
 mod rules;
 mod shell;
+#[cfg(unix)]
+mod silence;
 mod stats;
 mod terminal;
 mod text;

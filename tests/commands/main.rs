@@ -15,6 +15,7 @@ mod prng;
 
 mod atoms;
 mod drivers;
+mod gaps;
 mod hostile;
 mod memory;
 mod model;

@@ -149,6 +149,9 @@ impl Declared {
         let noun = if out.len() == 1 { "line" } else { "lines" };
         let end = if tail > 0 || out.last().unwrap().ends_with('\n') { "\n" } else { "" };
         let note = format!("... {} {noun} left out{end}", out.len());
+        if out.concat().len() <= note.len() {
+            return (lines.concat(), false);
+        }
         (first.concat() + &note + &last.concat(), true)
     }
 }

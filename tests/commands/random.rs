@@ -10,7 +10,7 @@ use crate::transcripts::{COMMANDS, transcripts};
 const RUNS: usize = 60;
 
 /// Lines of saved outputs with their ends, those of a filter first.
-fn lines(filter: &str) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+pub(crate) fn lines(filter: &str) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let (mut own, mut others) = (Vec::new(), Vec::new());
     for transcript in transcripts() {
         let raw = transcript.raw();
@@ -27,7 +27,7 @@ fn pick<'a>(prng: &mut Prng, lists: (&'a [Vec<u8>], &'a [Vec<u8>])) -> &'a [u8] 
     &list[prng.below(list.len())]
 }
 
-fn mixed(prng: &mut Prng, lists: (&[Vec<u8>], &[Vec<u8>])) -> Vec<u8> {
+pub(crate) fn mixed(prng: &mut Prng, lists: (&[Vec<u8>], &[Vec<u8>])) -> Vec<u8> {
     let mut output = Vec::new();
     let most = if prng.below(3) == 0 { 20_000 } else { 1500 };
     let length = prng.below(most);

@@ -175,7 +175,8 @@ fn what_is_empty_or_of_another_shape_passes() {
 #[test]
 fn bytes_that_are_no_text_pass() {
     let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());
-    let mut bytes: Vec<u8> = (0..=255).filter(|byte| ![0x1b, b'\r'].contains(byte)).collect();
+    let is_control = |byte: &u8| matches!(byte, 0x08 | b'\r' | 0x1b | 0x80..0xA0);
+    let mut bytes: Vec<u8> = (0..=255).filter(|byte| !is_control(byte)).collect();
     bytes.extend_from_slice(b"\xff\xfe quay\n\xc3\n");
     for (name, command) in COMMANDS {
         let subject = Subject {

@@ -188,8 +188,10 @@ files! {
     ansi
     bytes
     dedup
+    everywhere
     long_lines
     max_lines
+    notices
     on_empty
     order
     patterns

@@ -1,6 +1,6 @@
 //! Filters and texts, chosen: patterns of which it is known what a long line's beginning says of them, and bytes that matter.
 
-use super::model::{Declared, Pattern};
+use super::model::{Declared, Dedup, Pattern};
 use crate::prng::Choices;
 
 const NEVER: usize = usize::MAX;
@@ -32,7 +32,7 @@ pub(crate) fn declared(prng: &mut impl Choices) -> Declared {
         strip_ansi: !prng.one_in(3),
         strip: patterns(prng),
         keep: patterns(prng),
-        dedup: prng.one_in(2),
+        dedup: prng.pick(&[Dedup::Off, Dedup::Neighbours, Dedup::Everywhere]),
         max_lines: if prng.one_in(2) { 0 } else { 1 + prng.below(4) },
         on_empty: prng.one_in(2).then_some("nothing\n"),
     }
@@ -40,7 +40,21 @@ pub(crate) fn declared(prng: &mut impl Choices) -> Declared {
 
 /// Bytes that matter, more of those that lines are made of.
 pub(crate) fn text(prng: &mut impl Choices) -> Vec<u8> {
-    const PIECES: [&[u8]; 30] = [
+    const PIECES: [&[u8]; 44] = [
+        b"\x08",
+        b"\x08",
+        b"\x08\x08a",
+        "\u{9b}".as_bytes(),
+        "\u{9d}0;".as_bytes(),
+        "\u{9c}".as_bytes(),
+        "\u{85}".as_bytes(),
+        b"\x9b",
+        b"\x90",
+        b"\x9c",
+        b"[tamis a",
+        b"... 3 lines left out",
+        b"a longer line, of which there may be two\n",
+        b"a longer line, of which there may be two\n  b\n",
         b"\x1b",
         b"\x1b[",
         b"\x1b]0;",

@@ -20,4 +20,5 @@ mod generate;
 mod hostile;
 mod model;
 mod random;
+mod release;
 mod spelling;

@@ -4,7 +4,7 @@ use tamis::{Limits, TextProgram};
 
 use crate::drivers::{Form, Subject, agree};
 use crate::generate::{declared, text};
-use crate::model::run;
+use crate::model::{Dedup, run};
 use crate::prng::Prng;
 use crate::spelling::{Units, read, spell};
 
@@ -39,8 +39,12 @@ fn texts() {
             assert_eq!(report.chars_in, text.chars().count() as u64);
             assert_eq!(report.chars_out, found.chars().count() as u64);
         }
-        if report.lines_left_out == 0 && !report.was_empty {
-            assert!(found.len() <= text.len(), "{}: {declared:?}", show(&text));
+        if !report.was_empty {
+            // Marks come on top; and of a line that cannot be held it is not known whether its gap is longer.
+            let marks = "| ".len() * report.lines_marked as usize;
+            let most = text.len() + marks;
+            let unknown = report.lines_left_out > 0 && report.lines_too_long > 0;
+            assert!(unknown || found.len() <= most, "{}: {declared:?}", show(&text));
             assert_eq!(report.changed, found != text, "{}: {declared:?}", show(&text));
         }
         changed += u64::from(report.changed);
@@ -53,7 +57,12 @@ fn texts() {
 /// Characters, and lone surrogates, which the model takes for characters that no pattern knows.
 #[test]
 fn insides_of_strings() {
-    const UNITS: [u32; 24] = [
+    const UNITS: [u32; 29] = [
+        8,
+        8,
+        0x9b,
+        0x9d,
+        0x85,
         0x1b,
         0x1b,
         '[' as u32,
@@ -102,6 +111,10 @@ fn insides_of_strings() {
                 continue;
             }
             units.push(next);
+        }
+        if units.iter().any(|unit| char::from_u32(*unit).is_none()) {
+            // Equal ones that are spelled otherwise are others, and the model does not see the spelling.
+            declared.dedup = Dedup::Off;
         }
         let spelled = spell(&units, &mut prng);
         let program = TextProgram::compile(&declared.filter()).unwrap();

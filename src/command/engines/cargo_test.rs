@@ -191,6 +191,16 @@ impl LineStage for CargoTest {
         self.sum(End::Lf, next);
     }
 
+    /// The suite that runs is shown, and a frame of a backtrace. Sums wait for the end.
+    fn release(&mut self, next: Next<'_>) {
+        if let Some(frame) = self.frame.take() {
+            self.emit(&frame, End::Lf, next);
+        } else if let Some(header) = self.header.take() {
+            self.passed_on += 1;
+            next(Line { text: &header, end: End::Lf });
+        }
+    }
+
     fn tally(&self) -> Tally {
         Tally { removed: self.seen.saturating_sub(self.passed_on), ..Tally::default() }
     }

@@ -80,6 +80,14 @@ impl LineStage for GoTest {
         true
     }
 
+    /// The test that runs is shown.
+    fn release(&mut self, next: Next<'_>) {
+        if let Some((title, end)) = self.title.take() {
+            self.passed_on += 1;
+            next(Line { text: &title, end });
+        }
+    }
+
     fn tally(&self) -> Tally {
         Tally { removed: self.seen.saturating_sub(self.passed_on), ..Tally::default() }
     }

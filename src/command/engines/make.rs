@@ -102,6 +102,15 @@ impl LineStage for Make {
         self.command = None;
     }
 
+    /// The command that runs is shown.
+    fn release(&mut self, next: Next<'_>) {
+        if let Some((text, end)) = self.command.take() {
+            self.say_folders(next);
+            self.passed_on += 1;
+            next(Line { text: &text, end });
+        }
+    }
+
     fn tally(&self) -> Tally {
         Tally { removed: self.seen.saturating_sub(self.passed_on), ..Tally::default() }
     }

@@ -7,7 +7,7 @@ use toml::de::DeTable;
 
 use super::examples::Example;
 use super::matcher::{Form, Matcher};
-use super::operations::{Dedup, Operations};
+use super::operations::Operations;
 use super::tree::{Node, Reader, syntax};
 use super::{Exit, Rule, Rules, overlap};
 use crate::allowance::Allowance;
@@ -15,7 +15,7 @@ use crate::command::engines;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::{closest, unknown};
 use crate::manifest::{ManifestError, ManifestErrorKind, Problem};
-use crate::text::more::{Between, Edge, GroupBy, Swap};
+use crate::text::more::{Between, Dedup, Edge, GroupBy, Swap};
 
 /// Bytes of a file.
 const MOST: usize = 16 << 20;
@@ -297,7 +297,7 @@ impl Reader<'_> {
                 "keep" => read.keep = Some(self.patterns(node, key)),
                 "sections" => read.sections = Some(self.sections(node, key)),
                 "strip_sections" => read.strip_sections = Some(self.sections(node, key)),
-                "replace" => read.replace = Some(self.replace(node)),
+                "replace" => read.replace = Some(self.swaps(node, key, "with")),
                 "group" => read.group = self.group(node),
                 "dedup" => read.dedup = self.dedup(node),
                 "head" => read.head = self.count(node, key),
@@ -334,19 +334,17 @@ impl Reader<'_> {
         sections
     }
 
-    fn replace(&mut self, node: Node<'_>) -> Vec<Swap> {
+    /// A list of tables with a pattern, and the text that is written instead of its match.
+    pub(super) fn swaps(&mut self, node: Node<'_>, key: &str, instead: &str) -> Vec<Swap> {
         let mut swaps = Vec::new();
-        for (at, table) in self.tables(node, "replace") {
-            self.known(table, &["pattern", "with"]);
-            let (Some(pattern), Some(with)) = (table.get("pattern"), table.get("with")) else {
-                self.problem(
-                    at,
-                    "a table of `replace` has a `pattern` and what is written `with` it",
-                );
+        for (at, table) in self.tables(node, key) {
+            self.known(table, &["pattern", instead]);
+            let (Some(pattern), Some(with)) = (table.get("pattern"), table.get(instead)) else {
+                self.problem(at, format!("a table of `{key}` has `pattern` and `{instead}`"));
                 continue;
             };
             let pattern = self.one(pattern, "pattern");
-            let with = self.string(with, "with").unwrap_or_default().to_owned();
+            let with = self.string(with, instead).unwrap_or_default().to_owned();
             swaps.push(Swap { pattern, with });
         }
         swaps
@@ -369,16 +367,42 @@ impl Reader<'_> {
         Some(GroupBy { by, key, item, scattered: scattered.unwrap_or(false) })
     }
 
-    fn dedup(&mut self, node: Node<'_>) -> Option<Dedup> {
-        match (node.get_ref().as_bool(), node.get_ref().as_str()) {
-            (Some(false), _) => Some(Dedup::None),
-            (Some(true), _) => Some(Dedup::Equal),
-            (_, Some("alike")) => Some(Dedup::Alike),
-            _ => {
-                self.problem(node.span().start, "`dedup` is true, false or \"alike\"");
-                None
+    /// `dedup`: `true`, `false`, `"alike"`, or a table.
+    fn dedup(&mut self, node: Node<'_>) -> Option<Option<Dedup>> {
+        let value = node.get_ref();
+        match (value.as_bool(), value.as_str()) {
+            (Some(false), _) => return Some(None),
+            (Some(true), _) => return Some(Some(Dedup::default())),
+            (_, Some("alike")) => return Some(Some(Dedup { alike: true, ..Dedup::default() })),
+            _ if value.as_table().is_none() => {
+                self.problem(node.span().start, "`dedup` is true, false, \"alike\" or a table");
+                return None;
+            }
+            _ => {}
+        }
+        let table = self.table(node, "dedup")?;
+        self.known(table, &["scope", "alike", "normalize", "max_unique"]);
+        let mut dedup = Dedup::default();
+        if let Some(node) = table.get("scope") {
+            match self.string(node, "scope") {
+                Some("all") => dedup.everywhere = true,
+                Some("neighbours") | None => {}
+                Some(other) => {
+                    let message = unknown("scope", other, &["all", "neighbours"]);
+                    self.problem(node.span().start, message);
+                }
             }
         }
+        if let Some(node) = table.get("alike") {
+            dedup.alike = self.bool(node, "alike").unwrap_or(false);
+        }
+        if let Some(node) = table.get("normalize") {
+            dedup.normalize = self.swaps(node, "normalize", "replacement");
+        }
+        if let Some(node) = table.get("max_unique") {
+            dedup.max_unique = self.count(node, "max_unique").unwrap_or(0);
+        }
+        Some(Some(dedup))
     }
 
     /// `exit.0`, `exit.ok`, `exit.failed`: other operations for commands that end so.

@@ -4,7 +4,7 @@ use crate::allowance::Allowance;
 use crate::error::Error;
 use crate::spec::TextFilter;
 use crate::text::TextProgram;
-use crate::text::more::{Between, GroupBy, MakeEngine, More, Swap};
+use crate::text::more::{Between, Dedup, GroupBy, MakeEngine, More, Swap};
 
 /// Operations; one that is not declared is `None`, so that a variant takes it from its rule.
 #[derive(Clone, Debug, Default)]
@@ -16,21 +16,13 @@ pub(super) struct Operations {
     pub(super) strip_sections: Option<Vec<Between>>,
     pub(super) replace: Option<Vec<Swap>>,
     pub(super) group: Option<GroupBy>,
-    pub(super) dedup: Option<Dedup>,
+    /// `Some(None)`: no lines become one, whatever the rule says.
+    pub(super) dedup: Option<Option<Dedup>>,
     pub(super) head: Option<u64>,
     pub(super) tail: Option<u64>,
     pub(super) max_lines: Option<u64>,
     pub(super) on_empty: Option<String>,
     pub(super) engine: Option<MakeEngine>,
-}
-
-/// Which lines in a row become one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dedup {
-    None,
-    Equal,
-    /// But for times and ids.
-    Alike,
 }
 
 impl Operations {
@@ -71,9 +63,7 @@ impl Operations {
 
     /// Compiles them. Escape sequences and returns go unless the rule says otherwise.
     pub(super) fn compile(&self, allowance: &mut Allowance) -> Result<TextProgram, Error> {
-        let mut filter = TextFilter::new()
-            .strip_ansi(self.strip_ansi.unwrap_or(true))
-            .dedup(self.dedup == Some(Dedup::Equal));
+        let mut filter = TextFilter::new().strip_ansi(self.strip_ansi.unwrap_or(true));
         for pattern in self.strip.iter().flatten() {
             filter = filter.strip_lines_matching(pattern);
         }
@@ -92,7 +82,7 @@ impl Operations {
             strip_sections: self.strip_sections.clone().unwrap_or_default(),
             replace: self.replace.clone().unwrap_or_default(),
             group: self.group.clone(),
-            alike: self.dedup == Some(Dedup::Alike),
+            dedup: self.dedup.clone().flatten(),
             head: if alone { max_lines } else { head },
             tail,
             uncut: if alone { 0 } else { max_lines },

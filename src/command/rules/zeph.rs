@@ -6,11 +6,12 @@
 
 use toml::de::DeTable;
 
-use super::operations::{Dedup, Operations};
+use super::operations::Operations;
 use super::tree::{Node, Reader};
 use super::{CommandRules, Exit};
 use crate::command::engines;
 use crate::manifest::suggest::unknown;
+use crate::text::more::Dedup;
 
 const TYPES: [&str; 9] = [
     "strip_noise",
@@ -77,7 +78,7 @@ impl Reader<'_> {
                     }
                 }
                 self.lines(table, "max_unique_patterns");
-                own.dedup = Some(Dedup::Alike);
+                own.dedup = Some(Some(Dedup { alike: true, everywhere: true, ..Dedup::default() }));
             }
             "test_summary" => {
                 self.known(table, &["type", "max_failures", "truncate_stack_trace"]);

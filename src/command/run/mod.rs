@@ -63,14 +63,19 @@ pub struct CommandRunner {
     overflow: Option<OverflowFolder>,
     keep: bool,
     linger: Duration,
+    patience: Duration,
 }
 
 impl CommandRunner {
+    /// How long a command may be silent before what is held of its output leaves.
+    pub const PATIENCE: Duration = Duration::from_secs(1);
+
     /// A runner with these filters, that records nothing.
     #[must_use]
     pub fn new(registry: OutputFilterRegistry) -> Self {
         let linger = RunningCommand::LINGER;
-        Self { registry, limits: Limits::new(), overflow: None, keep: false, linger }
+        let patience = Self::PATIENCE;
+        Self { registry, limits: Limits::new(), overflow: None, keep: false, linger, patience }
     }
 
     /// Other limits for what a filter holds.
@@ -98,6 +103,17 @@ impl CommandRunner {
     #[must_use]
     pub fn linger(mut self, quiet: Duration) -> Self {
         self.linger = quiet;
+        self
+    }
+
+    /// How long a command may be silent before what is held of its output leaves, a line that has not ended too: it may be a
+    /// question. See [`CommandRun::release`](crate::CommandRun::release).
+    ///
+    /// ### Default
+    /// [`PATIENCE`](Self::PATIENCE).
+    #[must_use]
+    pub fn patience(mut self, silent: Duration) -> Self {
+        self.patience = silent;
         self
     }
 
@@ -144,7 +160,14 @@ impl CommandRunner {
             },
         }
         let mut buffer = vec![0; READ];
+        let mut waits = false;
         loop {
+            // Reading tells of an error.
+            if waits && !running.wait(self.patience).unwrap_or(true) {
+                flow.release();
+                waits = false;
+                continue;
+            }
             let count = match running.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => count,
@@ -155,6 +178,7 @@ impl CommandRunner {
                 }
             };
             flow.take(buffer.get(..count).unwrap_or_default(), &mut notice);
+            waits = true;
             if flow.report.error.is_some() {
                 running.close();
                 break;
@@ -285,6 +309,14 @@ impl<W: Write> Flow<W> {
             }
         }
         self.hand_on();
+    }
+
+    /// The command is silent: what is held leaves.
+    fn release(&mut self) {
+        if let Some(filter) = &mut self.filter {
+            filter.release();
+            self.hand_on();
+        }
     }
 
     fn end_filter(&mut self, exit_code: Option<i32>) {

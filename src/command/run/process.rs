@@ -121,6 +121,21 @@ impl RunningCommand {
         self.controls.clone()
     }
 
+    /// Waits for output, or its end. `false`: there was none for so long.
+    ///
+    /// # Errors
+    /// Those of poll(2).
+    pub fn wait(&self, time: Duration) -> Result<bool> {
+        let Some(output) = &self.output else { return Ok(true) };
+        if self.ended.is_some() && self.linger <= time {
+            // Reading does not wait longer.
+            return Ok(true);
+        }
+        let end = self.ended.is_none().then_some(&self.end);
+        let Ready { output, end } = ready(output, end, Some(time))?;
+        Ok(output || end)
+    }
+
     /// Reads no more: what writes to the pipe from now on is told that nobody reads.
     pub fn close(&mut self) {
         self.output = None;

@@ -6,6 +6,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::notice;
 use crate::spec::Budget;
 #[cfg(feature = "tokens")]
 use crate::tokens::Counter;
@@ -191,8 +192,7 @@ impl Unit {
             Self::Tokens if cfg!(feature = "tokens") => ("", "token"),
             Self::Tokens => ("about ", "token"),
         };
-        let plural = if out == 1 { "" } else { "s" };
-        format!("{gap}[... {about}{out} {unit}{plural} left out]")
+        format!("{gap}{}", notice::text_left_out(about, out, unit))
     }
 }
 

@@ -1,0 +1,307 @@
+//! Terminal controls in a text, told from what is shown: escape sequences (ECMA-48, and what xterm adds), C1 controls,
+//! carriage returns and backspaces.
+//!
+//! Knows bytes and UTF-8, and nothing of lines. The state between chunks is one enum value and at most three bytes of a
+//! character, so a sequence of any length costs no memory.
+//!
+//! ```text
+//! ESC ─┬─ [ ──▶ Parameters ──▶ Intermediates ──▶ a final byte @…~
+//!      ├─ ] ──▶ Osc ──────────▶ BEL, ST
+//!      ├─ P X ^ _ ──▶ String ─▶ ST
+//!      ├─ space…/ ──▶ Short ──▶ a final byte 0…~
+//!      └─ another byte 0…~: that is all
+//! ```
+//!
+//! A C1 control is one character, U+0080 to U+009F, or the raw byte 80 to 9F. It does what ESC and a letter do: U+009B is
+//! `ESC [`, U+009D is `ESC ]`, U+0090, U+0098, U+009E and U+009F are `ESC P`, `ESC X`, `ESC ^` and `ESC _`, and U+009C is ST,
+//! like `ESC \`. All others are removed alone. A raw byte counts only where it stands alone: bytes of a character, also of one
+//! that is broken off, are text.
+//!
+//! CAN and SUB end a sequence and are removed with it, ESC and C1 controls begin another. Any other byte that a sequence
+//! cannot have at its place ends it and is text, so what is broken hides little. A carriage return ends the sequences that
+//! take text (OSC and the like), and a line end ends all of them, see [`Terminal::end_line`].
+
+#![cfg_attr(not(feature = "text"), allow(dead_code, reason = "text filters alone play a terminal"))]
+
+const ESC: u8 = 0x1b;
+const CR: u8 = b'\r';
+const BS: u8 = 0x08;
+const BEL: u8 = 0x07;
+const CAN: u8 = 0x18;
+const SUB: u8 = 0x1a;
+
+/// What a terminal makes of some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen<'a> {
+    /// It shows them. A character is never split over two of these unless it is broken off.
+    Text(&'a [u8]),
+    /// The cursor moves to the beginning of the line.
+    Return,
+    /// The cursor moves back by one character.
+    Backspace,
+}
+
+/// How far a sequence is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// There is none.
+    #[default]
+    Text,
+    /// After ESC.
+    Escape,
+    /// After ESC and intermediate bytes.
+    Short,
+    /// In a control sequence.
+    Parameters,
+    /// In a control sequence, after its parameters.
+    Intermediates,
+    /// In an operating system command, which BEL ends, too.
+    Osc,
+    /// In a device control string, a privacy message, or the like.
+    String,
+}
+
+/// What a byte is to a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Part of it.
+    Inside,
+    /// No part of it.
+    Outside,
+}
+
+/// The terminal's state at one place of a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Terminal {
+    state: State,
+    partial: Partial,
+}
+
+impl Terminal {
+    /// Takes the next bytes, and hands on what they do. Returns whether some were removed; returns and backspaces are not
+    /// counted.
+    pub(crate) fn write(&mut self, mut bytes: &[u8], see: &mut dyn FnMut(Seen<'_>)) -> bool {
+        let mut removed = false;
+        while let Some((first, rest)) = bytes.split_first() {
+            if self.state == State::Text && self.partial.is_empty() {
+                let (text, control) = bytes.split_at(plain(bytes));
+                if !text.is_empty() {
+                    see(Seen::Text(text));
+                    bytes = control;
+                    continue;
+                }
+            }
+            match self.partial.push(*first) {
+                Pushed::More => bytes = rest,
+                Pushed::Broken => self.broken_off(&mut removed, see),
+                Pushed::Byte => {
+                    bytes = rest;
+                    match first {
+                        0x80..0xA0 => {
+                            removed = true;
+                            self.state = c1(*first);
+                        }
+                        0xA0.. => self.text(&[*first], &mut removed, see),
+                        _ => self.ascii(*first, &mut removed, see),
+                    }
+                }
+                Pushed::Character => {
+                    bytes = rest;
+                    let character = std::mem::take(&mut self.partial);
+                    match character.bytes() {
+                        [0xC2, control @ 0x80..0xA0] => {
+                            removed = true;
+                            self.state = c1(*control);
+                        }
+                        character => self.text(character, &mut removed, see),
+                    }
+                }
+            }
+        }
+        removed
+    }
+
+    /// The line ended, and so did the sequence and the character.
+    pub(crate) fn end_line(&mut self, see: &mut dyn FnMut(Seen<'_>)) {
+        self.broken_off(&mut false, see);
+        self.state = State::Text;
+    }
+
+    /// A character is broken off.
+    fn broken_off(&mut self, removed: &mut bool, see: &mut dyn FnMut(Seen<'_>)) {
+        let partial = std::mem::take(&mut self.partial);
+        if !partial.is_empty() {
+            self.text(partial.bytes(), removed, see);
+        }
+    }
+
+    /// A character that is no control, or bytes that are none.
+    fn text(&mut self, text: &[u8], removed: &mut bool, see: &mut dyn FnMut(Seen<'_>)) {
+        if matches!(self.state, State::Osc | State::String) {
+            *removed = true;
+        } else {
+            self.state = State::Text;
+            see(Seen::Text(text));
+        }
+    }
+
+    fn ascii(&mut self, byte: u8, removed: &mut bool, see: &mut dyn FnMut(Seen<'_>)) {
+        let (state, part) = self.state.step(byte);
+        self.state = state;
+        match (part, byte) {
+            (Part::Inside, _) => *removed = true,
+            (Part::Outside, CR) => see(Seen::Return),
+            (Part::Outside, BS) => see(Seen::Backspace),
+            (Part::Outside, _) => see(Seen::Text(&[byte])),
+        }
+    }
+}
+
+impl State {
+    /// What a byte makes of the sequence.
+    fn step(self, byte: u8) -> (Self, Part) {
+        const OUTSIDE: (State, Part) = (State::Text, Part::Outside);
+        const LAST: (State, Part) = (State::Text, Part::Inside);
+        let inside = |state| (state, Part::Inside);
+        match (self, byte) {
+            (_, ESC) => inside(Self::Escape),
+            (Self::Text, _) => OUTSIDE,
+            (_, CAN | SUB) => LAST,
+
+            (Self::Escape, b'[') => inside(Self::Parameters),
+            (Self::Escape, b']') => inside(Self::Osc),
+            (Self::Escape, b'P' | b'X' | b'^' | b'_') => inside(Self::String),
+            (Self::Escape | Self::Short, b' '..=b'/') => inside(Self::Short),
+            (Self::Escape | Self::Short, b'0'..=b'~') => LAST,
+
+            (Self::Parameters, b'0'..=b'?') => inside(Self::Parameters),
+            (Self::Parameters | Self::Intermediates, b' '..=b'/') => inside(Self::Intermediates),
+            (Self::Parameters | Self::Intermediates, b'@'..=b'~') => LAST,
+
+            (Self::Osc, BEL) => LAST,
+            (Self::Osc | Self::String, CR) => OUTSIDE,
+            (Self::Osc | Self::String, _) => inside(self),
+
+            (Self::Escape | Self::Short | Self::Parameters | Self::Intermediates, _) => OUTSIDE,
+        }
+    }
+}
+
+/// What a C1 control begins.
+fn c1(control: u8) -> State {
+    match control {
+        0x9B => State::Parameters,
+        0x9D => State::Osc,
+        0x90 | 0x98 | 0x9E | 0x9F => State::String,
+        _ => State::Text,
+    }
+}
+
+/// The beginning of a character in UTF-8.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Partial {
+    bytes: [u8; 4],
+    length: u8,
+}
+
+/// What became of a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pushed {
+    /// It is part of a character, and more has to come.
+    More,
+    /// It is the last one of a character, which is in the buffer.
+    Character,
+    /// It is no part of what is in the buffer, which is broken off. The byte was not taken.
+    Broken,
+    /// It stands alone: ASCII, or no part of UTF-8.
+    Byte,
+}
+
+impl Partial {
+    fn is_empty(self) -> bool {
+        self.length == 0
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.length)).unwrap_or_default()
+    }
+
+    fn push(&mut self, byte: u8) -> Pushed {
+        let [lead, ..] = self.bytes;
+        let pushed = match (self.length, byte) {
+            (0, 0xC2..0xF5) => Pushed::More,
+            (0, _) => return Pushed::Byte,
+            (1, _) if !second(lead).contains(&byte) => return Pushed::Broken,
+            (2.., _) if !(0x80..0xC0).contains(&byte) => return Pushed::Broken,
+            (length, _) if length + 1 == width(lead) => Pushed::Character,
+            _ => Pushed::More,
+        };
+        if let Some(place) = self.bytes.get_mut(usize::from(self.length)) {
+            *place = byte;
+            self.length += 1;
+        }
+        pushed
+    }
+}
+
+/// How many bytes a character has that begins so.
+fn width(lead: u8) -> u8 {
+    match lead {
+        0..0xC2 => 1,
+        0xC2..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        _ => 4,
+    }
+}
+
+/// What its second byte may be.
+fn second(lead: u8) -> std::ops::Range<u8> {
+    match lead {
+        0xE0 => 0xA0..0xC0,
+        0xED => 0x80..0xA0,
+        0xF0 => 0x90..0xC0,
+        0xF4 => 0x80..0x90,
+        _ => 0x80..0xC0,
+    }
+}
+
+/// How many bytes at the beginning are text whatever follows: ASCII without ESC, CR and BS, and whole characters in UTF-8
+/// that are no controls.
+pub(crate) fn plain(bytes: &[u8]) -> usize {
+    /// Bytes that are looked at together.
+    const BLOCK: usize = 32;
+    let is_ascii_text = |byte: u8| byte < 0x80 && !matches!(byte, ESC | CR | BS);
+    let mut at = 0;
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let blocks = rest.chunks_exact(BLOCK);
+        let whole = blocks.take_while(|block| {
+            // Without a branch for each byte, the compiler looks at many at once.
+            block.iter().fold(true, |all, byte| all & is_ascii_text(*byte))
+        });
+        let ahead = whole.count() * BLOCK;
+        let rest = rest.get(ahead..).unwrap_or_default();
+        let more = rest.iter().position(|byte| !is_ascii_text(*byte)).unwrap_or(rest.len());
+        at += ahead + more;
+        match character(rest.get(more..).unwrap_or_default()) {
+            0 => return at,
+            length => at += length,
+        }
+    }
+}
+
+/// The length of the character at the beginning, if it is no ASCII, no control, and all there.
+fn character(bytes: &[u8]) -> usize {
+    let mut partial = Partial::default();
+    for byte in bytes.iter().take(4) {
+        match partial.push(*byte) {
+            Pushed::More => {}
+            Pushed::Character => {
+                let is_control = matches!(partial.bytes(), [0xC2, 0x80..0xA0]);
+                return if is_control { 0 } else { usize::from(partial.length) };
+            }
+            Pushed::Broken | Pushed::Byte => return 0,
+        }
+    }
+    0
+}

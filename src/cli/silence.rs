@@ -1,0 +1,90 @@
+//! An input that may fall silent: says when nothing has come for a while, and when a signal is to end the process.
+//!
+//! Must not know what is read. Where the system cannot wait for input with a time limit, an input is never silent.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Result};
+use std::time::Duration;
+
+#[cfg(unix)]
+use crate::signals::Stop;
+
+/// How long an input may be silent before what is held of it leaves.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What an input gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// So many bytes; none at its end.
+    Bytes(usize),
+    /// Nothing for [`PATIENCE`]. It is said once.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "an input is never silent there"))]
+    Silence,
+    /// A signal that is to end the process.
+    #[cfg(unix)]
+    Stop,
+}
+
+#[derive(Debug)]
+pub(crate) struct Input {
+    file: File,
+    /// Something came, and no silence after it.
+    waits: bool,
+    #[cfg(unix)]
+    stop: Option<Stop>,
+}
+
+impl Input {
+    pub(crate) fn new(file: File) -> Self {
+        Self {
+            file,
+            waits: false,
+            // Without it signals end the process at once.
+            #[cfg(unix)]
+            stop: Stop::new().ok(),
+        }
+    }
+
+    /// Reads what there is.
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<Given> {
+        loop {
+            #[cfg(unix)]
+            if let Some(other) = self.wait() {
+                return Ok(other);
+            }
+            match self.file.read(buffer) {
+                Ok(count) => {
+                    self.waits = count > 0;
+                    return Ok(Given::Bytes(count));
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits for input; says what comes instead.
+    #[cfg(unix)]
+    fn wait(&mut self) -> Option<Given> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let time = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
+        let mut ends = vec![PollFd::new(&self.file, PollFlags::IN)];
+        ends.extend(self.stop.as_ref().map(|stop| PollFd::new(&stop.came, PollFlags::IN)));
+        let waited = poll(&mut ends, self.waits.then_some(&time));
+        if self.stop.as_ref().is_some_and(Stop::has_come) {
+            return Some(Given::Stop);
+        }
+        if waited == Ok(0) {
+            self.waits = false;
+            return Some(Given::Silence);
+        }
+        // Interrupted or failed: reading tells.
+        None
+    }
+
+    /// Ends the process if a signal came that is to end it.
+    #[cfg(unix)]
+    pub(crate) fn end(&self) {
+        self.stop.iter().for_each(Stop::end);
+    }
+}
