@@ -150,7 +150,7 @@ impl Program {
         }
         let extract = match &spec.extract {
             None => None,
-            Some(text) => Some(one_place("extract", "the document", text)?),
+            Some(text) => Some(one_place("extract", "the document", text, allowance)?),
         };
         Self::compile_at(spec, extract, allowance)
     }
@@ -174,16 +174,16 @@ impl Program {
             Some(pointers) => {
                 let mut paths = Vec::with_capacity(pointers.len());
                 for (entry, text) in pointers.iter().enumerate() {
-                    paths.push(steps(Path::pointer(text), "retain", entry, text)?);
+                    paths.push(steps(Path::pointer(text), "retain", entry, text, allowance)?);
                 }
                 let mut trie = Trie::new(&paths);
-                trie.sharpen();
+                trie.sharpen(allowance);
                 Some(trie)
             }
         };
-        let patches = Patches::compile(spec)?;
+        let patches = Patches::compile(spec, allowance)?;
         let whole = WholeRules::compile(spec)?;
-        let items = ItemRules::compile(spec)?;
+        let items = ItemRules::compile(spec, allowance)?;
         let tail = TailRules::compile(spec, allowance)?;
         let spec = spec.clone();
         let compiled = Compiled { spec, extract, when, retain, patches, items, whole, tail };
@@ -202,12 +202,12 @@ impl Program {
 }
 
 impl ItemRules {
-    fn compile(spec: &Spec) -> Result<Self, Error> {
+    fn compile(spec: &Spec, allowance: &mut Allowance) -> Result<Self, Error> {
         let root = match &spec.root {
             Root::Auto => RootRule::Auto,
             Root::First => RootRule::First,
             Root::Object => RootRule::Document,
-            Root::At(text) => RootRule::At(one_place("root", "the payload", text)?),
+            Root::At(text) => RootRule::At(one_place("root", "the payload", text, allowance)?),
         };
         if spec.stop_early && spec.max_items == 0 {
             let message = "stop_early needs max_items: there is no item to stop at".into();
@@ -215,15 +215,15 @@ impl ItemRules {
         }
         let mut excluded = Vec::with_capacity(spec.exclude.len());
         for (entry, text) in spec.exclude.iter().enumerate() {
-            excluded.push(steps(Path::parse(text), "exclude", entry, text)?);
+            excluded.push(steps(Path::parse(text), "exclude", entry, text, allowance)?);
         }
         let mut exclude = Trie::new(&excluded);
-        exclude.sharpen();
+        exclude.sharpen(allowance);
         let select = match &spec.select {
             None => None,
             Some(select) => {
                 let envelope = spec.envelope && root == RootRule::Document;
-                Some(Selection::compile(&select.0, envelope, &exclude)?)
+                Some(Selection::compile(&select.0, envelope, &exclude, allowance)?)
             }
         };
         let idle = select.is_none()
@@ -271,7 +271,12 @@ pub(super) enum WaitFrom {
 }
 
 impl Selection {
-    fn compile(written: &[Written], envelope: bool, exclude: &Trie) -> Result<Self, Error> {
+    fn compile(
+        written: &[Written],
+        envelope: bool,
+        exclude: &Trie,
+        allowance: &mut Allowance,
+    ) -> Result<Self, Error> {
         if written.is_empty() {
             let message = "select names no path; leave it out to keep everything".into();
             return refuse_in("select", 0, false, message);
@@ -280,7 +285,7 @@ impl Selection {
         let mut keys = HashSet::new();
         for (entry, source) in written.iter().enumerate() {
             let text = &source.path;
-            let path = steps(Path::parse(text), "select", entry, text)?;
+            let path = steps(Path::parse(text), "select", entry, text, allowance)?;
             let Some(name) = source.key.as_deref().or_else(|| path.last_name()) else {
                 let message = format!(
                     "select: {text} has no name for the output; give it one: key={text}, in a file `key: \"{text}\"`"
@@ -324,7 +329,7 @@ impl Selection {
             }
         }
         let mut trie = Trie::new(sources.iter().map(|source| &source.path));
-        trie.sharpen();
+        trie.sharpen(allowance);
         let mut nodes = vec![SelectNode::default(); trie.len()];
         let mut passing = vec![0u32; trie.len()];
         for (number, source) in sources.iter().enumerate() {
@@ -402,8 +407,13 @@ impl Selection {
 }
 
 /// A path that leads to one place.
-pub(super) fn one_place(rule: &'static str, what: &str, text: &str) -> Result<Path, Error> {
-    let path = steps(Path::parse(text), rule, 0, text)?;
+pub(super) fn one_place(
+    rule: &'static str,
+    what: &str,
+    text: &str,
+    allowance: &mut Allowance,
+) -> Result<Path, Error> {
+    let path = steps(Path::parse(text), rule, 0, text, allowance)?;
     if path.0.contains(&Token::Any) {
         let message = format!("{rule}: a wildcard cannot say where {what} is: {text}");
         return refuse_in(rule, 0, false, message);
@@ -416,6 +426,7 @@ pub(super) fn steps(
     rule: &'static str,
     entry: usize,
     text: &str,
+    allowance: &mut Allowance,
 ) -> Result<Path, Error> {
     let path = path.map_err(|error| {
         let message = format!("{rule}: {}", error.message);
@@ -427,7 +438,10 @@ pub(super) fn steps(
         let message = format!("{rule}: a path has {} steps, more than {MAX_STEPS}", path.0.len());
         return refuse_in(rule, entry, false, message);
     }
-    Ok(path)
+    match allowance.take_steps(path.0.len()) {
+        Ok(()) => Ok(path),
+        Err(message) => refuse_in(rule, entry, false, format!("{rule}: {message}")),
+    }
 }
 
 /// Refuses an entry of a rule, or its key.

@@ -7,7 +7,8 @@ use super::super::text::Found;
 use super::Survey;
 use super::calls::{Calls, UNKNOWN};
 use super::message::{
-    BlockKind, Call, Compacted, Id, Item, Message, Origin, Place, Role, Stamp, Values, Waiting,
+    BlockKind, Call, Compacted, Id, Item, Message, Origin, PendingResult, Place, Role, Stamp,
+    Values,
 };
 use super::shape::{Frame, Member};
 use super::value::{Value, ValueKind, Verdict};
@@ -208,7 +209,7 @@ impl Survey {
                 let tool = block.sdk_tool.filter(|tool| *tool != UNKNOWN).unwrap_or(called);
                 let origin = Origin { tool, id: block.sdk_id, ..Origin::default() };
                 // Whose message it is in is certain only at its end.
-                self.keep(Waiting { values: block.call.values, origin, of_tool: true })
+                self.keep(PendingResult { values: block.call.values, origin, of_tool: true })
             }
             None => Ok(()),
         }
@@ -239,13 +240,13 @@ impl Survey {
         if content.is_empty() && output.is_empty() && waiting.is_empty() {
             return self.result(&values, origin);
         }
-        self.keep(Waiting { values, origin, of_tool: false })
+        self.keep(PendingResult { values, origin, of_tool: false })
     }
 
-    fn keep(&mut self, result: Waiting) -> Result<(), Raise> {
+    fn keep(&mut self, result: PendingResult) -> Result<(), Raise> {
         let values: u64 = result.values.iter().map(Value::memory).sum();
         let id = result.origin.id.as_ref().map_or(0, |id| id.shown.len());
-        self.wait(values + (size_of::<Waiting>() + id) as u64)?;
+        self.wait(values + (size_of::<PendingResult>() + id) as u64)?;
         self.message.waiting.push(result);
         Ok(())
     }
@@ -324,12 +325,12 @@ impl Survey {
             };
             for value in own {
                 let origin = Origin { tool, id: id.clone(), compacted, ..Origin::default() };
-                waiting.push(Waiting { values: vec![value], origin, of_tool: false });
+                waiting.push(PendingResult { values: vec![value], origin, of_tool: false });
             }
-            let from = |result: &Waiting| result.values.first().map_or(0, |value| value.from);
+            let from = |result: &PendingResult| result.values.first().map_or(0, |value| value.from);
             waiting.sort_by_key(from);
         }
-        for Waiting { values, origin, of_tool } in waiting {
+        for PendingResult { values, origin, of_tool } in waiting {
             if is_tool || !of_tool {
                 self.result(&values, origin)?;
             }

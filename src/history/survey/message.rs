@@ -38,7 +38,7 @@ pub(super) struct Message {
     /// Results are inside.
     pub(super) results_inside: bool,
     /// Results that wait for its end, in the order of the document.
-    pub(super) waiting: Vec<Waiting>,
+    pub(super) waiting: Vec<PendingResult>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Item {
 
 /// A result that was read, and where its parts are beside its outputs.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct PendingResult {
     pub(super) values: Values,
     pub(super) origin: Origin,
     /// It is one only in a message of a tool: in that of an assistant the AI SDK has what a provider ran, which it reads again.
