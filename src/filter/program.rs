@@ -136,8 +136,8 @@ impl Program {
     /// character that is wrong, and [`Error::excerpt`] points at it.
     ///
     /// # Complexity
-    /// Linear in the length of all paths, which may have 100,000 steps together. The patterns of text filters may compile to 10 MiB in one list, and to 24 MiB in all
-    /// lists of all branches together; what is refused is compiled no further.
+    /// Linear in the length of all paths, which may have 100,000 steps together. The patterns of text filters may compile to
+    /// 10 MiB in one list, and to 24 MiB in all lists of all branches together; what is refused is compiled no further.
     pub fn compile(spec: &Spec) -> Result<Self, Error> {
         Self::compile_within(spec, &mut Allowance::new())
     }

@@ -213,8 +213,8 @@ impl Manifest {
     /// # Errors
     /// Whatever is wrong with it, as far as it can be said at once, each with line, column, source line and caret. Texts of
     /// more than 16 MiB, more than 24 containers inside one another, 200,000 keys and values, aliases that stand for
-    /// more than 100,000 of them, 10,000 filters, 100,000 steps in all paths, or 1,000 patterns are refused; so are text filters whose patterns compile to more than 10 MiB
-    /// in one list, or 24 MiB in all of the file.
+    /// more than 100,000 of them, 10,000 filters, 100,000 steps in all paths, or 1,000 patterns are refused; so are text filters
+    /// whose patterns compile to more than 10 MiB in one list, or 24 MiB in all of the file.
     ///
     /// # Complexity
     /// Linear in the text, beside the patterns of text filters: those take work and memory for what they compile to.
