@@ -1,14 +1,48 @@
-//! What patterns may compile to, all of one spec or one file together.
+//! What patterns may compile to, and how many tables names may have, all of one spec or one file together.
 //!
-//! Knows no pattern: whoever compiles one charges what it took, also where that failed. So memory and work for a file do not
-//! grow with the number of its patterns. Nothing is global: a file that is read has one, and hands it on.
+//! Knows no pattern and no name: whoever compiles one charges what it took, also where that failed. So memory and work for a
+//! file do not grow with the number of its patterns, and not many times faster than the file with that of its names. Nothing is global: a file that is read has one, and hands it on.
 
-/// Bytes that patterns of one spec or one file may still compile to.
+/// What is left for one spec or one file.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "text"), allow(dead_code, reason = "text alone has patterns"))]
 pub(crate) struct Allowance {
+    /// Bytes that patterns may still compile to.
     left: usize,
     is_spent: bool,
+    /// Tables of names that may still be made, and steps that paths may still have.
+    tables: usize,
+    steps: usize,
+}
+
+/// Tables of names in one file, of two kilobytes each. Names without one are found all the same, in more time.
+const TABLES: usize = 8 << 10;
+/// Steps of all paths in one file: each is compiled to some hundred bytes.
+const STEPS: usize = 100_000;
+
+impl Allowance {
+    /// Takes the steps of a path.
+    ///
+    /// # Errors
+    /// What is said where they are more than are left.
+    pub(crate) fn take_steps(&mut self, steps: usize) -> Result<(), String> {
+        match self.steps.checked_sub(steps) {
+            Some(left) => {
+                self.steps = left;
+                Ok(())
+            }
+            None => Err(format!(
+                "with the paths before it, more than {STEPS} steps; write shorter paths, or split the file"
+            )),
+        }
+    }
+
+    /// Takes one of the tables, if one is left.
+    pub(crate) fn take_table(&mut self) -> bool {
+        let is_left = self.tables > 0;
+        self.tables = self.tables.saturating_sub(1);
+        is_left
+    }
 }
 
 #[cfg_attr(not(feature = "text"), allow(dead_code, reason = "text alone has patterns"))]
@@ -18,12 +52,12 @@ impl Allowance {
     pub(crate) const BYTES: usize = 24 << 20;
 
     pub(crate) fn new() -> Self {
-        Self { left: Self::BYTES, is_spent: false }
+        Self { left: Self::BYTES, is_spent: false, tables: TABLES, steps: STEPS }
     }
 
     #[cfg(test)]
     pub(crate) fn of(bytes: usize) -> Self {
-        Self { left: bytes, is_spent: false }
+        Self { left: bytes, is_spent: false, tables: TABLES, steps: STEPS }
     }
 
     pub(crate) fn left(&self) -> usize {
@@ -48,6 +82,6 @@ impl Allowance {
 
     /// Nothing is left.
     pub(crate) fn spend(&mut self) {
-        *self = Self { left: 0, is_spent: true };
+        (self.left, self.is_spent) = (0, true);
     }
 }

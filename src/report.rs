@@ -63,8 +63,8 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch_stopped_at: Option<String>,
     /// Where the text of a `content` filter is from: `article` (the main text of a page), `body` (a page without what is no
-    /// content), `page` (all of its text), `fields` (of a JSON answer), `text` (it was text), `response` (as it came, for
-    /// nothing else was found).
+    /// content), `page` (all of its text that is not hidden, or a line that says that all of it is), `fields` (of a JSON
+    /// answer), `text` (it was text), `response` (as it came, for nothing else was found).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_from: Option<&'static str>,
     /// Whether a budget made the output shorter.

@@ -19,6 +19,8 @@ pub(crate) enum Work {
     Hold,
     /// Strings that are cut, items that are rendered.
     Tail,
+    /// Places of results in a history: noted, decided on, replaced.
+    History,
 }
 
 #[cfg(test)]
@@ -42,10 +44,10 @@ mod counting {
     use super::Work;
 
     /// Units done, by what they are for.
-    pub(crate) type Done = [u64; 5];
+    pub(crate) type Done = [u64; 6];
 
     thread_local! {
-        static DONE: Cell<Done> = const { Cell::new([0; 5]) };
+        static DONE: Cell<Done> = const { Cell::new([0; 6]) };
     }
 
     pub(crate) fn count(work: Work, units: usize) {

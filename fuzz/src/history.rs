@@ -21,7 +21,16 @@ mod model;
 mod shapeless;
 
 /// Where results are; below these anything may be another.
-const RESULTS: [&str; 4] = ["content", "output", "response", "text"];
+const RESULTS: [&str; 8] = [
+    "content",
+    "output",
+    "response",
+    "text",
+    "value",
+    "result",
+    "experimental_content",
+    "attachments",
+];
 /// Where it is said when a result went.
 const MARKS: [&str; 3] = ["metadata", "time", "compacted"];
 

@@ -32,9 +32,11 @@ pub fn run(data: &[u8]) {
     let max = if choices.one_in(3) { 0 } else { 1 + choices.below(60) as u64 };
     let format = choices.pick(&[ContentFormat::Text, ContentFormat::Markdown]);
     let mut content = Content::new().max_tokens(max).format(format);
+    let mut names = false;
     for name in ["title", "content", "items[0].text"] {
         if choices.one_in(4) {
             content = content.extract(name);
+            names = true;
         }
     }
     let spec = Spec::new().content(content);
@@ -61,7 +63,9 @@ pub fn run(data: &[u8]) {
     if let Some(fault) = &whole.fault {
         let known = match fault.kind {
             ErrorKind::Limit => true,
-            ErrorKind::UnexpectedEnd => document.trim_ascii().is_empty(),
+            ErrorKind::UnexpectedEnd if document.trim_ascii().is_empty() => true,
+            // Fields are named: JSON that is none is an error.
+            ErrorKind::Syntax | ErrorKind::UnexpectedEnd | ErrorKind::Encoding => names,
             _ => false,
         };
         assert!(known, "{fault:?}: {}", about());

@@ -78,7 +78,7 @@ pub(crate) struct PruneArgs {
     #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     protect_tokens: Option<u64>,
 
-    /// Change nothing unless at least N tokens go
+    /// Change nothing unless more than N tokens go
     #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     minimum_tokens: Option<u64>,
 

@@ -11,11 +11,13 @@
 //! nothing recurses on the depth of a page in the caller's thread; what is kept is bounded by the constants below.
 
 mod article;
+mod css;
 mod cut;
 mod decode;
 mod page;
 mod render;
 mod strip;
+mod style;
 mod table;
 mod tags;
 

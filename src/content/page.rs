@@ -1,7 +1,7 @@
 //! A page, from its first byte to its text.
 //!
 //! Knows which text is taken: that of the article, if one is found that has a good part of the page's prose; else all that is
-//! left of the body; else, read again with [`Page::again`], all that a person may have been shown. Holds the page without what
+//! left of the body; else, read again with [`Page::again`], all that a person was shown. Holds the page without what
 //! was taken out, while it is small enough for an article to be looked for; of a larger one the text leaves as it comes.
 
 use super::LINE;
@@ -72,19 +72,20 @@ impl Page {
         self.reader.with(|strip| strip.has_text())
     }
 
-    /// The page is complete: the rest of its text, and where it is from.
-    pub(crate) fn finish(self) -> (String, From) {
+    /// The page is complete: the rest of its text, where it is from, and whether text was left out because it is hidden.
+    pub(crate) fn finish(self) -> (String, From, bool) {
         let Self { mut reader, markdown, keep, without } = self;
         reader.push(&without.map(|without| without.tail).unwrap_or_default());
         let mut strip = reader.end();
         strip.render().finish();
+        let hid = strip.hid();
         if keep == Keep::Text {
-            return (strip.render().take(), From::Page);
+            return (strip.render().take(), From::Page, hid);
         }
         let (prose, heading) = (strip.render().prose(), strip.heading());
         let body = strip.render().take();
         let found = strip.html().filter(|_| prose > 0).and_then(article::find);
-        let Some(found) = found else { return (body, From::Body) };
+        let Some(found) = found else { return (body, From::Body, hid) };
         let mut reader = Reader::new(Strip::new(Keep::All, markdown));
         reader.push(&found.html);
         let mut article = reader.end();
@@ -93,7 +94,7 @@ impl Page {
         let share = render.prose().saturating_mul(100) / prose.max(1);
         let text = render.take();
         if share < SHARE || text.trim().is_empty() {
-            return (body, From::Body);
+            return (body, From::Body, hid);
         }
         // What finds articles makes all headings one level less, but for the title.
         let text = match text.strip_prefix("## ") {
@@ -103,7 +104,7 @@ impl Page {
         // A title often has the name of the site as well.
         let named = !heading.is_empty() && found.title.contains(&heading);
         let title = if named { heading } else { found.title };
-        (titled(&title, text, markdown), From::Article)
+        (titled(&title, text, markdown), From::Article, hid)
     }
 }
 

@@ -5,6 +5,7 @@
 //! for parsers repeat them in every paragraph that they are open in. Where there is too much, there is none.
 
 use super::render::Render;
+use super::style;
 use super::tags::{Tag, Target};
 use super::{ARTICLE_BYTES, ARTICLE_DEPTH, ARTICLE_NODES, ARTICLE_STYLES, TITLE};
 
@@ -14,7 +15,7 @@ pub(super) enum Keep {
     /// All that is not the content: navigation, what is hidden, what is for machines.
     #[default]
     Content,
-    /// What is for machines: any text that a person may have been shown is kept.
+    /// What is for machines, and what is hidden: any text that a person was shown is kept.
     Text,
     /// Nothing: it was taken out before.
     All,
@@ -34,6 +35,12 @@ pub(super) struct Strip {
     nodes: usize,
     depth: usize,
     styles: usize,
+    /// Inherited properties that hide text here.
+    unseen: u8,
+    /// Something was hidden, and taken out.
+    hid: bool,
+    /// The body has begun, whose titles nobody is shown.
+    in_body: bool,
     render: Render,
     /// Letters or digits were kept.
     text: bool,
@@ -50,12 +57,21 @@ enum Level {
     Written {
         main: bool,
         style: bool,
+        unseen: u8,
     },
     /// Its tags were left out.
     Bare {
         main: bool,
+        unseen: u8,
     },
     Removed,
+}
+
+/// What an element hides.
+struct Hides {
+    whole: bool,
+    /// Inherited properties by which text in it is not seen.
+    unseen: u8,
 }
 
 impl Strip {
@@ -83,6 +99,11 @@ impl Strip {
         self.text
     }
 
+    /// Whether something was taken out because it is hidden.
+    pub(super) fn hid(&self) -> bool {
+        self.hid
+    }
+
     /// The page's title.
     pub(super) fn title(&self) -> String {
         plain(&self.title)
@@ -101,6 +122,7 @@ impl Strip {
             "script" | "style" | "template" | "svg" | "math" | "canvas" | "object" | "embed"
             | "iframe" | "audio" | "video" | "select" | "datalist" | "textarea" | "input"
             | "applet" | "link" => return true,
+            "title" if self.in_body || !self.title.is_empty() => return true,
             _ if self.keep == Keep::Text => return false,
             "nav" | "footer" | "aside" | "noscript" | "button" | "dialog" | "menu" | "frameset" => {
                 return true;
@@ -111,18 +133,8 @@ impl Strip {
             "html" | "body" | "head" | "title" => return false,
             _ => {}
         }
-        if tag.get("hidden").is_some_and(|hidden| !hidden.eq_ignore_ascii_case("until-found")) {
-            return true;
-        }
         if tag.get("aria-hidden").is_some_and(|hidden| hidden.eq_ignore_ascii_case("true")) {
             return true;
-        }
-        if let Some(style) = tag.get("style") {
-            let style: String = style.chars().filter(|char| !char.is_whitespace()).collect();
-            let style = style.to_ascii_lowercase();
-            if style.contains("display:none") || style.contains("visibility:hidden") {
-                return true;
-            }
         }
         tag.get("role").is_some_and(|role| {
             let role = role.trim().to_ascii_lowercase();
@@ -140,6 +152,21 @@ impl Strip {
                     | "tooltip"
             ) || (role == "banner" && self.mains == 0)
         })
+    }
+
+    /// Whether the element hides itself: by its attribute, or by its style, which may hide text inside, too.
+    fn hides(&self, tag: &Tag<'_>) -> Hides {
+        // Whoever hides the page itself shows it later.
+        if self.keep == Keep::All || matches!(tag.name, "html" | "body" | "head" | "title") {
+            return Hides { whole: false, unseen: self.unseen };
+        }
+        let style = tag.get("style").map(|style| {
+            // Its spelling is that of an attribute first.
+            style::read(&html_escape::decode_html_entities(&style))
+        });
+        let style = style.unwrap_or_default();
+        let whole = style.hides || tag.get("hidden").is_some();
+        Hides { whole, unseen: (self.unseen & !style.seen) | style.unseen }
     }
 
     /// Writes to the page, unless that gets too long.
@@ -223,7 +250,23 @@ impl Target for Strip {
             }
             return;
         }
-        if self.goes(tag) {
+        let in_head = matches!(
+            tag.name,
+            "html"
+                | "head"
+                | "title"
+                | "meta"
+                | "link"
+                | "base"
+                | "script"
+                | "style"
+                | "noscript"
+                | "template"
+        );
+        self.in_body |= !in_head;
+        let hides = self.hides(tag);
+        self.hid |= hides.whole;
+        if hides.whole || self.goes(tag) {
             if tag.has_content {
                 self.removed = Some(self.levels.len());
                 self.levels.push(Level::Removed);
@@ -243,15 +286,19 @@ impl Target for Strip {
         let bare = self.depth >= ARTICLE_DEPTH
             || (style && self.styles >= ARTICLE_STYLES)
             || !is_plain(tag.name);
+        let unseen = self.unseen;
+        if tag.has_content {
+            self.unseen = hides.unseen;
+        }
         if bare {
             if tag.has_content {
-                self.levels.push(Level::Bare { main });
+                self.levels.push(Level::Bare { main, unseen });
             }
             return;
         }
         self.write_tag(tag);
         if tag.has_content {
-            self.levels.push(Level::Written { main, style });
+            self.levels.push(Level::Written { main, style, unseen });
             self.depth += 1;
             self.styles += usize::from(style);
         }
@@ -267,14 +314,16 @@ impl Target for Strip {
             self.in_heading = None;
         }
         match level {
-            Some(Level::Written { main, style }) => {
+            Some(Level::Written { main, style, unseen }) => {
+                self.unseen = unseen;
                 self.render.end(name);
                 self.depth = self.depth.saturating_sub(1);
                 self.mains -= usize::from(main);
                 self.styles -= usize::from(style);
                 self.write(&["</", name, ">"]);
             }
-            Some(Level::Bare { main }) => {
+            Some(Level::Bare { main, unseen }) => {
+                self.unseen = unseen;
                 self.render.end(name);
                 self.mains -= usize::from(main);
             }
@@ -288,6 +337,10 @@ impl Target for Strip {
 
     fn text(&mut self, text: &str) {
         if self.removed.is_some() {
+            return;
+        }
+        if self.unseen != 0 {
+            self.hid |= has_letters(text);
             return;
         }
         self.write(&[text]);

@@ -7,10 +7,12 @@
 //! - There, of two retained paths into one array one is lost; here a union is exact.
 //! - There, `~0` and `~1` stay as they are in a path, so that a member `a/b` cannot be named.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::document::edits::{Edits, Reason};
 use super::program::steps;
+use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, Raise, RulePlace};
 use crate::path::Path;
 use crate::spec::{Op, Operation, Spec, Whitespace};
@@ -39,7 +41,10 @@ pub(super) struct Applied {
 
 impl Patches {
     /// Those of a spec. `None`: it has none.
-    pub(super) fn compile(spec: &Spec) -> Result<Option<Arc<Self>>, Error> {
+    pub(super) fn compile(
+        spec: &Spec,
+        allowance: &mut Allowance,
+    ) -> Result<Option<Arc<Self>>, Error> {
         let operations = spec.patches.as_deref().unwrap_or_default();
         if operations.is_empty() {
             return Ok(None);
@@ -50,12 +55,12 @@ impl Patches {
         }
         let mut sequence = Vec::with_capacity(operations.len());
         for (entry, operation) in operations.iter().enumerate() {
-            sequence.push(edit(entry, operation)?);
+            sequence.push(edit(entry, operation, allowance)?);
         }
         let names = operations.iter().enumerate();
         let names = names.map(|(entry, operation)| format!("patches[{entry}], {operation}"));
         let lenient = spec.lenient_remove;
-        let way = Edits::new(&sequence, lenient);
+        let way = Edits::new(&sequence, lenient, allowance);
         Ok(Some(Arc::new(Self { names: names.collect(), sequence, lenient, way })))
     }
 
@@ -108,7 +113,7 @@ impl Patches {
 }
 
 /// An operation as it is declared, checked.
-fn edit(entry: usize, operation: &Operation) -> Result<Edit, Error> {
+fn edit(entry: usize, operation: &Operation, allowance: &mut Allowance) -> Result<Edit, Error> {
     let refuse = |message: &str| {
         let message = format!("patches[{entry}], {operation}: {message}");
         let place =
@@ -116,7 +121,11 @@ fn edit(entry: usize, operation: &Operation) -> Result<Edit, Error> {
         Error::new(ErrorKind::Spec, message).in_rule(place)
     };
     let op = operation.op.as_str();
-    let pointer = |text: &str| steps(Path::pointer(text), "patches", entry, text);
+    let allowance = RefCell::new(allowance);
+    let pointer = |text: &str| {
+        let mut allowance = allowance.borrow_mut();
+        steps(Path::pointer(text), "patches", entry, text, &mut allowance)
+    };
     let path = pointer(&operation.path)?;
     let value = || match &operation.value {
         Some(value) => Ok(Box::from(value.as_bytes())),

@@ -136,8 +136,8 @@ impl Program {
     /// character that is wrong, and [`Error::excerpt`] points at it.
     ///
     /// # Complexity
-    /// Linear in the length of all paths. The patterns of text filters may compile to 10 MiB in one list, and to 24 MiB in all
-    /// lists of all branches together; what is refused is compiled no further.
+    /// Linear in the length of all paths, which may have 100,000 steps together. The patterns of text filters may compile to
+    /// 10 MiB in one list, and to 24 MiB in all lists of all branches together; what is refused is compiled no further.
     pub fn compile(spec: &Spec) -> Result<Self, Error> {
         Self::compile_within(spec, &mut Allowance::new())
     }
@@ -150,7 +150,9 @@ impl Program {
         }
         let extract = match &spec.extract {
             None => None,
-            Some(text) => Some(one_place("extract", "the document", text, spec.envelope)?),
+            Some(text) => {
+                Some(one_place("extract", "the document", text, spec.envelope, allowance)?)
+            }
         };
         Self::compile_at(spec, extract, allowance)
     }
@@ -174,16 +176,16 @@ impl Program {
             Some(pointers) => {
                 let mut paths = Vec::with_capacity(pointers.len());
                 for (entry, text) in pointers.iter().enumerate() {
-                    paths.push(steps(Path::pointer(text), "retain", entry, text)?);
+                    paths.push(steps(Path::pointer(text), "retain", entry, text, allowance)?);
                 }
                 let mut trie = Trie::new(&paths);
-                trie.sharpen();
+                trie.sharpen(allowance);
                 Some(trie)
             }
         };
-        let patches = Patches::compile(spec)?;
+        let patches = Patches::compile(spec, allowance)?;
         let whole = WholeRules::compile(spec)?;
-        let items = ItemRules::compile(spec)?;
+        let items = ItemRules::compile(spec, allowance)?;
         let tail = TailRules::compile(spec, allowance)?;
         let spec = spec.clone();
         let compiled = Compiled { spec, extract, when, retain, patches, items, whole, tail };
@@ -202,12 +204,14 @@ impl Program {
 }
 
 impl ItemRules {
-    fn compile(spec: &Spec) -> Result<Self, Error> {
+    fn compile(spec: &Spec, allowance: &mut Allowance) -> Result<Self, Error> {
         let root = match &spec.root {
             Root::Auto => RootRule::Auto,
             Root::First => RootRule::First,
             Root::Object => RootRule::Document,
-            Root::At(text) => RootRule::At(one_place("root", "the payload", text, false)?),
+            Root::At(text) => {
+                RootRule::At(one_place("root", "the payload", text, false, allowance)?)
+            }
         };
         if spec.stop_early && spec.max_items == 0 {
             let message = "stop_early needs max_items: there is no item to stop at".into();
@@ -215,15 +219,16 @@ impl ItemRules {
         }
         let mut excluded = Vec::with_capacity(spec.exclude.len());
         for (entry, text) in spec.exclude.iter().enumerate() {
-            excluded.push(steps(read(text, spec.envelope), "exclude", entry, text)?);
+            let path = read(text, spec.envelope);
+            excluded.push(steps(path, "exclude", entry, text, allowance)?);
         }
         let mut exclude = Trie::new(&excluded);
-        exclude.sharpen();
+        exclude.sharpen(allowance);
         let select = match &spec.select {
             None => None,
             Some(select) => {
                 let envelope = spec.envelope && root == RootRule::Document;
-                Some(Selection::compile(&select.0, spec.envelope, envelope, &exclude)?)
+                Some(Selection::compile(&select.0, spec.envelope, envelope, &exclude, allowance)?)
             }
         };
         let idle = select.is_none()
@@ -277,6 +282,7 @@ impl Selection {
         foreign: bool,
         envelope: bool,
         exclude: &Trie,
+        allowance: &mut Allowance,
     ) -> Result<Self, Error> {
         if written.is_empty() {
             let message = "select names no path; leave it out to keep everything".into();
@@ -286,7 +292,7 @@ impl Selection {
         let mut keys = HashSet::new();
         for (entry, source) in written.iter().enumerate() {
             let text = &source.path;
-            let path = steps(read(text, foreign), "select", entry, text)?;
+            let path = steps(read(text, foreign), "select", entry, text, allowance)?;
             let Some(name) = source.key.as_deref().or_else(|| path.last_name()) else {
                 let message = format!(
                     "select: {text} has no name for the output; give it one: key={text}, in a file `key: \"{text}\"`"
@@ -330,7 +336,7 @@ impl Selection {
             }
         }
         let mut trie = Trie::new(sources.iter().map(|source| &source.path));
-        trie.sharpen();
+        trie.sharpen(allowance);
         let mut nodes = vec![SelectNode::default(); trie.len()];
         let mut passing = vec![0u32; trie.len()];
         for (number, source) in sources.iter().enumerate() {
@@ -413,8 +419,9 @@ pub(super) fn one_place(
     what: &str,
     text: &str,
     foreign: bool,
+    allowance: &mut Allowance,
 ) -> Result<Path, Error> {
-    let path = steps(read(text, foreign), rule, 0, text)?;
+    let path = steps(read(text, foreign), rule, 0, text, allowance)?;
     if path.0.contains(&Token::Any) {
         let message = format!("{rule}: a wildcard cannot say where {what} is: {text}");
         return refuse_in(rule, 0, false, message);
@@ -433,6 +440,7 @@ pub(super) fn steps(
     rule: &'static str,
     entry: usize,
     text: &str,
+    allowance: &mut Allowance,
 ) -> Result<Path, Error> {
     let path = path.map_err(|error| {
         let message = format!("{rule}: {}", error.message);
@@ -444,7 +452,10 @@ pub(super) fn steps(
         let message = format!("{rule}: a path has {} steps, more than {MAX_STEPS}", path.0.len());
         return refuse_in(rule, entry, false, message);
     }
-    Ok(path)
+    match allowance.take_steps(path.0.len()) {
+        Ok(()) => Ok(path),
+        Err(message) => refuse_in(rule, entry, false, format!("{rule}: {message}")),
+    }
 }
 
 /// Refuses an entry of a rule, or its key.

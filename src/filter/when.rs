@@ -81,7 +81,7 @@ impl When {
         let mut programs = Vec::with_capacity(branches.len());
         for (entry, branch) in branches.iter().enumerate() {
             let test = check_branch(entry, branch)?;
-            paths.push(steps(Path::pointer(&test.path), "when", entry, &test.path)?);
+            paths.push(steps(Path::pointer(&test.path), "when", entry, &test.path, allowance)?);
             tests.push(TestRule { value: test.value.clone() });
             let program = compile_branch(spec, extract, branch, allowance);
             programs.push(
@@ -89,7 +89,7 @@ impl When {
             );
         }
         let mut trie = Trie::new(&paths);
-        trie.sharpen();
+        trie.sharpen(allowance);
         let mut below = vec![Vec::new(); trie.len()];
         for (number, path) in paths.iter().enumerate() {
             let mut node = 0;
@@ -191,7 +191,7 @@ fn compile_branch(
 ) -> Result<Program, Error> {
     let mut place = extract.cloned().unwrap_or_default();
     if let Some(inside) = &branch.extract {
-        place.0.extend(one_place("extract", "the document", inside, false)?.0);
+        place.0.extend(one_place("extract", "the document", inside, false, allowance)?.0);
     }
     let extract = (!place.0.is_empty()).then_some(place);
     let spec = Spec {

@@ -4,9 +4,11 @@
 
 use smallvec::SmallVec;
 
+use super::placeholder::Facts;
 use crate::error::Raise;
 use crate::filter::hold::Hold;
 use crate::limits::{Limits, Meter};
+use crate::work::{Work, count};
 
 /// What is done to a part of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,10 @@ pub(super) enum Act {
     InputTextList,
     /// An object becomes one with the member `output`.
     Output,
+    /// A value becomes an output of the AI SDK: an object with `type` and `value`.
+    ToolOutput,
+    /// A list becomes an empty one.
+    EmptyList,
     /// A value becomes the time.
     Now,
     /// A null becomes `{"compacted": …}`.
@@ -37,12 +43,14 @@ pub(super) enum Act {
     AddMetadata,
 }
 
-const ACTS: [Act; 13] = [
+const ACTS: [Act; 15] = [
     Act::Inside,
     Act::Text,
     Act::TextList,
     Act::InputTextList,
     Act::Output,
+    Act::ToolOutput,
+    Act::EmptyList,
     Act::Now,
     Act::NowInTime,
     Act::NowInMetadata,
@@ -66,11 +74,16 @@ impl Act {
         )
     }
 
-    /// Whether it takes away what was there of a result.
+    /// Whether it removes the text of a result, which a placeholder may describe.
     pub(super) fn removes(self) -> bool {
         matches!(
             self,
-            Self::Inside | Self::Text | Self::TextList | Self::InputTextList | Self::Output
+            Self::Inside
+                | Self::Text
+                | Self::TextList
+                | Self::InputTextList
+                | Self::Output
+                | Self::ToolOutput
         )
     }
 }
@@ -100,15 +113,19 @@ impl Entry {
         self.edits.first().map_or(0, |edit| edit.from)
     }
 
-    /// Bytes of the result that go.
-    pub(super) fn bytes(&self) -> u64 {
-        let gone = self.edits.iter().filter(|edit| edit.act.removes());
-        gone.map(|edit| edit.to - edit.from).sum()
+    /// What a placeholder may say of it. Visits every edit, so it is asked for once for each result.
+    pub(super) fn facts<'a>(&'a self, tool: &'a str) -> Facts<'a> {
+        count(Work::History, self.edits.len());
+        let removed = self.edits.iter().filter(|edit| edit.act.removes());
+        let bytes = removed.map(|edit| edit.to - edit.from).sum();
+        Facts { tool, id: &self.id, bytes, tokens: self.tokens }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Record {
+    /// Another history begins here, in a member of the same name.
+    History(u64),
     /// A message of the user begins here.
     Turn(u64),
     /// A summary ends here.
@@ -118,7 +135,8 @@ pub(super) enum Record {
 
 const TURN: u64 = 0;
 const SUMMARY: u64 = 1;
-const RESULT: u64 = 2;
+const HISTORY: u64 = 2;
+const RESULT: u64 = 3;
 
 #[derive(Debug, Default)]
 pub(super) struct Log {
@@ -135,10 +153,12 @@ impl Log {
         match record {
             Record::Turn(offset) => numbers(scratch, &[TURN, *offset]),
             Record::Summary(offset) => numbers(scratch, &[SUMMARY, *offset]),
+            Record::History(offset) => numbers(scratch, &[HISTORY, *offset]),
             Record::Result(Entry { tool, id, tokens, edits }) => {
                 let (edited, named) = (edits.len() as u64, id.len() as u64);
                 numbers(scratch, &[RESULT, u64::from(*tool), *tokens, edited, named]);
                 scratch.extend_from_slice(id.as_bytes());
+                count(Work::History, edits.len());
                 for Edit { from, to, act } in edits {
                     numbers(scratch, &[*act as u64, *from, to - from]);
                 }
@@ -232,6 +252,7 @@ fn decode(mut bytes: &[u8]) -> Option<Record> {
     match number(rest)? {
         TURN => Some(Record::Turn(number(rest)?)),
         SUMMARY => Some(Record::Summary(number(rest)?)),
+        HISTORY => Some(Record::History(number(rest)?)),
         _ => {
             let tool = u32::try_from(number(rest)?).ok()?;
             let tokens = number(rest)?;
@@ -285,6 +306,7 @@ mod tests {
             let records: Vec<Record> = (0..20_000_u64)
                 .map(|n| match n % 4 {
                     0 => Record::Turn(n << (n % 50)),
+                    1 if n % 8 == 1 => Record::History(n),
                     1 => Record::Summary(n),
                     _ => Record::Result(Entry {
                         tool: n as u32,

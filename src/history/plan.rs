@@ -12,7 +12,9 @@ use crate::error::Raise;
 /// The decision.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
-    /// Results may go from here on, and no longer.
+    /// The history that counts begins here: the last of several that are members of one name. All results before it go.
+    begin: u64,
+    /// Its results may go from here on, and no longer.
     from: u64,
     to: u64,
     /// Tokens of the results that may go and were not seen yet, and those of the newest that stay.
@@ -32,27 +34,40 @@ impl Plan {
     ) -> Result<Self, Raise> {
         let prune = &program.prune;
         let nothing = Self::default();
-        let Some(turn) = counts.turns.checked_sub(prune.keep_turns) else { return Ok(nothing) };
+        let turn = counts.turns_of_last.checked_sub(prune.keep_turns);
+        if turn.is_none() && !counts.several {
+            return Ok(nothing);
+        }
         let mut plan = Self { kept: prune.protect_tokens, ..nothing };
-        plan.to = u64::MAX;
         let mut reader = Reader::default();
         let mut turns = 0;
+        let mut to = None;
         while let Some(record) = reader.next(log)? {
             match record {
-                Record::Turn(at) if turns == turn => {
-                    plan.to = at;
-                    break;
+                Record::History(at) => {
+                    (plan.begin, plan.from) = (at, at);
+                    (turns, to) = (0, None);
                 }
-                Record::Turn(_) => turns += 1,
-                Record::Summary(at) if prune.stop_at_summary => plan.from = at,
+                Record::Turn(at) => {
+                    if Some(turns) == turn {
+                        to = Some(at);
+                        if !counts.several {
+                            break;
+                        }
+                    }
+                    turns += 1;
+                }
+                Record::Summary(at) if prune.stop_at_summary && to.is_none() => plan.from = at,
                 Record::Summary(_) | Record::Result(_) => {}
             }
         }
+        plan.to = if turn.is_none() { plan.begin } else { to.unwrap_or(u64::MAX) };
         if plan.kept > 0 {
             let mut reader = Reader::default();
             while let Some(record) = reader.next(log)? {
                 if let Record::Result(entry) = record
                     && plan.may_go(&entry)
+                    && !plan.is_before(&entry)
                 {
                     plan.left += entry.tokens;
                 }
@@ -62,7 +77,10 @@ impl Plan {
         if report.results_pruned == 0 {
             return Ok(Self::default());
         }
-        let refused = if report.tokens_saved < prune.minimum_tokens {
+        // As in opencode, more than the minimum has to go; 0 is off.
+        let is_little_text =
+            prune.minimum_tokens > 0 && report.tokens_saved <= prune.minimum_tokens;
+        let refused = if is_little_text {
             "minimum_tokens"
         } else if prune.min_gain > 0 && is_little(report, prune.min_gain) {
             "min_gain"
@@ -94,10 +112,10 @@ impl Plan {
             if !plan.goes(&entry) {
                 continue;
             }
-            let name = calls.name(entry.tool);
+            let facts = entry.facts(calls.name(entry.tool));
             let mut saved = 0;
             for edit in &entry.edits {
-                let comes = program.replacement(*edit, &entry, name, now).len();
+                let comes = program.replacement(*edit, facts, now).len();
                 saved += (edit.to - edit.from) as i64 - comes as i64;
             }
             report.first_changed.get_or_insert(entry.offset());
@@ -125,13 +143,21 @@ impl Plan {
     }
 
     fn may_go(&self, entry: &Entry) -> bool {
-        (self.from..self.to).contains(&entry.offset())
+        self.is_before(entry) || (self.from..self.to).contains(&entry.offset())
+    }
+
+    /// Whether a result is in a history that another one takes the place of.
+    fn is_before(&self, entry: &Entry) -> bool {
+        entry.offset() < self.begin
     }
 
     /// Whether a result goes. Results are asked for in their order.
     pub(super) fn goes(&mut self, entry: &Entry) -> bool {
         if !self.may_go(entry) {
             return false;
+        }
+        if self.is_before(entry) {
+            return true;
         }
         let left = self.left;
         self.left = left.saturating_sub(entry.tokens);

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::log::{Act, Edit, Entry};
+use super::log::{Act, Edit};
 use super::placeholder::{Facts, Placeholder};
 use super::spec::{PLACEHOLDER, Prune};
 use crate::error::{Error, ErrorKind};
 use crate::glob;
 use crate::json::key;
 use crate::limits::Limits;
+use crate::work::{Work, count};
 
 /// Characters that may be kept at an end of a text: those at its end wait in memory until it is over.
 const MOST_KEPT: u64 = 65_536;
@@ -104,17 +105,9 @@ impl Compiled {
     }
 
     /// What comes in the place of what an edit takes away.
-    pub(super) fn replacement(
-        &self,
-        edit: Edit,
-        entry: &Entry,
-        tool: &str,
-        now: u64,
-    ) -> Cow<'_, [u8]> {
-        let inside = || {
-            let facts = Facts { tool, id: &entry.id, bytes: entry.bytes(), tokens: entry.tokens };
-            self.inside(facts)
-        };
+    pub(super) fn replacement(&self, edit: Edit, facts: Facts<'_>, now: u64) -> Cow<'_, [u8]> {
+        count(Work::History, 1);
+        let inside = || self.inside(facts);
         let wrapped = |before: &str, behind: &str| {
             [before.as_bytes(), &inside(), behind.as_bytes()].concat().into()
         };
@@ -124,6 +117,8 @@ impl Compiled {
             Act::TextList => return wrapped(r#"[{"type":"text","text":""#, r#""}]"#),
             Act::InputTextList => return wrapped(r#"[{"type":"input_text","text":""#, r#""}]"#),
             Act::Output => return wrapped(r#"{"output":""#, r#""}"#),
+            Act::ToolOutput => return wrapped(r#"{"type":"text","value":""#, r#""}"#),
+            Act::EmptyList => return b"[]".into(),
             Act::Now => now.to_string(),
             Act::NowInTime => format!(r#"{{"compacted":{now}}}"#),
             Act::NowInMetadata => format!(r#"{{"time":{{"compacted":{now}}}}}"#),

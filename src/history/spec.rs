@@ -117,7 +117,7 @@ impl Prune {
     }
 
     /// What stands in the place of a pruned result. `{tool}` and `{id}` are those of the call (at most 128 characters), `{bytes}`
-    /// and `{tokens}` say how much was there; `{{` and `}}` are braces. At most 1,024 bytes; fields alone are not enough, for
+    /// and `{tokens}` say how long its text was; `{{` and `}}` are braces. At most 1,024 bytes; fields alone are not enough, for
     /// a second run must know a placeholder from a result.
     ///
     /// ### Default
@@ -148,7 +148,7 @@ impl Prune {
         self
     }
 
-    /// Changes nothing unless at least so many tokens would go.
+    /// Changes nothing unless more than this many tokens would be removed; 0 is off.
     ///
     /// ### Default
     /// 0. opencode says 20,000.

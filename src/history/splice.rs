@@ -2,9 +2,8 @@
 //!
 //! Knows offsets and bytes, no JSON. The document comes in chunks of any size, the changes from the log.
 
-use std::collections::VecDeque;
-
-use super::log::{Edit, Log, Reader, Record};
+use super::log::{Edit, Entry, Log, Reader, Record};
+use super::placeholder::Facts;
 use super::plan::Plan;
 use super::program::Compiled;
 use super::survey::Calls;
@@ -22,11 +21,36 @@ pub(super) struct Changes<'a> {
     pub(super) now: u64,
 }
 
+/// A result that goes. What its changes write is made one at a time.
+struct Changing {
+    entry: Entry,
+    /// Bytes of its text, for all its placeholders.
+    bytes: u64,
+    /// Changes that were made.
+    done: usize,
+}
+
+impl Changing {
+    fn edit(&self) -> Option<Edit> {
+        self.entry.edits.get(self.done).copied()
+    }
+
+    /// Makes the next change.
+    fn write(&mut self, changes: &Changes<'_>, sink: &mut dyn Sink) {
+        let Some(edit) = self.edit() else { return };
+        self.done += 1;
+        let Entry { tool, id, tokens, .. } = &self.entry;
+        let tool = changes.calls.name(*tool);
+        let facts = Facts { tool, id, bytes: self.bytes, tokens: *tokens };
+        sink.write(&changes.program.replacement(edit, facts, changes.now));
+    }
+}
+
 pub(super) struct Splice {
     plan: Plan,
     reader: Reader,
-    /// Changes to come, of one result, with what they write.
-    edits: VecDeque<(Edit, Vec<u8>)>,
+    /// The result whose changes come next.
+    result: Option<Changing>,
     /// There are no more.
     exhausted: bool,
     /// Offset of the next byte of the document; what is before `skip` goes.
@@ -40,7 +64,7 @@ impl Splice {
         Self {
             plan,
             reader: Reader::default(),
-            edits: VecDeque::new(),
+            result: None,
             exhausted: false,
             at: 0,
             skip: 0,
@@ -74,14 +98,16 @@ impl Splice {
                 bytes = later;
                 continue;
             }
-            let Some((_, text)) = self.edits.pop_front() else { continue };
-            if act.adds() {
-                sink.write(&text);
+            let adds = act.adds();
+            if !adds {
                 self.put_white(sink);
-            } else {
-                self.put_white(sink);
-                sink.write(&text);
                 self.skip = to;
+            }
+            if let Some(result) = &mut self.result {
+                result.write(changes, sink);
+            }
+            if adds {
+                self.put_white(sink);
             }
         }
         Ok(())
@@ -89,20 +115,23 @@ impl Splice {
 
     /// The next change.
     fn next(&mut self, changes: &mut Changes<'_>) -> Result<Option<Edit>, Raise> {
-        while self.edits.is_empty() && !self.exhausted {
+        loop {
+            if let Some(edit) = self.result.as_ref().and_then(Changing::edit) {
+                return Ok(Some(edit));
+            }
+            self.result = None;
+            if self.exhausted {
+                return Ok(None);
+            }
             match self.reader.next(changes.log)? {
                 None => self.exhausted = true,
                 Some(Record::Result(entry)) if self.plan.goes(&entry) => {
-                    let name = changes.calls.name(entry.tool);
-                    let program = changes.program;
-                    self.edits.extend(entry.edits.iter().map(|edit| {
-                        (*edit, program.replacement(*edit, &entry, name, changes.now).into_owned())
-                    }));
+                    let bytes = entry.facts("").bytes;
+                    self.result = Some(Changing { entry, bytes, done: 0 });
                 }
                 Some(_) => {}
             }
         }
-        Ok(self.edits.front().map(|(edit, _)| *edit))
     }
 
     /// Splits the bytes at an offset, if that is among them, and goes on behind the first part.

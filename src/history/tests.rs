@@ -4,6 +4,7 @@ use super::run::Scan;
 use super::{Prune, PruneProgram};
 use crate::limits::Limits;
 use crate::scan::tests::scanners;
+use crate::work::done;
 
 /// Steps a byte that no input may exceed, with what a run and a chunk cost at most.
 const STEPS_A_BYTE: u64 = 4;
@@ -66,6 +67,87 @@ fn work_is_linear() {
             }
             let most = STEPS_A_BYTE * history.len() as u64 + 4 * count + 64;
             assert!(scan.steps() <= most, "{shape}, chunks of {chunk}: {} steps", scan.steps());
+        }
+    }
+}
+
+/// Messages of about `size` bytes in all, in each of which a member comes again and again: of every place where an output, a
+/// state or a file is looked for.
+fn repeated(size: usize, messages: usize) -> Vec<(&'static str, String)> {
+    let shapes = [
+        ("content", r#"{"role":"tool",$}"#, r#""content":"a""#),
+        ("content lists", r#"{"role":"tool",$}"#, r#""content":[{"text":"a"}]"#),
+        (
+            "content with results",
+            r#"{"role":"tool",$}"#,
+            r#""content":[{"type":"tool_result","content":"a"}],"content":"b""#,
+        ),
+        ("output", r#"{"type":"function_call_output",$}"#, r#""output":"a""#),
+        ("output lists", r#"{"type":"function_call_output",$}"#, r#""output":[{"text":"a"}]"#),
+        ("tool_result", r#"{"content":[{"type":"tool_result",$}]}"#, r#""content":"a""#),
+        ("tool_results", r#"{"content":[$]}"#, r#"{"type":"tool_result","content":"a"}"#),
+        (
+            "tool-result",
+            r#"{"role":"tool","content":[{"type":"tool-result",$}]}"#,
+            r#""output":{"type":"text","value":"a"},"result":1,"experimental_content":[]"#,
+        ),
+        (
+            "tool-results",
+            r#"{"role":"tool","content":[$]}"#,
+            r#"{"type":"tool-result","output":{}}"#,
+        ),
+        (
+            "values",
+            r#"{"role":"tool","content":[{"type":"tool-result","output":{$}}]}"#,
+            r#""type":"text","value":"a""#,
+        ),
+        ("response", r#"{"parts":[{"functionResponse":{$}}]}"#, r#""response":{"a":"b"}"#),
+        ("responses", r#"{"parts":[{$}]}"#, r#""functionResponse":{"response":{"a":"b"}}"#),
+        (
+            "state",
+            r#"{"parts":[{"type":"tool",$}]}"#,
+            r#""state":{"output":"a","attachments":[1]}"#,
+        ),
+        ("state.output", r#"{"parts":[{"type":"tool","state":{$}}]}"#, r#""output":"a","time":{}"#),
+        (
+            "state.attachments",
+            r#"{"parts":[{"type":"tool","state":{"output":"a longer text",$}}]}"#,
+            r#""attachments":[1]"#,
+        ),
+        ("parts", r#"{$}"#, r#""parts":[{"type":"tool","state":{"output":"a"}}]"#),
+        ("calls", r#"{$}"#, r#""tool_calls":[{"id":"c","function":{"name":"t"}}]"#),
+    ];
+    let history = |message: &str, member: &str| {
+        let members = vec![member; size / messages / member.len()].join(",");
+        let messages = vec![message.replace('$', &members); messages].join(",");
+        format!(r#"[{messages},{{"role":"user"}}]"#)
+    };
+    shapes.map(|(name, message, member)| (name, history(message, member))).into()
+}
+
+/// A place of a result is noted, read from the log a few times, and replaced: so many units a byte, however many there are.
+#[test]
+fn members_that_come_again_cost_as_much_each() {
+    let limits = Limits::new().with_held(64 << 20);
+    let prune = Prune::new().keep_turns(1).protect_tokens(1).now(1);
+    let program = PruneProgram::compile(&prune).unwrap().with_limits(limits);
+    for (size, messages) in [(10_000, 1), (200_000, 1), (200_000, 10)] {
+        for (name, history) in repeated(size, messages) {
+            done();
+            let mut scan = Scan::new(&program);
+            scan.write(history.as_bytes()).unwrap();
+            let steps = scan.steps();
+            let (report, decided) = scan.end();
+            let mut output = Vec::new();
+            decided.unwrap().write(history.as_bytes(), &mut output).unwrap();
+            let units: u64 = done().iter().sum();
+            let bytes = history.len() as u64;
+            let most = (STEPS_A_BYTE + 2) * bytes + 1000;
+            assert!(
+                steps + units <= most,
+                "{name}: {steps} steps and {units} units, {bytes} bytes"
+            );
+            assert!(name == "calls" || report.results_pruned > 0, "{name}");
         }
     }
 }

@@ -60,6 +60,24 @@ pub(crate) fn unescape(raw: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
+/// The text that a valid JSON string spells, with or without its quotes; a lone surrogate is U+FFFD.
+pub(crate) fn text_of(json: &[u8]) -> String {
+    let raw = json.strip_prefix(b"\"").unwrap_or(json);
+    let raw = raw.strip_suffix(b"\"").filter(|_| raw.len() < json.len()).unwrap_or(raw);
+    let (mut text, lone) = unescape_any(raw);
+    let mut rest = text.as_mut_slice();
+    // Each of those takes three bytes, as U+FFFD does.
+    while let Some(at) = memchr(0xED, rest).filter(|_| lone) {
+        rest = rest.split_at_mut(at).1;
+        if let [first, second @ 0xA0..=0xFF, third, ..] = rest {
+            (*first, *second, *third) = (0xEF, 0xBF, 0xBD);
+        }
+        rest = rest.get_mut(1..).unwrap_or_default();
+    }
+    String::from_utf8(text)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
 /// The text that `raw`, the inside of a valid JSON string, spells, and whether it has lone surrogates: each of those is
 /// spelled in three bytes, as UTF-8 would have it, so that equal texts are equal bytes.
 pub(crate) fn unescape_any(raw: &[u8]) -> (Vec<u8>, bool) {

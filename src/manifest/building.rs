@@ -6,7 +6,7 @@ use super::error::{Problem, Problems, Text};
 use super::node::{Flaw, Key, Node, Value};
 use super::scalar::byte_inside;
 pub(super) use super::service::Service;
-use super::{ManifestEntry, name, suggest};
+use super::{MAX_FILTERS, MAX_PATTERNS, ManifestEntry, name, suggest, too_many_patterns};
 use crate::allowance::Allowance;
 use crate::error::RulePlace;
 use crate::filter::Program;
@@ -22,6 +22,10 @@ pub(super) struct Building<'a> {
     allowance: &'a mut Allowance,
     service: Option<Service>,
     entries: Vec<ManifestEntry>,
+    /// Of those, names that are patterns.
+    patterns: usize,
+    /// There are too many of something: no more are compiled.
+    is_full: bool,
     others: Option<ManifestEntry>,
     problems: Problems,
 }
@@ -38,6 +42,8 @@ impl<'a> Building<'a> {
             allowance,
             service: None,
             entries: Vec::new(),
+            patterns: 0,
+            is_full: false,
             others: None,
             problems: Problems::default(),
         }
@@ -102,7 +108,18 @@ impl<'a> Building<'a> {
             return;
         }
         // Then the file is refused, and what its other tools have is not compiled.
-        if self.allowance.is_spent() {
+        if self.allowance.is_spent() || self.is_full {
+            return;
+        }
+        self.patterns += usize::from(name::is_pattern(&name));
+        let over = if self.entries.len() >= MAX_FILTERS {
+            Some(format!("more than {MAX_FILTERS} filters; split them into several files"))
+        } else {
+            (self.patterns > MAX_PATTERNS).then(too_many_patterns)
+        };
+        if let Some(message) = over {
+            self.is_full = true;
+            self.refuse(at, message);
             return;
         }
         let program = match Program::compile_within(spec, self.allowance) {

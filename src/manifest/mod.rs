@@ -52,6 +52,8 @@ struct Format {
 /// All formats, in the order in which they are asked.
 const FORMATS: [&Format; 4] = [&reshapr::FORMAT, &native::FORMAT, &kimbap::FORMAT, &aios::FORMAT];
 
+/// Filters of one file: each is compiled while the file is read.
+const MAX_FILTERS: usize = 10_000;
 /// Names that are patterns, in all manifests together.
 const MAX_PATTERNS: usize = 1000;
 
@@ -210,9 +212,9 @@ impl Manifest {
     ///
     /// # Errors
     /// Whatever is wrong with it, as far as it can be said at once, each with line, column, source line and caret. Texts of
-    /// more than 16 MiB, more than 24 containers inside one another, 500,000 keys and values, aliases that stand for
-    /// more than 100,000 of them, or 1,000 patterns are refused; so are text filters whose patterns compile to more than 10 MiB
-    /// in one list, or 24 MiB in all of the file.
+    /// more than 16 MiB, more than 24 containers inside one another, 200,000 keys and values, aliases that stand for
+    /// more than 100,000 of them, 10,000 filters, 100,000 steps in all paths, or 1,000 patterns are refused; so are text filters
+    /// whose patterns compile to more than 10 MiB in one list, or 24 MiB in all of the file.
     ///
     /// # Complexity
     /// Linear in the text, beside the patterns of text filters: those take work and memory for what they compile to.
@@ -321,10 +323,7 @@ impl Manifest {
             return Err(ManifestError::new(ManifestErrorKind::Invalid, problems));
         }
         if patterns.len() > MAX_PATTERNS {
-            let message = format!(
-                "{} names are patterns, more than {MAX_PATTERNS}: a look-up tries each; write exact names",
-                patterns.len()
-            );
+            let message = too_many_patterns();
             let problem = Problem::nowhere(files.first().map_or("", |file| file), message);
             return Err(ManifestError::new(ManifestErrorKind::Invalid, problem));
         }
@@ -464,6 +463,13 @@ impl Manifest {
     pub fn schema() -> &'static str {
         schema::NATIVE
     }
+}
+
+/// What is said of names that are patterns, where they are more than [`MAX_PATTERNS`].
+fn too_many_patterns() -> String {
+    format!(
+        "more than {MAX_PATTERNS} names are patterns, and a look-up tries each; write exact names"
+    )
 }
 
 /// What no format recognises, with what is understood.

@@ -24,7 +24,7 @@ const MAX_DEPTH: usize = 24;
 /// Values that aliases may stand for, all together.
 const MAX_REPLAYED: usize = 100_000;
 /// Keys and values.
-const MAX_NODES: usize = 500_000;
+const MAX_NODES: usize = 200_000;
 
 /// Reads one YAML document.
 ///

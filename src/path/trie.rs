@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use smallvec::SmallVec;
 
 use super::{Path, Token};
+use crate::allowance::Allowance;
 use crate::work::{Work, count, words};
 
 pub(crate) use super::names::{Names, NodeId};
@@ -73,12 +74,15 @@ impl Trie {
     }
 
     /// The trie of the ways to `paths`, none of which ends in it.
-    pub(crate) fn ways<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
+    pub(crate) fn ways<'a>(
+        paths: impl IntoIterator<Item = &'a Path>,
+        allowance: &mut Allowance,
+    ) -> Self {
         let mut trie = Self::new(paths);
         for node in &mut trie.nodes {
             node.ends.clear();
         }
-        trie.sharpen();
+        trie.sharpen(allowance);
         trie
     }
 
@@ -87,9 +91,13 @@ impl Trie {
         self.nodes.len()
     }
 
-    /// Makes [`Names::may_have`] tell, for tries whose names are looked for in every member.
-    pub(crate) fn sharpen(&mut self) {
-        for node in self.nodes.iter_mut().take(SHARP) {
+    /// Makes [`Names::may_have`] tell, for tries whose names are looked for in every member, as long as tables are left.
+    pub(crate) fn sharpen(&mut self, allowance: &mut Allowance) {
+        let inner = self.nodes.iter_mut().take(SHARP).filter(|node| !node.children.is_empty());
+        for node in inner {
+            if !allowance.take_table() {
+                return;
+            }
             node.names.sharpen();
         }
     }

@@ -51,6 +51,9 @@ impl Content {
     /// Of a JSON answer, takes the value at `path`, as in [`Spec::select`](crate::Spec::select), of the document, or of each
     /// of its elements if it is an array. Repeat it for more; they come in the order in which they are declared. Where none
     /// of them is there, or none is declared, the first of `content`, `text` and `body` that has text counts.
+    ///
+    /// A document that begins as JSON and is broken or cut off is an error, if a path is declared; else it is kept as text, and
+    /// the report says so.
     #[must_use]
     pub fn extract(mut self, path: impl Into<String>) -> Self {
         self.extract.push(path.into());

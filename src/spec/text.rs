@@ -135,7 +135,7 @@ impl TextFilter {
     ///
     /// Patterns are those of the crate [regex](https://docs.rs/regex/1/regex/#syntax), without flags: `^` and `$` are the
     /// ends of the line, whose line end is not part of what is matched. What is not UTF-8 matches no character class. All patterns
-    /// of a list may compile to 10 MiB, and those of all lists of a spec or a file to 24 MiB.
+    /// of a list may compile to 10 MiB, and those of all lists of a spec or a file to 24 MiB; inside repetitions a list may have 1,024 characters and classes, counted as often as they may come.
     #[must_use]
     pub fn strip_lines_matching(mut self, pattern: impl Into<String>) -> Self {
         self.strip_lines_matching.get_or_insert_default().push(pattern.into());

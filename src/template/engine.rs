@@ -11,11 +11,11 @@ use gtmpl_ng::{Context, ExecError, Limits, ParseError, Value};
 
 use super::error::{TemplateError, TemplateErrorKind, TemplatePart};
 use super::functions;
-use super::meter::Metered;
-use super::rewrite::{Rewritten, rewrite};
+use super::meter::{Metered, keep};
+use super::rewrite::{Reads, Rewritten, rewrite};
 
 /// Turns of loops and calls of templates in one rendering.
-const MAX_TURNS: usize = 10_000_000;
+const MAX_TURNS: usize = 1_000_000;
 /// What one function may return.
 const MAX_RESULT: usize = 64 << 20;
 
@@ -35,6 +35,9 @@ pub(super) trait Template: Send + Sync {
 
     /// It names `Original` or `Omitted`.
     fn names_cut(&self) -> bool;
+
+    /// The members of its data that it can read.
+    fn reads(&self) -> &Reads;
 }
 
 /// A template that gtmpl-ng runs.
@@ -124,6 +127,10 @@ impl Template for Engine {
     fn names_cut(&self) -> bool {
         self.rewritten.names_cut
     }
+
+    fn reads(&self) -> &Reads {
+        &self.rewritten.reads
+    }
 }
 
 /// Takes text until there is no room.
@@ -136,6 +143,8 @@ struct Bounded<'o> {
 impl io::Write for Bounded<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.room.checked_sub(bytes.len()) {
+            // Text and copies together are what is in memory.
+            Some(_) if !keep(bytes.len() as u64) => Err(io::ErrorKind::StorageFull.into()),
             Some(room) => {
                 self.room = room;
                 self.out.extend_from_slice(bytes);

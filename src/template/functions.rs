@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use gtmpl_ng::{Func, FuncError, Number, NumberKind, Template, Value, funcs};
 
-use super::meter::charge;
+use super::meter::{charge, has_room, keep_value};
 use super::rewrite::{CONDITION, FLOAT, METER};
 
 /// Gives an engine these functions and no others, but for `and` and `or`, which it evaluates lazily by their address.
@@ -29,7 +29,7 @@ pub(super) fn register(template: &mut Template) {
         ("slice", |arguments| call(funcs::slice, arguments)),
         ("print", |arguments| call(funcs::print, arguments)),
         ("println", |arguments| call(funcs::println, arguments)),
-        ("printf", |arguments| call(funcs::printf, arguments)),
+        ("printf", |arguments| call(printf, arguments)),
         ("html", |arguments| call(|arguments| escape(funcs::html, arguments), arguments)),
         ("js", |arguments| call(|arguments| escape(funcs::js, arguments), arguments)),
         ("urlquery", |arguments| call(|arguments| escape(funcs::urlquery, arguments), arguments)),
@@ -46,17 +46,19 @@ fn call(function: Func, arguments: &[Value]) -> Result<Value, FuncError> {
         return fail("too much work");
     }
     let value = function(arguments)?;
-    if !charge(std::slice::from_ref(&value)) {
-        return fail("too much work");
+    if !keep_value(&value) {
+        return fail("too much is kept");
     }
     Ok(value)
 }
 
 fn pass(arguments: &[Value]) -> Result<Value, FuncError> {
-    if !charge(arguments) {
-        return fail("too much work");
+    // It has one.
+    match arguments.last() {
+        Some(value) if keep_value(value) => Ok(value.clone()),
+        Some(_) => fail("too much is kept"),
+        None => Ok(Value::NoValue),
     }
-    Ok(arguments.last().cloned().unwrap_or(Value::NoValue))
 }
 
 /// The engine takes a float that is zero for true.
@@ -234,8 +236,35 @@ fn position(index: &Value, length: usize) -> Result<usize, FuncError> {
     }
 }
 
+/// The engine makes the whole text before anyone may say that it is too long.
+fn printf(arguments: &[Value]) -> Result<Value, FuncError> {
+    if let Some((Value::String(format), values)) = arguments.split_first() {
+        let length = |value: &Value| if let Value::String(text) = value { text.len() } else { 0 };
+        let longest = values.iter().map(length).max().unwrap_or(0) as u64;
+        let verbs = format.bytes().filter(|byte| *byte == b'%').count() as u64;
+        // `%q` and `%x` spell a byte with several.
+        let spelled = if format.contains(['q', 'x', 'X', 'U']) { 6 } else { 1 };
+        if longest > SHORT && !has_room(verbs.saturating_mul(longest).saturating_mul(spelled)) {
+            return fail("too much is kept");
+        }
+    }
+    funcs::printf(arguments)
+}
+
+/// Texts of so many bytes need no look ahead.
+const SHORT: u64 = 4 << 10;
+
 /// To an escaper null and missing are one.
 fn escape(function: Func, arguments: &[Value]) -> Result<Value, FuncError> {
+    let spelled = |byte: u8| if byte.is_ascii_alphanumeric() || byte == b' ' { 1 } else { 6 };
+    let length = |value: &Value| match value {
+        Value::String(text) => text.bytes().map(spelled).sum::<u64>(),
+        _ => 0,
+    };
+    let bytes: u64 = arguments.iter().map(length).sum();
+    if bytes > SHORT && !has_room(bytes) {
+        return fail("too much is kept");
+    }
     let arguments: Vec<Value> = arguments
         .iter()
         .map(|value| if is_nil(value) { Value::Nil } else { value.clone() })

@@ -20,9 +20,11 @@ use std::fmt;
 
 use gtmpl_ng::Value;
 
+use crate::limits::Limits;
+
 use self::engine::{Data, Engine, Template};
 pub use self::error::{TemplateError, TemplateErrorKind, TemplatePart};
-use self::value::Unread;
+pub(crate) use self::value::Unread;
 
 /// The three templates of a `compact`: Go's `text/template`.
 ///
@@ -97,9 +99,13 @@ use self::value::Unread;
 /// # Limits
 ///
 /// 64 KiB of template. 40 blocks, `else if`s and parentheses inside each other; 100 templates and blocks that run inside each
-/// other. In one rendering: ten million turns of loops, 512 MiB of copied values (a template that names `$` in a loop
-/// copies all of it each time), 64 MiB from one function, and the caller's `room` for the text. 4 million values in an
-/// item. None of them depends on the time; each is a [`TemplateErrorKind::Limit`].
+/// other. In one rendering: a million turns of loops and calls of templates, 512 MiB of values that are looked at (a template
+/// that names `$` in a loop looks at all of it each time), 64 MiB of text and of copies together (what variables, loops and
+/// functions hold, beyond 256 bytes each), and the caller's `room` for the text.
+///
+/// Of an item only the members become values that the template can name: all of them, where it names `.` or `$` as a
+/// whole. Those may take 48 MiB of memory; in a filter, three times its limit `item`. None of these limits depends on the
+/// time; each is a [`TemplateErrorKind::Limit`].
 pub struct Templates {
     header: Option<Box<dyn Template>>,
     item: Box<dyn Template>,
@@ -176,25 +182,34 @@ impl Templates {
         room: usize,
         out: &mut Vec<u8>,
     ) -> Result<bool, TemplateError> {
-        let mut members = match value::read_object(item) {
-            Ok(Some(members)) => members,
-            Ok(None) => return Ok(false),
-            Err(Unread::Malformed(message)) => {
-                let message = format!("the item is not JSON: {message}");
-                return Err(TemplateError::new(
-                    TemplateErrorKind::Data,
-                    TemplatePart::Item,
-                    message,
-                ));
+        match self.read(item, Limits::new().item()) {
+            Ok(Some(item)) => self.read_item(item, totals, room, out),
+            Ok(None) => Ok(false),
+            Err(unread) => {
+                let kind = match unread {
+                    Unread::Malformed(_) => TemplateErrorKind::Data,
+                    Unread::TooLarge(_) => TemplateErrorKind::Limit,
+                };
+                Err(TemplateError::new(kind, TemplatePart::Item, unread.to_string()))
             }
-            Err(Unread::TooLarge) => {
-                return Err(TemplateError::new(
-                    TemplateErrorKind::Limit,
-                    TemplatePart::Item,
-                    "the item has too many values for a template; select the members that it needs",
-                ));
-            }
-        };
+        }
+    }
+
+    /// Reads the members of an item that its template can name; none, if the item is no object. What they take is bounded by
+    /// a small multiple of `limit`.
+    pub(crate) fn read(&self, item: &[u8], limit: u64) -> Result<Option<ItemMembers>, Unread> {
+        Ok(value::read_object(item, self.item.reads(), limit)?.map(ItemMembers))
+    }
+
+    /// Appends what the item template makes of an item that was read.
+    pub(crate) fn read_item(
+        &self,
+        item: ItemMembers,
+        totals: &Totals,
+        room: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, TemplateError> {
+        let ItemMembers(mut members) = item;
         if self.item.names_cut() {
             for (name, value) in totals.cut() {
                 members.entry(name.to_owned()).or_insert(value);
@@ -229,6 +244,9 @@ impl fmt::Debug for Templates {
             .finish_non_exhaustive()
     }
 }
+
+/// The members of an item that its template can name.
+pub(crate) struct ItemMembers(HashMap<String, Value>);
 
 /// How many items there are: what a header and a footer can name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,6 +10,7 @@
 //! And what the engine would recurse on is counted here, before it sees it. Every place of the new text is known in the
 //! old one. Knows names of the engine's functions, nothing else of it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::lex::{Fault, Kind, Lexer, Piece, Token};
@@ -40,6 +41,25 @@ pub(super) struct Rewritten {
     marks: Vec<(usize, usize)>,
     /// The template names `Original` or `Omitted`.
     pub(super) names_cut: bool,
+    /// The members of its data that it can read.
+    pub(super) reads: Reads,
+}
+
+/// The members of the data that a template can read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// It names the data as a whole.
+    All,
+    Named(BTreeSet<String>),
+}
+
+impl Reads {
+    pub(super) fn has(&self, name: &[u8]) -> bool {
+        match self {
+            Self::All => true,
+            Self::Named(names) => std::str::from_utf8(name).is_ok_and(|name| names.contains(name)),
+        }
+    }
 }
 
 impl Rewritten {
@@ -62,7 +82,12 @@ pub(super) fn rewrite(template: &str) -> Result<Rewritten, Fault> {
     }
     let mut writer = Writer {
         template,
-        out: Rewritten { text: String::new(), marks: Vec::new(), names_cut: false },
+        out: Rewritten {
+            text: String::new(),
+            marks: Vec::new(),
+            names_cut: false,
+            reads: Reads::Named(BTreeSet::new()),
+        },
         open: Vec::new(),
     };
     let mut lexer = Lexer::new(template);
@@ -86,6 +111,9 @@ struct Open {
     /// `{{end}}`s that stand in for those of `else with`.
     ends: usize,
     has_else: bool,
+    /// Whether `.` is the data around it, and in the branch that is open.
+    around: bool,
+    dot: bool,
 }
 
 struct Writer<'t> {
@@ -144,9 +172,11 @@ impl Writer<'_> {
             "block" => {
                 self.open("block", at)?;
                 self.named("block", at, rest)?;
+                self.enter();
             }
             "define" => {
                 self.open("define", at)?;
+                self.enter();
                 self.out.text.push_str("define");
                 for token in rest {
                     self.literal(token);
@@ -176,8 +206,42 @@ impl Writer<'_> {
     }
 
     fn open(&mut self, word: &'static str, at: usize) -> Result<(), Fault> {
-        self.open.push(Open { at, word, levels: 1, ends: 0, has_else: false });
+        let dot = self.is_data();
+        self.open.push(Open { at, word, levels: 1, ends: 0, has_else: false, around: dot, dot });
         self.nesting(at, 0)
+    }
+
+    /// Whether `.` is the data here.
+    fn is_data(&self) -> bool {
+        self.open.last().is_none_or(|open| open.dot)
+    }
+
+    /// In what was opened last `.` is another value.
+    fn enter(&mut self) {
+        if let Some(open) = self.open.last_mut() {
+            open.dot = false;
+        }
+    }
+
+    /// A chain of fields that begins with this token.
+    fn reads(&mut self, first: &Token, second: Option<&Token>) {
+        let of_data = match first.kind {
+            Kind::Variable => self.text(&first.span) == "$",
+            _ => self.is_data(),
+        };
+        if !of_data {
+            return;
+        }
+        let field = if first.kind == Kind::Field { Some(first) } else { second };
+        let name = field.filter(|token| token.kind == Kind::Field);
+        let name = name.map(|token| self.text(&token.span).trim_start_matches('.').to_owned());
+        match (name, &mut self.out.reads) {
+            (Some(name), Reads::Named(names)) => {
+                names.insert(name);
+            }
+            (None, reads) => *reads = Reads::All,
+            (Some(_), Reads::All) => {}
+        }
     }
 
     fn block(
@@ -190,7 +254,11 @@ impl Writer<'_> {
         self.open(word, at)?;
         self.mark(at);
         self.out.text.push_str(word);
-        self.pipeline(rest, last)
+        self.pipeline(rest, last)?;
+        if word != "if" {
+            self.enter();
+        }
+        Ok(())
     }
 
     fn only(&self, rest: &[Token]) -> Result<(), Fault> {
@@ -229,6 +297,8 @@ impl Writer<'_> {
         let Some(open) = self.open.last_mut() else {
             return Err(Fault::new(at, "unexpected {{else}}"));
         };
+        // What is instead is about what is around.
+        open.dot = open.around;
         if open.has_else || matches!(open.word, "define" | "block") {
             return Err(Fault::new(at, "unexpected {{else}}"));
         }
@@ -246,7 +316,9 @@ impl Writer<'_> {
                 self.nesting(at, 0)?;
                 self.mark(inner);
                 self.out.text.push_str("else}}{{with");
-                self.pipeline(pipeline, CONDITION)
+                self.pipeline(pipeline, CONDITION)?;
+                self.enter();
+                Ok(())
             }
             _ => {
                 open.has_else = true;
@@ -337,7 +409,14 @@ impl Writer<'_> {
                     let is_dot = token.kind == Kind::Dot;
                     command.literal_stage(!is_dot, start)?;
                     command.words += 1;
-                    let wrap = command.lazy;
+                    // One that is piped in, and one beside it, are counted by the call; of more than those none may wait.
+                    let wrap = command.lazy || command.words > 3;
+                    let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+                    let of_value = token.kind == Kind::Field
+                        && before.is_some_and(|before| before.kind.ends_operand());
+                    if !of_value {
+                        self.reads(token, tokens.get(at + 1));
+                    }
                     let fields = tokens.get(at + 1..).unwrap_or_default().iter();
                     let fields = fields.take_while(|token| token.kind == Kind::Field).count();
                     if wrap {

@@ -261,9 +261,94 @@ fn items_deep_and_large() {
         assert!(render("{{.a.a.a.a}}", &deep_objects).is_ok());
     });
     let wide = format!(r#"{{"a":[{}1]}}"#, "1,".repeat(5_000_000));
-    assert_eq!(kind("x", &wide), TemplateErrorKind::Limit);
+    assert_eq!(kind("{{.a}}", &wide), TemplateErrorKind::Limit);
+    // What a template does not read is not kept.
+    assert_eq!(render("x{{.b}}", &wide).unwrap(), "x<no value>");
     let long = format!(r#"{{"a":"{}"}}"#, "é".repeat(2_000_000));
     assert_eq!(render("{{len .a}}", &long).unwrap(), "4000000");
+}
+
+/// Of an item only the members are kept that its template can name, wherever it names them.
+#[test]
+fn members_that_a_template_reads() {
+    use super::rewrite::Reads;
+
+    let cases: [(&str, Option<&[&str]>); 27] = [
+        ("x", Some(&[])),
+        ("{{.a}} {{.b.c.d}}", Some(&["a", "b"])),
+        ("{{$.a}}", Some(&["a"])),
+        ("{{(.a).b}} {{(index .c 0).d}}", Some(&["a", "c"])),
+        ("{{len .a | printf \"%d\"}}", Some(&["a"])),
+        ("{{range .a}}{{.}}{{.b}}{{end}}", Some(&["a"])),
+        ("{{range $i, $e := .a}}{{$e.b}}{{$.c}}{{end}}", Some(&["a", "c"])),
+        ("{{range .a}}{{else}}{{.b}}{{end}}", Some(&["a", "b"])),
+        ("{{with .a}}{{.}}{{else with .b}}{{.}}{{else}}{{.c}}{{end}}", Some(&["a", "b", "c"])),
+        ("{{with .a}}{{if .b}}{{.}}{{else if .c}}{{.d}}{{end}}{{end}}", Some(&["a"])),
+        (
+            "{{if .a}}{{.b}}{{else if .c}}{{.d}}{{else}}{{.e}}{{end}}",
+            Some(&["a", "b", "c", "d", "e"]),
+        ),
+        ("{{define \"t\"}}{{.}}{{.b}}{{end}}{{template \"t\" .a}}", Some(&["a"])),
+        ("{{define \"t\"}}{{end}}{{template \"t\"}}{{.a}}", Some(&["a"])),
+        ("{{block \"t\" .a}}{{.}}{{end}}{{.b}}", Some(&["a", "b"])),
+        ("{{$x := .a}}{{$x}}{{$x.b}}", Some(&["a"])),
+        ("{{and .a (or .b .c)}}", Some(&["a", "b", "c"])),
+        ("{{.}}", None),
+        ("{{$}}", None),
+        ("{{index . \"a\"}}", None),
+        ("{{range .a}}{{$}}{{end}}", None),
+        ("{{range .a}}{{else}}{{.}}{{end}}", None),
+        ("{{with .a}}{{else with .}}{{end}}", None),
+        ("{{with .a}}{{else}}{{if .b}}{{.}}{{end}}{{end}}", None),
+        ("{{if .a}}{{.}}{{end}}", None),
+        ("{{define \"t\"}}{{end}}{{template \"t\" .}}", None),
+        ("{{$x := .}}{{$x.a}}", None),
+        ("{{range $k, $v := .}}{{$k}}{{end}}", None),
+    ];
+    for (template, expected) in cases {
+        let reads = rewrite(template).unwrap().reads;
+        let expected = expected.map_or(Reads::All, |names| {
+            Reads::Named(names.iter().map(|name| (*name).to_owned()).collect())
+        });
+        assert_eq!(reads, expected, "{template}");
+    }
+    let item = r#"{"\u0061":1,"a":[2],"b":{"a":3},"c":[[{"a":4}]]}"#;
+    assert_eq!(render("{{.a}} {{.b.a}} {{.c}}", item).unwrap(), "[2] 3 [[map[a:4]]]");
+    assert_eq!(render("{{range .c}}{{.}}{{$.b}}{{end}}", item).unwrap(), "[map[a:4]]map[a:3]");
+    assert_eq!(render("{{.}}", item).unwrap(), "map[a:[2] b:map[a:3] c:[[map[a:4]]]]");
+}
+
+/// What variables and functions hold is bounded together, not value by value.
+#[test]
+fn copies_are_bounded() {
+    let long = format!(r#"{{"a":"{}","b":[{}1]}}"#, "<".repeat(10 << 20), "1,".repeat(200));
+    let small = format!(r#"{{"a":"{}","b":[{}1]}}"#, "x".repeat(10), "1,".repeat(60));
+    let variables: String = (0..10).map(|at| format!("{{{{$v{at} := .a}}}}")).collect();
+    let arguments = format!("{{{{print{}}}}}", " .a".repeat(1000));
+    let formats = format!("{{{{printf \"{}\" .a}}}}", "%[1]s".repeat(1000));
+    for (template, item) in [
+        ("{{$x := .a}}{{range .b}}{{$x = printf \"%s%s\" $x $x}}{{end}}", &small),
+        ("{{$x := .a}}{{range .b}}{{$x = print $x $x $x}}{{end}}", &small),
+        ("{{html .a}}", &long),
+        ("{{html (html .a)}}", &long),
+        ("{{js .a}}", &long),
+        ("{{printf \"%q\" .a}}", &long),
+        (&variables, &long),
+        (&arguments, &long),
+        (&formats, &long),
+        ("{{.a}}{{.a}}{{.a}}{{.a}}", &long),
+    ] {
+        let about: String = template.chars().take(60).collect();
+        assert_eq!(kind(template, item), TemplateErrorKind::Limit, "{about}");
+    }
+    // Small ones are as many as a loop makes.
+    let list = format!(r#"{{"n":"a name","l":[{}1]}}"#, "1,".repeat(300_000));
+    let text = render("{{range .l}}{{$x := $.n}}{{if len $x}}{{end}}{{end}}", &list);
+    assert_eq!(text.unwrap(), "");
+    assert_eq!(
+        render("{{len .a}}{{if .a}}{{slice .a 0 2}}{{end}}", &long).unwrap(),
+        "10485760&lt;".replace("&lt;", "<<")
+    );
 }
 
 #[test]

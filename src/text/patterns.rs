@@ -19,6 +19,8 @@ use crate::excerpt::Excerpt;
 const MAX_PATTERNS: usize = 10_000;
 /// Bytes that a list may compile to: what the crate allows by default.
 const COMPILED: usize = 10 << 20;
+/// Characters inside repetitions, in one list: each may cost a few nanoseconds for each byte of text, where a text is made for it.
+const REPEATED: usize = 1024;
 /// The first limit that is tried, where nothing says that it takes a larger one.
 const LEAST: usize = 4 << 10;
 /// Bytes of a list's automaton that are kept while it runs. It is built as the text needs it, and begins anew when full.
@@ -89,7 +91,10 @@ impl Patterns {
             _ => many(texts, all, allowance).map(Matcher::Many),
         };
         let refusal = match matcher {
-            Ok(matcher) => return Ok(Self { matcher, heads }),
+            Ok(matcher) => {
+                repeats(rule, &weights)?;
+                return Ok(Self { matcher, heads });
+            }
             Err(refusal) => refusal,
         };
         if let (Refusal::TooBig, [_, _, ..]) = (&refusal, texts) {
@@ -226,7 +231,11 @@ pub(super) fn single(
         return Err(refuse(part, entry, format!("{rule}: an empty pattern matches every line")));
     }
     let (_, weight) = parse(part, entry, text, allowance)?;
-    one(text, weight, allowance).map_err(|refusal| refusal.error(part, entry, text))
+    let regex = one(text, weight, allowance).map_err(|refusal| refusal.error(part, entry, text))?;
+    if weight.repeated > REPEATED {
+        return Err(refuse(part, entry, format!("{rule}: {}", too_many_repeated())));
+    }
+    Ok(regex)
 }
 
 /// What is wrong with a pattern, if anything is.
@@ -280,6 +289,26 @@ fn within<T>(
         allowance.take(tried);
         return Err(refusal);
     }
+}
+
+/// Refuses the first pattern with which a list repeats too much.
+fn repeats(rule: &'static str, weights: &[Weight]) -> Result<(), Error> {
+    let mut all = 0_usize;
+    for (entry, weight) in weights.iter().enumerate() {
+        all = all.saturating_add(weight.repeated);
+        if all > REPEATED {
+            let together = if weight.repeated > REPEATED { "" } else { "together, " };
+            let message = format!("{rule}: {together}{}", too_many_repeated());
+            return Err(refuse(rule, entry, message));
+        }
+    }
+    Ok(())
+}
+
+fn too_many_repeated() -> String {
+    format!(
+        "more than {REPEATED} characters inside repetitions, counted as often as they may come; repeat less"
+    )
 }
 
 fn too_many_bytes() -> String {

@@ -142,7 +142,7 @@ fn patterns_are_charged_for_what_they_compile_to() {
         ("a class of hundreds of ranges", r"\w", 32 << 10, 128 << 10),
         ("one that is repeated", r"\w{50}", 50 * (32 << 10), 50 * (72 << 10)),
         ("repetitions in repetitions", r"(\w{9}|x){5}", 45 * (32 << 10), 45 * (72 << 10)),
-        ("a repetition of a character", "a{5000}", 5000 * 16, 5000 * 100),
+        ("a repetition of a character", "a{1000}", 1000 * 16, 1000 * 100),
         ("without case", "(?i)[a-z]{100}", 4 << 10, 256 << 10),
         // Each character is looked up, whatever it compiles to.
         ("any character without case", r"(?i)[\x{0}-\x{10ffff}]", 2 * MIB, 5 * MIB),
@@ -154,6 +154,32 @@ fn patterns_are_charged_for_what_they_compile_to() {
     let words: Vec<String> = (0..1000).map(|number| format!("^word {number:04}$")).collect();
     let all = charged("a thousand", &words);
     assert!((1000 * 300..1000 * 3000).contains(&all), "{all}");
+}
+
+/// What a text can make matching cost is bounded: by what patterns repeat, not by how long they are.
+#[test]
+fn repetitions_are_bounded() {
+    let many = |count: usize, pattern: &dyn Fn(usize) -> String| (0..count).map(pattern).collect();
+    let refused: [(Vec<String>, &str); 5] = [
+        (vec![r"(?:.?){2000}\d\d".into()], "0: strip_lines_matching: more than 1024 characters"),
+        (vec!["x".into(), "a{1025}".into()], "1: strip_lines_matching: more than 1024 characters"),
+        (vec!["(a.{20}){50}".into()], "0: strip_lines_matching: more than 1024 characters"),
+        (many(100, &|n| format!(".*a.{{{n}}}bI")), "44: strip_lines_matching: together, more than"),
+        (many(300, &|n| format!("{n}.*x+y?[a-c]*")), "256: strip_lines_matching: together, more"),
+    ];
+    for (patterns, error) in refused {
+        let told = compile(&patterns, &mut Allowance::new()).unwrap_err();
+        assert!(told.starts_with(error), "{told}");
+    }
+    let fits: [Vec<String>; 4] = [
+        vec![r"(?:.?){1024}\d\d".into()],
+        vec!["^.{1000,}$".into()],
+        many(2000, &|n| format!("^word {n}[0-9]$")),
+        many(256, &|n| format!("{n}.*x+y?[a-c]*")),
+    ];
+    for patterns in fits {
+        compile(&patterns, &mut Allowance::new()).unwrap();
+    }
 }
 
 /// A list that is refused is charged too, and not much more than one that fits.

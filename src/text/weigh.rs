@@ -2,7 +2,8 @@
 //!
 //! Knows syntax, no automaton. `read` bounds what reading the pattern takes: a class of two characters (`\w`) is hundreds of
 //! ranges, and to ignore case each character of a range is looked up. `guess` is about what it compiles to, repetitions
-//! counted; it chooses the limit that is tried first, and promises nothing.
+//! counted; it chooses the limit that is tried first, and promises nothing. `repeated` says what matching may take: each character
+//! inside a repetition is a place that a text can keep the automaton in, beside all the others.
 
 use std::convert::Infallible;
 
@@ -32,13 +33,19 @@ const ORDERED: usize = 16;
 pub(super) struct Weight {
     pub(super) read: usize,
     pub(super) guess: usize,
+    /// Characters and classes inside repetitions, as often as they may come.
+    pub(super) repeated: usize,
 }
 
 impl Weight {
     pub(super) fn of(text: &str, ast: &Ast) -> Self {
         let read = text.len().saturating_mul(CHARACTER);
-        let weigh =
-            Weigh { weight: Self { read, guess: 0 }, times: vec![1], folds: false, class: 0 };
+        let weigh = Weigh {
+            weight: Self { read, ..Self::default() },
+            times: vec![1],
+            folds: false,
+            class: 0,
+        };
         let Ok(weight) = visit(ast, weigh);
         weight
     }
@@ -48,6 +55,7 @@ impl Weight {
         Self {
             read: self.read.saturating_add(other.read),
             guess: self.guess.saturating_add(other.guess),
+            repeated: self.repeated.saturating_add(other.repeated),
         }
     }
 }
@@ -66,7 +74,14 @@ impl Weigh {
     fn add(&mut self, ranges: usize) {
         let times = self.times.last().copied().unwrap_or(1);
         let guess = (STATES * ranges).saturating_mul(times);
-        self.weight = self.weight.and(Weight { read: RANGE * ranges, guess });
+        self.weight = self.weight.and(Weight { read: RANGE * ranges, guess, repeated: 0 });
+    }
+
+    /// A character, or a class.
+    fn place(&mut self) {
+        if let [_, .., times] = self.times.as_slice() {
+            self.weight.repeated = self.weight.repeated.saturating_add(*times);
+        }
     }
 
     /// Characters are looked up for their other case: each is about as much work as two bytes.
@@ -106,6 +121,16 @@ impl Visitor for Weigh {
     }
 
     fn visit_pre(&mut self, ast: &Ast) -> Result<(), Infallible> {
+        if matches!(
+            ast,
+            Ast::Literal(_)
+                | Ast::Dot(_)
+                | Ast::ClassUnicode(_)
+                | Ast::ClassPerl(_)
+                | Ast::ClassBracketed(_)
+        ) {
+            self.place();
+        }
         match ast {
             Ast::Empty(_) | Ast::Assertion(_) | Ast::Alternation(_) | Ast::Concat(_) => {}
             Ast::Flags(set) => self.flags(&set.flags),

@@ -54,6 +54,29 @@ fn an_empty_document_is_an_error() {
 }
 
 #[test]
+fn broken_json_is_an_error_where_fields_are_named() {
+    let program = program(Content::new().extract("title"));
+    for (document, kind, offset) in [
+        (r#"{"title":"T","ssn":"x""#, ErrorKind::UnexpectedEnd, 22),
+        (r#"{"ssn":"x","title""#, ErrorKind::UnexpectedEnd, 18),
+        (r#"{"title":"T"} x"#, ErrorKind::Syntax, 14),
+        ("[1] See the manual.", ErrorKind::Syntax, 4),
+        ("[", ErrorKind::UnexpectedEnd, 1),
+    ] {
+        let error = filter_slice_with(&program, &CallOptions::new(), document.as_bytes());
+        let error = error.unwrap_err();
+        assert_eq!((error.kind(), error.offset()), (kind, Some(offset)), "{document}: {error}");
+        for size in [1, 7] {
+            let again = in_pieces(&program, &CallOptions::new(), document.as_bytes(), size);
+            assert_eq!(shown(again), error.to_string());
+        }
+    }
+    // What does not begin as JSON is no broken JSON.
+    let (output, report) = run(&program, &CallOptions::new(), b"<p>A page.");
+    assert_eq!((output.as_str(), report.content_from), ("A page.", Some("article")));
+}
+
+#[test]
 fn content_goes_with_no_other_rule() {
     for spec in [
         Spec::new().content(Content::new()).select("id"),

@@ -62,4 +62,4 @@ macro_rules! files {
     };
 }
 
-files! { seed chat responses anthropic opencode gemini rules placeholders odd }
+files! { seed chat responses anthropic sdk opencode gemini rules placeholders odd }

@@ -130,7 +130,7 @@ impl<C: Choices> Source<'_, C> {
     fn messages(&mut self, into: &mut Vec<Value>) {
         let (id, tool) = (self.id(), self.tool());
         let text = self.text();
-        match self.prng.below(15) {
+        match self.prng.below(17) {
             0 | 1 => into.push(json!({"role": "user", "content": text})),
             2 => into.push(json!({"role": "user", "parts": [{"text": text}]})),
             3 => into.push(json!({"info": {"role": "user"}, "parts": []})),
@@ -190,11 +190,43 @@ impl<C: Choices> Source<'_, C> {
                 if let Some(time) = self.time() {
                     state["time"] = time;
                 }
+                if self.prng.one_in(3) {
+                    let files = [json!([]), json!([{"type": "file", "url": "data:AA=="}])];
+                    state["attachments"] = self.prng.pick(&files.each_ref()).clone();
+                }
                 let summary = self.prng.one_in(8);
                 into.push(json!({"info": {"role": "assistant", "summary": summary}, "parts": [
                     {"type": "step"}, {"type": "tool", "tool": tool, "callID": id, "state": state}]}));
             }
-            13 => {
+            13 | 14 => {
+                // The AI SDK's.
+                if self.prng.one_in(2) {
+                    into.push(json!({"role": "assistant", "content": [
+                        {"type": "tool-call", "toolCallId": id, "toolName": tool, "input": {}}]}));
+                }
+                let mut part = json!({"type": "tool-result", "toolCallId": id});
+                if !self.prng.one_in(4) {
+                    part["toolName"] = self.tool().into();
+                }
+                let output = self.output("text");
+                match self.prng.below(6) {
+                    0 => part["result"] = output,
+                    1 => part["result"] = json!({"rows": [text]}),
+                    2 => part["output"] = json!({"type": "json", "value": output}),
+                    3 => {
+                        part["output"] = json!({"type": "content", "value": self.list("text")});
+                    }
+                    4 => part["output"] = json!({"type": "error-text", "value": text}),
+                    _ => part["output"] = json!({"type": "text", "value": text}),
+                }
+                let mut parts = vec![part];
+                if self.prng.one_in(4) {
+                    parts.push(json!({"type": "text", "text": text}));
+                }
+                let role = if self.prng.one_in(5) { "assistant" } else { "tool" };
+                into.push(json!({"role": role, "content": parts}));
+            }
+            15 => {
                 let response = match self.prng.below(4) {
                     0 => json!({}),
                     1 => json!({"result": text, "n": 1}),

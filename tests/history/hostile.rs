@@ -296,7 +296,7 @@ fn limits_of_nothing_and_of_one() {
     }
 }
 
-/// opencode: outputs of the newest 40,000 tokens stay, and nothing goes unless it is 20,000 tokens.
+/// opencode: outputs of the newest 40,000 tokens stay, and nothing goes unless it is more than 20,000 tokens.
 #[test]
 fn with_its_thresholds_it_does_what_opencode_does() {
     let prune =
@@ -310,8 +310,8 @@ fn with_its_thresholds_it_does_what_opencode_does() {
     let user = r#"{"info":{"role":"user"},"parts":[]}"#;
     for (sizes, gone) in [
         (&[30_000, 20_000, 30_000][..], 2),
-        (&[19_999, 40_000], 0),
-        (&[20_000, 40_000], 1),
+        (&[20_000, 40_000], 0),
+        (&[20_001, 40_000], 1),
         (&[1, 20_000, 40_000], 2),
         (&[60_000], 1),
         (&[19_000], 0),
@@ -324,7 +324,7 @@ fn with_its_thresholds_it_does_what_opencode_does() {
         assert_eq!(report.results_pruned, gone, "{sizes:?}");
         assert_eq!(
             report.refused,
-            (sizes == [19_999, 40_000]).then_some("minimum_tokens"),
+            (sizes == [20_000, 40_000]).then_some("minimum_tokens"),
             "{sizes:?}"
         );
         let (again, report) = prune_slice(&program(&prune), &output).unwrap();

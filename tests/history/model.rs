@@ -97,19 +97,23 @@ impl<'a> Pass<'a> {
         value: Option<&Raw<'a>>,
         (tool, id): (String, Option<String>),
         list: &str,
-        mark: Option<Edit>,
+        mark: impl IntoIterator<Item = Edit>,
     ) {
         let Some(value) = value.copied() else { return };
         if self.rules.protected.contains(&tool) {
             return;
         }
         let partial = self.rules.keep_head + self.rules.keep_tail > 0;
-        let only = if value.begins_with('[') {
+        let only = if value.begins_with('[') && !list.is_empty() {
             let elements = value.elements();
             match elements.as_slice() {
                 [one] => one.members().get("text").copied(),
                 _ => None,
             }
+        } else if value.begins_with('{') && list.contains("value") {
+            let members = value.members();
+            let is_text = ["text", "error-text"].iter().any(|kind| members["type"].is(kind));
+            members.get("value").copied().filter(|_| is_text)
         } else if value.begins_with('{') && list.starts_with('{') {
             let members: Vec<_> = value.members().into_values().collect();
             match members.as_slice() {
@@ -125,7 +129,7 @@ impl<'a> Pass<'a> {
         let mut around = ("\"", "\"");
         if value.begins_with('"') {
             around = ("", "");
-        } else if value.begins_with('[') || list.starts_with('{') {
+        } else if (value.begins_with('[') && !list.is_empty()) || list.starts_with('{') {
             around = list.split_once('|').unwrap();
         }
         if let Some(text) = text {
@@ -142,7 +146,7 @@ impl<'a> Pass<'a> {
             {
                 return;
             }
-            if !value.begins_with('{') || partial {
+            if !value.begins_with('{') || partial || list.contains("value") {
                 around = ("", "");
                 from = text.at(self.document).0 + 1;
                 from += spelled.iter().take(head).map(|char| char.len()).sum::<usize>();
@@ -247,7 +251,7 @@ pub(crate) fn prune(document: &str, rules: &Rules) -> String {
         if summary && role.as_deref() == Some("assistant") {
             summaries.push(number);
         }
-        let (mut words, mut silent) = (0, 0);
+        let (mut words, mut silent, mut inside) = (0, 0, false);
         for call in own.get("tool_calls").map(|calls| calls.elements()).unwrap_or_default() {
             let call = call.members();
             let function = call["function"].members();
@@ -266,6 +270,19 @@ pub(crate) fn prune(document: &str, rules: &Rules) -> String {
                 let tool = pass.tool(id.as_ref(), None);
                 let list = r#"[{"type":"text","text":"|"}]"#;
                 pass.result(number, members.get("content"), (tool, id), list, None);
+            } else if is("tool-call") {
+                pass.call(pass.text(&members, "toolCallId"), pass.text(&members, "toolName"));
+            } else if is("tool-result") {
+                inside = true;
+                let id = pass.text(&members, "toolCallId");
+                let called = pass.tool(id.as_ref(), None);
+                let tool = pass.text(&members, "toolName").unwrap_or(called);
+                if role.as_deref() == Some("tool") {
+                    let list = r#"{"type":"text","value":"|"}"#;
+                    let output = members.get("output").or(members.get("result"));
+                    let list = if members.contains_key("output") { list } else { "" };
+                    pass.result(number, output, (tool, id), list, None);
+                }
             }
         }
         for part in own.get("parts").map(|parts| parts.elements()).unwrap_or_default() {
@@ -285,7 +302,12 @@ pub(crate) fn prune(document: &str, rules: &Rules) -> String {
                 let id = pass.text(&members, "callID");
                 if let Some(mark) = pass.mark(part, Some(state)) {
                     let output = state.members().get("output").copied();
-                    pass.result(number, output.as_ref(), (tool, id), "", mark);
+                    let files = state.members().get("attachments").copied();
+                    let files = files.filter(|files| !files.elements().is_empty());
+                    let files = files.map(|files| files.at(document));
+                    let beside = files.map(|(from, to)| (from, to, "[]".to_owned()));
+                    let beside = mark.into_iter().chain(beside);
+                    pass.result(number, output.as_ref(), (tool, id), "", beside);
                 }
             }
         }
@@ -305,7 +327,7 @@ pub(crate) fn prune(document: &str, rules: &Rules) -> String {
             let tool = pass.tool(id.as_ref(), name);
             let list = r#"[{"type":"input_text","text":"|"}]"#;
             pass.result(number, own.get("output"), (tool, id), list, None);
-        } else if role.as_deref() == Some("tool") {
+        } else if role.as_deref() == Some("tool") && !inside {
             let id = pass.text(&own, "tool_call_id");
             let metadata = own.get("metadata").copied();
             let named = metadata.and_then(|metadata| pass.text(&metadata.members(), "toolName"));
@@ -341,7 +363,8 @@ pub(crate) fn prune(document: &str, rules: &Rules) -> String {
             break;
         }
     }
-    if gone.iter().map(|result| result.tokens).sum::<usize>() < rules.minimum_tokens {
+    let tokens = gone.iter().map(|result| result.tokens).sum::<usize>();
+    if rules.minimum_tokens > 0 && tokens <= rules.minimum_tokens {
         return document.into();
     }
     let mut edits: Vec<Edit> = gone.into_iter().flat_map(|result| result.edits).collect();

@@ -168,3 +168,37 @@ fn two_hundred_megabytes_to_sixteen_kilobytes() {
         assert!(peak <= PEAK, "{}: {peak} bytes", shape.name);
     }
 }
+
+/// An item of eight megabytes, in an array.
+fn large_item(values: usize) -> String {
+    format!(r#"[{{"id":1,"x":[{}1]}}]"#, "1,".repeat(values))
+}
+
+/// A template keeps what it names of an item, and values no larger than a few times the longest item.
+#[test]
+fn a_large_item_costs_what_its_template_names() {
+    let document = large_item(4_000_000);
+    let run = |item: &str, document: &str| {
+        let program = Program::compile(&Spec::new().compact(Compact::new(item))).unwrap();
+        let mut result = None;
+        let measured = allocation_counter::measure(|| {
+            result = Some(tamis::filter_slice(&program, document.as_bytes()));
+        });
+        (result.unwrap(), measured.bytes_max)
+    };
+    let (result, peak) = run("{{.id}}", &document);
+    assert_eq!(result.unwrap().0, br#"{"summary":"1","_compact":true,"_original_items":1}"#);
+    // The item itself, in a list that grows, and the document that waits.
+    assert!(peak < 40 << 20, "{peak} bytes");
+    for item in ["{{len .x}}", "{{range .x}}{{.}}{{end}}", "{{.}}", "{{index $ \"id\"}}"] {
+        let (result, peak) = run(item, &document);
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), tamis::ErrorKind::Limit, "{item}: {error}");
+        assert!(error.message().contains("(limit `item`)"), "{item}: {error}");
+        assert!(peak < 112 << 20, "{item}: {peak} bytes");
+    }
+    // As many as there is room for.
+    let (result, peak) = run("{{len .x}}", &large_item(300_000));
+    assert!(result.unwrap().0.starts_with(br#"{"summary":"300001""#));
+    assert!(peak < 112 << 20, "{peak} bytes");
+}

@@ -10,7 +10,7 @@ use crate::filter::hold::Hold;
 use crate::filter::program::Program;
 use crate::filter::stage::{Engine, Stage, With, config, failed};
 use crate::filter::{CallOptions, Filter};
-use crate::json::key::unescape_any;
+use crate::json::key::text_of;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::Limits;
 use crate::scan::Scanner;
@@ -122,7 +122,7 @@ fn too_much(limit: u64) -> Raise {
 impl Field {
     fn text(self) -> String {
         match self.kind {
-            Kind::String | Kind::EmptyString => string(&self.json),
+            Kind::String | Kind::EmptyString => text_of(&self.json),
             Kind::Null => String::new(),
             Kind::Array | Kind::Object => {
                 let mut inner = Inner::default();
@@ -149,23 +149,6 @@ where
 
 fn string_of(json: &[u8]) -> String {
     String::from_utf8_lossy(json).into_owned()
-}
-
-/// The text of a JSON string, quotes and all; half a pair of surrogates is U+FFFD.
-fn string(json: &[u8]) -> String {
-    let raw = json.strip_prefix(b"\"").unwrap_or(json);
-    let raw = raw.strip_suffix(b"\"").unwrap_or(raw);
-    let (mut text, lone) = unescape_any(raw);
-    let mut rest = text.as_mut_slice();
-    // Each of those takes three bytes, as U+FFFD does.
-    while let Some(at) = memchr::memchr(0xED, rest).filter(|_| lone) {
-        rest = rest.split_at_mut(at).1;
-        if let [first, second @ 0xA0..=0xFF, third, ..] = rest {
-            (*first, *second, *third) = (0xEF, 0xBF, 0xBD);
-        }
-        rest = rest.get_mut(1..).unwrap_or_default();
-    }
-    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// What a field takes beside its JSON.
@@ -275,7 +258,7 @@ impl Handler for With<'_, Inner> {
             if !text.is_empty() {
                 text.push_str("\n\n");
             }
-            text.push_str(&string(&json));
+            text.push_str(&text_of(&json));
         }
         Ok(())
     }

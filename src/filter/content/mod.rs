@@ -7,9 +7,10 @@
 //! ```
 //!
 //! Knows no HTML and no boundaries of sentences (`content` does). Never empty: where no text is found, the document is the
-//! text. For that the document waits in a hold: a page until it has text, JSON until its end. The document is handled in
+//! text, or, of a page whose text is hidden, a line that says so. For that the document waits in a hold: a page until it has text, JSON until its end. The document is handled in
 //! pieces of the same places, however it comes.
 
+mod clean;
 mod fields;
 
 use std::sync::Arc;
@@ -20,13 +21,17 @@ use super::program::{Compiled, Program};
 use crate::content::{Cut, Decoder, From, Page, SNIFFED, Sizes, is_html};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::limits::{Limits, Meter};
+use crate::notice;
 use crate::report::Report;
 use crate::sink::Sink;
 use crate::spec::{Budget, Content, ContentFormat, OnError, Root, Spec};
+use clean::ContentCleaner;
 use fields::Fields;
 
 /// Bytes that are handled at once.
 const PIECE: usize = 16 << 10;
+/// What is said of a page that shows nothing.
+const HIDDEN: &str = "all text of the page is hidden";
 /// Members that have the content of a JSON answer, where it is not said which do.
 const USUAL: [&str; 3] = ["content", "text", "body"];
 
@@ -49,6 +54,7 @@ pub(super) struct ContentRun {
     phase: Phase,
     hold: Hold,
     meter: Meter,
+    clean: ContentCleaner,
     cut: Cut,
     budget: Option<Budget>,
     sizes: Sizes,
@@ -110,6 +116,7 @@ impl ContentRun {
             phase: Phase::Sniff,
             hold: Hold::default(),
             meter: Meter::default(),
+            clean: ContentCleaner::default(),
             cut: Cut::new(budget),
             budget,
             sizes: Sizes::default(),
@@ -127,6 +134,7 @@ impl ContentRun {
         self.phase = Phase::Sniff;
         self.hold = Hold::default();
         self.meter = Meter::default();
+        self.clean = ContentCleaner::default();
         self.cut = Cut::new(self.budget);
         self.sizes = Sizes::default();
         (self.from, self.spoke, self.apart, self.note) = (None, false, false, None);
@@ -164,6 +172,9 @@ impl ContentRun {
             }
             Phase::Text(_) | Phase::Sniff => {}
         }
+        let mut rest = String::new();
+        self.clean.end(&mut rest);
+        self.put(&rest, sink);
         let Self { cut, sizes, .. } = self;
         *sizes = cut.end(&mut |text| sink.write(text.as_bytes()));
         self.hold.clear(&mut self.meter);
@@ -237,20 +248,42 @@ impl ContentRun {
             return;
         }
         self.spoke = self.spoke || text.contains(|char: char| !char.is_whitespace());
+        let mut clean = String::with_capacity(text.len());
         if std::mem::take(&mut self.apart) {
-            self.cut.push("\n\n", &mut |text| sink.write(text.as_bytes()));
+            self.clean.push("\n\n", &mut clean);
         }
+        self.clean.push(text, &mut clean);
+        self.put(&clean, sink);
+    }
+
+    /// Text that leaves, unless it is cut.
+    fn put(&mut self, text: &str, sink: &mut dyn Sink) {
         self.cut.push(text, &mut |text| sink.write(text.as_bytes()));
     }
 
-    fn end_page(&mut self, page: Page, sink: &mut dyn Sink) {
-        let (text, from) = page.finish();
+    /// The line in place of a page whose text is hidden.
+    fn hidden(&mut self, sink: &mut dyn Sink) {
+        let mut line = String::new();
+        if std::mem::take(&mut self.apart) {
+            self.clean.push("\n\n", &mut line);
+        }
+        self.clean.end(&mut line);
+        line.push_str(&notice::cut("content", HIDDEN, None));
+        self.put(&line, sink);
+        self.spoke = true;
+        self.note = Some(format!("{HIDDEN}, and left out"));
+    }
+
+    /// Whether text of it was left out because it is hidden.
+    fn end_page(&mut self, page: Page, sink: &mut dyn Sink) -> bool {
+        let (text, from, hid) = page.finish();
         self.from = Some(match from {
             From::Article => "article",
             From::Body => "body",
             From::Page => "page",
         });
         self.say(&text, sink);
+        hid
     }
 
     /// No content was found: the page is read again, with all that is text in it; if there is none, it is the text.
@@ -270,10 +303,14 @@ impl ContentRun {
         )?;
         let text = page.push(&again.decode(b"", true));
         self.say(&text, sink);
-        self.end_page(page, sink);
+        let hid = self.end_page(page, sink);
         if self.spoke {
-            self.note =
-                Some("no content was found in the page: all of its text is kept".to_owned());
+            let kept = if hid { "all of its text that is not hidden" } else { "all of its text" };
+            self.note = Some(format!("no content was found in the page: {kept} is kept"));
+            return Ok(());
+        }
+        if hid {
+            self.hidden(sink);
             return Ok(());
         }
         self.note = Some("no text was found in the page: it is left as it is".to_owned());
@@ -329,6 +366,14 @@ impl ContentRun {
                 Err(error) if error.kind() == ErrorKind::Miss => {}
                 // Text may begin as JSON does.
                 Err(error) if is_no_json(&error) => {
+                    // Whoever names fields knows that it is JSON: what is broken, or has lost its end, has none of them.
+                    if rules.extract.is_some() {
+                        return Err(error);
+                    }
+                    let offset = error.offset().unwrap_or_default();
+                    self.note = Some(format!(
+                        "the document begins as JSON, but is not valid at byte {offset}: it is kept as text"
+                    ));
                     let mut beginning = Vec::new();
                     hold.visit(
                         |piece| {
@@ -361,15 +406,18 @@ impl ContentRun {
             return;
         }
         let spoke = std::mem::take(&mut self.spoke);
+        let mut hid = false;
         for mut page in [Page::new(self.markdown()), Page::again(self.markdown())] {
             let early = page.push(text);
             self.say(&early, sink);
-            self.end_page(page, sink);
+            hid = self.end_page(page, sink);
             if self.spoke {
                 break;
             }
         }
-        if !self.spoke {
+        if !self.spoke && hid {
+            self.hidden(sink);
+        } else if !self.spoke {
             self.say(text.trim_end(), sink);
         }
         self.apart = true;

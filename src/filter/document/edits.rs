@@ -16,6 +16,7 @@
 //! [`Edits::new`] says which operation it is, and why. Knows no document. What these say is what the tree does
 //! (`tests/patch`).
 
+use crate::allowance::Allowance;
 use crate::error::ErrorKind;
 use crate::path::trie::{NodeId, Trie};
 use crate::path::{Path, Token};
@@ -88,12 +89,16 @@ pub(in crate::filter) struct Reason {
 
 impl Edits {
     /// What a sequence does, which does not remove the document itself. `lenient`: it may remove what is not there.
-    pub(in crate::filter) fn new(sequence: &[Edit], lenient: bool) -> Result<Self, Reason> {
+    pub(in crate::filter) fn new(
+        sequence: &[Edit],
+        lenient: bool,
+        allowance: &mut Allowance,
+    ) -> Result<Self, Reason> {
         let mut paths = Vec::with_capacity(sequence.len());
         for (operation, edit) in sequence.iter().enumerate() {
             paths.push(streams(edit).map_err(|why| Reason { operation, why })?);
         }
-        let trie = Trie::ways(&paths);
+        let trie = Trie::ways(&paths, allowance);
         let nodes = std::iter::repeat_with(Effect::default).take(trie.len()).collect();
         let operations = sequence.len() as u64;
         let mut edits = Self { trie, nodes, paths, checks: 0, idle: 0, operations };

@@ -13,8 +13,9 @@ use crate::json::machine::Config;
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::{Limits, Meter};
+use crate::notice;
 use crate::sink::Sink;
-use crate::template::{Templates, Totals};
+use crate::template::{Templates, Totals, Unread};
 use crate::work::{Work, count, words};
 
 /// Bytes that may be rendered.
@@ -213,10 +214,24 @@ impl Render<'_> {
     }
 
     fn line_of_item(&mut self) {
-        let Self { templates, totals, left, scratch, item, .. } = self;
-        let rendered = templates.item(item, totals, *left, scratch);
+        let Self { templates, totals, limits, left, scratch, item, .. } = self;
         count(Work::Tail, words(item.len()));
-        self.line(rendered.map_err(|error| error.to_string()));
+        let rendered = match templates.read(item, limits.item()) {
+            Ok(Some(read)) => {
+                // The template has what it needs of it.
+                item.clear();
+                let rendered = templates.read_item(read, totals, *left, scratch);
+                rendered.map_err(|error| error.to_string())
+            }
+            Ok(None) => Ok(false),
+            Err(unread @ Unread::TooLarge(_)) => {
+                let raise = Raise::new(ErrorKind::Limit, unread.to_string());
+                self.failed.get_or_insert(Trouble::Limit(raise));
+                return;
+            }
+            Err(unread) => Err(unread.to_string()),
+        };
+        self.line(rendered);
     }
 
     /// Adds what was rendered, if there is something, as a line.
@@ -232,7 +247,13 @@ impl Render<'_> {
                 self.left = self.left.saturating_sub(self.scratch.len() + 1);
                 let mut quoted = if self.begun { b"\\n".to_vec() } else { Vec::new() };
                 self.begun = true;
-                escape(&self.scratch, &mut quoted);
+                // Data may look like what tamis itself says.
+                for (number, line) in self.scratch.split(|byte| *byte == b'\n').enumerate() {
+                    if number > 0 {
+                        quoted.extend_from_slice(b"\\n");
+                    }
+                    escape(&notice::marked(line), &mut quoted);
+                }
                 if let Err(raise) = self.text.push(&quoted, self.limits, self.meter) {
                     self.failed = Some(Trouble::Limit(raise));
                 }

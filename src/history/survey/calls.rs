@@ -104,6 +104,14 @@ impl Calls {
         Some(tool)
     }
 
+    /// Another history begins: no call of the one before has its result there.
+    pub(super) fn forget(&mut self) {
+        let open = self.open.len() as u64 * ENTRY;
+        self.open.clear();
+        self.taken = self.taken.saturating_sub(open);
+        self.meter.release(open);
+    }
+
     pub(super) fn is_protected(&self, tool: u32) -> bool {
         self.tools.get(tool as usize).is_some_and(|tool| tool.protected)
     }

@@ -2,22 +2,17 @@
 
 use std::ops::Range;
 
-use super::super::log::{Edit, Entry, Record};
+use super::super::log::{Act, Edit, Entry, Record};
 use super::super::text::Found;
 use super::Survey;
 use super::calls::{Calls, UNKNOWN};
-use super::message::{BlockKind, Call, Compacted, Id, Item, Message, Place, Role, Stamp};
+use super::message::{
+    BlockKind, Call, Compacted, Id, Item, Message, Origin, PendingResult, Place, Role, Stamp,
+    Values,
+};
 use super::shape::{Frame, Member};
 use super::value::{Value, ValueKind, Verdict};
 use crate::error::Raise;
-
-/// The placeholder's part of a result, beside its output.
-struct Origin {
-    tool: u32,
-    id: Option<Id>,
-    mark: Option<Edit>,
-    compacted: bool,
-}
 
 impl Survey {
     pub(super) fn was_read(
@@ -59,6 +54,11 @@ impl Survey {
             (Frame::Message, Member::ToolCallId) => message.tool_call_id = id(),
             (Frame::Block, Member::Id) => block.call.id = id(),
             (Frame::Block, Member::CallId) => block.call_id = id(),
+            (Frame::Block, Member::ToolCallId) => block.sdk_id = id(),
+            (Frame::Block, Member::ToolName) => block.sdk_tool = tool(calls)?,
+            (Frame::ToolOutput, Member::Type) => {
+                self.list.is_text = matches!(text, Some(b"text" | b"error-text"));
+            }
             (Frame::Part, Member::CallId) => part.call_id = id(),
             (_, Member::Id) => call.id = id(),
             (Frame::Message, Member::Name | Member::ToolName) => {
@@ -68,14 +68,26 @@ impl Survey {
             (Frame::Block, Member::Name) => block.call.tool = tool(calls)?,
             (Frame::Part, Member::Tool) => part.tool = tool(calls)?,
             (_, Member::Name) => call.tool = tool(calls)?,
-            (Frame::Block | Frame::Piece, Member::Text) | (Frame::Response, _) => {
+            (Frame::Block | Frame::Piece, Member::Text)
+            | (Frame::Response, _)
+            | (Frame::ToolOutput, Member::Value) => {
                 let list = if frame == Frame::Block { &mut self.content } else { &mut self.list };
                 list.text(at.start, found, text);
             }
-            (_, Member::Content | Member::Output) => {
-                let is_output = (frame, member) == (Frame::Message, Member::Output);
-                let value = Value::plain(at, string, found, text);
-                return self.add(frame, Value { is_output, ..value });
+            (Frame::State, Member::Attachments) => {
+                // An empty list has its brackets, and nothing is removed with it.
+                if found.raw > 2 {
+                    self.wait(size_of::<Edit>() as u64)?;
+                    let edit = Edit { from: at.start, to: at.end, act: Act::EmptyList };
+                    self.part.attachments.push(edit);
+                }
+            }
+            (_, Member::Content | Member::Output | Member::Result | Member::Experimental) => {
+                let mut value = Value::plain(at, member, string, found, text);
+                if (frame, member) == (Frame::Block, Member::Output) && !string {
+                    value.kind = ValueKind::ToolOutput;
+                }
+                return self.add(frame, value);
             }
             _ => {}
         }
@@ -88,16 +100,20 @@ impl Survey {
             Frame::Block => &mut self.block.call.values,
             Frame::State => &mut self.part.values,
             Frame::FunctionResponse => &mut self.call.values,
-            Frame::Message if value.is_output => &mut self.message.output,
+            Frame::Message if value.member == Member::Output => &mut self.message.output,
             _ => &mut self.message.content,
         };
-        if !values.is_empty() {
-            let limit = self.program.compiled().limits.held();
-            let bytes = value.memory();
-            self.waiting.charge("held", limit, self.waits, bytes)?;
-            self.waits += bytes;
-        }
+        let is_first = values.is_empty();
+        let bytes = value.memory();
         values.push(value);
+        if is_first { Ok(()) } else { self.wait(bytes) }
+    }
+
+    /// More waits for the end of the message.
+    fn wait(&mut self, bytes: u64) -> Result<(), Raise> {
+        let limit = self.program.compiled().limits.held();
+        self.waiting.charge("held", limit, self.waits, bytes)?;
+        self.waits += bytes;
         Ok(())
     }
 
@@ -119,16 +135,23 @@ impl Survey {
                 let call = std::mem::take(&mut self.call);
                 self.end_call(call)
             }
+            // The results in it are the results.
+            Frame::Content if self.content.has_results => Ok(()),
             Frame::Content => {
                 let value =
                     Value::list(span(self.content.from), ValueKind::List, &mut self.content);
                 self.add(Frame::Message, value)
             }
+            Frame::ToolOutput => {
+                let value =
+                    Value::list(span(self.list.from), ValueKind::ToolOutput, &mut self.list);
+                self.add(outer, value)
+            }
             Frame::Pieces => {
                 let item = outer == Frame::Message;
                 let kind = if item { ValueKind::InputList } else { ValueKind::List };
                 let value = Value::list(span(self.list.from), kind, &mut self.list);
-                self.add(outer, Value { is_output: item, ..value })
+                self.add(outer, value)
             }
             Frame::Response => {
                 let value = Value::list(span(self.list.from), ValueKind::Object, &mut self.list);
@@ -140,7 +163,7 @@ impl Survey {
                 let called = self.answered(id.as_ref(), None)?;
                 let tool = tool.filter(|tool| *tool != UNKNOWN).unwrap_or(called);
                 self.message.results_inside = true;
-                self.result(&values, Origin { tool, id, mark: None, compacted: false })
+                self.found(values, Origin { tool, id, ..Origin::default() })
             }
             Frame::Block => self.end_block(),
             Frame::Part => self.end_part(),
@@ -155,6 +178,12 @@ impl Survey {
         Ok(())
     }
 
+    fn end_item_call(&mut self, id: Option<Id>, name: Option<&str>) -> Result<(), Raise> {
+        let program = self.program.compiled();
+        let tool = name.map(|name| self.calls.tool(name, program)).transpose()?;
+        self.end_call(Call { id, tool, ..Call::default() })
+    }
+
     fn end_block(&mut self) -> Result<(), Raise> {
         let block = std::mem::take(&mut self.block);
         match block.kind {
@@ -162,13 +191,25 @@ impl Survey {
             Some(BlockKind::ToolResult) => {
                 self.message.block_results += 1;
                 self.message.results_inside = true;
+                self.content.has_results = true;
                 let tool = self.answered(block.call_id.as_ref(), None)?;
-                let origin = Origin { tool, id: block.call_id, mark: None, compacted: false };
-                self.result(&block.call.values, origin)
+                let origin = Origin { tool, id: block.call_id, ..Origin::default() };
+                let mut values = block.call.values;
+                values.retain(|value| value.member == Member::Content);
+                self.found(values, origin)
             }
-            Some(BlockKind::Foreign) => {
+            Some(BlockKind::SdkCall) => {
+                self.end_call(Call { id: block.sdk_id, tool: block.sdk_tool, ..Call::default() })
+            }
+            Some(BlockKind::SdkResult) => {
                 self.message.results_inside = true;
-                Ok(())
+                self.content.has_results = true;
+                // It names its tool; the call is answered all the same.
+                let called = self.answered(block.sdk_id.as_ref(), None)?;
+                let tool = block.sdk_tool.filter(|tool| *tool != UNKNOWN).unwrap_or(called);
+                let origin = Origin { tool, id: block.sdk_id, ..Origin::default() };
+                // Whose message it is in is certain only at its end.
+                self.keep(PendingResult { values: block.call.values, origin, of_tool: true })
             }
             None => Ok(()),
         }
@@ -186,40 +227,64 @@ impl Survey {
             tool: part.tool.unwrap_or(UNKNOWN),
             id: part.call_id,
             mark: part.state.edit(0),
+            attachments: part.attachments,
             compacted: part.state.is_set(),
         };
-        self.result(&part.values, origin)
+        self.found(part.values, origin)
+    }
+
+    /// A result inside a message. Changes are written down in the order of the document, so it waits where something that may
+    /// be one stands before it.
+    fn found(&mut self, values: Values, origin: Origin) -> Result<(), Raise> {
+        let Message { content, output, waiting, .. } = &self.message;
+        if content.is_empty() && output.is_empty() && waiting.is_empty() {
+            return self.result(&values, origin);
+        }
+        self.keep(PendingResult { values, origin, of_tool: false })
+    }
+
+    fn keep(&mut self, result: PendingResult) -> Result<(), Raise> {
+        let values: u64 = result.values.iter().map(Value::memory).sum();
+        let id = result.origin.id.as_ref().map_or(0, |id| id.shown.len());
+        self.wait(values + (size_of::<PendingResult>() + id) as u64)?;
+        self.message.waiting.push(result);
+        Ok(())
     }
 
     fn end_message(&mut self, end: u64) -> Result<(), Raise> {
         let message = std::mem::take(&mut self.message);
-        self.waiting.release(self.waits);
-        self.waits = 0;
         let limits = self.program.compiled().limits.clone();
         let role = message.role.or(message.info_role);
         if message.is_turn(role) {
             self.counts.turns += 1;
+            self.counts.turns_of_last += 1;
             self.log.push(&Record::Turn(message.from), &limits)?;
         }
         if message.summary && role == Some(Role::Assistant) {
             self.log.push(&Record::Summary(end), &limits)?;
         }
+        let is_tool = matches!(role, Some(Role::Tool | Role::Function));
+        if message.results_inside {
+            self.end_results(message, is_tool)?;
+        } else {
+            self.end_plain(message, is_tool, end)?;
+        }
+        self.waiting.release(std::mem::take(&mut self.waits));
+        Ok(())
+    }
+
+    /// A message without results inside: a call, a result, or nothing of a tool.
+    fn end_plain(&mut self, message: Message, is_tool: bool, end: u64) -> Result<(), Raise> {
+        let role = message.role.or(message.info_role);
         let Message { item, call_id, tool_call_id, name, metadata, .. } = message;
         match item {
-            Some(Item::Call) => {
-                let tool = match name {
-                    Some(name) => Some(self.calls.tool(&name, self.program.compiled())?),
-                    None => None,
-                };
-                self.end_call(Call { id: call_id, tool, ..Call::default() })
-            }
-            _ if message.results_inside => Ok(()),
+            Some(Item::Call) => self.end_item_call(call_id, name.as_deref()),
             Some(Item::Output) => {
                 let tool = self.answered(call_id.as_ref(), name.as_deref())?;
-                let origin = Origin { tool, id: call_id, mark: None, compacted: false };
+                let origin = Origin { tool, id: call_id, ..Origin::default() };
                 self.result(&message.output, origin)
             }
-            None if matches!(role, Some(Role::Tool | Role::Function)) => {
+            None if is_tool => {
                 // What names a call or a tool in a way of its own is of an API, and those refuse unknown members.
                 let api = tool_call_id.is_some() || name.is_some() || role == Some(Role::Function);
                 let marked = metadata.whole != Place::Absent || !api;
@@ -230,10 +295,47 @@ impl Survey {
                 };
                 let mark = if marked { metadata.edit(end) } else { None };
                 let compacted = metadata.is_set();
-                self.result(&message.content, Origin { tool, id: tool_call_id, mark, compacted })
+                let origin =
+                    Origin { tool, id: tool_call_id, mark, compacted, ..Origin::default() };
+                self.result(&message.content, origin)
             }
             None => Ok(()),
         }
+    }
+
+    /// The results inside a message that waited; and what would be its own result, were there none inside: each of its places
+    /// is one, since others are between them.
+    fn end_results(&mut self, message: Message, is_tool: bool) -> Result<(), Raise> {
+        let Message { item, call_id, tool_call_id, name, content, output, mut waiting, .. } =
+            message;
+        let compacted = message.metadata.is_set();
+        let (own, id) = match item {
+            Some(Item::Call) => {
+                self.end_item_call(call_id, name.as_deref())?;
+                (Values::new(), None)
+            }
+            Some(Item::Output) => (output, call_id),
+            None if is_tool => (content, tool_call_id),
+            _ => (Values::new(), None),
+        };
+        if !own.is_empty() {
+            let tool = match message.metadata_tool.filter(|_| item.is_none()) {
+                Some(tool) => tool,
+                None => self.answered(id.as_ref(), name.as_deref())?,
+            };
+            for value in own {
+                let origin = Origin { tool, id: id.clone(), compacted, ..Origin::default() };
+                waiting.push(PendingResult { values: vec![value], origin, of_tool: false });
+            }
+            let from = |result: &PendingResult| result.values.first().map_or(0, |value| value.from);
+            waiting.sort_by_key(from);
+        }
+        for PendingResult { values, origin, of_tool } in waiting {
+            if is_tool || !of_tool {
+                self.result(&values, origin)?;
+            }
+        }
+        Ok(())
     }
 
     /// The tool of a result: that of its call, else the one that it names itself.
@@ -246,7 +348,7 @@ impl Survey {
 
     /// The result of a call: writes down what may go of it.
     fn result(&mut self, values: &[Value], origin: Origin) -> Result<(), Raise> {
-        let Origin { tool, id, mark, compacted } = origin;
+        let Origin { tool, id, mark, attachments, compacted } = origin;
         if values.is_empty() {
             return Ok(());
         }
@@ -279,6 +381,7 @@ impl Survey {
             return Ok(());
         }
         entry.edits.extend(mark);
+        entry.edits.extend(attachments);
         entry.edits.sort_by_key(|edit| edit.from);
         if program.placeholder.has_id() {
             entry.id = id;

@@ -4,6 +4,7 @@
 
 use super::super::log::{Act, Edit};
 use super::super::text::Found;
+use super::shape::Member;
 use super::value::{Text, Value};
 use crate::json::Kind;
 
@@ -34,8 +35,10 @@ pub(super) struct Message {
     /// Elements of `parts`, and those that are responses of functions.
     pub(super) parts: u64,
     pub(super) response_parts: u64,
-    /// Its results are inside, so it is none itself.
+    /// Results are inside.
     pub(super) results_inside: bool,
+    /// Results that wait for its end, in the order of the document.
+    pub(super) waiting: Vec<PendingResult>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +79,27 @@ impl Item {
     }
 }
 
+/// A result that was read, and where its parts are beside its outputs.
+#[derive(Debug)]
+pub(super) struct PendingResult {
+    pub(super) values: Values,
+    pub(super) origin: Origin,
+    /// It is one only in a message of a tool: in that of an assistant the AI SDK has what a provider ran, which it reads again.
+    pub(super) of_tool: bool,
+}
+
+/// What a result is of.
+#[derive(Debug, Default)]
+pub(super) struct Origin {
+    pub(super) tool: u32,
+    pub(super) id: Option<Id>,
+    /// The time of pruning that is added.
+    pub(super) mark: Option<Edit>,
+    /// Files that go with it.
+    pub(super) attachments: Vec<Edit>,
+    pub(super) compacted: bool,
+}
+
 /// The id of a call: its hashes, and as much of it as a placeholder may show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Id {
@@ -97,16 +121,19 @@ pub(super) struct Call {
 pub(super) struct Block {
     pub(super) kind: Option<BlockKind>,
     pub(super) call: Call,
-    /// The call that it is the result of.
+    /// The call that it is the result of; the AI SDK's own, whose members have other names.
     pub(super) call_id: Option<Id>,
+    pub(super) sdk_id: Option<Id>,
+    pub(super) sdk_tool: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockKind {
     ToolUse,
     ToolResult,
-    /// The result of a tool in a form that is not known here.
-    Foreign,
+    /// The AI SDK's.
+    SdkCall,
+    SdkResult,
 }
 
 impl BlockKind {
@@ -114,7 +141,8 @@ impl BlockKind {
         match text? {
             b"tool_use" => Some(Self::ToolUse),
             b"tool_result" => Some(Self::ToolResult),
-            b"tool-result" => Some(Self::Foreign),
+            b"tool-call" => Some(Self::SdkCall),
+            b"tool-result" => Some(Self::SdkResult),
             _ => None,
         }
     }
@@ -128,6 +156,8 @@ pub(super) struct Part {
     pub(super) tool: Option<u32>,
     pub(super) call_id: Option<Id>,
     pub(super) values: Values,
+    /// opencode: lists of files, which go with the output.
+    pub(super) attachments: Vec<Edit>,
     pub(super) state: Stamp,
     /// Gemini: it has the response of a function.
     pub(super) response: bool,
@@ -137,6 +167,13 @@ pub(super) struct Part {
 #[derive(Debug, Default)]
 pub(super) struct List {
     pub(super) from: u64,
+    /// The member that it is the value of.
+    pub(super) member: Option<Member>,
+    /// Results of tools are in it.
+    pub(super) has_results: bool,
+    /// The AI SDK: its types, and whether the last says that its value is a text.
+    pub(super) types: u64,
+    pub(super) is_text: bool,
     pub(super) children: u64,
     /// The last text of it.
     pub(super) text: Option<Text>,
@@ -146,8 +183,8 @@ pub(super) struct List {
 }
 
 impl List {
-    pub(super) fn at(from: u64) -> Self {
-        Self { from, ..Self::default() }
+    pub(super) fn at(from: u64, member: Member) -> Self {
+        Self { from, member: Some(member), ..Self::default() }
     }
 
     pub(super) fn text(&mut self, at: u64, found: Found, text: Option<&[u8]>) {

@@ -2,7 +2,7 @@
 //!
 //! Knows the shapes of messages, not which results go: that is certain at the end alone, and the [`plan`](super::plan)'s to
 //! say. A shape is recognised message by message. Of a member that comes twice the last one counts, as for those who parse
-//! requests; but a result goes in all its places. Here is what is entered and read; `shape.rs` has the names, `finish.rs` what
+//! requests; but a result goes in all its places, and of a history that comes twice all are read. Here is what is entered and read; `shape.rs` has the names, `finish.rs` what
 //! the open message comes to.
 //!
 //! Invariant: what is kept is bounded by the open message, and by limits; all else is in the log and in the table of calls.
@@ -18,9 +18,10 @@ use smallvec::SmallVec;
 use self::message::{Block, Call, List, Message, Part, Place, Stamp};
 use self::shape::{Frame, Member};
 use super::PruneProgram;
-use super::log::Log;
+use super::log::{Log, Record};
 use super::placeholder::SHOWN_BYTES;
 use super::text::{Cut, Reading, Wanted};
+use crate::error::Raise;
 use crate::json::key::is_too_long_for;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::Meter;
@@ -38,6 +39,9 @@ const NAME: usize = crate::glob::LONGEST;
 pub(super) struct Counts {
     pub(super) messages: u64,
     pub(super) turns: u64,
+    /// Those of the history that counts, and whether there are others before it.
+    pub(super) turns_of_last: u64,
+    pub(super) several: bool,
     pub(super) results: u64,
     pub(super) protected: u64,
     pub(super) compacted: u64,
@@ -51,8 +55,8 @@ pub(super) struct Survey {
     pub(super) calls: Calls,
     pub(super) counts: Counts,
     frames: SmallVec<[Frame; 8]>,
-    /// The history was met.
-    met: bool,
+    /// The member that the history is in.
+    history: Option<Member>,
     message: Message,
     block: Block,
     part: Part,
@@ -86,7 +90,7 @@ impl Survey {
             counts: Counts::default(),
             program: program.clone(),
             frames: SmallVec::new(),
-            met: false,
+            history: None,
             message: Message::default(),
             block: Block::default(),
             part: Part::default(),
@@ -114,7 +118,13 @@ impl Survey {
         let program = self.program.compiled();
         let word = Wanted { kept: WORD, ..Wanted::default() };
         let wanted = match member {
-            Member::Content | Member::Output | Member::Text | Member::Response => {
+            Member::Content
+            | Member::Output
+            | Member::Text
+            | Member::Response
+            | Member::Result
+            | Member::Experimental
+            | Member::Value => {
                 let tail = usize::try_from(program.prune.keep_tail).unwrap_or(usize::MAX);
                 let cut = Cut { head: program.prune.keep_head, tail };
                 Wanted { kept: program.longest, cut, counted: program.prune.count_tokens, ..word }
@@ -164,11 +174,17 @@ impl Survey {
     }
 
     /// A member whose name matters.
-    fn member(&mut self, frame: Frame, member: Member, kind: Kind, offset: u64) -> Interest {
+    fn member(
+        &mut self,
+        frame: Frame,
+        member: Member,
+        kind: Kind,
+        offset: u64,
+    ) -> Result<Interest, Raise> {
         let (object, array) = (kind == Kind::Object, kind == Kind::Array);
-        match (frame, member) {
-            (Frame::Document, _) if array && !self.met => {
-                self.met = true;
+        Ok(match (frame, member) {
+            (Frame::Document, _) if array && self.history.is_none_or(|name| name == member) => {
+                self.begin_history(member, offset)?;
                 self.enter(Frame::Messages)
             }
             (Frame::Message, Member::Role) => {
@@ -215,18 +231,38 @@ impl Survey {
                 self.message.blocks = 0;
                 self.message.block_results = 0;
                 if array {
-                    self.content = List::at(offset);
-                    return self.enter(Frame::Content);
+                    self.content = List::at(offset, member);
+                    self.enter(Frame::Content)
+                } else {
+                    self.read(frame, member, kind, offset)
                 }
-                self.read(frame, member, kind, offset)
             }
-            (Frame::Message, Member::Output) | (Frame::Block, Member::Content) if array => {
-                self.list = List::at(offset);
+            (Frame::Message, Member::Output)
+            | (Frame::Block, Member::Content | Member::Experimental)
+                if array =>
+            {
+                self.list = List::at(offset, member);
                 self.enter(Frame::Pieces)
             }
-            (Frame::Message | Frame::State, Member::Output) | (Frame::Block, Member::Content) => {
+            (Frame::Block, Member::Output) if object => {
+                self.list = List::at(offset, member);
+                self.enter(Frame::ToolOutput)
+            }
+            (Frame::ToolOutput, Member::Value) => {
+                self.list.children += 1;
+                self.string(frame, member, kind, offset)
+            }
+            (Frame::ToolOutput, Member::Type) => {
+                self.list.types += 1;
+                self.list.is_text = false;
+                self.string(frame, member, kind, offset)
+            }
+            (Frame::Message | Frame::State | Frame::Block, Member::Output)
+            | (Frame::Block, Member::Content | Member::Result | Member::Experimental) => {
                 self.read(frame, member, kind, offset)
             }
+            (Frame::State, Member::Attachments) if array => self.read(frame, member, kind, offset),
+            (Frame::State, Member::Attachments) => Interest::Skip,
             (Frame::Message, Member::Parts) => {
                 self.message.has_parts = true;
                 self.message.parts = 0;
@@ -237,6 +273,7 @@ impl Survey {
                 self.part.state = Stamp { whole: Place::of(kind, offset), ..Stamp::default() };
                 if !object {
                     self.part.values.clear();
+                    self.part.attachments.clear();
                 }
                 self.enter_if(object, Frame::State)
             }
@@ -248,7 +285,7 @@ impl Survey {
                 self.enter_if(object, frame)
             }
             (Frame::FunctionResponse, Member::Response) => {
-                self.list = List::at(offset);
+                self.list = List::at(offset, member);
                 self.enter_if(object, Frame::Response)
             }
             // Types, names, ids, texts.
@@ -256,7 +293,18 @@ impl Survey {
                 self.forget(frame, member);
                 self.string(frame, member, kind, offset)
             }
+        })
+    }
+
+    /// A history begins; where its member comes again, another one.
+    fn begin_history(&mut self, member: Member, offset: u64) -> Result<(), Raise> {
+        if self.history.replace(member).is_some() {
+            self.counts.several = true;
+            self.counts.turns_of_last = 0;
+            self.calls.forget();
+            self.log.push(&Record::History(offset), &self.program.compiled().limits)?;
         }
+        Ok(())
     }
 
     /// A member comes again, perhaps with a value that says nothing.
@@ -272,6 +320,8 @@ impl Survey {
             (Frame::Metadata, Member::ToolName) => message.metadata_tool = None,
             (Frame::Block, Member::Id) => block.call.id = None,
             (Frame::Block, Member::CallId) => block.call_id = None,
+            (Frame::Block, Member::ToolCallId) => block.sdk_id = None,
+            (Frame::Block, Member::ToolName) => block.sdk_tool = None,
             (Frame::Block, Member::Name) => block.call.tool = None,
             (Frame::Part, Member::Tool) => part.tool = None,
             (Frame::Part, Member::CallId) => part.call_id = None,
@@ -321,7 +371,7 @@ impl Handler for Survey {
                 }
                 let find = |name: &[u8]| frame.names()?.get(name).and_then(Member::of);
                 match key.with_name(|name| name.and_then(find)) {
-                    Some(member) => self.member(frame, member, kind, offset),
+                    Some(member) => self.member(frame, member, kind, offset)?,
                     None => Interest::Skip,
                 }
             }
@@ -344,7 +394,7 @@ impl Handler for Survey {
         offset: u64,
     ) -> Result<Interest, Halt> {
         Ok(match (self.frame(), Member::of(child)) {
-            (Some(frame), Some(member)) => self.member(frame, member, kind, offset),
+            (Some(frame), Some(member)) => self.member(frame, member, kind, offset)?,
             _ => Interest::Skip,
         })
     }

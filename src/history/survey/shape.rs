@@ -2,7 +2,8 @@
 //!
 //! Names alone: what they mean is the survey's to say. Sources: opencode's session format (`parts`, `state`); OpenAI's Chat
 //! Completions (`tool_calls`, `tool_call_id`) and Responses (`function_call_output`); Anthropic's Messages (`tool_use`,
-//! `tool_result`); Gemini's `functionCall` and `functionResponse`, in both spellings.
+//! `tool_result`); the AI SDK's messages (`tool-call`, `tool-result`); Gemini's `functionCall` and `functionResponse`, in both
+//! spellings.
 
 use std::sync::LazyLock;
 
@@ -27,6 +28,8 @@ pub(super) enum Frame {
     /// The `content` of a `tool_result`, or an `output`, if it is a list; an element of it.
     Pieces,
     Piece,
+    /// The `output` of a `tool-result`.
+    ToolOutput,
     Parts,
     Part,
     State,
@@ -40,20 +43,25 @@ pub(super) enum Frame {
 /// A member by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Member {
+    Attachments,
     CallId,
     Compacted,
     Content,
+    Contents,
+    Experimental,
     Function,
     FunctionCall,
     FunctionResponse,
-    History,
     Id,
     Info,
+    Input,
+    Messages,
     Metadata,
     Name,
     Output,
     Parts,
     Response,
+    Result,
     Role,
     State,
     Summary,
@@ -64,23 +72,29 @@ pub(super) enum Member {
     ToolCalls,
     ToolName,
     Type,
+    Value,
 }
 
-const MEMBERS: [Member; 24] = [
+const MEMBERS: [Member; 30] = [
+    Member::Attachments,
     Member::CallId,
     Member::Compacted,
     Member::Content,
+    Member::Contents,
+    Member::Experimental,
     Member::Function,
     Member::FunctionCall,
     Member::FunctionResponse,
-    Member::History,
     Member::Id,
     Member::Info,
+    Member::Input,
+    Member::Messages,
     Member::Metadata,
     Member::Name,
     Member::Output,
     Member::Parts,
     Member::Response,
+    Member::Result,
     Member::Role,
     Member::State,
     Member::Summary,
@@ -91,6 +105,7 @@ const MEMBERS: [Member; 24] = [
     Member::ToolCalls,
     Member::ToolName,
     Member::Type,
+    Member::Value,
 ];
 
 impl Member {
@@ -104,7 +119,7 @@ impl Frame {
         use Member as M;
         match self {
             Self::Document => {
-                &[("messages", M::History), ("input", M::History), ("contents", M::History)]
+                &[("messages", M::Messages), ("input", M::Input), ("contents", M::Contents)]
             }
             Self::Message => &[
                 ("role", M::Role),
@@ -131,7 +146,12 @@ impl Frame {
                 ("id", M::Id),
                 ("name", M::Name),
                 ("tool_use_id", M::CallId),
+                ("toolCallId", M::ToolCallId),
+                ("toolName", M::ToolName),
                 ("content", M::Content),
+                ("output", M::Output),
+                ("result", M::Result),
+                ("experimental_content", M::Experimental),
                 ("text", M::Text),
             ],
             Self::Piece => &[("text", M::Text)],
@@ -145,7 +165,10 @@ impl Frame {
                 ("functionResponse", M::FunctionResponse),
                 ("function_response", M::FunctionResponse),
             ],
-            Self::State => &[("output", M::Output), ("time", M::Time)],
+            Self::ToolOutput => &[("type", M::Type), ("value", M::Value)],
+            Self::State => {
+                &[("output", M::Output), ("attachments", M::Attachments), ("time", M::Time)]
+            }
             Self::FunctionCall => &[("id", M::Id), ("name", M::Name)],
             Self::FunctionResponse => {
                 &[("id", M::Id), ("name", M::Name), ("response", M::Response)]
@@ -186,7 +209,7 @@ pub(super) fn longest_name() -> usize {
     FRAMES.iter().flat_map(|frame| frame.members()).map(|(name, _)| name.len()).max().unwrap_or(0)
 }
 
-const FRAMES: [Frame; 20] = [
+const FRAMES: [Frame; 21] = [
     Frame::Document,
     Frame::Messages,
     Frame::Message,
@@ -200,6 +223,7 @@ const FRAMES: [Frame; 20] = [
     Frame::Block,
     Frame::Pieces,
     Frame::Piece,
+    Frame::ToolOutput,
     Frame::Parts,
     Frame::Part,
     Frame::State,
@@ -223,6 +247,6 @@ mod tests {
                 assert_eq!(found.and_then(Member::of), Some(*member));
             }
         }
-        assert_eq!(longest_name(), "function_response".len());
+        assert_eq!(longest_name(), "experimental_content".len());
     }
 }

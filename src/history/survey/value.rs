@@ -5,6 +5,7 @@
 //! ```text
 //! "text"                          Inside: what is between the quotes, or a part of it
 //! [{"type":"text","text":"…"}]    Inside, of its only text; any other list becomes a list with one text
+//! {"type":"text","value":"…"}     Inside, of its value; any other output of the AI SDK becomes one like this
 //! {"output":"…"}                  an object of Gemini's has to stay one; Inside, if a part of its only text stays
 //! 12, null, {…}                   Text: a string in its place
 //! ```
@@ -16,6 +17,8 @@ use super::super::placeholder::Facts;
 use super::super::program::Compiled;
 use super::super::text::Found;
 use super::message::List;
+use super::shape::Member;
+use crate::work::{Work, count};
 
 /// A string that is an output, or all of one.
 #[derive(Clone, Debug)]
@@ -39,8 +42,8 @@ pub(super) struct Value {
     pub(super) kind: ValueKind,
     /// The string, or the only text in the list or the object.
     pub(super) text: Option<Text>,
-    /// It is the `output` of an item, not the `content` of a message.
-    pub(super) is_output: bool,
+    /// The member that it is the value of.
+    pub(super) member: Member,
     /// Of the texts in a list or an object: their tokens, if those were counted, and their bytes.
     pub(super) counted: (u64, u64),
 }
@@ -53,6 +56,8 @@ pub(super) enum ValueKind {
     InputList,
     /// The object in which Gemini takes a response.
     Object,
+    /// The object in which the AI SDK takes an output.
+    ToolOutput,
     Other,
 }
 
@@ -73,16 +78,26 @@ pub(super) enum Verdict {
 
 impl Value {
     /// A scalar, or a container that was not looked into.
-    pub(super) fn plain(at: Range<u64>, string: bool, found: Found, text: Option<&[u8]>) -> Self {
+    pub(super) fn plain(
+        at: Range<u64>,
+        member: Member,
+        string: bool,
+        found: Found,
+        text: Option<&[u8]>,
+    ) -> Self {
         let text = string.then(|| Text::new(at.start, found, text));
         let kind = if string { ValueKind::Text } else { ValueKind::Other };
-        Self { from: at.start, to: at.end, kind, text, is_output: false, counted: (0, 0) }
+        Self { from: at.start, to: at.end, kind, text, member, counted: (0, 0) }
     }
 
     /// A list of parts, or an object.
     pub(super) fn list(at: Range<u64>, kind: ValueKind, list: &mut List) -> Self {
         let text = list.only();
-        Self { from: at.start, to: at.end, kind, text, is_output: false, counted: list.counted }
+        // Of the AI SDK's outputs two types have a text for their value.
+        let text =
+            text.filter(|_| kind != ValueKind::ToolOutput || (list.is_text && list.types == 1));
+        let member = list.member.unwrap_or(Member::Content);
+        Self { from: at.start, to: at.end, kind, text, member, counted: list.counted }
     }
 
     /// Bytes that it takes while its message is open.
@@ -93,6 +108,7 @@ impl Value {
     }
 
     pub(super) fn verdict(&self, program: &Compiled, tool: &str, id: &str) -> Verdict {
+        count(Work::History, 1);
         if let Some(text) = &self.text {
             let mut texts = [&text.short, &text.found.middle].into_iter().flatten();
             if texts.any(|text| program.is_placeholder(text, tool, id)) {
@@ -101,13 +117,15 @@ impl Value {
         }
         match (self.kind, &self.text) {
             // In a list the members beside its only text stay: a `cache_control` among them.
-            (ValueKind::Text | ValueKind::List | ValueKind::InputList, Some(text)) => {
-                inside(text, program, tool, id)
-            }
+            (
+                ValueKind::Text | ValueKind::List | ValueKind::InputList | ValueKind::ToolOutput,
+                Some(text),
+            ) => inside(text, program, tool, id),
             (_, Some(text)) if program.is_partial() => inside(text, program, tool, id),
             (ValueKind::List, _) => self.whole(Act::TextList),
             (ValueKind::InputList, _) => self.whole(Act::InputTextList),
             (ValueKind::Object, _) => self.whole(Act::Output),
+            (ValueKind::ToolOutput, _) => self.whole(Act::ToolOutput),
             (ValueKind::Text | ValueKind::Other, _) => self.whole(Act::Text),
         }
     }

@@ -507,7 +507,16 @@ impl Machine {
 /// # Errors
 /// What is wrong with the text, or what the handler says.
 pub(crate) fn read<H: Handler>(text: &[u8], prefix: u64, h: &mut H) -> Result<(), Error> {
-    let limits = Limits::new();
+    read_within(text, prefix, &Limits::new(), h)
+}
+
+/// The same under other limits.
+pub(crate) fn read_within<H: Handler>(
+    text: &[u8],
+    prefix: u64,
+    limits: &Limits,
+    h: &mut H,
+) -> Result<(), Error> {
     let mut machine = Machine::new(Config {
         depth: limits.depth(),
         key: limits.key(),
