@@ -73,9 +73,12 @@
 //!   patches ([`filter_ndjson`]). Nothing panics, nothing recurses on the depth of the input.
 //! - On an error, what was emitted is a prefix of the output of some valid completion of the input read so far.
 //!
-//! Not promised: JSON inside strings is text. `root: auto`, the `raw` fallback and `otherwise: pass` are conveniences, not security
-//! boundaries; where fields must not leak, use `retain`, or name the root and say `on_error: closed`. Spilled and teed bytes,
-//! and the full outputs of commands, are unredacted.
+//! Not promised: JSON inside strings is text. [`retain`](Spec::retain), [`exclude`](Spec::exclude) under a named root, and patches
+//! that remove are boundaries. [`select`](Spec::select) saves and does not protect, unless the root is named and the spec says
+//! [`OnError::Closed`]. `root: auto`, the `raw` fallback and `otherwise: pass` are conveniences. A call that asks for
+//! [raw output](CallOptions::raw) gets what these rules remove, unless the spec says [`allow_raw(false)`](Spec::allow_raw); to the
+//! response of a [failed call](CallOptions::is_error) those that remove apply. The path of an error may have keys that a rule would
+//! have removed. Spilled and teed bytes, and the full outputs of commands, are unredacted.
 //!
 //! # Features
 //!
@@ -167,8 +170,9 @@ pub use report::{Failed, MissedPath, Report};
 pub use reserved::{ParameterType, ReservedParameter, ReservedParameters};
 pub use sink::Sink;
 pub use spec::{
-    Budget, Compact, Content, ContentFormat, DuplicateKeys, Json, OnError, Operation, Otherwise,
-    Root, Select, Siblings, Source, Spec, Test, TextFilter, Validation, Whitespace,
+    Budget, Compact, Content, ContentFormat, DuplicateKeys, Json, OnError, OnTestFailure,
+    Operation, Otherwise, Root, Select, Siblings, Source, Spec, Test, TextFilter, Validation,
+    Whitespace,
 };
 #[cfg(feature = "template")]
 pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};

@@ -47,7 +47,8 @@ pub struct Report {
     /// Why rules were skipped: `raw_output`, `error_response` or `raw_mode`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_skipped: Option<&'static str>,
-    /// A total miss: which rules do not apply, and why. Of a `content` filter: that there was none, and what is left instead.
+    /// A warning: that rules do not apply, and why (a total miss, patches that failed); of a `content` filter that there was no
+    /// content, and what is left instead; of a tool that its registry has no filter for that the full response passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_error: Option<String>,
     /// The branch of `when` that applied: `when[0]`, or `otherwise`.
@@ -59,7 +60,8 @@ pub struct Report {
     /// Removes that had nothing to remove, where `lenient_remove` allows it.
     #[serde(skip_serializing_if = "is_zero")]
     pub patches_without_effect: u64,
-    /// The `test` among `patches` that did not hold, and ended the sequence.
+    /// The `test` among `patches` that failed and ended the sequence
+    /// ([`OnTestFailure::Stop`](crate::OnTestFailure::Stop)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch_stopped_at: Option<String>,
     /// Where the text of a `content` filter is from: `article` (the main text of a page), `body` (a page without what is no

@@ -61,6 +61,11 @@ struct Tool {
     /// The run's error.
     fails: Option<String>,
     skipped: Option<String>,
+    /// What the report says of the payload's place.
+    root: Option<String>,
+    /// It is a total miss.
+    #[serde(default)]
+    missed: bool,
 }
 
 fn read(case: &Case) -> Result<Manifest, tamis::ManifestError> {
@@ -130,6 +135,10 @@ fn run(case: &Case) {
                     "{at}"
                 );
                 assert_eq!(report.filter_skipped, tool.skipped.as_deref(), "{at}");
+                if tool.root.is_some() {
+                    assert_eq!(report.root, tool.root, "{at}");
+                    assert_eq!(report.filter_error.is_some(), tool.missed, "{at}");
+                }
             }
             Err(error) => assert_eq!(Some(error.to_string()), tool.fails, "{at}"),
         }
@@ -143,7 +152,8 @@ fn shown(run: &Run) -> String {
     match run {
         Ok((output, report)) => {
             let output = String::from_utf8_lossy(output);
-            format!("{output} {:?} {:?}", report.filter_skipped, report.filter_partial_miss)
+            let Report { filter_skipped, filter_partial_miss, filter_error, root, .. } = report;
+            format!("{output} {filter_skipped:?} {filter_partial_miss:?} {filter_error:?} {root:?}")
         }
         Err(error) => error.to_string(),
     }

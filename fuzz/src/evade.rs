@@ -4,7 +4,7 @@
 //! The document is built around its secrets, so that every one of them is where the rules say it goes:
 //!
 //! ```text
-//! document ─▶ {noise, "list": [items…], noise, "gone": SECRET, "keep": {noise, "gone": SECRET}}
+//! document ─▶ {noise, "list": [items, in arrays too…], noise, "gone": SECRET, "keep": {noise, "gone": SECRET}}
 //! item     ─▶ {noise, "secret": SECRET, "in": {noise, "secret": SECRET} | [{…}, [{…}]], noise}
 //! secret   ─▶ "secret" | "🔑", which escapes spell by two
 //! ```
@@ -81,6 +81,8 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
     if choices.one_in(4) {
         options = options.budget(Budget::Bytes(1 + choices.below(400) as u64));
     }
+    // What removes does so in the response of a failed call as well. Where only what is selected may leave, that is an error.
+    options = options.is_error(choices.one_in(if rules == "select" { 32 } else { 8 }));
     let cuts = choices.cuts(document.len());
     let subject = Subject { program: &program, options: &options, document: &document };
     let whole = subject.push([]);
@@ -124,6 +126,12 @@ fn spec(choices: &mut Choose<'_>) -> (&'static str, Spec) {
     }
     if patch {
         // What the patches remove of the document, the rest of the rules of the items.
+        if choices.one_in(10) {
+            // If it fails, nothing is emitted.
+            let value: Json = choices.pick(&SCALARS).parse().expect("a scalar is JSON");
+            let path = choices.pick(&["/id", "/keep/a", "/list/0/id", ""]);
+            spec = spec.patch(Operation::test(path, value));
+        }
         for pointer in ["/gone", "/keep/gone", "/keep/secret", "/keep/🔑"] {
             // `add` puts its value in the place of what is there; what is there may be nothing, where `replace` fails.
             spec = spec.patch(match choices.below(12) {
@@ -336,7 +344,7 @@ impl<'a> Builder<'a> {
         for _ in 0..levels {
             let open = self.bytes.pick(&["[", "[1,", "[null,{},"]);
             self.out.push_str(open);
-            self.many();
+            self.many("0");
         }
         object(self);
         for _ in 0..levels {
@@ -346,10 +354,10 @@ impl<'a> Builder<'a> {
     }
 
     /// Elements in front of others, so that those have a high index.
-    fn many(&mut self) {
+    fn many(&mut self, element: &str) {
         if self.bytes.one_in(12) {
             let count = self.bytes.below(70);
-            self.out.push_str(&"0,".repeat(count));
+            self.out.push_str(&format!("{element},").repeat(count));
         }
     }
 
@@ -366,10 +374,13 @@ impl<'a> Builder<'a> {
         self.out.push('[');
         for number in 0..self.bytes.below(5) {
             self.out.push_str(if number > 0 { "," } else { "" });
-            self.many();
-            if self.bytes.one_in(5) {
+            // Objects: an item that is none is an error where only what is selected may leave.
+            self.many("{}");
+            if self.bytes.one_in(20) {
                 let scalar = self.bytes.pick(&SCALARS);
                 self.out.push_str(scalar);
+            } else if self.bytes.one_in(16) {
+                self.through(Self::item);
             } else {
                 self.item();
             }

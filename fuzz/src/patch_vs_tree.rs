@@ -13,7 +13,7 @@
 //! | order of members | none | as they came, new ones last |
 
 use serde_json::Value as Plain;
-use tamis::{CallOptions, ErrorKind, Operation, Program, Spec, filter_slice};
+use tamis::{CallOptions, ErrorKind, OnTestFailure, Operation, Program, Spec, filter_slice};
 
 use super::input::{Choose, Input, node};
 use super::programs;
@@ -36,7 +36,8 @@ pub fn run(data: &[u8]) {
 fn generated(input: &mut Input<'_>) {
     let mut rest = Choose::new(input.rest);
     let document = beside::value(&mut rest, 4);
-    let mut theirs = Theirs::new(document.clone());
+    let stops = rest.one_in(3);
+    let mut theirs = Theirs::new(document.clone(), stops);
     let mut operations = Vec::new();
     for _ in 0..1 + rest.below(5) {
         let operation = beside::operation(&mut rest, &theirs.document);
@@ -47,7 +48,10 @@ fn generated(input: &mut Input<'_>) {
     }
     let operations = Plain::from(operations).to_string();
     let patch = Operation::parse_patch(&operations).expect("it is a patch");
-    let spec = patch.into_iter().fold(Spec::new(), Spec::patch);
+    let mut spec = patch.into_iter().fold(Spec::new(), Spec::patch);
+    if stops {
+        spec = spec.on_test_failure(OnTestFailure::Stop);
+    }
     let program = programs::compile(&spec).expect("the sequence compiles");
     let document = document.to_string();
     theirs
@@ -77,6 +81,10 @@ fn any(input: &mut Input<'_>) {
         }
     }
     let lenient = choices.one_in(3);
+    let stops = choices.one_in(3);
+    if stops {
+        spec = spec.on_test_failure(OnTestFailure::Stop);
+    }
     let retains = choices.one_in(4);
     spec = spec.lenient_remove(lenient);
     if retains {
@@ -88,7 +96,7 @@ fn any(input: &mut Input<'_>) {
         return;
     }
     let Ok(value) = serde_json::from_str(&tree.minified()) else { return };
-    let mut theirs = Theirs::new(value);
+    let mut theirs = Theirs::new(value, stops);
     operations.iter().for_each(|operation| theirs.apply(operation));
     let about = format!("{} {operations:?}", String::from_utf8_lossy(&document));
     theirs.compare(&about, &filter_slice(&program, &document));

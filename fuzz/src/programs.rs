@@ -5,7 +5,7 @@
 
 use tamis::{
     Budget, CallOptions, Compact, Content, ContentFormat, Error, ErrorKind, Json, Limits, OnError,
-    Operation, Otherwise, Program, Spec, Test, TextFilter, Validation, Whitespace,
+    OnTestFailure, Operation, Otherwise, Program, Spec, Test, TextFilter, Validation, Whitespace,
 };
 
 use super::input::Choose;
@@ -121,6 +121,9 @@ fn rules(choices: &mut Choose<'_>, document: &Node) -> Spec {
         }
         if choices.one_in(3) {
             spec = spec.lenient_remove(true);
+        }
+        if choices.one_in(3) {
+            spec = spec.on_test_failure(OnTestFailure::Stop);
         }
         if choices.one_in(3) {
             spec = spec.on_error(OnError::Raw);

@@ -198,14 +198,14 @@ pub(crate) struct Selection {
     /// Keep only what is at these JSON Pointers of the document
     ///
     /// Applied before all other rules; names reach through arrays. Makes a total miss an error unless --on-error says
-    /// otherwise, and --raw without effect.
+    /// otherwise.
     #[arg(long, value_name = "POINTER,POINTER", help_heading = "Rules")]
     pub(crate) retain: Vec<String>,
 
     /// Apply the operations of a JSON Patch (RFC 6902) to what --retain left; may be repeated
     ///
-    /// A JSON array of operations. One that cannot be applied is an error, and nothing comes out; a `test` that does not hold
-    /// ends the sequence. Makes --raw without effect.
+    /// A JSON array of operations. If one cannot be applied, or a `test` fails, that is an error, and nothing is written,
+    /// unless --on-error says otherwise.
     #[arg(long, value_name = "FILE|-", help_heading = "Rules")]
     pub(crate) patch: Vec<PathBuf>,
 
@@ -256,11 +256,13 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "K", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     pub(crate) min_items: Option<u64>,
 
-    /// Skip the rules: validate and minify
+    /// Skip the rules, also those that remove: validate and minify
     #[arg(long, help_heading = "Rules")]
     pub(crate) raw: bool,
 
-    /// The document is the answer of a call that failed: rules on items do not apply
+    /// The document is the response of a call that failed: only rules that remove, text filters and budgets apply
+    ///
+    /// With --on-error closed and --select it is an error.
     #[arg(long, help_heading = "Rules")]
     pub(crate) is_error: bool,
 

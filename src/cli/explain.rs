@@ -36,16 +36,13 @@ pub(crate) struct ExplainArgs {
 /// Explains the filter that the flags select.
 pub(crate) fn run(args: &ExplainArgs) -> Exit {
     let console = Console::default();
-    let (explanation, warning) = match explain(args) {
-        Ok(explained) => explained,
+    let explanation = match explain(args) {
+        Ok(explanation) => explanation,
         Err(usage) => {
             console.usage(&usage);
             return Exit::Usage;
         }
     };
-    if let Some(warning) = warning {
-        console.warn("explain", warning);
-    }
     if !args.json {
         return print(explanation.to_string().as_bytes());
     }
@@ -58,10 +55,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Exit {
     }
 }
 
-fn explain(args: &ExplainArgs) -> Result<(Explanation, Option<&'static str>), Usage> {
+fn explain(args: &ExplainArgs) -> Result<Explanation, Usage> {
     let selected = resolve::select(&args.selection)?;
     let program = selected.program().map_err(|error| Usage::from(&error))?;
-    Ok((program.explain(&selected.options), selected.warning))
+    Ok(program.explain(&selected.options))
 }
 
 fn json(explanation: &Explanation) -> std::io::Result<Vec<u8>> {

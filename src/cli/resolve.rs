@@ -79,8 +79,6 @@ pub(crate) struct Selected {
     pub(crate) options: CallOptions,
     /// Raw output was asked for.
     pub(crate) raw: bool,
-    /// What has no effect, and why.
-    pub(crate) warning: Option<&'static str>,
 }
 
 /// Where the rules are from.
@@ -96,7 +94,7 @@ impl Selected {
     pub(crate) fn inline(spec: Spec, limits: Limits) -> Self {
         let rules = Rules::Inline(Box::new(spec), Vec::new());
         let options = CallOptions::new().suggest(true).limits(limits);
-        Self { rules, options, raw: false, warning: None }
+        Self { rules, options, raw: false }
     }
 
     /// Compiles it.
@@ -191,15 +189,7 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
     if let Some(count) = args.min_items {
         options = options.min_items(count);
     }
-    let ignored = args.raw && !(args.retain.is_empty() && args.patch.is_empty());
-    Ok(Selected {
-        rules,
-        raw: args.raw,
-        options,
-        warning: ignored.then_some(
-            "--raw is ignored: what --retain and --patch remove must not leave by another flag",
-        ),
-    })
+    Ok(Selected { rules, raw: args.raw, options })
 }
 
 /// Refuses what does not go together.

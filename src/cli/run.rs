@@ -213,9 +213,7 @@ impl Job {
 fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     let console = Console::default();
     let input = job.input_name();
-    if let Some(warning) = job.selected.warning {
-        console.warn(&input, warning);
-    } else if job.selected.raw && report.filter_skipped.is_none() && result.is_ok() {
+    if job.selected.raw && report.filter_skipped != Some("raw_mode") && result.is_ok() {
         console.warn(&input, "--raw is ignored: the filter of this tool does not allow it");
     }
     if let Some(why) = &report.filter_error

@@ -23,28 +23,21 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// The stages for one call. `skipped`: rules do not apply. `extracts`: what is extracted is the document, if the program
-    /// extracts something.
-    pub(super) fn new(
-        program: &Program,
-        options: &CallOptions,
-        skipped: bool,
-        extracts: bool,
-        payload: Option<Payload>,
-    ) -> Self {
+    /// The stages for one call.
+    pub(super) fn new(program: &Program, options: &CallOptions, payload: Option<Payload>) -> Self {
         if let Some(whole) = Whole::new(program, options) {
             return Self { document: None, items: None, whole: Some(whole) };
         }
         let compiled = program.compiled();
         let scanner = options.scanner();
         let limits = options.limits_ref();
-        let tail = if skipped { None } else { Tail::new(compiled, options) };
-        let items = (!skipped && (!compiled.items.idle || tail.is_some()))
+        let tail = Tail::new(compiled, options);
+        let items = (!compiled.items.idle || tail.is_some())
             .then(|| PayloadStage::new(program, options, scanner, payload, tail));
-        let rules = !skipped && (compiled.retain.is_some() || compiled.patches.is_some());
-        let extracts = extracts && compiled.extract.is_some();
+        let rules = compiled.retain.is_some() || compiled.patches.is_some();
+        let extracts = compiled.extract.is_some();
         let document = (rules || extracts || items.is_none())
-            .then(|| DocumentStage::new(compiled, limits, scanner, extracts, rules));
+            .then(|| DocumentStage::new(compiled, limits, scanner));
         Self { document, items, whole: None }
     }
 

@@ -55,7 +55,7 @@ struct Captured {
 
 impl Chooser {
     pub(super) fn new(program: &Arc<Compiled>, limits: &Limits) -> Self {
-        let scope = Scope::new(program, program.extract.is_some(), false);
+        let scope = Scope::new(program, false);
         let mut chooser = Self {
             program: program.clone(),
             scope,

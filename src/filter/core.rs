@@ -1,13 +1,14 @@
-//! One run: what comes before the stages (a byte order mark, the choice of a branch), what a failure leaves, and the report.
+//! One run: what comes before the stages (a byte order mark, the search for what is extracted, the choice of a branch), what a failure leaves, and the report.
 
 use std::sync::Arc;
 
 use super::chain::Chain;
 use super::choose::Chooser;
 use super::hold::Hold;
-use super::options::CallOptions;
+use super::options::{CallOptions, Skips};
 use super::program::{Compiled, Program};
 use super::scout::Ahead;
+use super::seek::Seeking;
 use super::stage::{Engine, config, failed};
 use super::when::{Branch, When};
 use crate::error::{Error, ErrorKind, Raise};
@@ -33,6 +34,8 @@ pub(super) struct Core {
     program: Program,
     options: CallOptions,
     pass: Pass,
+    /// There if the document need not have what is extracted.
+    seeking: Option<Seeking>,
     /// There if the program has branches.
     choosing: Option<Choosing>,
     /// The branch was known before: nothing waits for it.
@@ -53,7 +56,9 @@ pub(super) struct Core {
     /// Nothing more is read.
     stopped: bool,
     state: State,
-    skipped: Option<&'static str>,
+    skips: Option<Skips>,
+    /// The program has rules.
+    applies: bool,
     failure: Option<Failed>,
 }
 
@@ -75,6 +80,9 @@ enum State {
     Failed,
 }
 
+/// Takes a piece of the document. Returns where the stages stopped, if they did.
+type Step = fn(&mut Core, &[u8], &mut dyn Sink) -> Result<Option<u64>, Error>;
+
 /// Of JSON the mark is skipped; any other text has its own way with it.
 fn bom_of(program: &Program) -> Bom {
     if program.is_text() { Bom::settled() } else { Bom::new() }
@@ -82,15 +90,19 @@ fn bom_of(program: &Program) -> Bom {
 
 impl Core {
     pub(super) fn new(program: &Program, options: &CallOptions, ahead: Ahead, pass: Pass) -> Self {
-        let compiled = program.compiled();
-        let skipped = options.skips(compiled);
-        let choosing = (skipped.is_none() && compiled.when.is_some())
-            .then(|| Choosing::new(compiled, options));
+        let skips = options.skips(program.compiled());
+        let program = program.for_call(skips);
+        let options = options.of_rest(skips);
+        let seeking = Seeking::new(program, &options);
+        // What waited for the search is not there to be read again.
+        let pass = if seeking.is_some() && pass == Pass::Whole { Pass::Stream } else { pass };
+        let spec = &program.compiled().spec;
+        let raw = matches!(skips, Some(Skips::Raw | Skips::RawOfFailed));
         let mut core = Self {
             program: program.clone(),
-            options: options.clone(),
             pass,
-            choosing,
+            seeking,
+            choosing: None,
             known: ahead.branch.is_some(),
             chain: None,
             branch: None,
@@ -102,28 +114,36 @@ impl Core {
             last: 0,
             stopped: false,
             state: State::Running,
-            skipped,
+            skips,
+            applies: !raw && spec.has_rules(),
             failure: None,
+            options,
         };
-        match (&core.choosing, ahead.branch) {
-            (None, _) => core.begin_chain(ahead),
-            (Some(_), Some(branch)) => {
-                // An error, if it is one, is met where the choice is.
-                _ = core.take_branch(branch, ahead);
-            }
-            (Some(_), None) => {}
+        if core.seeking.is_none() {
+            core.begin(ahead);
         }
         core
+    }
+
+    /// Begins to choose a branch, or makes the stages.
+    fn begin(&mut self, ahead: Ahead) {
+        let compiled = self.program.compiled();
+        if compiled.when.is_none() {
+            return self.begin_chain(ahead);
+        }
+        let mut choosing = Choosing::new(compiled, &self.options);
+        choosing.engine.machine.skip_prefix(self.prefix);
+        self.choosing = Some(choosing);
+        if let Some(branch) = ahead.branch {
+            // An error, if it is one, is met where the choice is.
+            _ = self.take_branch(branch, ahead);
+        }
     }
 
     /// Makes the stages of the program that applies.
     fn begin_chain(&mut self, ahead: Ahead) {
         let program = self.branch.as_ref().map_or(&self.program, |(_, program)| program);
-        let skipped = self.skipped.is_some();
-        // Of an answer that is no error, what is extracted is the document also where it is wanted raw. What holds for the
-        // program holds for its branches, which by themselves may not have the rule that forbids it.
-        let extracts = self.skipped != Some("error_response");
-        let mut chain = Chain::new(program, &self.options, skipped, extracts, ahead.payload);
+        let mut chain = Chain::new(program, &self.options, ahead.payload);
         if let Some(items) = chain.first_items() {
             let never_holds = match self.pass {
                 Pass::Stream => false,
@@ -153,6 +173,11 @@ impl Core {
     }
 
     pub(super) fn restart(&mut self) {
+        if let Some(seeking) = &mut self.seeking {
+            seeking.restart(&self.options);
+            self.program = seeking.program.clone();
+            (self.choosing, self.chain, self.branch) = (None, None, None);
+        }
         if let Some(choosing) = &mut self.choosing {
             choosing.restart(self.program.compiled(), &self.options);
             (self.known, self.chain, self.branch) = (false, None, None);
@@ -241,10 +266,7 @@ impl Core {
             return Ok(());
         }
         let document = self.skip_bom(chunk)?;
-        let fed = match &self.choosing {
-            None => self.feed(document, sink),
-            Some(_) => self.choose(document, sink),
-        };
+        let fed = self.seek(document, sink);
         if let Some(last) = chunk.last() {
             self.last = *last;
         }
@@ -257,6 +279,45 @@ impl Core {
             Err(_) => {}
         }
         fed.map(|_| ())
+    }
+
+    /// Looks for what is extracted, where that need not be there, and goes on.
+    fn seek(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<Option<u64>, Error> {
+        let Some(seeking) = self.seeking.as_mut().filter(|seeking| !seeking.done) else {
+            return self.choose_or_feed(chunk, sink);
+        };
+        let fed = seeking.watch(chunk);
+        let failed_at = fed.as_ref().err().and_then(Error::offset);
+        let at = seeking.found().map(|(_, at)| at).or(failed_at);
+        let at = at.unwrap_or(seeking.engine.machine.offset());
+        let limits = self.options.limits_ref();
+        if at - self.prefix > Hold::capacity(limits) {
+            return Err(Hold::place(limits, Hold::overflow(limits)));
+        }
+        let Some((there, _)) = seeking.found() else {
+            fed?;
+            let pushed = seeking.hold.push(chunk, limits, &mut self.meter);
+            pushed.map_err(|raise| seeking.engine.machine.place(raise))?;
+            return Ok(None);
+        };
+        // What is wrong after that is met again.
+        seeking.done = true;
+        let hold = std::mem::take(&mut seeking.hold);
+        if !there {
+            self.program = seeking.program.unextracted().clone();
+        }
+        self.begin(Ahead::default());
+        match self.replay(hold, sink, Self::choose_or_feed)? {
+            Some(stopped) => Ok(Some(stopped)),
+            None => self.choose_or_feed(chunk, sink),
+        }
+    }
+
+    fn choose_or_feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<Option<u64>, Error> {
+        match &self.choosing {
+            None => self.feed(chunk, sink),
+            Some(_) => self.choose(chunk, sink),
+        }
     }
 
     /// Feeds the stages. Tells where they stopped, if they did.
@@ -298,7 +359,7 @@ impl Core {
             if self.pass == Pass::Ahead {
                 return Ok(None);
             }
-            if let Some(stopped) = self.replay(hold, sink)? {
+            if let Some(stopped) = self.replay(hold, sink, Self::feed)? {
                 return Ok(Some(stopped));
             }
         }
@@ -327,14 +388,19 @@ impl Core {
         }
     }
 
-    /// Feeds the stages what waited.
-    fn replay(&mut self, mut hold: Hold, sink: &mut dyn Sink) -> Result<Option<u64>, Error> {
+    /// Does `step` with each piece of what waited, until it stops.
+    fn replay(
+        &mut self,
+        mut hold: Hold,
+        sink: &mut dyn Sink,
+        step: Step,
+    ) -> Result<Option<u64>, Error> {
         let mut stopped = None;
         let mut meter = std::mem::take(&mut self.meter);
         let drained = hold.drain(
             &mut meter,
             |_, piece| {
-                stopped = self.feed(piece, sink)?;
+                stopped = step(self, piece, sink)?;
                 Ok(stopped.is_none() && !sink.is_closed())
             },
             |raise| Error::at(raise, 0, String::new()),
@@ -349,6 +415,9 @@ impl Core {
         self.consumed += (chunk.len() - document.len()) as u64;
         if let Some(prefix) = settled {
             self.prefix = prefix;
+            if let Some(seeking) = &mut self.seeking {
+                seeking.engine.machine.skip_prefix(prefix);
+            }
             if let Some(choosing) = &mut self.choosing {
                 choosing.engine.machine.skip_prefix(prefix);
             }
@@ -365,6 +434,10 @@ impl Core {
             self.state = State::Ended;
             return Ok(());
         }
+        if let Some(seeking) = self.seeking.as_mut().filter(|seeking| !seeking.done) {
+            // Undecided, so it cannot be complete.
+            return seeking.end();
+        }
         if self.chain.is_none()
             && let Some(choosing) = &mut self.choosing
         {
@@ -375,7 +448,7 @@ impl Core {
                 self.take_branch(branch, Ahead::default())
                     .map_err(|raise| Error::at(raise, at, String::new()))?;
                 if self.pass != Pass::Ahead {
-                    _ = self.replay(hold, sink)?;
+                    _ = self.replay(hold, sink, Self::feed)?;
                 }
             }
         }
@@ -391,8 +464,9 @@ impl Core {
     /// Steps of all machines.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
+        let seeking = self.seeking.as_ref().map_or(0, |seeking| seeking.engine.steps());
         let choosing = self.choosing.as_ref().map_or(0, |choosing| choosing.engine.steps());
-        choosing + self.chain.as_ref().map_or(0, Chain::steps)
+        seeking + choosing + self.chain.as_ref().map_or(0, Chain::steps)
     }
 
     /// Steps of the stages behind the items, and bytes that were looked at to cut strings.
@@ -414,21 +488,17 @@ impl Core {
             .iter()
             .map(|path| MissedPath { path: path.clone(), meant: self.meant(path) });
         report.missed = missed.collect();
-        match self.skipped {
-            None => {
-                let budget = self.options.call_budget();
-                report.plan = match &self.branch {
-                    None => self.program.plan_with(budget),
-                    Some((_, program)) => self.program.plan_of_branch(program, budget),
-                };
-            }
-            Some(_) if self.program.is_text() => report.plan.push("pass: stream".to_owned()),
-            Some(skipped) => {
-                if skipped == "raw_mode" && self.program.compiled().extract.is_some() {
-                    report.plan.push("extract: stream".to_owned());
-                }
-                report.plan.push("validate and minify: stream".to_owned());
-            }
+        let budget = self.options.call_budget();
+        report.plan = match &self.branch {
+            None => self.program.plan_with(budget),
+            Some((_, program)) => self.program.plan_of_branch(program, budget),
+        };
+        if let Some(seeking) = &self.seeking
+            && seeking.done
+        {
+            // However it ended.
+            report.plan.retain(|line| !line.starts_with("extract"));
+            report.plan.insert(0, Seeking::PLAN.to_owned());
         }
         report
     }
@@ -441,18 +511,16 @@ impl Core {
             None => self.consumed.saturating_sub(newline),
         };
         let mut report = Report {
-            filter_applied: self.skipped.is_none() && self.failure.is_none(),
+            filter_applied: self.applies && self.failure.is_none(),
             filter_original_bytes: consumed,
             filter_result_bytes: self.written,
-            filter_skipped: self.skipped,
+            filter_skipped: self.skips.map(Skips::as_str),
             held_peak_bytes: self.meter.peak(),
             branch: self.branch.as_ref().map(|(branch, _)| branch.name()),
             error: self.failure.clone(),
             ..Report::default()
         };
-        if let Some(chain) = &self.chain
-            && (self.skipped.is_none() || self.program.is_text())
-        {
+        if let Some(chain) = &self.chain {
             chain.report(&mut report, self.written);
             let same = report.filter_result_bytes == self.written;
             report.output_bytes = (!same).then_some(self.written);

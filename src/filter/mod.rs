@@ -5,6 +5,7 @@
 //! Each is a machine with a handler, and reads what the one before writes. Drivers that can read a document twice find out
 //! first what would have to wait, through [`Scout`].
 
+mod call;
 mod chain;
 mod choose;
 #[cfg(feature = "content")]
@@ -20,6 +21,7 @@ mod payload;
 mod program;
 mod root;
 mod scout;
+mod seek;
 mod stage;
 mod tail;
 mod when;

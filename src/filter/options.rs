@@ -38,16 +38,38 @@ impl CallOptions {
     }
 
     /// The caller wants the document unfiltered (kimbap's `_output_mode: raw`): it is validated and minified, and what
-    /// the spec extracts is the document. Ignored where the spec says `allow_raw: false`, which specs with
-    /// `retain`, `patches` or `when` do unless told otherwise.
+    /// the spec extracts is the document. No other rule applies, nor does a budget. Ignored where the spec says
+    /// [`allow_raw(false)`](crate::Spec::allow_raw), as reShapr's artifacts do.
+    ///
+    /// ### Caveat
+    /// Raw output has what `exclude`, `retain` and `patches` remove. A spec that must not be evaded by who makes the call says
+    /// `allow_raw: false`.
     #[must_use]
     pub fn raw(mut self, yes: bool) -> Self {
         self.raw = yes;
         self
     }
 
-    /// The document is the answer of a call that failed: rules on items do not apply to it, and nothing is
-    /// extracted. Those of a spec with rules on the document, or that refuses raw output, do: what they remove must not leave by failing.
+    /// The document is the response of a call that failed, and probably has another shape than one that succeeded.
+    ///
+    /// - Rules that save do not apply: `select`, `max_items`, `siblings`, the drops, `compact`, `content`. Nothing is a miss.
+    /// - Rules that remove apply, so that failing is no way around them: `when`, `retain`, `patches`, and `exclude`, which is
+    ///   read against the names of the document.
+    /// - `extract`, `text_filter` and budgets apply. If nothing is where `extract` says, the document is filtered as it is.
+    /// - With `on_error: closed` the document is an error if the spec has a `select`, or if it lacks what is extracted.
+    ///
+    /// With [`raw`](Self::raw), where that is allowed, only `extract` applies.
+    ///
+    /// ```
+    /// use tamis::{CallOptions, Program, Spec, filter_slice_with};
+    ///
+    /// let program = Program::compile(&Spec::new().select("id").exclude("token"))?;
+    /// let options = CallOptions::new().is_error(true);
+    /// let (output, report) = filter_slice_with(&program, &options, br#"{"error": "no", "token": "x"}"#)?;
+    /// assert_eq!(output, br#"{"error":"no"}"#);
+    /// assert_eq!(report.filter_skipped, Some("error_response"));
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
     #[must_use]
     pub fn is_error(mut self, yes: bool) -> Self {
         self.is_error = yes;
@@ -167,19 +189,41 @@ impl CallOptions {
         self.budget
     }
 
-    /// Whether the document is an error that the program lets pass as it is.
-    pub(super) fn is_error_of(&self, program: &Compiled) -> bool {
-        self.is_error && !program.spec.has_document_rules() && program.spec.allows_raw()
+    /// Which rules of a program the call skips, if it skips any.
+    pub(crate) fn skips(&self, program: &Compiled) -> Option<Skips> {
+        match (self.raw && program.spec.allows_raw(), self.is_error) {
+            (true, false) => Some(Skips::Raw),
+            (true, true) => Some(Skips::RawOfFailed),
+            (false, true) => Some(Skips::Failed),
+            (false, false) => None,
+        }
     }
 
-    /// Why the rules are skipped, if they are.
-    pub(crate) fn skips(&self, program: &Compiled) -> Option<&'static str> {
-        if self.is_error_of(program) {
-            Some("error_response")
-        } else if self.raw && program.spec.allows_raw() {
-            Some("raw_mode")
-        } else {
-            None
+    /// What the call asks of the program with the rules that are left.
+    pub(super) fn of_rest(&self, skips: Option<Skips>) -> Self {
+        let raw = matches!(skips, Some(Skips::Raw | Skips::RawOfFailed));
+        let budget = self.budget.filter(|_| !raw);
+        Self { raw: false, is_error: false, budget, ..self.clone() }
+    }
+}
+
+/// Which rules a call skips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Skips {
+    /// All but `extract`: raw output was asked for.
+    Raw,
+    /// The same, of a failed call.
+    RawOfFailed,
+    /// Those that do not apply to the response of a failed call.
+    Failed,
+}
+
+impl Skips {
+    /// What the report says.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Raw | Self::RawOfFailed => "raw_mode",
+            Self::Failed => "error_response",
         }
     }
 }

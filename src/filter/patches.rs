@@ -3,7 +3,8 @@
 //! Knows no document. Reads the operations as they are declared, and says of each what is wrong with it. How this differs from
 //! what reShapr ships is in `tests/patch/reshapr.rs`, each difference a test:
 //!
-//! - reShapr lets the response pass when an operation fails; here nothing leaves then, unless the spec says `on_error: raw`.
+//! - reShapr lets the response pass when an operation fails; here nothing leaves then, unless the spec says `on_error: raw`. A
+//!   `test` that fails is such a failure as well (RFC 6902, 5); in reShapr's artifacts it ends the sequence, as its text says.
 //! - There, of two retained paths into one array one is lost; here a union is exact.
 //! - There, `~0` and `~1` stay as they are in a path, so that a member `a/b` cannot be named.
 
@@ -15,9 +16,13 @@ use super::program::steps;
 use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, Raise, RulePlace};
 use crate::path::Path;
-use crate::spec::{Op, Operation, Spec, Whitespace};
+use crate::spec::{OnTestFailure, Op, Operation, Spec, Whitespace};
 use crate::tree::Tree;
 use crate::tree::patch::{Did, Edit};
+
+/// Why a test fails.
+const DIFFERS: &str = "the test failed: the value there is another one";
+const LACKS: &str = "the test failed: nothing is there";
 
 #[derive(Debug)]
 pub(crate) struct Patches {
@@ -25,6 +30,7 @@ pub(crate) struct Patches {
     /// What the operations are called.
     names: Vec<String>,
     lenient: bool,
+    on_test_failure: OnTestFailure,
     way: Result<Edits, Reason>,
 }
 
@@ -35,7 +41,7 @@ pub(super) struct Applied {
     pub(super) operations: u64,
     /// Removes that had nothing to remove.
     pub(super) without_effect: u64,
-    /// The test that did not hold.
+    /// The test that failed, where that ends the sequence.
     pub(super) stopped_at: Option<String>,
 }
 
@@ -61,7 +67,9 @@ impl Patches {
         let names = names.map(|(entry, operation)| format!("patches[{entry}], {operation}"));
         let lenient = spec.lenient_remove;
         let way = Edits::new(&sequence, lenient, allowance);
-        Ok(Some(Arc::new(Self { names: names.collect(), sequence, lenient, way })))
+        let on_test_failure = spec.on_test_failure.unwrap_or_default();
+        let names = names.collect();
+        Ok(Some(Arc::new(Self { names, sequence, lenient, on_test_failure, way })))
     }
 
     /// What they do to a document that streams, if it needs no tree.
@@ -91,10 +99,14 @@ impl Patches {
         Raise::new(raise.kind, message)
     }
 
+    fn test_failed(&self, operation: usize, why: &'static str) -> Raise {
+        self.named(operation, &Raise::new(ErrorKind::Patch, why))
+    }
+
     /// Applies the operations to a tree.
     ///
     /// # Errors
-    /// The first that cannot be applied, or a limit. The tree is of no use then.
+    /// The first that cannot be applied, a test that fails (unless that ends the sequence), or a limit. The tree is of no use then.
     pub(super) fn apply(&self, tree: &mut Tree) -> Result<Applied, Raise> {
         let mut applied = Applied::default();
         for (operation, edit) in self.sequence.iter().enumerate() {
@@ -102,10 +114,12 @@ impl Patches {
             match did.map_err(|raise| self.named(operation, &raise))? {
                 Did::Apply => applied.operations += 1,
                 Did::Nothing => applied.without_effect += 1,
-                Did::Stop => {
+                Did::Differs | Did::Lacks if self.on_test_failure == OnTestFailure::Stop => {
                     applied.stopped_at = Some(self.name(operation).to_owned());
                     break;
                 }
+                Did::Differs => return Err(self.test_failed(operation, DIFFERS)),
+                Did::Lacks => return Err(self.test_failed(operation, LACKS)),
             }
         }
         Ok(applied)

@@ -12,7 +12,7 @@
 use super::hold::Hold;
 use super::items::Items;
 use super::options::CallOptions;
-use super::program::{Program, RootRule};
+use super::program::Program;
 use super::root::{Payload, Probe};
 use super::stage::{Engine, config, failed};
 use super::tail::{Tail, in_front};
@@ -87,7 +87,7 @@ impl PayloadStage {
             limits: limits.clone(),
             suggests: options.suggests(),
             engine: Engine::new(config, scanner),
-            phase: Phase::Looking(Probe::default()),
+            phase: Phase::Looking(Probe::new(program.compiled())),
             spare: None,
             hold: Hold::default(),
             capacity: Some(Hold::capacity(limits)),
@@ -102,10 +102,10 @@ impl PayloadStage {
 
     /// Looks for the payload, or runs if it is known or needs no look.
     fn begin(&mut self, payload: Option<Payload>) {
-        if payload.is_some() || self.program.compiled().items.root != RootRule::Auto {
+        if payload.is_some() || !self.program.compiled().items.looks() {
             self.run(payload);
         } else {
-            self.phase = Phase::Looking(Probe::default());
+            self.phase = Phase::Looking(Probe::new(self.program.compiled()));
         }
     }
 
@@ -115,7 +115,8 @@ impl PayloadStage {
         self.hold = Hold::default();
         (self.prefix, self.offset) = (0, 0);
         self.wrap = Wrap::new(&self.program);
-        let phase = std::mem::replace(&mut self.phase, Phase::Looking(Probe::default()));
+        let probe = Probe::new(self.program.compiled());
+        let phase = std::mem::replace(&mut self.phase, Phase::Looking(probe));
         if let Phase::Running(running) = phase {
             self.spare = Some(running);
         }
@@ -365,6 +366,12 @@ impl PayloadStage {
         let Some((machine, mark)) = running.mark.take() else { return Ok(()) };
         self.engine.go_back(machine);
         running.items.rewind();
+        if let Some(tail) = &mut self.tail
+            && running.items.gave_up_array()
+        {
+            // It has read nothing.
+            tail.begin(self.program.compiled(), Some(Payload::Document));
+        }
         self.offset = mark;
         let mut hold = std::mem::take(&mut self.hold);
         let held = hold.len() > 0;

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::call::Derived;
 use super::patches::Patches;
 use super::tail::TailRules;
 use super::when::When;
@@ -23,7 +24,7 @@ pub(super) const MAX_RULES: usize = 10_000;
 const MAX_OVERLAP: usize = 32;
 /// Steps of one path.
 const MAX_STEPS: usize = 1024;
-/// Members of a kimbap object that pass whatever is selected of it (SPEC §5).
+/// Members of kimbap's responses that pass whatever is selected of a single object (SPEC §5).
 const ENVELOPE: [&str; 3] = ["_pagination", "_exit_code", "stderr"];
 
 /// A compiled [`Spec`]: immutable, cheap to clone, to be shared by any number of threads and runs.
@@ -48,21 +49,21 @@ pub(crate) struct Compiled {
     pub(super) spec: Spec,
     /// The value here is the document.
     pub(super) extract: Option<Path>,
+    /// If nothing is there, the document is filtered as it is.
+    pub(super) may_lack_extract: bool,
     pub(super) when: Option<When>,
     pub(super) retain: Option<Trie>,
     pub(super) patches: Option<Arc<Patches>>,
     pub(super) items: ItemRules,
     /// Instead of all of these: the document is taken as a whole.
     pub(super) whole: Option<WholeRules>,
-    #[cfg_attr(
-        not(any(feature = "text", feature = "template")),
-        expect(dead_code, reason = "a budget needs nothing compiled")
-    )]
     pub(super) tail: TailRules,
+    /// The programs of calls that skip rules.
+    pub(super) derived: Derived,
 }
 
 /// The rules on items, ready to run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ItemRules {
     /// Nothing happens to any item.
     pub(super) idle: bool,
@@ -76,6 +77,10 @@ pub(super) struct ItemRules {
     pub(super) drop_nulls: bool,
     pub(super) drop_empty: bool,
     pub(super) closed: bool,
+    /// Whether a miss is one: in the response of a failed call nothing is.
+    pub(super) judges: bool,
+    /// Every document is an error: the response of a failed call, where only what is selected may leave.
+    pub(super) refuses: bool,
     pub(super) duplicates: DuplicateKeys,
 }
 
@@ -84,11 +89,14 @@ pub(super) enum RootRule {
     Auto,
     First,
     Document,
+    /// kimbap's `type: object` beside a select: the document if it has anything that is selected, else the array that `Auto`
+    /// takes.
+    DocumentOrArray,
     At(Path),
 }
 
 /// The selected sources as a trie over an item.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Selection {
     pub(super) trie: Trie,
     /// By node of the trie.
@@ -107,13 +115,17 @@ pub(super) struct SelectNode {
     pub(super) plain: Option<u32>,
     /// More than one output needs this value: it is held and read once for each.
     pub(super) shared: bool,
+    /// Only what passes with a payload that is a single object is here or below.
+    pub(super) passing: bool,
     /// Children that an object can have, that an array can have.
     pub(super) members: u32,
     pub(super) elements: u32,
+    /// Of those members the passing ones.
+    pub(super) passing_members: u32,
 }
 
 /// One selected source.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Source {
     /// As it was written, for the report.
     pub(super) text: String,
@@ -122,7 +134,7 @@ pub(super) struct Source {
     /// It is the last name of the path, without escapes: a member that is spelled with as many bytes is spelled alike.
     pub(super) key_is_name: bool,
     pub(super) path: Path,
-    /// It passes with what is selected: it is no hit, and missing it is no miss.
+    /// It passes with what is selected of a payload that is a single object: it is no hit, and missing it is no miss.
     pub(super) passing: bool,
     /// Where in the exclude trie its value is.
     pub(super) exclude: Cursor,
@@ -188,8 +200,22 @@ impl Program {
         let items = ItemRules::compile(spec, allowance)?;
         let tail = TailRules::compile(spec, allowance)?;
         let spec = spec.clone();
-        let compiled = Compiled { spec, extract, when, retain, patches, items, whole, tail };
-        Ok(Self(Arc::new(compiled)))
+        Ok(Self::of(Compiled {
+            spec,
+            extract,
+            may_lack_extract: false,
+            when,
+            retain,
+            patches,
+            items,
+            whole,
+            tail,
+            derived: Derived::default(),
+        }))
+    }
+
+    pub(super) fn of(compiled: Compiled) -> Self {
+        Self(Arc::new(compiled))
     }
 
     /// The spec that this program was compiled from.
@@ -208,6 +234,7 @@ impl ItemRules {
         let root = match &spec.root {
             Root::Auto => RootRule::Auto,
             Root::First => RootRule::First,
+            Root::Object if spec.envelope && spec.select.is_some() => RootRule::DocumentOrArray,
             Root::Object => RootRule::Document,
             Root::At(text) => {
                 RootRule::At(one_place("root", "the payload", text, false, allowance)?)
@@ -227,8 +254,7 @@ impl ItemRules {
         let select = match &spec.select {
             None => None,
             Some(select) => {
-                let envelope = spec.envelope && root == RootRule::Document;
-                Some(Selection::compile(&select.0, spec.envelope, envelope, &exclude, allowance)?)
+                Some(Selection::compile(&select.0, spec.envelope, &exclude, allowance)?)
             }
         };
         let idle = select.is_none()
@@ -250,15 +276,24 @@ impl ItemRules {
             drop_nulls: spec.drop_nulls,
             drop_empty: spec.drop_empty,
             closed: spec.is_closed(),
+            judges: true,
+            refuses: false,
             duplicates: spec.duplicate_keys,
         })
     }
 
+    /// Whether the document is looked through for its payload before the rules run.
+    pub(super) fn looks(&self) -> bool {
+        matches!(self.root, RootRule::Auto | RootRule::DocumentOrArray)
+    }
+
     /// Whether something may have to wait for the first hit, and whether from the document's first byte on.
     pub(super) fn waits(&self) -> Option<WaitFrom> {
-        if self.closed
-            && (self.select.is_some() || matches!(self.root, RootRule::At(_) | RootRule::First))
-        {
+        let may_lack_root = matches!(self.root, RootRule::At(_) | RootRule::First);
+        if self.judges && self.closed && (self.select.is_some() || may_lack_root) {
+            Some(WaitFrom::Document)
+        } else if self.select.is_some() && self.root == RootRule::DocumentOrArray {
+            // If the array misses too, it was the document that did.
             Some(WaitFrom::Document)
         } else if self.select.is_some() {
             Some(WaitFrom::Payload)
@@ -276,10 +311,9 @@ pub(super) enum WaitFrom {
 }
 
 impl Selection {
-    /// `foreign`: paths are read as kimbap reads them. `envelope`: its own members pass as well.
+    /// `envelope`: paths are read as kimbap reads them, and the members of its envelope pass as well.
     fn compile(
         written: &[Written],
-        foreign: bool,
         envelope: bool,
         exclude: &Trie,
         allowance: &mut Allowance,
@@ -292,7 +326,7 @@ impl Selection {
         let mut keys = HashSet::new();
         for (entry, source) in written.iter().enumerate() {
             let text = &source.path;
-            let path = steps(read(text, foreign), "select", entry, text, allowance)?;
+            let path = steps(read(text, envelope), "select", entry, text, allowance)?;
             let Some(name) = source.key.as_deref().or_else(|| path.last_name()) else {
                 let message = format!(
                     "select: {text} has no name for the output; give it one: key={text}, in a file `key: \"{text}\"`"
@@ -338,14 +372,14 @@ impl Selection {
         let mut trie = Trie::new(sources.iter().map(|source| &source.path));
         trie.sharpen(allowance);
         let mut nodes = vec![SelectNode::default(); trie.len()];
-        let mut passing = vec![0u32; trie.len()];
+        let mut through = vec![0u32; trie.len()];
         for (number, source) in sources.iter().enumerate() {
             // Down to where the source's output begins: its end, or its first wildcard.
             let mut node: NodeId = 0;
             let mut depth = 0;
             for token in &source.path.0 {
                 let Token::Name(name) = token else { break };
-                if let Some(count) = passing.get_mut(node as usize) {
+                if let Some(count) = through.get_mut(node as usize) {
                     *count += 1;
                 }
                 node = trie.member(node, name.as_bytes()).unwrap_or_default();
@@ -358,9 +392,9 @@ impl Selection {
                 node.starts.push(number as u32);
             }
         }
-        for (id, (node, passing)) in nodes.iter_mut().zip(&passing).enumerate() {
+        for (id, (node, through)) in nodes.iter_mut().zip(&through).enumerate() {
             // An output that begins with the item itself is one inside it: the item is an output of its own.
-            let others = usize::from(*passing > 0 || id == 0);
+            let others = usize::from(*through > 0 || id == 0);
             node.shared = !node.starts.is_empty() && node.starts.len() + others > 1;
             if let ([start], false) = (node.starts.as_slice(), node.shared)
                 && let Some(source) = sources.get(*start as usize)
@@ -373,6 +407,17 @@ impl Selection {
                 node.members += u32::from(*token != Token::Any);
                 node.elements += u32::from(token.index().is_some());
             }
+            // A name of its own: no path leads through it.
+            let starts = node.starts.iter().filter_map(|start| sources.get(*start as usize));
+            node.passing =
+                *through == 0 && !node.starts.is_empty() && starts.clone().all(|it| it.passing);
+        }
+        let passing = trie.children(0).iter();
+        let passing = passing
+            .filter(|(_, child)| nodes.get(*child as usize).is_some_and(|node| node.passing));
+        let passing = passing.count() as u32;
+        if let Some(item) = nodes.first_mut() {
+            item.passing_members = passing;
         }
         let selection = Self { trie, nodes, sources };
         selection.check_overlap()?;
@@ -406,8 +451,10 @@ impl Selection {
             depth: 0,
             plain: None,
             shared: false,
+            passing: false,
             members: 0,
             elements: 0,
+            passing_members: 0,
         };
         self.nodes.get(id as usize).unwrap_or(&NONE)
     }

@@ -1,11 +1,18 @@
-//! Decides where the payload of `root: auto` is (seed: kimbap's DetectPayloadRoot; SPEC §5).
+//! Decides where the payload of `root: auto` is (seed: kimbap's DetectPayloadRoot; SPEC §5), and that of kimbap's `type:
+//! object` beside a select.
 //!
-//! Reads the members of the document's object, skips their values, and writes nothing. It stops when an array `items`
-//! begins; otherwise the object's end decides.
+//! Reads the members of the document's object, skips their values, and writes nothing. With `auto` it stops when an array
+//! `items` begins, with `type: object` at the first value that is selected; otherwise the object's end decides.
 
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::program::{Compiled, RootRule, Selection};
 use super::stage::{Stage, With};
 use crate::json::key::is_too_long_for;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::path::trie::NodeId;
 use crate::sink::Sink;
 
 /// Where the payload is.
@@ -23,8 +30,13 @@ pub(crate) enum Payload {
 const BESIDE_RAW: [&[u8]; 5] =
     [b"_exit_code", b"_text_filtered", b"_compact", b"_original_items", b"stderr"];
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Probe {
+    program: Arc<Compiled>,
+    /// The nodes of the select trie at the open containers, if a selected value makes the document the payload.
+    open: SmallVec<[NodeId; 8]>,
+    /// By node: it was met. A node is one place of the document.
+    met: Vec<bool>,
     members: u64,
     items: Option<u64>,
     result: Option<u64>,
@@ -37,6 +49,61 @@ pub(super) struct Probe {
 }
 
 impl Probe {
+    pub(super) fn new(program: &Arc<Compiled>) -> Self {
+        let nodes = Self::selection(program).map_or(0, |selection| selection.nodes.len());
+        Self {
+            program: program.clone(),
+            open: SmallVec::new(),
+            met: vec![false; nodes],
+            members: 0,
+            items: None,
+            result: None,
+            data: None,
+            first: None,
+            raw: false,
+            not_raw: false,
+            decided: None,
+        }
+    }
+
+    /// The selection, if a value that it has makes the document the payload.
+    fn selection(program: &Compiled) -> Option<&Selection> {
+        let rules = &program.items;
+        rules.select.as_ref().filter(|_| rules.root == RootRule::DocumentOrArray)
+    }
+
+    /// What is wanted of a value. `None`: it is selected.
+    fn look(&mut self, selection: &Selection, slot: Slot<'_>, kind: Kind) -> Option<Interest> {
+        let node = match (slot, self.open.last()) {
+            (Slot::Top, _) => Some(0),
+            (Slot::Member(key), Some(at)) => {
+                key.with_name(|name| selection.trie.member(*at, name?))
+            }
+            (Slot::Element(index), Some(at)) => selection.trie.element(*at, index),
+            _ => None,
+        };
+        let Some(node) = node else { return Some(Interest::Skip) };
+        match self.met.get_mut(node as usize) {
+            Some(met) if !*met => *met = true,
+            _ => return Some(Interest::Skip),
+        }
+        let at = selection.node(node);
+        let starts = at.starts.iter().filter_map(|start| selection.sources.get(*start as usize));
+        // A wildcard needs a container to be for.
+        let mut found = starts
+            .filter(|source| !source.passing)
+            .map(|source| source.path.0.len() == at.depth || kind.is_container());
+        if found.any(|found| found) {
+            return None;
+        }
+        let below = if kind == Kind::Object { at.members } else { at.elements };
+        if !kind.is_container() || (below == 0 && !matches!(slot, Slot::Top)) {
+            return Some(Interest::Skip);
+        }
+        self.open.push(node);
+        Some(Interest::Inspect)
+    }
+
     /// The decision, if no later byte can change it.
     pub(super) fn decided(&self) -> Option<Payload> {
         self.decided.map(|(payload, _)| payload)
@@ -51,7 +118,9 @@ impl Probe {
     fn decision(&self) -> Payload {
         match self.items.or(self.result).or(self.data).or(self.first) {
             Some(member) => Payload::Member(member),
-            None if self.raw && !self.not_raw => Payload::RawText,
+            None if self.raw && !self.not_raw && Self::selection(&self.program).is_none() => {
+                Payload::RawText
+            }
             None => Payload::Document,
         }
     }
@@ -86,31 +155,47 @@ impl Stage for Probe {
 impl Handler for With<'_, Probe> {
     fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
         let probe = &mut *self.stage;
+        let program = probe.program.clone();
+        let selection = Probe::selection(&program);
         match slot {
-            Slot::Top if kind == Kind::Object => return Ok(Interest::Inspect),
-            Slot::Top => {
+            Slot::Top if kind != Kind::Object => {
                 probe.decided = Some((Payload::Document, offset));
                 return Ok(Interest::Stop);
             }
-            Slot::Member(key) => key.with_name(|name| probe.member(name, kind)),
-            Slot::Element(_) => {}
+            Slot::Member(key) if probe.open.len() <= 1 => {
+                key.with_name(|name| probe.member(name, kind));
+            }
+            _ => {}
+        }
+        if let Some(selection) = selection {
+            let interest = probe.look(selection, slot, kind);
+            if interest.is_none() {
+                probe.decided = Some((Payload::Document, offset));
+            }
+            return Ok(interest.unwrap_or(Interest::Stop));
         }
         if let Some(items) = probe.items {
             probe.decided = Some((Payload::Member(items), offset));
             return Ok(Interest::Stop);
         }
-        Ok(Interest::Skip)
+        Ok(if let Slot::Top = slot { Interest::Inspect } else { Interest::Skip })
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {
-        self.stage.decided = Some((self.stage.decision(), offset));
+        let probe = &mut *self.stage;
+        probe.open.pop();
+        if probe.open.is_empty() {
+            probe.decided = Some((probe.decision(), offset));
+        }
         Ok(())
     }
 
     fn raw(&mut self, _: &[u8]) {}
 
     fn takes_long_keys(&self, limit: usize) -> bool {
+        let selection = Probe::selection(&self.stage.program);
+        let selected = selection.map_or(0, |selection| selection.trie.longest_name());
         let longest = BESIDE_RAW.iter().map(|name| name.len()).max();
-        is_too_long_for(limit, longest.unwrap_or(0))
+        is_too_long_for(limit, longest.unwrap_or(0).max(selected))
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct When {
 }
 
 /// The test of a branch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct TestRule {
     pub(super) value: Json,
 }
@@ -142,6 +142,7 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
         otherwise: None,
         on_error: None,
         lenient_remove: false,
+        on_test_failure: None,
         validation: defaults.validation,
         whitespace: defaults.whitespace,
         allow_raw: None,
@@ -152,7 +153,7 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
         return Ok(());
     }
     let message = "a rule beside `when`: rules stand in the branches, and beside them only `otherwise`, `extract`, `on_error`, \
-                   `lenient_remove`, `validation`, `whitespace` and `allow_raw`";
+                   `lenient_remove`, `on_test_failure`, `validation`, `whitespace` and `allow_raw`";
     refuse_in("when", 0, true, message.into())
 }
 
@@ -199,6 +200,7 @@ fn compile_branch(
         extract: extract.as_ref().map(Path::to_string),
         on_error: branch.on_error.or(spec.on_error).or(Some(OnError::Closed)),
         lenient_remove: branch.lenient_remove || spec.lenient_remove,
+        on_test_failure: branch.on_test_failure.or(spec.on_test_failure),
         validation: spec.validation,
         whitespace: spec.whitespace,
         ..branch.clone()

@@ -16,10 +16,14 @@ use crate::report::Report;
 use crate::sink::Sink;
 use crate::spec::{Content, Spec};
 
+/// The warning of a run without a filter.
+const NO_FILTER: &str = "the registry has no filter for this tool: its full response passes";
+
 /// What a spec says of the document as a whole, compiled.
 #[derive(Debug)]
 pub(super) enum WholeRules {
-    Pass,
+    /// The document passes. `warns`: for there is no filter, which is worth a warning.
+    Pass { warns: bool },
     #[cfg(feature = "content")]
     Content(Box<ContentRules>),
 }
@@ -33,7 +37,9 @@ pub(super) struct Whole {
 
 #[derive(Debug)]
 enum Run {
-    Pass,
+    Pass {
+        warns: bool,
+    },
     #[cfg(feature = "content")]
     Content(Box<ContentRun>),
 }
@@ -42,7 +48,7 @@ impl WholeRules {
     /// `None`: the document is JSON, and has parts.
     pub(super) fn compile(spec: &Spec) -> Result<Option<Self>, Error> {
         if spec.pass {
-            return Ok(Some(Self::Pass));
+            return Ok(Some(Self::Pass { warns: true }));
         }
         let Some(content) = &spec.content else { return Ok(None) };
         let alone = Spec::new().content(content.clone());
@@ -98,8 +104,7 @@ impl Whole {
         let compiled = program.compiled();
         let rules = compiled.whole.as_ref()?;
         let run = match rules {
-            _ if options.skips(compiled).is_some() => Run::Pass,
-            WholeRules::Pass => Run::Pass,
+            WholeRules::Pass { warns } => Run::Pass { warns: *warns },
             #[cfg(feature = "content")]
             WholeRules::Content(rules) => {
                 Run::Content(Box::new(ContentRun::new(&Arc::clone(compiled), rules, options)))
@@ -111,7 +116,7 @@ impl Whole {
     pub(super) fn restart(&mut self) {
         self.newline = false;
         match &mut self.run {
-            Run::Pass => {}
+            Run::Pass { .. } => {}
             #[cfg(feature = "content")]
             Run::Content(run) => run.restart(),
         }
@@ -121,7 +126,7 @@ impl Whole {
         let Self { run, newline } = self;
         let mut sink = Unended { sink, newline };
         match run {
-            Run::Pass => sink.write(chunk),
+            Run::Pass { .. } => sink.write(chunk),
             #[cfg(feature = "content")]
             Run::Content(run) => run.write(chunk, &mut sink)?,
         }
@@ -132,7 +137,7 @@ impl Whole {
         let Self { run, newline } = self;
         let mut sink = Unended { sink, newline };
         match run {
-            Run::Pass => _ = &mut sink,
+            Run::Pass { .. } => _ = &mut sink,
             #[cfg(feature = "content")]
             Run::Content(run) => run.end(&mut sink)?,
         }
@@ -141,7 +146,12 @@ impl Whole {
 
     pub(super) fn report(&self, report: &mut Report) {
         match &self.run {
-            Run::Pass => report.filter_applied = false,
+            Run::Pass { warns } => {
+                report.filter_applied = false;
+                if *warns && report.error.is_none() {
+                    report.filter_error = Some(NO_FILTER.to_owned());
+                }
+            }
             #[cfg(feature = "content")]
             Run::Content(run) => run.report(report),
         }

@@ -11,7 +11,7 @@ use crate::allowance::Allowance;
 use crate::error::RulePlace;
 use crate::filter::Program;
 use crate::path::Path;
-use crate::spec::{Op, Otherwise, Root, Spec};
+use crate::spec::{OnTestFailure, Op, Otherwise, Root, Spec};
 
 /// A manifest while it is read.
 #[derive(Debug)]
@@ -214,8 +214,9 @@ impl<'a> Building<'a> {
             }
         }
         let branches = spec.when.iter().flatten().map(|branch| ("when", branch));
+        let outer = spec.on_test_failure;
         for (inside, spec) in std::iter::once(("", spec)).chain(branches) {
-            for (rule, message) in doubts(spec, !inside.is_empty()) {
+            for (rule, message) in doubts(spec, !inside.is_empty(), outer) {
                 warn(if inside.is_empty() { rule } else { inside }, message);
             }
         }
@@ -233,14 +234,35 @@ fn foreign_paths(spec: &Spec) -> impl Iterator<Item = (&'static str, usize, &str
     extract.chain(select).chain(exclude).filter(|_| spec.envelope)
 }
 
-/// What works, but is not what it may seem. `branch`: it fails on a miss unless it says otherwise.
-fn doubts(spec: &Spec, branch: bool) -> Vec<(&'static str, String)> {
+/// Rules that work, but may not do what they seem to. `branch`: the spec fails on a miss unless it says otherwise. `outer`:
+/// what a branch inherits.
+fn doubts(spec: &Spec, branch: bool, outer: Option<OnTestFailure>) -> Vec<(&'static str, String)> {
     let mut doubts = Vec::new();
-    let mut tests = spec.patches.iter().flatten().skip_while(|operation| operation.op != Op::Test);
-    if tests.any(|operation| operation.op == Op::Remove) {
-        let message =
-            "a `remove` comes after a `test`: where the test does not hold, nothing is removed";
-        doubts.push(("patches", message.to_owned()));
+    let mut later = spec.patches.iter().flatten().skip_while(|operation| operation.op != Op::Test);
+    let stops = spec.on_test_failure.or(outer) == Some(OnTestFailure::Stop);
+    if let Some(removes) = later.find(|operation| operation.removes()).filter(|_| stops) {
+        let message = format!(
+            "a `{}` comes after a `test`: where the test fails, the sequence stops and the value stays",
+            removes.op.as_str()
+        );
+        doubts.push(("patches", message));
+    }
+    if spec.envelope && spec.root == Root::Object {
+        let only = if spec.select.is_some() {
+            "the response is an array, or has nothing that is selected but in its first array"
+        } else {
+            "the response is an array"
+        };
+        for (rule, there) in
+            [("max_items", spec.max_items > 0), ("compact", spec.compact.is_some())]
+        {
+            if there {
+                doubts.push((
+                    rule,
+                    format!("`{rule}` with `type: object`: an object has no items, so it applies only where {only}"),
+                ));
+            }
+        }
     }
     if spec.root != Root::Auto {
         return doubts;

@@ -4,10 +4,13 @@
 //! The tool of an action is `SERVICE.ACTION`; the service is the file's `name`. Other keys of the file, and of an action,
 //! are kimbap's own and are ignored; those of `response` and of what is in it are not: an output must not leave unfiltered
 //! because of a rule that was overlooked. A budget is each call's own there, and no key of the file.
+//!
+//! kimbap ignores `type` when it filters, and its own catalog relies on that: with `type: object` and a `select` that finds
+//! nothing in the document itself, the array that an automatic root would take is filtered.
 
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 
 use super::Format;
 use super::building::{Building, inside};
@@ -33,11 +36,22 @@ struct Response {
     compact: Option<Compact>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Object,
     Array,
+}
+
+impl<'de> Deserialize<'de> for Kind {
+    /// In any case, as kimbap reads it.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.to_ascii_lowercase().as_str() {
+            "object" => Ok(Self::Object),
+            "array" => Ok(Self::Array),
+            _ => Err(de::Error::unknown_variant(&text, &["object", "array"])),
+        }
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -112,12 +126,20 @@ fn rules(building: &Building<'_>, action: &Node) -> Result<Spec, Flaw> {
         let message = format!("`response` wants a map, not {}", response.what());
         return Err(Flaw::new(key.at.start, message));
     }
-    if let Some((key, node)) = response.get("filter").and_then(|filter| filter.entry("select"))
-        && !matches!(node.value, Value::Map(_))
-    {
-        let message =
-            format!("`select` wants a map from output keys to paths, not {}", node.what());
-        return Err(Flaw::new(key.at.start, message));
+    if let Some((key, node)) = response.get("filter").and_then(|filter| filter.entry("select")) {
+        let Value::Map(sources) = &node.value else {
+            let message =
+                format!("`select` wants a map from output keys to paths, not {}", node.what());
+            return Err(Flaw::new(key.at.start, message));
+        };
+        for (key, source) in sources {
+            if is_blank(&key.text) {
+                return Err(Flaw::new(key.at.start, "select: an output key is blank"));
+            }
+            if source.as_text().is_some_and(is_blank) {
+                return Err(Flaw::new(source.at.start, "select: a path is blank"));
+            }
+        }
     }
     let response: Response = response.read(building.text.text)?;
     let filter = response.filter.unwrap_or_default();
@@ -133,4 +155,9 @@ fn rules(building: &Building<'_>, action: &Node) -> Result<Spec, Flaw> {
     spec.compact = response.compact;
     spec.envelope = true;
     Ok(spec)
+}
+
+/// Whether a text is nothing but white space. An empty one is told of like any other path that is wrong.
+fn is_blank(text: &str) -> bool {
+    !text.is_empty() && text.trim().is_empty()
 }

@@ -127,7 +127,7 @@ struct Inner {
     by_name: HashMap<String, SmallVec<[usize; 1]>>,
     /// Patterns, most literal characters first.
     patterns: Vec<(usize, usize)>,
-    /// For tools that no name fits: the full response, where a file says so.
+    /// For tools that no name fits: the full response, where the only file is a registry that has it so.
     others: Option<ManifestEntry>,
 }
 
@@ -259,7 +259,8 @@ impl Manifest {
         }
     }
 
-    /// One manifest with the filters of all.
+    /// One manifest with the filters of all. Names that none of them has are unknown, even where one of several manifests is a
+    /// tool registry of AIOS.
     ///
     /// # Errors
     /// A name that two of them have; both places are told.
@@ -273,13 +274,12 @@ impl Manifest {
             return Ok(first);
         }
         let (mut files, mut entries) = (first.0.files.clone(), first.0.entries.clone());
-        let mut others = first.0.others.clone();
         for manifest in rest {
-            others = others.or_else(|| manifest.0.others.clone());
             files.extend(manifest.0.files.iter().cloned());
             entries.extend(manifest.0.entries.iter().cloned());
         }
-        Self::build(files, entries, others)
+        // What a registry does not name passes only where no other file could have named it.
+        Self::build(files, entries, None)
     }
 
     /// As [`merge`](Self::merge), of manifests that are called by one name.
@@ -331,8 +331,8 @@ impl Manifest {
         Ok(Self(Arc::new(Inner { files, entries, by_name, patterns, others })))
     }
 
-    /// The compiled filter for a tool. With a tool registry of AIOS a tool that no name fits has one under which the full
-    /// response passes.
+    /// The compiled filter for a tool. In a tool registry of AIOS, used without other manifests, a tool that no name fits has
+    /// a filter under which the full response passes; its report says so ([`filter_error`](crate::Report::filter_error)).
     ///
     /// # Errors
     /// [`ManifestErrorKind::UnknownTool`] with what was probably meant; [`ManifestErrorKind::Ambiguous`] with both patterns.

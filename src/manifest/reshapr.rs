@@ -5,8 +5,9 @@
 //! | `retain`, `patches` | `jsonRetain`, `jsonPatches`, `convertToToon` (refused: TOON is not written here) |
 //!
 //! An artifact is bound to a service, by name and version. A filter is one entry, or a list of branches with a `test` each;
-//! where no branch holds the response passes, as reShapr has it. Keys that an artifact does not have are refused: a rule
-//! that is overlooked would let something pass.
+//! where no branch holds the response passes, as reShapr has it. A `test` that fails ends the sequence of `patches`, and what was
+//! applied stays. A call cannot ask for the raw response. Empty lists and maps of rules are refused, and so are keys that an
+//! artifact does not have: a rule that is overlooked would let something pass.
 
 use serde::Deserialize;
 
@@ -14,7 +15,7 @@ use super::Format;
 use super::building::{Building, Service};
 use super::name::is_pattern;
 use super::node::{Flaw, Key, Node, Value};
-use crate::spec::{Operation, Otherwise, Spec, Test};
+use crate::spec::{OnTestFailure, Operation, Otherwise, Spec, Test};
 
 pub(super) const FORMAT: Format = Format {
     name: "reshapr",
@@ -53,6 +54,16 @@ struct Spelling {
     patches: &'static str,
 }
 
+impl Spelling {
+    fn new(shipped: bool) -> Self {
+        if shipped {
+            Self { retain: "jsonRetain", patches: "jsonPatches" }
+        } else {
+            Self { retain: "retain", patches: "patches" }
+        }
+    }
+}
+
 fn read(building: &mut Building<'_>, root: &Node) {
     for (key, _) in root.entries().unwrap_or_default() {
         if !KEYS.contains(&key.text.as_str()) {
@@ -76,6 +87,10 @@ fn read(building: &mut Building<'_>, root: &Node) {
         building.refuse(key.at.start, message);
         return;
     };
+    if filters.is_empty() {
+        building.refuse(key.at.start, "`filters` has no tool; it wants at least one");
+        return;
+    }
     let shipped = kind == Some(1);
     for (name, node) in filters {
         if is_pattern(&name.text) {
@@ -85,11 +100,9 @@ fn read(building: &mut Building<'_>, root: &Node) {
         }
         match spec(building, name, node, shipped) {
             Ok(spec) => {
-                let spelling = if shipped {
-                    Spelling { retain: "jsonRetain", patches: "jsonPatches" }
-                } else {
-                    Spelling { retain: "retain", patches: "patches" }
-                };
+                // A caller of reShapr's cannot ask for the raw response, and a failed test ends the sequence there.
+                let spec = spec.allow_raw(false).on_test_failure(OnTestFailure::Stop);
+                let spelling = Spelling::new(shipped);
                 building.add(name.text.clone(), name.at.start, &spec, |rule| match rule {
                     "when" => Some((name, node)),
                     "retain" => node.entry(spelling.retain),
@@ -191,7 +204,8 @@ fn spec(building: &Building<'_>, name: &Key, node: &Node, shipped: bool) -> Resu
 
 /// One entry, or one branch.
 fn rules(building: &Building<'_>, node: &Node, shipped: bool) -> Result<Spec, Flaw> {
-    let what = if shipped { "`jsonRetain`, `jsonPatches`" } else { "`retain`, `patches`" };
+    let spelling = Spelling::new(shipped);
+    let what = format!("`{}`, `{}`", spelling.retain, spelling.patches);
     if node.entries().is_none() {
         let message = format!("wants a map with {what} or both, not {}", node.what());
         return Err(Flaw::new(node.at.start, message));
@@ -211,6 +225,16 @@ fn rules(building: &Building<'_>, node: &Node, shipped: bool) -> Result<Spec, Fl
     if retain.is_none() && patches.is_none() {
         let message = format!("has no rule; it wants {what} or both");
         return Err(Flaw::new(node.at.start, message));
+    }
+    let Spelling { retain: retains, patches: operations } = spelling;
+    for (key, empty) in [
+        (retains, retain.as_ref().is_some_and(Vec::is_empty)),
+        (operations, patches.as_ref().is_some_and(Vec::is_empty)),
+    ] {
+        if empty {
+            let at = node.entry(key).map_or(node.at.start, |(key, _)| key.at.start);
+            return Err(Flaw::new(at, format!("`{key}` is empty; it wants at least one entry")));
+        }
     }
     Ok(Spec { test, retain, patches, ..Spec::new() })
 }

@@ -256,6 +256,11 @@ impl Cursor {
         next.tidy()
     }
 
+    /// Begins all paths here, beside those that lead here.
+    pub(crate) fn begin(&mut self, trie: &Trie) {
+        self.enter(trie, 0);
+    }
+
     fn enter(&mut self, trie: &Trie, node: NodeId) {
         self.hit |= !trie.ends(node).is_empty();
         if !trie.children(node).is_empty() {

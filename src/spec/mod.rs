@@ -18,8 +18,8 @@ pub use json::Json;
 #[cfg(feature = "manifest")]
 pub(crate) use json::TEXT as JSON_TEXT;
 pub use output::{Budget, Compact};
+pub use patch::{OnTestFailure, Operation, Otherwise, Test};
 pub(crate) use patch::{Op, named};
-pub use patch::{Operation, Otherwise, Test};
 pub use select::{Select, Source};
 #[cfg(feature = "text")]
 pub(crate) use text::Dedup;
@@ -63,6 +63,8 @@ pub struct Spec {
     pub(crate) patches: Option<Vec<Operation>>,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) lenient_remove: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) on_test_failure: Option<OnTestFailure>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) test: Option<Test>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,7 +181,7 @@ pub enum Siblings {
 }
 
 /// What a total miss does: no selected path found in any item, or no payload where the root says. And what an operation of
-/// `patches` does that cannot be applied.
+/// `patches` does that cannot be applied, or a `test` that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnError {
@@ -268,7 +270,8 @@ impl Spec {
         self
     }
 
-    /// Removes what is at `path` from each item, after `select`; names reach through arrays.
+    /// Removes what is at `path` from each item, after `select`; names reach through arrays. Of an item that is an array each
+    /// element is treated like an item.
     #[must_use]
     pub fn exclude(mut self, path: impl Into<String>) -> Self {
         self.exclude.push(path.into());
@@ -283,9 +286,9 @@ impl Spec {
         self
     }
 
-    /// Applies an operation of a JSON Patch (RFC 6902) to what `retain` left; repeat it for a sequence. An operation that
-    /// cannot be applied is an error, and nothing is emitted ([`on_error`](Self::on_error)); a `test` that does not hold ends
-    /// the sequence, and what was done stays.
+    /// Applies an operation of a JSON Patch (RFC 6902) to what `retain` left; repeat it for a sequence. If an operation cannot
+    /// be applied, or a `test` fails, the whole sequence fails: an error, and nothing is emitted, unless
+    /// [`on_error`](Self::on_error) says otherwise.
     ///
     /// Operations `add`, `remove` and `replace` on members of objects are applied while the document arrives. For others,
     /// what `retain` left of the document is held as a whole, up to the limit `item`; each then visits the members and elements
@@ -316,6 +319,31 @@ impl Spec {
     #[must_use]
     pub fn lenient_remove(mut self, yes: bool) -> Self {
         self.lenient_remove = yes;
+        self
+    }
+
+    /// What a failed `test` among the patches does. Default: [`OnTestFailure::Fail`].
+    ///
+    /// ```
+    /// use tamis::{OnTestFailure, Operation, Program, Spec, filter_slice};
+    ///
+    /// let spec = Spec::new()
+    ///     .patch(Operation::remove("/a"))
+    ///     .patch(Operation::test("/version", 2))
+    ///     .patch(Operation::remove("/b"));
+    /// let input = br#"{"version": 1, "a": 1, "b": 2}"#;
+    /// let error = filter_slice(&Program::compile(&spec)?, input).unwrap_err();
+    /// assert_eq!(error.message(), "patches[1], test /version: the test failed: the value there is another one");
+    ///
+    /// let stops = Program::compile(&spec.on_test_failure(OnTestFailure::Stop))?;
+    /// let (output, report) = filter_slice(&stops, input)?;
+    /// assert_eq!(output, br#"{"version":1,"b":2}"#);
+    /// assert_eq!(report.patch_stopped_at.as_deref(), Some("patches[1], test /version"));
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_test_failure(mut self, on_test_failure: OnTestFailure) -> Self {
+        self.on_test_failure = Some(on_test_failure);
         self
     }
 
@@ -467,7 +495,7 @@ impl Spec {
         self
     }
 
-    /// Whether a call may ask for the raw output. Default: yes, unless the spec has `retain`, `patches` or `when`.
+    /// Whether a call may ask for the raw output, which has all that the rules remove. Default: yes; of reShapr's artifacts no.
     #[must_use]
     pub fn allow_raw(mut self, yes: bool) -> Self {
         self.allow_raw = Some(yes);
@@ -522,7 +550,7 @@ impl Spec {
     }
 
     pub(crate) fn allows_raw(&self) -> bool {
-        self.allow_raw.unwrap_or(!self.has_document_rules())
+        self.allow_raw.unwrap_or(true)
     }
 
     /// Whether anything is done to a document but validating it.
@@ -532,6 +560,7 @@ impl Spec {
             || self.has_document_rules()
             || self.shapes_output()
             || self.content.is_some()
+            || self.wrap
     }
 
     /// Whether a rule applies to the document, and not to items alone.

@@ -70,6 +70,12 @@ impl Op {
 }
 
 impl Operation {
+    /// Whether it takes a value out of the document without putting it elsewhere.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn removes(&self) -> bool {
+        matches!(self.op, Op::Remove | Op::Replace)
+    }
+
     fn new(op: Op, path: impl Into<String>) -> Self {
         Self { op, path: path.into(), from: None, value: None }
     }
@@ -176,7 +182,8 @@ impl Operation {
         })
     }
 
-    /// Ends the sequence if a place does not have this value. What was done stays.
+    /// Requires a place to have this value. Where it does not, the test fails, and with it the whole sequence, unless
+    /// [`OnTestFailure::Stop`] says otherwise.
     #[must_use]
     pub fn test(path: impl Into<String>, value: impl Into<Json>) -> Self {
         Self { value: Some(value.into()), ..Self::new(Op::Test, path) }
@@ -225,6 +232,19 @@ impl Test {
     pub fn new(path: impl Into<String>, value: impl Into<Json>) -> Self {
         Self { path: path.into(), value: value.into() }
     }
+}
+
+/// What a failed `test` among `patches` does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnTestFailure {
+    /// The whole sequence fails, as RFC 6902 says: what [`OnError`](super::OnError) says of an operation that cannot be applied
+    /// applies.
+    #[default]
+    Fail,
+    /// The sequence ends there, and what was applied before it stays (reShapr). Operations after the test are not applied, so
+    /// what they would have removed is kept.
+    Stop,
 }
 
 /// What happens to a document for which no branch of `when` holds.

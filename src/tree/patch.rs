@@ -44,8 +44,10 @@ pub(crate) enum Did {
     Apply,
     /// Nothing: there was nothing to remove, and that is allowed.
     Nothing,
-    /// It was a test, and does not hold: the sequence ends.
-    Stop,
+    /// Nothing: it was a test, and the document has another value there.
+    Differs,
+    /// Nothing: it was a test, and the document has nothing there.
+    Lacks,
 }
 
 impl Tree {
@@ -92,14 +94,14 @@ impl Tree {
                 self.add(path, value)?;
             }
             Edit::Test { path, value } => {
-                let Some(found) = self.first(path)? else { return Ok(Did::Stop) };
+                let Some(found) = self.first(path)? else { return Ok(Did::Lacks) };
                 let same = match found.node() {
                     None => equal(self.text(found.0), value, self.room())?,
                     Some(_) => {
                         self.with_text(found, |tree, text| equal(text, value, tree.room()))?
                     }
                 };
-                return Ok(if same { Did::Apply } else { Did::Stop });
+                return Ok(if same { Did::Apply } else { Did::Differs });
             }
         }
         Ok(Did::Apply)

@@ -27,7 +27,7 @@ fn patched(document: &str, edits: &[(&str, &str, &str)]) -> Result<String, Strin
     let mut tree = Tree::new(document.as_bytes().to_vec(), 1 << 20).unwrap();
     for (op, at, with) in edits {
         match tree.apply(&edit(op, at, with), false) {
-            Ok(Did::Stop) => break,
+            Ok(Did::Differs | Did::Lacks) => break,
             Ok(_) => {}
             Err(raise) => {
                 assert_eq!(raise.kind, ErrorKind::Patch);

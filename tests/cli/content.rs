@@ -87,8 +87,18 @@ fn a_registry_dispatches_by_name() {
         .done("One two three. Four five six.\n\n[... 5 tokens left out]\n");
     filter("fetch", &["--budget-tokens", "100"], "plain text\n").done("plain text\n");
     filter("rows", &[], "{\"id\": 1, \"x\": 2}").done("[{\"id\":1}]\n");
-    filter("git", &[], "no JSON\n\n at all").done("no JSON\n\n at all\n");
-    filter("unheard of", &[], "[1,\n2").done("[1,\n2\n");
+    for (tool, input) in [("git", "no JSON\n\n at all"), ("unheard of", "[1,\n2")] {
+        let ran = filter(tool, &[], input);
+        assert_eq!((ran.code, ran.out), (0, format!("{input}\n")));
+        assert_eq!(
+            ran.err,
+            "tamis: standard input: warning: the registry has no filter for this tool: its full response passes\n"
+        );
+    }
+    folder.write("other.yaml", "version: 1\nfilters: {crm.get: {retain: [/id]}}\n");
+    let base = ["filter", "--manifest", "other.yaml", "--manifest", "tool-registry.yaml"];
+    let ran = folder.tamis(&[&base[..], &["--tool", "CRM.get"]].concat(), b"{\"id\":1,\"x\":2}");
+    ran.refused(2, &["no filter for the tool `CRM.get`"]);
     for flag in ["--pretty", "--ndjson", "--lenient"] {
         let ran = filter("fetch", &[flag], "text");
         assert_eq!((ran.code, ran.out.as_str()), (2, ""));

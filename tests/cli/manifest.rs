@@ -224,7 +224,7 @@ fn raw_is_ignored_where_the_filter_says_so() {
     let folder = folder();
     folder.write(
         "closed.yaml",
-        "version: 1\nfilters: {a: {retain: [/id]}, b: {select: [id], allow_raw: false}}\n",
+        "version: 1\nfilters: {a: {retain: [/id], allow_raw: false}, b: {select: [id], allow_raw: false}}\n",
     );
     for tool in ["a", "b"] {
         let args = ["--manifest", "closed.yaml", "--tool", tool, "--raw"];
@@ -233,6 +233,10 @@ fn raw_is_ignored_where_the_filter_says_so() {
         ran.one_line();
         assert!(ran.err.contains("warning: --raw is ignored"), "{}", ran.err);
     }
+    let args = ["--manifest", "closed.yaml", "--tool", "a", "--raw", "--is-error"];
+    let ran = folder.pipe(args, br#"{"id":1,"x":2}"#);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "{\"id\":1}\n"));
+    assert!(ran.err.contains("warning: --raw is ignored"), "{}", ran.err);
 }
 
 #[test]

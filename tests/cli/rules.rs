@@ -73,11 +73,47 @@ fn raw_and_errors_of_the_call() {
 }
 
 #[test]
-fn raw_does_not_undo_retain() {
-    let ran = piped(&["--retain", "/id", "--raw"], r#"{"id":1,"x":2}"#);
-    assert_eq!((ran.code, ran.out.as_str()), (0, "{\"id\":1}\n"));
-    ran.one_line();
-    assert!(ran.err.contains("standard input: warning: --raw is ignored"), "{}", ran.err);
+fn what_removes_applies_to_a_failed_call() {
+    let input = r#"{"id":1,"x":2}"#;
+    piped(&["--retain", "/id", "--raw"], input).done("{\"id\":1,\"x\":2}\n");
+    piped(&["--retain", "/id", "--is-error"], input).done("{\"id\":1}\n");
+    piped(&["--exclude", "x", "--is-error"], input).done("{\"id\":1}\n");
+    let ran = piped(&["--select", "id", "--on-error", "closed", "--is-error"], input);
+    ran.refused(1, &["tamis: standard input: byte 0: the call failed"]);
+}
+
+#[test]
+fn closed_is_closed() {
+    let closed = |rules: &[&str], input: &str| {
+        piped(&[&["--root", "users", "--on-error", "closed"], rules].concat(), input)
+    };
+    let nested = r#"{"users":[[{"ssn":"CANARY"}]]}"#;
+    closed(&["--exclude", "ssn"], nested).done("{\"users\":[[{}]]}\n");
+    for input in [nested, "\"CANARY\"", r#"{"users":"CANARY"}"#, r#"{"users":["CANARY"]}"#, "{}"] {
+        let ran = closed(&["--select", "id"], input);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{input}");
+        ran.one_line();
+        assert!(!ran.err.contains("CANARY"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_failed_test_of_a_patch() {
+    let folder = Folder::new();
+    folder
+        .write("p.json", r#"[{"op":"test","path":"/v","value":2},{"op":"remove","path":"/ssn"}]"#);
+    let input = br#"{"v":1,"ssn":"CANARY"}"#;
+    for more in [&[][..], &["--on-error", "closed"]] {
+        let ran = folder.tamis(&[&["filter", "--patch", "p.json"], more].concat(), input);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+        assert_eq!(
+            ran.err,
+            "tamis: standard input: byte 22: patches[0], test /v: the test failed: the value there is another one\n"
+        );
+    }
+    let ran = folder.tamis(&["filter", "--patch", "p.json", "--on-error", "raw"], input);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "{\"v\":1,\"ssn\":\"CANARY\"}\n"));
+    assert!(ran.err.contains("warning: patches[0], test /v: the test failed"), "{}", ran.err);
 }
 
 #[test]

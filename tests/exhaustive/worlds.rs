@@ -1,6 +1,6 @@
 //! Every program over a few paths, over every document up to some size ([`SIZE`], or one more): what the model says.
 
-use tamis::{Filter, Program};
+use tamis::{CallOptions, Filter, Program};
 
 use crate::check::{Run, judge};
 use crate::larger;
@@ -229,10 +229,17 @@ fn part(number: usize, of: usize) {
         let program =
             Program::compile(&rules.spec()).unwrap_or_else(|error| panic!("{rules:?}\n{error}"));
         let mut filter = Filter::new(&program, Vec::new());
+        let failed = CallOptions::new().is_error(true);
+        let mut failed = Filter::with_options(&program, &failed, Vec::new());
         for (split, text, node) in &documents {
             let verdict = eval::run(&rules, node);
             emitted += u64::from(matches!(verdict, Verdict::Passes { .. }));
             let bytes = text.as_bytes();
+            if *split {
+                let verdict = eval::run_failed(&rules, node);
+                judge("a failed call", &verdict, &run(&mut failed, &[bytes]))
+                    .unwrap_or_else(|why| panic!("{rules:?}\n{text}\n{why}"));
+            }
             let mut check = |driver: &str, chunks: &[&[u8]]| {
                 judge(driver, &verdict, &run(&mut filter, chunks))
                     .unwrap_or_else(|why| panic!("{rules:?}\n{text}\n{why}"));

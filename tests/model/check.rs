@@ -1,7 +1,10 @@
 //! One program, one document: tamis in several drivers against the model.
 
 use serde_json::Value as Json;
-use tamis::{CallOptions, Error, Filter, Mode, Program, Report, Spec, Whitespace, filter_slice};
+use tamis::{
+    CallOptions, Error, Filter, Mode, Program, Report, Spec, Whitespace, filter_slice,
+    filter_slice_with,
+};
 
 use crate::model::dom::{Node, Value};
 use crate::model::eval::{self, Expected, Verdict};
@@ -31,7 +34,7 @@ fn compare(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>,
     judge("slice", &verdict, &slice)?;
     let mut cuts = Prng::new(seed).cuts(text.len());
     cuts.push(text.len());
-    let split = push(&program, text.as_bytes(), &cuts);
+    let split = push(&program, &CallOptions::new(), text.as_bytes(), &cuts);
     judge(&format!("chunks that end at {cuts:?}"), &verdict, &split)?;
     same(&slice, &split)?;
     let mode = program.explain(&CallOptions::new()).mode();
@@ -41,14 +44,36 @@ fn compare(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>,
     {
         return Err(format!("explained as a stream, {} bytes held", report.held_peak_bytes));
     }
+    if seed.is_multiple_of(3) {
+        failed_call(rules, &program, text, &cuts)?;
+    }
     if let Ok((minified, _)) = &slice {
         keep_white(&spec, text, minified)?;
     }
     Ok(if let Verdict::Silent(why) = verdict { Some(why) } else { None })
 }
 
-fn push(program: &Program, text: &[u8], ends: &[usize]) -> Run {
-    let mut filter = Filter::new(program, Vec::new());
+/// The document as the response of a failed call.
+fn failed_call(rules: &Rules, program: &Program, text: &str, cuts: &[usize]) -> Result<(), String> {
+    let options = CallOptions::new().is_error(true);
+    let verdict = eval::run_failed(rules, &Node::parse(text));
+    let slice = filter_slice_with(program, &options, text.as_bytes());
+    let slice = slice.map_err(|error| (error, Vec::new()));
+    judge("slice, a failed call", &verdict, &slice)?;
+    let split = push(program, &options, text.as_bytes(), cuts);
+    judge("chunks, a failed call", &verdict, &split)?;
+    same(&slice, &split)?;
+    let mode = program.explain(&options).mode();
+    match &split {
+        Ok((_, report)) if mode == Mode::Stream && report.held_peak_bytes > 0 => {
+            Err(format!("explained as a stream, {} bytes held", report.held_peak_bytes))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn push(program: &Program, options: &CallOptions, text: &[u8], ends: &[usize]) -> Run {
+    let mut filter = Filter::with_options(program, options, Vec::new());
     let mut begin = 0;
     for end in ends {
         if let Err(error) = filter.write(&text[begin..*end]) {
@@ -101,7 +126,13 @@ pub(crate) fn judge(driver: &str, verdict: &Verdict, run: &Run) -> Result<(), St
             }
             Ok(())
         }
-        (Verdict::Fails(kind), Ok((output, _))) => {
+        (Verdict::Breaks(kind), Err((error, _))) => match kind {
+            Some(kind) if *kind != error.kind() => {
+                Err(format!("{driver}: expected {kind:?}\ngot {error:?}"))
+            }
+            _ => Ok(()),
+        },
+        (Verdict::Fails(kind) | Verdict::Breaks(kind), Ok((output, _))) => {
             Err(format!("{driver}: expected an error ({kind:?})\ngot {}", show(output)))
         }
         (Verdict::Passes { output, .. }, Err((error, _))) => {

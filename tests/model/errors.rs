@@ -81,23 +81,29 @@ fn place(document: &[u8], run: &Run) -> Result<(), String> {
     Ok(())
 }
 
-/// What was emitted begins the output for some completion of what had been read: the shortest one, or one with another
-/// member in the document's object, which may decide where the payload is.
+/// What was emitted begins the output for some completion of what had been read: the shortest one, one with an object where that
+/// has a number (nothing can be selected from an element that is a scalar), or one with another member in the document's object,
+/// which may decide where the payload is.
 fn prefix(program: &Program, document: &[u8], run: &Run) -> Result<(), String> {
     let emitted = run.output.as_deref().unwrap_or_default();
     if emitted.is_empty() {
         return Ok(());
     }
     let fault = run.fault.as_ref().expect("a run that failed");
-    let mut shortest = document[..fault.offset.expect("a place") as usize].to_vec();
-    shortest.extend(completion(&shortest).expect("a beginning of a document"));
-    let mut completions = vec![shortest.clone()];
-    while shortest.last().is_some_and(u8::is_ascii_whitespace) {
-        shortest.pop();
+    let read = &document[..fault.offset.expect("a place") as usize];
+    let end = completion(read).expect("a beginning of a document");
+    let mut completions = vec![[read, &end].concat()];
+    if let Some(end) = end.strip_prefix(b"0") {
+        completions.push([read, b"{}", end].concat());
     }
-    if shortest.pop() == Some(b'}') {
-        for member in [&br#","another":0}"#[..], br#","raw":0}"#] {
-            completions.push([&shortest, member].concat());
+    for mut completed in completions.clone() {
+        while completed.last().is_some_and(u8::is_ascii_whitespace) {
+            completed.pop();
+        }
+        if completed.pop() == Some(b'}') {
+            for member in [&br#","another":0}"#[..], br#","raw":0}"#] {
+                completions.push([&completed, member].concat());
+            }
         }
     }
     let mut why = String::new();

@@ -15,8 +15,10 @@ use super::rules::{Rules, Source, Token};
 pub(crate) enum Verdict {
     /// The rules say nothing about such a document: it must only not fail in a way that a document can not.
     Silent(&'static str),
-    /// An error, of this kind if one is known.
+    /// An error, of this kind if one is known. Before a miss nothing is emitted.
     Fails(Option<ErrorKind>),
+    /// The same where something was found before, so that output may have been emitted.
+    Breaks(Option<ErrorKind>),
     Passes {
         output: String,
         report: Box<Expected>,
@@ -40,6 +42,46 @@ pub(crate) struct Expected {
 
 pub(crate) fn run(rules: &Rules, document: &Node) -> Verdict {
     evaluate(rules, document).unwrap_or_else(|verdict| verdict)
+}
+
+/// The same of the response of a failed call.
+pub(crate) fn run_failed(rules: &Rules, document: &Node) -> Verdict {
+    let mut left = Rules {
+        extract: None,
+        select: None,
+        max_items: 0,
+        stop_early: false,
+        drop_nulls: false,
+        drop_empty: false,
+        drop_siblings: false,
+        closed: Some(false),
+        ..rules.clone()
+    };
+    let mut document = document;
+    if let Some(path) = &rules.extract {
+        match extracted(document, &path.tokens) {
+            Some(inside) => document = inside,
+            None if rules.is_closed() => return Verdict::Fails(Some(ErrorKind::Miss)),
+            None => {}
+        }
+    }
+    if rules.is_closed() && rules.select.is_some() {
+        return Verdict::Fails(Some(ErrorKind::Miss));
+    }
+    if left.exclude.is_empty() {
+        // Nothing is looked for.
+        left.root = super::rules::Root::Object;
+        left.duplicates = DuplicateKeys::First;
+    }
+    let mut verdict = run(&left, document);
+    if let Verdict::Passes { report, .. } = &mut verdict {
+        // Nothing is a miss.
+        report.missed = false;
+        report.applied =
+            rules.extract.is_some() || rules.retain.is_some() || !rules.exclude.is_empty();
+        report.skipped = Some("error_response");
+    }
+    verdict
 }
 
 /// The verdict; as an error if it was reached on the way.
@@ -67,7 +109,7 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
     let target = locate(rules, &retained)?;
     if !rules.on_items() && !rules.drop_siblings && !matches!(rules.root, super::rules::Root::At(_))
     {
-        let report = Expected { applied: true, ..Expected::default() };
+        let report = Expected { applied: rules.any(), ..Expected::default() };
         return Ok(Verdict::Passes { output: retained.minified(), report: Box::new(report) });
     }
     let mut state = State {
@@ -76,7 +118,7 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
         followed: (Vec::new(), 0),
         all_of_object: false,
     };
-    let mut report = Expected { applied: true, ..Expected::default() };
+    let mut report = Expected { applied: rules.any(), ..Expected::default() };
     let raw_text = target == Target::RawText;
     if raw_text && rules.select.is_some() {
         if rules.is_closed() {
@@ -84,7 +126,12 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
         }
         report.skipped = Some("raw_output");
     }
+    // What comes twice may be met first.
+    let miss = (rules.duplicates != DuplicateKeys::Reject).then_some(ErrorKind::Miss);
     let way = match target {
+        Target::Scalar if rules.is_closed() && rules.select.is_some() => {
+            return Err(Verdict::Fails(miss));
+        }
         Target::Scalar => {
             return Ok(Verdict::Passes { output: retained.minified(), report: Box::new(report) });
         }
@@ -149,6 +196,15 @@ fn retain(node: &Node, places: &Places<'_>) -> Option<Node> {
         Value::Scalar(_) => false,
     };
     if nothing { None } else { Some(Node { at: node.at, value }) }
+}
+
+/// What is left of an item. Of one that is an array each element is treated like an item.
+fn exclude_item(node: &Node, places: &Places<'_>) -> Node {
+    let Value::Array(elements) = &node.value else { return exclude(node, places) };
+    let below = elements.iter().enumerate().map(|(at, node)| (node, places.element(at).begin()));
+    let kept = below.filter(|(_, places)| !places.hit);
+    let kept = kept.map(|(node, places)| exclude_item(node, &places));
+    Node { at: node.at, value: Value::Array(kept.collect()) }
 }
 
 /// What is left of a value that is not itself excluded.
@@ -223,7 +279,11 @@ impl State<'_> {
         report: &mut Expected,
     ) -> Result<(Node, bool), Verdict> {
         let rules = self.rules;
+        let miss = (rules.duplicates != DuplicateKeys::Reject).then_some(ErrorKind::Miss);
         let (items, length) = match &payload.value {
+            Value::Scalar(_) if rules.is_closed() && rules.select.is_some() => {
+                return Err(Verdict::Fails(miss));
+            }
             Value::Scalar(_) => return Ok((payload.clone(), false)),
             Value::Object(_) => (std::slice::from_ref(payload), None),
             Value::Array(elements) => (elements.as_slice(), Some(elements.len())),
@@ -233,6 +293,13 @@ impl State<'_> {
             _ => items.len(),
         };
         let selects = rules.select.as_deref().filter(|_| !raw_text);
+        if let Some(select) = selects.filter(|_| rules.is_closed())
+            && let Some(other) = items[..limit].iter().position(|item| !item.is_object())
+        {
+            let before = &items[..other];
+            let found = other > 0 && !self.is_missed(select, before, &mut Expected::default());
+            return Err(if found { Verdict::Breaks(miss) } else { Verdict::Fails(miss) });
+        }
         let missed = match selects {
             None => false,
             Some(select) => self.is_missed(select, &items[..limit], report),
@@ -289,14 +356,11 @@ impl State<'_> {
     }
 
     fn item(&mut self, item: &Node, select: Option<&[Source]>) -> Node {
-        if !item.is_object() {
-            return drop_members(item, self.rules);
-        }
         let projected = match select {
-            None => item.clone(),
-            Some(select) => self.project(item, select),
+            Some(select) if item.is_object() => self.project(item, select),
+            _ => item.clone(),
         };
-        drop_members(&exclude(&projected, &Places::start(&self.rules.exclude)), self.rules)
+        drop_members(&exclude_item(&projected, &Places::start(&self.rules.exclude)), self.rules)
     }
 
     /// The selected members, in the order in which their values begin; the sort is stable, so ties stay in spec order.

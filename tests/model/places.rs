@@ -26,6 +26,14 @@ impl<'a> Places<'a> {
         start
     }
 
+    /// Begins all paths here, beside those that lead here.
+    pub(crate) fn begin(mut self) -> Self {
+        for path in 0..self.paths.len() {
+            self.reach(path, 0);
+        }
+        self
+    }
+
     fn reach(&mut self, path: usize, step: usize) {
         if step == self.paths[path].tokens.len() {
             self.hit = true;

@@ -23,7 +23,7 @@ const BESIDE_RAW: [&str; 5] =
 pub(crate) fn locate(rules: &Rules, document: &Node) -> Result<Target, Verdict> {
     if let Root::At(path) = &rules.root {
         return match document.value {
-            Value::Scalar(_) => Err(Verdict::Silent("a path into a scalar document")),
+            Value::Scalar(_) => Ok(Target::Scalar),
             _ => at(document, &path.tokens),
         };
     }

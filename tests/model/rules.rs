@@ -78,6 +78,11 @@ impl Rules {
             || self.drop_empty
     }
 
+    /// Whether there is any rule.
+    pub(crate) fn any(&self) -> bool {
+        self.on_items() || self.drop_siblings || self.extract.is_some() || self.retain.is_some()
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.unwrap_or(self.retain.is_some())
     }

@@ -88,11 +88,13 @@ pub(crate) fn is_left_out(operation: &Value) -> bool {
 
 /// What the crate makes of a sequence: the document, and whether a test stopped it; or that an operation cannot be done.
 ///
-/// It applies a sequence or none of it; given one operation at a time, it can stop at a test as we do.
+/// It applies a sequence or none of it; given one operation at a time, it can stop at a test.
 #[derive(Debug)]
 pub(crate) struct Theirs {
     pub(crate) document: Value,
     pub(crate) end: End,
+    /// Whether a test that fails ends the sequence, and is no failure of it.
+    pub(crate) stops: bool,
 }
 
 /// How a sequence ends.
@@ -104,8 +106,8 @@ pub(crate) enum End {
 }
 
 impl Theirs {
-    pub(crate) fn new(document: Value) -> Self {
-        Self { document, end: End::Fine }
+    pub(crate) fn new(document: Value, stops: bool) -> Self {
+        Self { document, end: End::Fine, stops }
     }
 
     pub(crate) fn apply(&mut self, operation: &Value) {
@@ -115,7 +117,7 @@ impl Theirs {
         let patch: Patch = serde_json::from_value(json!([operation])).unwrap();
         self.end = match json_patch::patch(&mut self.document, &patch) {
             Ok(()) => End::Fine,
-            Err(_) if operation["op"] == "test" => End::Stopped,
+            Err(_) if self.stops && operation["op"] == "test" => End::Stopped,
             Err(_) => End::Failed,
         };
     }

@@ -1,7 +1,7 @@
 //! The json-patch crate over random documents and sequences.
 
 use serde_json::Value;
-use tamis::{Operation, Program, Spec, filter_slice};
+use tamis::{OnTestFailure, Operation, Program, Spec, filter_slice};
 
 use crate::beside::{End, Theirs, is_left_out, operation, value};
 use crate::prng::Prng;
@@ -10,9 +10,10 @@ use crate::prng::Prng;
 fn as_the_json_patch_crate() {
     let mut random = Prng::new(0x6902);
     let (mut fine, mut failed, mut stopped) = (0, 0, 0);
-    for round in 0..20_000 {
+    for round in 0..40_000 {
         let document = value(&mut random, 4);
-        let mut theirs = Theirs::new(document.clone());
+        let stops = random.one_in(2);
+        let mut theirs = Theirs::new(document.clone(), stops);
         let mut operations = Vec::new();
         for _ in 0..1 + random.below(5) {
             let operation = operation(&mut random, &theirs.document);
@@ -23,7 +24,10 @@ fn as_the_json_patch_crate() {
         }
         let about = format!("round {round}: {document} {}", Value::from(operations.clone()));
         let patch = Operation::parse_patch(&Value::from(operations).to_string()).unwrap();
-        let spec = patch.into_iter().fold(Spec::new(), Spec::patch);
+        let mut spec = patch.into_iter().fold(Spec::new(), Spec::patch);
+        if stops {
+            spec = spec.on_test_failure(OnTestFailure::Stop);
+        }
         let program = Program::compile(&spec).unwrap_or_else(|error| panic!("{about}: {error}"));
         theirs.compare(&about, &filter_slice(&program, document.to_string().as_bytes()));
         match theirs.end {

@@ -1,6 +1,6 @@
 //! Where this differs from what reShapr ships, on purpose; each a test.
 
-use tamis::{ErrorKind, Operation, Otherwise, Program, Spec, Test, filter_slice};
+use tamis::{ErrorKind, OnTestFailure, Operation, Otherwise, Program, Spec, Test, filter_slice};
 
 fn filtered(spec: &Spec, document: &str) -> Result<String, tamis::Error> {
     let program = Program::compile(spec).unwrap();
@@ -17,6 +17,24 @@ fn a_failure_does_not_let_the_response_pass() {
     let error = filtered(&spec, r#"{"user": {"ssn": "1"}}"#).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Patch);
     assert_eq!(error.message(), "patches[0], remove /user/nickname: nothing is at /user/nickname");
+}
+
+/// reShapr's text says that a test that fails ends the sequence. Outside of its artifacts the sequence fails, as RFC 6902 says.
+#[test]
+fn a_failed_test_fails_the_sequence() {
+    let spec = Spec::new()
+        .patch(Operation::remove("/user/nickname"))
+        .patch(Operation::test("/version", 2))
+        .patch(Operation::remove("/user/ssn"));
+    let document = r#"{"version": 1, "user": {"nickname": "a", "ssn": "1"}}"#;
+    let error = filtered(&spec, document).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Patch);
+    assert_eq!(
+        error.message(),
+        "patches[1], test /version: the test failed: the value there is another one"
+    );
+    let stops = spec.on_test_failure(OnTestFailure::Stop);
+    assert_eq!(filtered(&stops, document).unwrap(), r#"{"version":1,"user":{"ssn":"1"}}"#);
 }
 
 /// reShapr loses one of two retained paths into one array.

@@ -87,15 +87,10 @@ impl Is {
 }
 
 impl Edited {
-    /// `extracts`: whether that rule applies, if the program has it. Output goes through `gate`.
-    pub(super) fn new(
-        program: &Arc<Compiled>,
-        patches: &Arc<Patches>,
-        extracts: bool,
-        gate: Gate,
-    ) -> Self {
+    /// Output goes through `gate`.
+    pub(super) fn new(program: &Arc<Compiled>, patches: &Arc<Patches>, gate: Gate) -> Self {
         let mut edited = Self {
-            scope: Scope::new(program, extracts, true),
+            scope: Scope::new(program, true),
             patches: patches.clone(),
             met: Vec::new(),
             missing: 0,

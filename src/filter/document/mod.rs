@@ -40,7 +40,6 @@ pub(super) struct DocumentStage {
     limits: Limits,
     engine: Engine,
     handler: Handler,
-    extracts: bool,
     patches: Option<Arc<Patches>>,
     /// Input that waits until it is known whether the operations can be applied.
     check: Option<Hold>,
@@ -63,22 +62,14 @@ enum Handler {
 }
 
 impl DocumentStage {
-    /// `extracts`, `rules`: whether those apply, if the program has them.
-    pub(super) fn new(
-        program: &Arc<Compiled>,
-        limits: &Limits,
-        scanner: Scanner,
-        extracts: bool,
-        rules: bool,
-    ) -> Self {
-        let patches = program.patches.clone().filter(|_| rules);
-        let retain = Retain::new(program, extracts, rules);
+    pub(super) fn new(program: &Arc<Compiled>, limits: &Limits, scanner: Scanner) -> Self {
+        let patches = program.patches.clone();
+        let retain = Retain::new(program);
         let mut stage = Self {
             program: program.clone(),
             limits: limits.clone(),
             engine: Engine::new(config(&program.spec, limits, false), scanner),
             handler: Handler::Retain(Box::new(retain)),
-            extracts,
             patches,
             check: None,
             gather: None,
@@ -125,7 +116,7 @@ impl DocumentStage {
             return;
         }
         let gate = Gate::new(gate, &self.limits);
-        let edited = Edited::new(&self.program, patches, self.extracts, gate);
+        let edited = Edited::new(&self.program, patches, gate);
         self.handler = Handler::Edited(Box::new(edited));
     }
 
@@ -199,8 +190,7 @@ impl DocumentStage {
         if patch {
             self.edit(false);
         } else {
-            self.handler =
-                Handler::Retain(Box::new(Retain::new(&self.program, self.extracts, true)));
+            self.handler = Handler::Retain(Box::new(Retain::new(&self.program)));
         }
         let mut meter = std::mem::take(&mut self.meter);
         let drained = hold.drain(

@@ -30,13 +30,8 @@ struct Open {
 }
 
 impl Retain {
-    /// `extracts`, `retains`: whether those rules apply, if the program has them.
-    pub(super) fn new(program: &Arc<Compiled>, extracts: bool, retains: bool) -> Self {
-        Self {
-            scope: Scope::new(program, extracts, retains),
-            open: SmallVec::new(),
-            writer: Writer::default(),
-        }
+    pub(super) fn new(program: &Arc<Compiled>) -> Self {
+        Self { scope: Scope::new(program, true), open: SmallVec::new(), writer: Writer::default() }
     }
 
     /// Begins a new document.

@@ -47,7 +47,9 @@ pub(super) enum Verdict {
 }
 
 impl Scope {
-    pub(in crate::filter) fn new(program: &Arc<Compiled>, extracts: bool, retains: bool) -> Self {
+    /// `retains`: whether that rule counts.
+    pub(in crate::filter) fn new(program: &Arc<Compiled>, retains: bool) -> Self {
+        let extracts = program.extract.is_some();
         let place = if extracts { Place::Way(0) } else { Place::Inside };
         let whole = !retains || program.retain.is_none();
         Self { program: program.clone(), whole, extracts, place }

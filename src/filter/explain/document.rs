@@ -3,8 +3,23 @@
 use super::{Branch, Does, Holds, Mode, Stage};
 use crate::filter::CallOptions;
 use crate::filter::patches::Patches;
+use crate::filter::program::Compiled;
 use crate::filter::when::When;
-use crate::spec::{Budget, Otherwise, Spec, named};
+use crate::spec::{Budget, Op, Otherwise, Spec, named};
+
+/// The value that is the document.
+pub(super) fn extract_stage(compiled: &Compiled) -> Option<Stage> {
+    let path = compiled.spec.extract.clone()?;
+    let optional = compiled.may_lack_extract;
+    let holds = Holds {
+        what: "the document",
+        until: "that value begins, or it is certain that there is none",
+        limits: &["held", "spill"],
+        instead: None,
+    };
+    let holds = if optional { vec![holds] } else { Vec::new() };
+    Some(Stage::new(Does::Extract { path, optional }, holds))
+}
 
 /// The choice of a branch.
 pub(super) fn choice(spec: &Spec) -> Stage {
@@ -34,12 +49,10 @@ pub(super) fn branches(when: &When, spec: &Spec, options: &CallOptions) -> Vec<B
         Some(format!("{} is {}", named(&test.path), test.value))
     });
     let tests = tests.chain(std::iter::once(None));
-    // Whether a call skips rules is told by the program, and these are not skipped.
-    let options = &options.clone().raw(false).is_error(false);
     let explained = when.programs().zip(tests).map(|((name, program), test)| Branch {
         name,
         test,
-        explanation: program.explain(options),
+        explanation: program.explained(options),
     });
     explained.collect()
 }
@@ -69,7 +82,10 @@ impl Patches {
             (None, Some(_)) => Mode::Hold,
             (None, None) => Mode::Stream,
         };
-        let does = Does::Patches { operations, lenient_remove: spec.lenient_remove, tree };
+        let tests = spec.patches.iter().flatten().any(|operation| operation.op == Op::Test);
+        let on_test_failure = tests.then(|| spec.on_test_failure.unwrap_or_default());
+        let lenient_remove = spec.lenient_remove;
+        let does = Does::Patches { operations, lenient_remove, on_test_failure, tree };
         Stage { does, mode, holds: holds.into_iter().collect() }
     }
 
@@ -89,8 +105,8 @@ impl Patches {
 }
 
 /// The stage of a program that takes the document as a whole.
-pub(super) fn whole_stage(spec: &Spec, skipped: bool, budget: Option<Budget>) -> Stage {
-    let Some(content) = spec.content.clone().filter(|_| !skipped) else {
+pub(super) fn whole_stage(spec: &Spec, budget: Option<Budget>) -> Stage {
+    let Some(content) = spec.content.clone() else {
         return Stage::new(Does::Pass, Vec::new());
     };
     let content = match budget {

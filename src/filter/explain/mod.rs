@@ -12,13 +12,16 @@ use std::fmt;
 use serde::Serialize;
 
 use super::CallOptions;
+use super::options::Skips;
 use super::program::{Compiled, ItemRules, Program, RootRule, WaitFrom};
+use super::seek::Seeking;
 use super::when::When;
 use crate::limits::Limits;
 use crate::spec::{
-    Budget, Content, DuplicateKeys, OnError, Root, Siblings, Spec, Validation, Whitespace,
+    Budget, Content, DuplicateKeys, OnError, OnTestFailure, Root, Siblings, Spec, Validation,
+    Whitespace,
 };
-use document::{branches, choice, whole_stage};
+use document::{branches, choice, extract_stage, whole_stage};
 use tree::Paths;
 
 /// How a program runs: the stages that it has, whether each streams or may have to hold input, and why.
@@ -30,19 +33,19 @@ use tree::Paths;
 /// |---|---|
 /// | `version` | 1 |
 /// | `mode` | `stream`, or `hold` if any stage may hold |
-/// | `skipped` | why no rule applies (`raw_mode`, `error_response`); left out if the rules apply |
+/// | `skipped` | why some rules do not apply (`raw_mode`, `error_response`), so that they are not among the stages; left out if all apply |
 /// | `validation`, `whitespace`, `duplicate_keys` | as in a [`Spec`] |
 /// | `stages` | in the order in which they run, each with `stage`, `mode`, `holds` and the keys below |
 /// | `total_miss` | `on_error` (`raw`, `closed`), `default` (not said by the spec) and `effect`, in words; left out if there can be none |
 /// | `branches` | those of `when`, and `otherwise`: each with its `name`, its `test` in words, and the keys of its own explanation; left out if there are none |
 /// | `limits` | `depth`, `key`, `held`, `spill`, `item` of the call |
 ///
-/// `stage` is `validate` (there is no rule), `extract` (with its `path`), `when` (with what `otherwise` does), `retain`, `patches` (with `operations` in words,
-/// `lenient_remove`, and `tree`: why a tree is needed, if it is), `root`, `max_items`, `select`, `exclude`, `drop_nulls` or
-/// `drop_empty`, `wrap` (a document that is no array becomes one), `text_filter`, `budget` (with `budget`, as in a [`Spec`]: `bytes` or `tokens`, and `min_items`), `compact`;
+/// `stage` is `validate` (there is no rule), `extract` (with its `path`, and `optional` if the document need not have it), `when` (with what `otherwise` does), `retain`, `patches` (with `operations` in words,
+/// `lenient_remove`, `on_test_failure` if one is a test, and `tree`: why a tree is needed, if it is), `root`, `max_items`, `select`, `exclude`, `drop_nulls` or
+/// `drop_empty`, `wrap` (a document that is no array becomes one), `refuse` (every document is an error), `text_filter`, `budget` (with `budget`, as in a [`Spec`]: `bytes` or `tokens`, and `min_items`), `compact`;
 /// or, alone, `content` (with `content`: `max_tokens`, `extract`, `format`) or `pass` (the document passes, whatever it is). `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
-/// `many` (it yields an array of all that is found), `excluded` (a later rule removes it) and `held`; `root` has `root` and
-/// `siblings`; `max_items` has `count` and `stop_early`; `select` has `early_skip` with `on` and `why`. Each of `holds` has
+/// `many` (it yields an array of all that is found), `excluded` (a later rule removes it) and `held`; `root` has `root`,
+/// `siblings`, and `or_array` if the array of `auto` takes the place of a document in which nothing is found; `max_items` has `count` and `stop_early`; `select` has `early_skip` with `on` and `why`. Each of `holds` has
 /// `what`, `until`, `limits` (their names) and `instead`, when nothing is held.
 ///
 /// ```
@@ -115,6 +118,8 @@ enum Does {
     Validate,
     Extract {
         path: String,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        optional: bool,
     },
     Retain {
         paths: Paths,
@@ -125,13 +130,19 @@ enum Does {
     Patches {
         operations: Vec<String>,
         lenient_remove: bool,
+        /// There if one of them is a test.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        on_test_failure: Option<OnTestFailure>,
         #[serde(skip_serializing_if = "Option::is_none")]
         tree: Option<String>,
     },
     Root {
         root: Root,
         siblings: Siblings,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        or_array: bool,
     },
+    Refuse,
     MaxItems {
         count: u64,
         stop_early: bool,
@@ -203,21 +214,24 @@ impl Program {
     /// How this program runs for a call: what it does, and what it may have to hold under the call's limits.
     #[must_use]
     pub fn explain(&self, options: &CallOptions) -> Explanation {
+        let skips = options.skips(self.compiled());
+        let explanation = self.for_call(skips).explained(&options.of_rest(skips));
+        Explanation { skipped: skips.map(Skips::as_str), ..explanation }
+    }
+
+    /// The same for a call that skips no rule.
+    fn explained(&self, options: &CallOptions) -> Explanation {
         let compiled = self.compiled();
         let spec = &compiled.spec;
-        let skipped = options.skips(compiled);
         let budget = options.call_budget().or(compiled.spec.budget);
         let tail = compiled.spec.shapes_output() || budget.is_some();
-        let items = Some(&compiled.items)
-            .filter(|items| !self.is_text() && skipped.is_none() && (!items.idle || tail));
+        let items = Some(&compiled.items).filter(|items| !self.is_text() && (!items.idle || tail));
         let mut stages = Vec::new();
         if self.is_text() {
-            stages.push(whole_stage(spec, skipped.is_some(), budget));
+            stages.push(whole_stage(spec, budget));
         }
-        // Of an answer that is no error, what it finds is the document also where it is wanted raw.
-        let extract = spec.extract.clone().filter(|_| !options.is_error_of(compiled));
-        stages.extend(extract.map(|path| Stage::new(Does::Extract { path }, Vec::new())));
-        if skipped.is_none() && !self.is_text() {
+        stages.extend(extract_stage(compiled));
+        if !self.is_text() {
             stages.extend(compiled.retain.as_ref().map(|trie| {
                 let paths = Paths::plain(trie, spec.retain.as_deref().unwrap_or_default(), true);
                 Stage::new(Does::Retain { paths }, Vec::new())
@@ -231,16 +245,14 @@ impl Program {
         if stages.is_empty() {
             stages.push(Stage::new(Does::Validate, Vec::new()));
         }
-        let branches = match &compiled.when {
-            Some(when) if skipped.is_none() => branches(when, spec, options),
-            _ => Vec::new(),
-        };
+        let branches =
+            compiled.when.as_ref().map_or_else(Vec::new, |when| branches(when, spec, options));
         let modes = stages.iter().map(|stage| stage.mode);
         let modes = modes.chain(branches.iter().map(|branch| branch.explanation.mode));
         Explanation {
             version: 1,
             mode: modes.max().unwrap_or(Mode::Stream),
-            skipped,
+            skipped: None,
             validation: spec.validation,
             whitespace: spec.whitespace,
             duplicate_keys: items.map(|items| items.duplicates),
@@ -272,8 +284,10 @@ impl Program {
                 .to_owned(),
             ];
         }
-        if compiled.extract.is_some() {
-            plan.push("extract: stream");
+        match (&compiled.extract, compiled.may_lack_extract) {
+            (None, _) => {}
+            (Some(_), false) => plan.push("extract: stream"),
+            (Some(_), true) => plan.push(Seeking::PLAN),
         }
         if compiled.when.is_some() {
             plan.push(CHOICE);
@@ -339,8 +353,10 @@ impl fmt::Display for Program {
 enum Reason {
     /// Where the payload is, is decided late.
     Root,
+    /// The same, where it is the document if that has a value that is selected.
+    RootByHit,
     /// Nothing may leave, or all must, if nothing is found.
-    Hit(WaitFrom),
+    Hit { from: WaitFrom, closed: bool },
     /// More than one output needs a value.
     Shared,
 }
@@ -352,10 +368,17 @@ impl Reason {
                 "root auto: hold the document until an array `items` begins or the object ends (limits held, spill); \
                  slices and files are read twice instead"
             }
-            Self::Hit(WaitFrom::Document) => {
+            Self::RootByHit => {
+                "root object: hold the document until it has a selected path or ends (limits held, spill); slices and \
+                 files are read twice instead"
+            }
+            Self::Hit { closed: true, .. } => {
                 "on_error closed: hold until the payload has a hit (limits held, spill)"
             }
-            Self::Hit(WaitFrom::Payload) => {
+            Self::Hit { from: WaitFrom::Document, .. } => {
+                "on_error raw: hold the document until the payload has a hit (limits held, spill)"
+            }
+            Self::Hit { from: WaitFrom::Payload, .. } => {
                 "on_error raw: hold the payload until its first hit (limits held, spill)"
             }
             Self::Shared => {
@@ -377,7 +400,13 @@ impl Reason {
                 limits: both,
                 instead: Some("a slice or a regular file is read twice"),
             },
-            Self::Hit(from) => Holds {
+            Self::RootByHit => Holds {
+                what: "the document",
+                until: "one of the selected paths is found in it, or it ends",
+                limits: both,
+                instead: Some("a slice or a regular file is read twice"),
+            },
+            Self::Hit { from, .. } => Holds {
                 what: match from {
                     WaitFrom::Document => "the document",
                     WaitFrom::Payload => "the payload",
@@ -427,22 +456,30 @@ fn tail_stages(spec: &Spec, budget: Option<Budget>, min_items: u64) -> Vec<Stage
 
 impl ItemRules {
     fn reasons(&self) -> Vec<Reason> {
-        let root = (self.root == RootRule::Auto).then_some(Reason::Root);
-        let hit = self.waits().map(Reason::Hit);
+        let root = match self.root {
+            RootRule::Auto => Some(Reason::Root),
+            RootRule::DocumentOrArray => Some(Reason::RootByHit),
+            _ => None,
+        };
+        let hit = self.waits().map(|from| Reason::Hit { from, closed: self.closed });
         let shared = self.select.iter().flat_map(|select| &select.nodes).any(|node| node.shared);
         [root, hit, shared.then_some(Reason::Shared)].into_iter().flatten().collect()
     }
 
     fn stages(&self, compiled: &Compiled) -> Vec<Stage> {
         let spec = &compiled.spec;
-        let (at_root, at_select): (Vec<_>, Vec<_>) = self
-            .reasons()
-            .into_iter()
-            .partition(|reason| *reason == Reason::Root || self.select.is_none());
+        let (at_root, at_select): (Vec<_>, Vec<_>) =
+            self.reasons().into_iter().partition(|reason| {
+                matches!(reason, Reason::Root | Reason::RootByHit) || self.select.is_none()
+            });
         let hold = |reasons: Vec<Reason>| {
             reasons.into_iter().map(|reason| reason.holds(compiled, self)).collect::<Vec<_>>()
         };
-        let root = Does::Root { root: spec.root.clone(), siblings: spec.siblings };
+        if self.refuses {
+            return vec![Stage::new(Does::Refuse, Vec::new())];
+        }
+        let or_array = self.root == RootRule::DocumentOrArray;
+        let root = Does::Root { root: spec.root.clone(), siblings: spec.siblings, or_array };
         let mut stages = vec![Stage::new(root, hold(at_root))];
         let mut streams = |does| stages.push(Stage::new(does, Vec::new()));
         if spec.max_items > 0 {
@@ -487,6 +524,7 @@ impl ItemRules {
     fn total_miss(&self, spec: &Spec) -> Option<TotalMiss> {
         let misses_root = matches!(self.root, RootRule::At(_) | RootRule::First);
         let effect = match (self.closed, &self.select) {
+            _ if !self.judges => return None,
             (_, None) if !misses_root => return None,
             (true, _) => "an error, and no output",
             (false, Some(_)) => {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Bounds, Does, Explanation, Holds, Mode, Stage};
 use crate::limits::Limits;
-use crate::spec::{DuplicateKeys, OnError, Root, Siblings, Validation, Whitespace};
+use crate::spec::{DuplicateKeys, OnError, OnTestFailure, Root, Siblings, Validation, Whitespace};
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -21,9 +21,10 @@ impl fmt::Display for Explanation {
         writeln!(f, "plan: {}", self.mode)?;
         match self.skipped {
             None => {}
-            Some("error_response") => {
-                writeln!(f, "skipped: the call failed, so its answer passes; no rule applies")?;
-            }
+            Some("error_response") => writeln!(
+                f,
+                "skipped: the call failed; rules that select, cut or sum up items do not apply, and nothing is a miss"
+            )?,
             Some(_) => {
                 let extracts =
                     self.stages.iter().any(|stage| matches!(stage.does, Does::Extract { .. }));
@@ -100,6 +101,7 @@ impl Does {
             Self::Retain { .. } => "retain",
             Self::Patches { .. } => "patches",
             Self::Root { .. } => "root",
+            Self::Refuse => "refuse",
             Self::MaxItems { .. } => "max_items",
             Self::Select { .. } => "select",
             Self::Exclude { .. } => "exclude",
@@ -119,12 +121,10 @@ impl Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>, limits: &Bounds) -> fmt::Result {
         match &self.does {
             Does::Validate => writeln!(f, "   the document passes")?,
-            Does::Extract { path } => {
-                writeln!(
-                    f,
-                    "   the value at {} is the document; without it, an error",
-                    Plain(path)
-                )?;
+            Does::Extract { path, optional } => {
+                let without = if *optional { "the document as it is" } else { "an error" };
+                let path = Plain(path);
+                writeln!(f, "   the value at {path} is the document; without it, {without}")?;
             }
             Does::Retain { paths } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
@@ -137,25 +137,48 @@ impl Stage {
                     writeln!(f, "   where none holds: an error, and no output")?;
                 }
             }
-            Does::Patches { operations, lenient_remove, tree } => {
+            Does::Patches { operations, lenient_remove, on_test_failure, tree } => {
                 for operation in operations {
                     writeln!(f, "   {}", Plain(operation))?;
                 }
                 if *lenient_remove {
                     writeln!(f, "   what is to be removed need not be there")?;
                 }
+                match on_test_failure {
+                    Some(OnTestFailure::Fail) => {
+                        writeln!(f, "   if a test fails, so does the whole sequence")?;
+                    }
+                    Some(OnTestFailure::Stop) => {
+                        writeln!(
+                            f,
+                            "   if a test fails, the rest is not applied; what was applied stays"
+                        )?;
+                    }
+                    None => {}
+                }
                 if let Some(why) = tree {
                     writeln!(f, "   needs a tree: {}", Plain(why))?;
                 }
             }
-            Does::Root { root, siblings } => {
+            Does::Root { root, siblings, or_array } => {
                 writeln!(f, "   {}", Where(root))?;
+                if *or_array {
+                    writeln!(
+                        f,
+                        "   if nothing that is selected is found in it: its array `items`, else `result`, else `data`,\n   \
+                         else its first array"
+                    )?;
+                }
                 match siblings {
                     _ if *root == Root::Object => {}
                     Siblings::Keep => writeln!(f, "   members beside it pass unchanged")?,
                     Siblings::Drop => writeln!(f, "   members beside it go")?,
                 }
             }
+            Does::Refuse => writeln!(
+                f,
+                "   an error, and no output: only what is selected may leave (`on_error: closed`), and the call failed"
+            )?,
             Does::MaxItems { count, stop_early } => {
                 let rest = if *stop_early {
                     "reading stops at the next one, and what follows is not validated"

@@ -78,7 +78,7 @@ impl Paths {
                     if source.path.0.contains(&Token::Any) { ", all in an array" } else { "" };
                 let gone = if source.exclude.is_hit() { ", removed by exclude" } else { "" };
                 let beside =
-                    if source.passing { ", if it is there: neither hit nor miss" } else { "" };
+                    if source.passing { ", of a single object: neither hit nor miss" } else { "" };
                 marks.push(format!("as {key}{many}{gone}{beside}"));
             }
             if select.node(node).shared {

@@ -27,7 +27,8 @@ impl State {
             return self.pass(cx, slot);
         }
         self.open(cx, slot, kind);
-        self.roles.push(Role::Emit { cursor, object: kind == Kind::Object });
+        let object = kind == Kind::Object;
+        self.roles.push(Role::Emit { cursor, object, item: !object });
         Interest::Inspect
     }
 
@@ -126,7 +127,8 @@ impl State {
     ) -> Interest {
         let member = !matches!(label, Label::None);
         self.open_labelled(cx, label, kind, member && cx.rules.drop_empty);
-        self.roles.push(Role::Emit { cursor: cursor.clone(), object: kind == Kind::Object });
+        let object = kind == Kind::Object;
+        self.roles.push(Role::Emit { cursor: cursor.clone(), object, item: false });
         Interest::Inspect
     }
 
@@ -138,10 +140,24 @@ impl State {
         slot: Slot<'_>,
         kind: Kind,
     ) -> Result<Interest, Halt> {
-        let Some(Role::Emit { cursor, .. }) = self.roles.last() else { return Ok(Interest::Skip) };
+        let Some(Role::Emit { cursor, item, .. }) = self.roles.last() else {
+            return Ok(Interest::Skip);
+        };
         let trie = &cx.rules.exclude;
         let below = match slot {
             _ if cursor.is_dead() => Cursor::default(),
+            Slot::Element(index) if *item => {
+                let mut below = cursor.element(trie, index);
+                below.begin(trie);
+                let interest = self.emit(cx, slot.into(), kind, &below);
+                if kind == Kind::Array
+                    && interest == Interest::Inspect
+                    && let Some(Role::Emit { item, .. }) = self.roles.last_mut()
+                {
+                    *item = true;
+                }
+                return Ok(interest);
+            }
             Slot::Member(key) => key.with_name(|name| cursor.member(trie, name)),
             Slot::Element(index) => cursor.element(trie, index),
             Slot::Top => Cursor::default(),

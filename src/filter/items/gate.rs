@@ -4,7 +4,7 @@
 
 use super::{Cx, Snapshot, State, Target, Verdict};
 use crate::error::{ErrorKind, Raise};
-use crate::filter::program::WaitFrom;
+use crate::filter::program::{RootRule, WaitFrom};
 use crate::json::{Halt, Interest};
 use crate::sink::Sink;
 use crate::work::{Work, count, words};
@@ -76,16 +76,33 @@ impl State {
     /// All that is considered was seen, and nothing was found.
     #[cold]
     pub(super) fn total_miss(&mut self, cx: &Cx<'_>, message: String) -> Result<(), Halt> {
-        if self.waiting.is_some_and(|mark| cx.offset.saturating_sub(mark) > self.patience) {
+        if cx.rules.closed {
+            return Err(self.closed_miss(cx, message));
+        }
+        if self.is_overdue(cx) {
             return Err(Halt::Overdue);
         }
-        if cx.rules.closed {
-            self.counts.error = Some(message.clone());
-            return Err(Raise::new(ErrorKind::Miss, message).into());
+        if cx.rules.root == RootRule::DocumentOrArray {
+            self.target = Target::Document;
         }
         self.counts.error = Some(format!("{message}: select does not apply"));
         self.verdict = Some(Verdict::Miss);
         Err(Halt::Rewind)
+    }
+
+    /// A miss, where that is an error.
+    #[cold]
+    pub(super) fn closed_miss(&mut self, cx: &Cx<'_>, message: String) -> Halt {
+        if self.is_overdue(cx) {
+            return Halt::Overdue;
+        }
+        self.counts.error = Some(message.clone());
+        Raise::new(ErrorKind::Miss, message).into()
+    }
+
+    /// Whether the decision that is waited for comes too late.
+    fn is_overdue(&self, cx: &Cx<'_>) -> bool {
+        self.waiting.is_some_and(|mark| cx.offset.saturating_sub(mark) > self.patience)
     }
 
     /// Every item that counts was seen.

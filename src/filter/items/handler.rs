@@ -63,7 +63,7 @@ impl Handler for With<'_, Items> {
     #[inline]
     fn excluded(&self) -> Option<Excluded<'_>> {
         let rules = &self.stage.program.items;
-        let Some(Role::Emit { cursor, object }) = self.stage.state.roles.last() else {
+        let Some(Role::Emit { cursor, object, .. }) = self.stage.state.roles.last() else {
             return None;
         };
         let names = match (cursor.is_dead(), object) {

@@ -53,8 +53,9 @@ enum Role {
     Select { node: NodeId, serial: u64, left: u32, item: bool, names: bool },
     /// Inside what a wildcard of a source reaches; children are matched with the source's token of this number.
     Gather { source: u32, token: usize, met: bool, outer: bool },
-    /// Inside an emitted value; the cursor is in the exclude trie.
-    Emit { cursor: Cursor, object: bool },
+    /// Inside an emitted value; the cursor is in the exclude trie. `item`: it is an array in the place of an item, whose
+    /// elements are excluded from like items.
+    Emit { cursor: Cursor, object: bool, item: bool },
     /// A held value is read again.
     Replay(Task),
 }
@@ -111,6 +112,8 @@ struct State {
     /// Names of members, if they are wanted.
     seen: Option<Box<Seen>>,
     payload_met: bool,
+    /// The payload is an object: what passes beside a selection does so from it.
+    single: bool,
     /// By node of the select trie: the container in which it was met last.
     met: Vec<u64>,
     /// Containers of all documents so far.
@@ -203,6 +206,7 @@ impl Items {
             objects: false,
             seen: None,
             payload_met: false,
+            single: false,
             met: vec![0; nodes],
             serial: 0,
             capture: None,
@@ -253,6 +257,12 @@ impl Items {
         self.state.counts.error = error;
         self.state.replays = replays;
         self.state.seen = seen;
+    }
+
+    /// Whether the array in the place of the document missed as well, so that the document is the payload after all.
+    pub(super) fn gave_up_array(&self) -> bool {
+        self.program.items.root == RootRule::DocumentOrArray
+            && self.state.verdict == Some(Verdict::Miss)
     }
 
     /// Closes what is open, after the run was stopped.
@@ -360,6 +370,7 @@ impl State {
         self.objects = false;
         // Names that were seen stay: those of the first document's are enough.
         self.payload_met = false;
+        self.single = false;
         // `met` stays: no container has the number of an earlier one, and a program may have more nodes than a document bytes.
         self.capture = None;
         self.captured = 0;
@@ -463,12 +474,18 @@ impl State {
     /// An item: an element of the payload, or the payload if it is an object.
     #[inline]
     fn item(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) -> Result<Interest, Halt> {
-        if kind != Kind::Object {
-            return Ok(self.unselected(cx, slot, kind, Cursor::default()));
-        }
-        let Some(selection) = self.selection(cx.rules) else {
-            let start = cx.rules.exclude.start();
-            return Ok(self.unselected(cx, slot, kind, start));
+        let selection = match self.selection(cx.rules) {
+            Some(selection) if kind == Kind::Object => selection,
+            Some(_) if cx.rules.closed => {
+                let message =
+                    "this element is not an object, so that nothing can be selected from it";
+                return Err(self.closed_miss(cx, message.to_owned()));
+            }
+            // Of an array each element is treated like an item.
+            _ => {
+                let start = cx.rules.exclude.start();
+                return Ok(self.unselected(cx, slot, kind, start));
+            }
         };
         self.objects = true;
         self.open(cx, slot, kind);

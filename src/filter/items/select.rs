@@ -23,7 +23,11 @@ impl State {
     ) {
         self.serial += 1;
         let at = selection.node(node);
-        let left = if object { at.members } else { at.elements };
+        let left = match (object, item && !self.single) {
+            (true, false) => at.members,
+            (true, true) => at.members - at.passing_members,
+            (false, _) => at.elements,
+        };
         let names = object && self.seen.as_mut().is_some_and(|seen| seen.begin(node));
         self.roles.push(Role::Select { node, serial: self.serial, left, item, names });
     }
@@ -76,6 +80,10 @@ impl State {
             return Ok(Interest::Skip);
         };
         let serial = *serial;
+        let at = selection.node(child);
+        if at.passing && !self.single {
+            return Ok(Interest::Skip);
+        }
         let Some(met) = self.met.get_mut(child as usize) else { return Ok(Interest::Skip) };
         if *met == serial {
             return self.duplicate(cx);
@@ -83,7 +91,6 @@ impl State {
         *met = serial;
         *left = left.saturating_sub(1);
 
-        let at = selection.node(child);
         if at.shared {
             self.capture(child, false);
             return Ok(Interest::Copy);
@@ -125,6 +132,9 @@ impl State {
         else {
             return Ok(Interest::Skip);
         };
+        if source.passing && !self.single {
+            return Ok(Interest::Skip);
+        }
         let gathers = token < source.path.0.len();
         if gathers && !kind.is_container() {
             return Ok(Interest::Skip);

@@ -1,7 +1,6 @@
 //! The way from the document to its payload: which members are on it, beside it, or come twice.
 
 use super::{Cx, Role, State, Target};
-use crate::error::{ErrorKind, Raise};
 use crate::filter::program::WaitFrom;
 use crate::json::{Halt, Interest, Kind, Slot};
 use crate::path::{Path, Token};
@@ -13,9 +12,20 @@ impl State {
         slot: Slot<'_>,
         kind: Kind,
     ) -> Result<Interest, Halt> {
-        if self.target == Target::RawText && cx.rules.select.is_some() && cx.rules.closed {
-            let message = "the document is plain text in `raw`, from which nothing can be selected";
-            return Err(Raise::new(ErrorKind::Miss, message).into());
+        if cx.rules.refuses {
+            let message = "the call failed, and nothing can be selected from its response";
+            return Err(self.closed_miss(cx, message.to_owned()));
+        }
+        if cx.rules.closed && cx.rules.select.is_some() {
+            if self.target == Target::RawText {
+                let message =
+                    "the document is plain text in `raw`, from which nothing can be selected";
+                return Err(self.closed_miss(cx, message.to_owned()));
+            }
+            if !kind.is_container() {
+                let message = "the document is a scalar, from which nothing can be selected";
+                return Err(self.closed_miss(cx, message.to_owned()));
+            }
         }
         if self.must_wait(cx, WaitFrom::Document) {
             return self.mark(cx);
@@ -122,7 +132,8 @@ impl State {
         }
         self.payload_met = true;
         self.counts.root = Some(pointer.to_owned());
-        if cx.rules.select.is_none() || !kind.is_container() {
+        let selects = cx.rules.select.is_some();
+        if !selects || !(kind.is_container() || cx.rules.closed) {
             self.open_gate(cx)?;
         }
         match kind {
@@ -132,13 +143,23 @@ impl State {
                 self.roles.push(Role::Items);
                 Ok(Interest::Inspect)
             }
-            Kind::Object => self.item(cx, slot, kind),
+            Kind::Object => {
+                self.single = true;
+                self.item(cx, slot, kind)
+            }
+            _ if cx.rules.closed && cx.rules.select.is_some() => {
+                let message = "the payload is neither an object nor an array, so that nothing can be selected from it";
+                Err(self.closed_miss(cx, message.to_owned()))
+            }
             _ => Ok(self.pass(cx, slot)),
         }
     }
 
     /// The document has no payload where the root says.
     pub(super) fn no_payload(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+        if !cx.rules.judges {
+            return Ok(());
+        }
         let message = match &self.target {
             Target::At(path) => format!("nothing is at the payload's root {path}"),
             _ => "the document has no array that could be the payload".to_owned(),

@@ -57,7 +57,7 @@ const PIECE: usize = 64 << 10;
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// The rules for the filtered document that are compiled.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct TailRules {
     #[cfg(feature = "text")]
     text: Option<TextProgram>,
@@ -140,6 +140,22 @@ impl TailRules {
             #[cfg(feature = "template")]
             compact: spec.compact.as_ref().map(compile_compact).transpose()?.map(Arc::new),
         })
+    }
+}
+
+impl TailRules {
+    /// The same without a summary of items.
+    #[cfg_attr(
+        not(any(feature = "text", feature = "template")),
+        expect(clippy::unused_self, reason = "a budget needs nothing compiled")
+    )]
+    pub(super) fn without_compact(&self) -> Self {
+        Self {
+            #[cfg(feature = "text")]
+            text: self.text.clone(),
+            #[cfg(feature = "template")]
+            compact: None,
+        }
     }
 }
 
