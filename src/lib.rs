@@ -162,8 +162,9 @@ pub use report::{Failed, Report};
 pub use reserved::{ParameterType, ReservedParameter, ReservedParameters};
 pub use sink::Sink;
 pub use spec::{
-    Budget, Compact, Content, ContentFormat, DuplicateKeys, Json, OnError, Operation, Otherwise,
-    Root, Select, Siblings, Source, Spec, Test, TextFilter, Validation, Whitespace,
+    Budget, Compact, Content, ContentFormat, DuplicateKeys, Json, Omitted, OnError, OnOver,
+    Operation, Otherwise, Root, Select, Siblings, Source, Spec, Test, TextFilter, Validation,
+    Whitespace,
 };
 #[cfg(feature = "template")]
 pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};

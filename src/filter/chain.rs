@@ -6,7 +6,7 @@ use super::options::CallOptions;
 use super::payload::PayloadStage;
 use super::program::Program;
 use super::root::Payload;
-use super::tail::Tail;
+use super::tail::{Tail, in_front};
 use super::whole::Whole;
 use crate::error::Error;
 use crate::limits::Meter;
@@ -18,6 +18,8 @@ pub(super) struct Chain {
     /// There if the program has rules on the document, or no other stage.
     document: Option<DocumentStage>,
     items: Option<PayloadStage>,
+    /// What happens to a document that is an error, whose items no rule applies to.
+    tail: Option<Tail>,
     /// Instead of both: the document is taken as a whole.
     whole: Option<Whole>,
 }
@@ -33,28 +35,36 @@ impl Chain {
         payload: Option<Payload>,
     ) -> Self {
         if let Some(whole) = Whole::new(program, options) {
-            return Self { document: None, items: None, whole: Some(whole) };
+            return Self { document: None, items: None, tail: None, whole: Some(whole) };
         }
         let compiled = program.compiled();
         let scanner = options.scanner();
         let limits = options.limits_ref();
-        let tail = if skipped { None } else { Tail::new(compiled, options) };
+        // Raw output is not shaped.
+        let shaped = !skipped || options.is_error_of(compiled);
+        let mut tail = if shaped { Tail::new(compiled, options) } else { None };
         let items = (!skipped && (!compiled.items.idle || tail.is_some()))
-            .then(|| PayloadStage::new(program, limits, scanner, payload, tail));
+            .then(|| PayloadStage::new(program, limits, scanner, payload, tail.take()));
+        if let Some(tail) = &mut tail {
+            tail.begin(compiled, None);
+        }
         let rules = !skipped && (compiled.retain.is_some() || compiled.patches.is_some());
         let extracts = extracts && compiled.extract.is_some();
         let document = (rules || extracts || items.is_none())
             .then(|| DocumentStage::new(compiled, limits, scanner, extracts, rules));
-        Self { document, items, whole: None }
+        Self { document, items, tail, whole: None }
     }
 
     /// Begins a new document.
-    pub(super) fn restart(&mut self) {
+    pub(super) fn restart(&mut self, program: &Program) {
         if let Some(document) = &mut self.document {
             document.restart();
         }
         if let Some(items) = &mut self.items {
             items.restart();
+        }
+        if let Some(tail) = &mut self.tail {
+            tail.begin(program.compiled(), None);
         }
         if let Some(whole) = &mut self.whole {
             whole.restart();
@@ -92,7 +102,7 @@ impl Chain {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<Option<u64>, Error> {
-        let Self { document, items, whole } = self;
+        let Self { document, items, tail, whole } = self;
         if let Some(whole) = whole {
             return whole.write(bytes, sink).map(|()| None);
         }
@@ -102,7 +112,9 @@ impl Chain {
                 items.write(bytes, meter, sink)?;
                 Ok(items.is_stopped().then(|| items.offset()))
             }
-            (Some(document), None) => document.write(bytes, sink).map(|()| None),
+            (Some(document), None) => {
+                in_front(tail, sink, |sink| document.write(bytes, sink)).map(|()| None)
+            }
             (Some(document), Some(items)) => {
                 let mut behind = Behind { items, meter, sink, error: None };
                 let fed = document.write(bytes, &mut behind);
@@ -119,14 +131,17 @@ impl Chain {
     }
 
     pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
-        let Self { document, items, whole } = self;
+        let Self { document, items, tail, whole } = self;
         if let Some(whole) = whole {
             return whole.end(sink);
         }
         match (document, items) {
             (None, None) => Ok(()),
             (None, Some(items)) => items.end(meter, sink),
-            (Some(document), None) => document.end(sink),
+            (Some(document), None) => {
+                in_front(tail, sink, |sink| document.end(sink))?;
+                tail.as_mut().map_or(Ok(()), |tail| tail.end(0, 0, sink))
+            }
             (Some(document), Some(items)) => {
                 let mut behind = Behind { items, meter, sink, error: None };
                 let ended = document.end(&mut behind);
@@ -137,6 +152,18 @@ impl Chain {
                 ended?;
                 items.end(meter, sink).map_err(Error::in_what_was_left)
             }
+        }
+    }
+
+    /// Whether something is done to the size of a document that is an error.
+    pub(super) fn is_shaped(&self) -> bool {
+        self.tail.is_some()
+    }
+
+    /// What became of a document that is an error.
+    pub(super) fn report_error(&self, report: &mut Report) {
+        if let Some(tail) = &self.tail {
+            tail.report(report);
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::chain::Chain;
 use super::choose::Chooser;
+use super::explain::BUDGET;
 use super::hold::Hold;
 use super::options::CallOptions;
 use super::program::{Compiled, Program};
@@ -158,7 +159,8 @@ impl Core {
             (self.known, self.chain, self.branch) = (false, None, None);
         }
         if let Some(chain) = &mut self.chain {
-            chain.restart();
+            let program = self.branch.as_ref().map_or(&self.program, |(_, program)| program);
+            chain.restart(program);
         }
         self.meter = Meter::default();
         self.bom = bom_of(&self.program);
@@ -406,10 +408,9 @@ impl Core {
         let mut report = self.tally();
         match self.skipped {
             None => {
-                let budget = self.options.call_budget();
                 report.plan = match &self.branch {
-                    None => self.program.plan_with(budget),
-                    Some((_, program)) => self.program.plan_of_branch(program, budget),
+                    None => self.program.plan_with(&self.options),
+                    Some((_, program)) => self.program.plan_of_branch(program, &self.options),
                 };
             }
             Some(_) if self.program.is_text() => report.plan.push("pass: stream".to_owned()),
@@ -418,6 +419,9 @@ impl Core {
                     report.plan.push("extract: stream".to_owned());
                 }
                 report.plan.push("validate and minify: stream".to_owned());
+                if self.chain.as_ref().is_some_and(Chain::is_shaped) {
+                    report.plan.push(BUDGET.to_owned());
+                }
             }
         }
         report
@@ -440,10 +444,12 @@ impl Core {
             error: self.failure.clone(),
             ..Report::default()
         };
-        if let Some(chain) = &self.chain
-            && (self.skipped.is_none() || self.program.is_text())
-        {
-            chain.report(&mut report, self.written);
+        if let Some(chain) = &self.chain {
+            if self.skipped.is_none() || self.program.is_text() {
+                chain.report(&mut report, self.written);
+            } else {
+                chain.report_error(&mut report);
+            }
             let same = report.filter_result_bytes == self.written;
             report.output_bytes = (!same).then_some(self.written);
         }

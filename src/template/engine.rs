@@ -35,6 +35,9 @@ pub(super) trait Template: Send + Sync {
 
     /// It names `Original` or `Omitted`.
     fn names_cut(&self) -> bool;
+
+    /// A header or a footer names what it does not have: that always prints as no value.
+    fn names_unknown(&self) -> Option<TemplateError>;
 }
 
 /// A template that gtmpl-ng runs.
@@ -123,6 +126,19 @@ impl Template for Engine {
 
     fn names_cut(&self) -> bool {
         self.rewritten.names_cut
+    }
+
+    fn names_unknown(&self) -> Option<TemplateError> {
+        let (named, more) = match self.part {
+            TemplatePart::Header => (&self.rewritten.other, ""),
+            TemplatePart::Footer => (&self.rewritten.unknown, ", .Remaining"),
+            TemplatePart::Item => return None,
+        };
+        let (at, name) = named.as_ref()?;
+        let part = self.part.as_str();
+        let message =
+            format!("a {part} has no `.{name}`; it has .Total, .Count, .Original, .Omitted{more}");
+        Some(self.error(TemplateErrorKind::Parse, message).at(&self.source, *at))
     }
 }
 

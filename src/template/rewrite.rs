@@ -40,7 +40,15 @@ pub(super) struct Rewritten {
     marks: Vec<(usize, usize)>,
     /// The template names `Original` or `Omitted`.
     pub(super) names_cut: bool,
+    /// The first member of the data that the template names, by its place, and is not one of [`TOTALS`]. Members of a dot
+    /// that may be something else do not count.
+    pub(super) other: Option<(usize, String)>,
+    /// The same of those that are not `Remaining` either.
+    pub(super) unknown: Option<(usize, String)>,
 }
+
+/// What a header has; a footer also has `Remaining`.
+const TOTALS: [&str; 4] = ["Total", "Count", "Original", "Omitted"];
 
 impl Rewritten {
     /// The byte of the template that stands at this line and column (from 1, in bytes) of the text.
@@ -62,7 +70,13 @@ pub(super) fn rewrite(template: &str) -> Result<Rewritten, Fault> {
     }
     let mut writer = Writer {
         template,
-        out: Rewritten { text: String::new(), marks: Vec::new(), names_cut: false },
+        out: Rewritten {
+            text: String::new(),
+            marks: Vec::new(),
+            names_cut: false,
+            other: None,
+            unknown: None,
+        },
         open: Vec::new(),
     };
     let mut lexer = Lexer::new(template);
@@ -338,6 +352,7 @@ impl Writer<'_> {
                     command.literal_stage(!is_dot, start)?;
                     command.words += 1;
                     let wrap = command.lazy;
+                    self.member(tokens, at);
                     let fields = tokens.get(at + 1..).unwrap_or_default().iter();
                     let fields = fields.take_while(|token| token.kind == Kind::Field).count();
                     if wrap {
@@ -371,6 +386,36 @@ impl Writer<'_> {
             self.out.text.push_str(" | ");
             self.out.text.push_str(call);
         }
+    }
+
+    /// Remembers the member of the data that the operand at `at` names, if it does.
+    fn member(&mut self, tokens: &[Token], at: usize) {
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+        let field = |at: usize| tokens.get(at).filter(|token| token.kind == Kind::Field);
+        let named = match tokens.get(at) {
+            Some(token) if token.kind == Kind::Field => {
+                let is_data = self.open.iter().all(|open| open.word == "if")
+                    && !before.is_some_and(|before| before.kind.ends_operand());
+                is_data.then_some(token)
+            }
+            Some(token) if self.text(&token.span) == "$" => field(at + 1),
+            _ => None,
+        };
+        // The data of a template that is defined is what it is called with.
+        let Some(token) = named
+            .filter(|_| self.open.iter().all(|open| open.word != "define" && open.word != "block"))
+        else {
+            return;
+        };
+        let name = self.text(&token.span).trim_start_matches('.').to_owned();
+        if TOTALS.contains(&name.as_str()) {
+            return;
+        }
+        let found = (token.span.start, name);
+        if found.1 != "Remaining" {
+            self.out.unknown.get_or_insert_with(|| found.clone());
+        }
+        self.out.other.get_or_insert(found);
     }
 
     fn names(&mut self, token: &Token) {
