@@ -73,6 +73,8 @@ pub enum ErrorKind {
     Duplicate,
     /// An operation of the spec's `patches` cannot be applied.
     Patch,
+    /// The output is longer than its budget, and the spec or the call says `on_over: error`.
+    Budget,
     /// The spec cannot be compiled.
     Spec,
     /// The reader failed, or its file changed while it was read.
@@ -99,6 +101,7 @@ impl ErrorKind {
             Self::Miss => "miss",
             Self::Duplicate => "duplicate",
             Self::Patch => "patch",
+            Self::Budget => "budget",
             Self::Spec => "spec",
             Self::Read => "read",
             Self::Write => "write",
@@ -115,7 +118,7 @@ pub enum Fault {
     Input,
     /// The author of the spec.
     Spec,
-    /// Whoever sets the limits: the document is larger or deeper than allowed.
+    /// Whoever sets the limits: the document is larger or deeper than allowed, or does not fit its budget.
     Limit,
     /// The receiver of the output.
     Sink,
@@ -296,7 +299,7 @@ impl Error {
             | ErrorKind::Patch
             | ErrorKind::Read => Fault::Input,
             ErrorKind::Spec => Fault::Spec,
-            ErrorKind::Limit => Fault::Limit,
+            ErrorKind::Limit | ErrorKind::Budget => Fault::Limit,
             ErrorKind::Write => Fault::Sink,
             ErrorKind::Failed => Fault::Caller,
         }

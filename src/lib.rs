@@ -170,9 +170,9 @@ pub use report::{Failed, MissedPath, Report};
 pub use reserved::{ParameterType, ReservedParameter, ReservedParameters};
 pub use sink::Sink;
 pub use spec::{
-    Budget, Compact, Content, ContentFormat, DuplicateKeys, Json, OnError, OnTestFailure,
-    Operation, Otherwise, Root, Select, Siblings, Source, Spec, Test, TextFilter, Validation,
-    Whitespace,
+    Budget, Compact, Content, ContentFormat, DuplicateKeys, Json, Omitted, OnError, OnOver,
+    OnTestFailure, Operation, Otherwise, Root, Select, Siblings, Source, Spec, Test, TextFilter,
+    Validation, Whitespace,
 };
 #[cfg(feature = "template")]
 pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};

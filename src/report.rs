@@ -72,13 +72,16 @@ pub struct Report {
     /// Whether a budget made the output shorter.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub budget_applied: bool,
+    /// Whether the output is longer than its budget, because nothing more could be left out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub budget_exceeded: bool,
     /// The budget in bytes, where it made the output shorter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_limit: Option<u64>,
     /// Bytes of the filtered output, where a budget made it shorter: `filter_result_bytes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_original_bytes: Option<u64>,
-    /// Bytes that the budget left. More than its limit where nothing shorter was to be had.
+    /// Bytes that the budget left, marks among them. More than its limit with `budget_exceeded`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_result_bytes: Option<u64>,
     /// The budget in tokens, where it made the output shorter.

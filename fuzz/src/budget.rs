@@ -1,11 +1,11 @@
-//! `budget`: what is left of a text fits, is the longest prefix of items that does, and is JSON, whatever the budget
-//! (SPEC §6), against the model of the tests (`tests/tail/budget.rs`).
+//! `budget`: what is left of a text fits, is the longest prefix of items or the largest form that does, and is JSON, whatever
+//! the budget (SPEC §6), against the model of the tests (`tests/tail/budget.rs`).
 
 use serde_json::value::RawValue;
-use tamis::{Budget, CallOptions, Program, Spec, filter_slice};
+use tamis::{Budget, CallOptions, Omitted, Program, Spec, filter_slice};
 
 use super::input::{Choose, Input, node};
-use super::models::budget::{Ground, Tries, check};
+use super::models::budget::{Asked, Ground, Tries, check};
 use super::models::generate::generate;
 use crate::drivers::{Effort, Subject, agree};
 use crate::prng::Choices;
@@ -47,13 +47,13 @@ fn budgets(choices: &mut Choose<'_>, spec: Spec, document: &[u8], way: Option<Op
     let size = filtered.len();
     let ground = Ground::new(spec.clone(), document);
     let told: Option<Vec<String>> = ground.report.root.as_deref().map(steps);
-    let tries = Tries {
+    let asked = Asked {
         limit: 1 + choices.below(size + 2),
-        min_items: choices.pick(&[0, 0, 1, 3]),
-        seed: choices.next(),
-        effort: Effort::Few,
-        spill: choices.one_in(8),
+        min_items: choices.pick(&[0, 1, 1, 3]),
+        omitted: choices.pick(&[None, None, Some(Omitted::Silent), Some(Omitted::Mark)]),
     };
+    let tries =
+        Tries { asked, seed: choices.next(), effort: Effort::Few, spill: choices.one_in(8) };
     // To count tokens is most of the work where it is done.
     if choices.one_in(3) {
         tokens(choices, spec, document, size);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anstream::ColorChoice;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
-use tamis::{DuplicateKeys, Limits, OnError, Siblings, Validation, Whitespace};
+use tamis::{DuplicateKeys, Limits, Omitted, OnError, OnOver, Siblings, Validation, Whitespace};
 
 use crate::check::CheckArgs;
 use crate::content::ContentArgs;
@@ -242,9 +242,10 @@ pub(crate) struct Selection {
     #[arg(long, help_heading = "Rules")]
     pub(crate) stop_early: bool,
 
-    /// At most so many bytes of output (k, M, G: powers of 1024): items go from the end, then long strings are cut
+    /// Drop items from the end until the output has at most so many bytes (k, M, G: powers of 1024)
     ///
-    /// Measured without white space. Goes before a budget of the manifest's.
+    /// If the output is still too long, strings are cut, then arrays and objects. A member `_omitted` says how much is
+    /// missing. Measured without white space. Overrides a budget of the manifest.
     #[arg(long, value_name = "BYTES", help_heading = "Rules", value_parser = lists::bytes, allow_negative_numbers = true, conflicts_with = "budget_tokens")]
     pub(crate) budget: Option<u64>,
 
@@ -252,9 +253,17 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     pub(crate) budget_tokens: Option<u64>,
 
-    /// Keep the first K items whatever the budget: strings are cut instead
+    /// Keep the first K items whatever the budget [default: 1]
     #[arg(long, value_name = "K", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     pub(crate) min_items: Option<u64>,
+
+    /// Whether the output says what was left out of it [default: mark for a budget, silent for --max-items alone]
+    #[arg(long, value_name = "HOW", help_heading = "Rules", value_parser = omitted())]
+    pub(crate) omitted: Option<Omitted>,
+
+    /// What happens to an output that is longer than its budget when nothing more can be left out
+    #[arg(long, value_name = "WHAT", help_heading = "Rules", value_parser = on_over())]
+    pub(crate) on_over: Option<OnOver>,
 
     /// Skip the rules, also those that remove: validate and minify
     #[arg(long, help_heading = "Rules")]
@@ -356,6 +365,20 @@ fn on_error() -> impl TypedValueParser<Value = OnError> {
             OnError::Raw,
         ),
         ("closed", "an error, and no output (default with --retain and --patch)", OnError::Closed),
+    ])
+}
+
+fn omitted() -> impl TypedValueParser<Value = Omitted> {
+    one_of(&[
+        ("mark", "a member `_omitted` says how many items and members are missing", Omitted::Mark),
+        ("silent", "only the report says so", Omitted::Silent),
+    ])
+}
+
+fn on_over() -> impl TypedValueParser<Value = OnOver> {
+    one_of(&[
+        ("warn", "it is written, with a warning (default)", OnOver::Warn),
+        ("error", "an error, and no output", OnOver::Error),
     ])
 }
 

@@ -170,6 +170,20 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
                 "--min-items needs --budget or --budget-tokens: without one all items are kept",
             ));
         }
+        None if args.on_over.is_some() && args.budget.is_none() && args.budget_tokens.is_none() => {
+            return Err(Usage::new(
+                "--on-over needs --budget or --budget-tokens: without one no output is too long",
+            ));
+        }
+        None if args.omitted.is_some()
+            && args.budget.is_none()
+            && args.budget_tokens.is_none()
+            && args.max_items.is_none_or(|count| count == 0) =>
+        {
+            return Err(Usage::new(
+                "--omitted needs --budget, --budget-tokens or --max-items: without one no item is left out",
+            ));
+        }
         None if args.lenient_remove && args.patch.is_empty() => {
             return Err(Usage::new(
                 "--lenient-remove needs --patch: it is about what that removes",
@@ -188,6 +202,12 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
     }
     if let Some(count) = args.min_items {
         options = options.min_items(count);
+    }
+    if let Some(omitted) = args.omitted {
+        options = options.omitted(omitted);
+    }
+    if let Some(on_over) = args.on_over {
+        options = options.on_over(on_over);
     }
     Ok(Selected { rules, raw: args.raw, options })
 }

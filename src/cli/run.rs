@@ -230,6 +230,10 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     {
         console.warn(&input, format!("no summary: {why}; the items are left as they are"));
     }
+    if report.budget_exceeded && result.is_ok() {
+        let message = "the output is longer than its budget, and nothing more can be left out";
+        console.warn(&input, message);
+    }
     let Err(Failure { name, error }) = result else { return Exit::Done };
     if error.kind() == ErrorKind::Spec {
         console.usage(&Usage::from(&error));

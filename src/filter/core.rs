@@ -488,10 +488,9 @@ impl Core {
             .iter()
             .map(|path| MissedPath { path: path.clone(), meant: self.meant(path) });
         report.missed = missed.collect();
-        let budget = self.options.call_budget();
         report.plan = match &self.branch {
-            None => self.program.plan_with(budget),
-            Some((_, program)) => self.program.plan_of_branch(program, budget),
+            None => self.program.plan_with(&self.options),
+            Some((_, program)) => self.program.plan_of_branch(program, &self.options),
         };
         if let Some(seeking) = &self.seeking
             && seeking.done

@@ -15,6 +15,7 @@ mod document;
 mod explain;
 pub(crate) mod hold;
 mod items;
+mod length;
 mod options;
 mod patches;
 mod payload;

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::reserved;
 use crate::scan::Scanner;
-use crate::spec::Budget;
+use crate::spec::{Budget, Omitted, OnOver};
 
 /// What one call asks for.
 ///
@@ -23,11 +23,19 @@ use crate::spec::Budget;
 pub struct CallOptions {
     raw: bool,
     is_error: bool,
-    budget: Option<Budget>,
-    min_items: Option<u64>,
+    policy: CallPolicy,
     limits: Limits,
     suggest: bool,
     scanner: Option<Scanner>,
+}
+
+/// What a call says of the size of its output.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CallPolicy {
+    pub(super) budget: Option<Budget>,
+    pub(super) min_items: Option<u64>,
+    pub(super) omitted: Option<Omitted>,
+    pub(super) on_over: Option<OnOver>,
 }
 
 impl CallOptions {
@@ -81,14 +89,28 @@ impl CallOptions {
     /// and the spec's budget counts, if it has one.
     #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {
-        self.budget = budget.unless_zero();
+        self.policy.budget = budget.unless_zero();
         self
     }
 
-    /// Items that a budget keeps in this call, whatever the spec says: strings are cut instead.
+    /// Items that a budget keeps in this call, whatever the spec says.
     #[must_use]
     pub fn min_items(mut self, count: u64) -> Self {
-        self.min_items = Some(count);
+        self.policy.min_items = Some(count);
+        self
+    }
+
+    /// Whether the output of this call says what was left out of it, whatever the spec says.
+    #[must_use]
+    pub fn omitted(mut self, omitted: Omitted) -> Self {
+        self.policy.omitted = Some(omitted);
+        self
+    }
+
+    /// What happens in this call to an output that is longer than its budget, whatever the spec says.
+    #[must_use]
+    pub fn on_over(mut self, on_over: OnOver) -> Self {
+        self.policy.on_over = Some(on_over);
         self
     }
 
@@ -126,8 +148,9 @@ impl CallOptions {
     /// ```
     pub fn from_json(input: &[u8]) -> Result<Self, Error> {
         let asked = reserved::read(input)?;
-        let budget = asked.budget.map(Budget::Bytes);
-        Ok(Self { raw: asked.raw, budget, ..Self::new() })
+        let policy =
+            CallPolicy { budget: asked.budget.map(Budget::Bytes), ..CallPolicy::default() };
+        Ok(Self { raw: asked.raw, policy, ..Self::new() })
     }
 
     /// Looks for the names that were probably meant by selected paths that no item has: in the report's
@@ -179,14 +202,14 @@ impl CallOptions {
         &self.limits
     }
 
-    /// What the call says of items that a budget keeps.
-    pub(super) fn call_min_items(&self) -> Option<u64> {
-        self.min_items
+    /// What the call says of the size of its output.
+    pub(super) fn policy(&self) -> CallPolicy {
+        self.policy
     }
 
     /// The budget of the call, without the spec's.
     pub(crate) fn call_budget(&self) -> Option<Budget> {
-        self.budget
+        self.policy.budget
     }
 
     /// Which rules of a program the call skips, if it skips any.
@@ -202,8 +225,8 @@ impl CallOptions {
     /// What the call asks of the program with the rules that are left.
     pub(super) fn of_rest(&self, skips: Option<Skips>) -> Self {
         let raw = matches!(skips, Some(Skips::Raw | Skips::RawOfFailed));
-        let budget = self.budget.filter(|_| !raw);
-        Self { raw: false, is_error: false, budget, ..self.clone() }
+        let policy = if raw { CallPolicy::default() } else { self.policy };
+        Self { raw: false, is_error: false, policy, ..self.clone() }
     }
 }
 

@@ -196,7 +196,8 @@ impl PayloadStage {
             }
             None => {
                 let scanner = self.engine.scanner();
-                let items = Items::new(compiled, payload, patience, &self.limits, scanner);
+                let length = self.tail.as_ref().map(|tail| tail.length().clone());
+                let items = Items::new(compiled, payload, patience, &self.limits, scanner, length);
                 let items = items.suggest(self.suggests);
                 Box::new(Running { items, mark: None, stopped: false })
             }

@@ -140,6 +140,14 @@ pub(super) struct Source {
     pub(super) exclude: Cursor,
 }
 
+impl Compiled {
+    /// A name in the header or the footer of a summary that never has a value.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn unknown_name(&self) -> Option<Error> {
+        self.tail.unknown_name(&self.spec)
+    }
+}
+
 impl Program {
     /// Compiles a spec.
     ///

@@ -57,6 +57,7 @@ impl WholeRules {
             on_error: spec.on_error,
             validation: spec.validation,
             whitespace: spec.whitespace,
+            foreign: spec.foreign,
             ..alone
         };
         if *spec != alone {

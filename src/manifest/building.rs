@@ -122,6 +122,7 @@ impl<'a> Building<'a> {
             self.refuse(at, message);
             return;
         }
+        let spec = &self.own(spec);
         let program = match Program::compile_within(spec, self.allowance) {
             Ok(program) => program,
             Err(error) => {
@@ -135,8 +136,20 @@ impl<'a> Building<'a> {
         let place = self.text.problem(at, String::new());
         let mut warnings = self.warnings(&name, at, spec, &rules);
         warnings.extend(self.path_warnings(&name, at, spec, &rules));
+        warnings.extend(self.unknown(&name, at, &program, &rules));
         let (format, service) = (self.format, self.service.clone());
         self.entries.push(ManifestEntry { name, program, format, service, place, warnings });
+    }
+
+    /// The spec as this format means it.
+    fn own(&self, spec: &Spec) -> Spec {
+        let mut spec = spec.clone();
+        let foreign = self.format != super::native::FORMAT.name;
+        spec.foreign = foreign;
+        for branch in spec.when.iter_mut().flatten() {
+            branch.foreign = foreign;
+        }
+        spec
     }
 
     /// The byte of the file that an error in a rule is about.
@@ -183,6 +196,21 @@ impl<'a> Building<'a> {
             Some(self.text.problem(self.locate(&place, rules).unwrap_or(at), message))
         });
         doubts.collect()
+    }
+
+    /// A name in a header or a footer that never has a value, in a format that does not refuse it.
+    fn unknown<'n>(
+        &self,
+        name: &str,
+        at: usize,
+        program: &Program,
+        rules: &impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
+    ) -> Option<Problem> {
+        let error = program.compiled().unknown_name()?;
+        let place = error.rule();
+        let at = place.and_then(|place| self.locate(place, rules)).unwrap_or(at);
+        let message = place.map_or(error.message(), |place| &place.message);
+        Some(self.text.problem(at, format!("warning: {}: {message}", suggest::short(name))))
     }
 
     fn warnings<'n>(

@@ -17,7 +17,7 @@ pub use content::{Content, ContentFormat};
 pub use json::Json;
 #[cfg(feature = "manifest")]
 pub(crate) use json::TEXT as JSON_TEXT;
-pub use output::{Budget, Compact};
+pub use output::{Budget, Compact, Omitted, OnOver};
 pub use patch::{OnTestFailure, Operation, Otherwise, Test};
 pub(crate) use patch::{Op, named};
 pub use select::{Select, Source};
@@ -87,8 +87,12 @@ pub struct Spec {
     pub(crate) text_filter: Option<TextFilter>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) budget: Option<Budget>,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) min_items: u64,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "output::some")]
+    pub(crate) min_items: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "output::some")]
+    pub(crate) omitted: Option<Omitted>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "output::some")]
+    pub(crate) on_over: Option<OnOver>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) compact: Option<Compact>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,6 +110,9 @@ pub struct Spec {
     /// Of a document that is the payload itself, the members around kimbap's results pass select.
     #[serde(skip)]
     pub(crate) envelope: bool,
+    /// The spec is another system's, which marks nothing that it leaves out.
+    #[serde(skip)]
+    pub(crate) foreign: bool,
     /// A document that is no array becomes one, with itself as its element, unless a total miss leaves it as it is.
     #[serde(skip)]
     pub(crate) wrap: bool,
@@ -438,18 +445,37 @@ impl Spec {
         self
     }
 
-    /// How long the output may be, minified: items go from the end until it fits; if none is left, long strings are
-    /// cut. [`CallOptions::budget`](crate::CallOptions::budget) overrides it. 0 bytes or tokens are no limit.
+    /// How long the output may be, minified. Items are dropped from the end until it fits, but not the first
+    /// [`min_items`](Self::min_items). If it is still too long, strings are cut, then arrays and objects. If it is too long
+    /// even then, [`on_over`](Self::on_over) applies. [`CallOptions::budget`](crate::CallOptions::budget) overrides it. 0
+    /// bytes or tokens are no limit.
     #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = budget.unless_zero();
         self
     }
 
-    /// Items that a budget keeps, its own or a call's: strings are cut instead. Default: 0.
+    /// Items that a budget keeps, its own or a call's: strings, arrays and objects are cut instead. Default: 1, because an
+    /// empty list reads as if there were no results.
     #[must_use]
     pub fn min_items(mut self, count: u64) -> Self {
-        self.min_items = count;
+        self.min_items = Some(count);
+        self
+    }
+
+    /// Whether the output says what was left out of it. Default: [`Omitted::Mark`] for what a budget leaves out,
+    /// [`Omitted::Silent`] for what only `max_items` does.
+    #[must_use]
+    pub fn omitted(mut self, omitted: Omitted) -> Self {
+        self.omitted = Some(omitted);
+        self
+    }
+
+    /// What happens to an output that is longer than its budget when nothing more can be left out. Default:
+    /// [`OnOver::Warn`].
+    #[must_use]
+    pub fn on_over(mut self, on_over: OnOver) -> Self {
+        self.on_over = Some(on_over);
         self
     }
 
@@ -536,7 +562,10 @@ impl Spec {
 
     /// Whether a rule is for the filtered document as a whole.
     pub(crate) fn shapes_output(&self) -> bool {
-        self.text_filter.is_some() || self.budget.is_some() || self.compact.is_some()
+        self.text_filter.is_some()
+            || self.budget.is_some()
+            || self.compact.is_some()
+            || (self.omitted == Some(Omitted::Mark) && self.max_items > 0)
     }
 
     /// Whether a rule applies to items: what [`is_closed`](Self::is_closed) makes fail.

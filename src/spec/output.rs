@@ -35,6 +35,67 @@ impl Budget {
     }
 }
 
+/// Whether the output says what a budget or `max_items` left out of it.
+///
+/// ```
+/// use tamis::{Budget, Omitted, Program, Spec, filter_slice};
+///
+/// let document = br#"{"items": [{"id": 1}, {"id": 2}, {"id": 3}]}"#;
+/// let spec = Spec::new().max_items(1).omitted(Omitted::Mark);
+/// let (output, _) = filter_slice(&Program::compile(&spec)?, document)?;
+/// assert_eq!(output, br#"{"items":[{"id":1}],"_omitted":{"items":2,"of":3}}"#);
+///
+/// let spec = Spec::new().budget(Budget::Bytes(30)).omitted(Omitted::Silent);
+/// let (output, _) = filter_slice(&Program::compile(&spec)?, document)?;
+/// assert_eq!(output, br#"{"items":[{"id":1},{"id":2}]}"#);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Omitted {
+    /// A member `_omitted` at the end of the object says how many items or members are missing. In an array that is cut, or
+    /// that is no member of an object, an object with this member is the last element. The mark has a number if a member
+    /// is called like it: `_omitted2`.
+    Mark,
+    /// Only the report says so.
+    Silent,
+}
+
+/// What happens to an output that is longer than its budget when nothing more can be left out.
+///
+/// ```
+/// use tamis::{Budget, ErrorKind, OnOver, Program, Spec, filter_slice};
+///
+/// let document = br#"{"a_long_name_that_no_budget_cuts": 1}"#;
+/// let spec = Spec::new().budget(Budget::Bytes(10));
+/// let (output, report) = filter_slice(&Program::compile(&spec)?, document)?;
+/// assert_eq!(output.len(), 37);
+/// assert!(report.budget_exceeded);
+///
+/// let spec = spec.on_over(OnOver::Error);
+/// let error = filter_slice(&Program::compile(&spec)?, document).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Budget);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum OnOver {
+    /// It leaves as it is, and the report says `budget_exceeded`.
+    #[default]
+    Warn,
+    /// An error, and no output.
+    Error,
+}
+
+/// Reads a value that is there: null is none.
+pub(super) fn some<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
 /// `4096 bytes`, `1000 tokens`.
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -177,7 +238,7 @@ fn template<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Err
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, Compact};
+    use super::{Budget, Compact, Omitted, OnOver};
     use crate::spec::{Spec, TextFilter};
 
     fn read(text: &str) -> Result<Spec, String> {
@@ -197,6 +258,10 @@ mod tests {
             (
                 Spec::new().budget(Budget::Bytes(9)).min_items(2),
                 r#"{"budget":{"bytes":9},"min_items":2}"#,
+            ),
+            (
+                Spec::new().min_items(0).omitted(Omitted::Silent).on_over(OnOver::Error),
+                r#"{"min_items":0,"omitted":"silent","on_over":"error"}"#,
             ),
             (Spec::new().compact(Compact::new("x")), r#"{"compact":{"item":"x"}}"#),
             (

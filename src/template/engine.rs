@@ -12,7 +12,8 @@ use gtmpl_ng::{Context, ExecError, Limits, ParseError, Value};
 use super::error::{TemplateError, TemplateErrorKind, TemplatePart};
 use super::functions;
 use super::meter::{Metered, keep};
-use super::rewrite::{Reads, Rewritten, rewrite};
+use super::reads::Reads;
+use super::rewrite::{Rewritten, rewrite};
 
 /// Turns of loops and calls of templates in one rendering.
 const MAX_TURNS: usize = 1_000_000;
@@ -38,6 +39,9 @@ pub(super) trait Template: Send + Sync {
 
     /// The members of its data that it can read.
     fn reads(&self) -> &Reads;
+
+    /// A header or a footer names what it does not have: that always prints as no value.
+    fn names_unknown(&self) -> Option<TemplateError>;
 }
 
 /// A template that gtmpl-ng runs.
@@ -130,6 +134,19 @@ impl Template for Engine {
 
     fn reads(&self) -> &Reads {
         &self.rewritten.reads
+    }
+
+    fn names_unknown(&self) -> Option<TemplateError> {
+        let (named, more) = match self.part {
+            TemplatePart::Header => (&self.rewritten.other, ""),
+            TemplatePart::Footer => (&self.rewritten.unknown, ", .Remaining"),
+            TemplatePart::Item => return None,
+        };
+        let (at, name) = named.as_ref()?;
+        let part = self.part.as_str();
+        let message =
+            format!("a {part} has no `.{name}`; it has .Total, .Count, .Original, .Omitted{more}");
+        Some(self.error(TemplateErrorKind::Parse, message).at(&self.source, *at))
     }
 }
 

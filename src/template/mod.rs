@@ -9,6 +9,7 @@ mod error;
 mod functions;
 mod lex;
 mod meter;
+mod reads;
 mod rewrite;
 mod value;
 
@@ -147,6 +148,11 @@ impl Templates {
     #[must_use]
     pub fn item_needs_totals(&self) -> bool {
         self.item.names_cut()
+    }
+
+    /// What is named by a header or a footer that does not have it, with its place: it always prints as `<no value>`.
+    pub(crate) fn unknown(&self) -> Option<TemplateError> {
+        [&self.header, &self.footer].into_iter().flatten().find_map(|part| part.names_unknown())
     }
 
     /// Appends the header, at most `room` bytes of it. False if there is none.

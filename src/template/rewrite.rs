@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::lex::{Fault, Kind, Lexer, Piece, Token};
+use super::reads::Reads;
 
 /// Returns its argument and counts it.
 pub(super) const METER: &str = "__tamis_meter";
@@ -43,24 +44,15 @@ pub(super) struct Rewritten {
     pub(super) names_cut: bool,
     /// The members of its data that it can read.
     pub(super) reads: Reads,
+    /// The first member of the data that the template names, by its place, and is not one of [`TOTALS`]. Members of a dot
+    /// that may be something else do not count.
+    pub(super) other: Option<(usize, String)>,
+    /// The same of those that are not `Remaining` either.
+    pub(super) unknown: Option<(usize, String)>,
 }
 
-/// The members of the data that a template can read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reads {
-    /// It names the data as a whole.
-    All,
-    Named(BTreeSet<String>),
-}
-
-impl Reads {
-    pub(super) fn has(&self, name: &[u8]) -> bool {
-        match self {
-            Self::All => true,
-            Self::Named(names) => std::str::from_utf8(name).is_ok_and(|name| names.contains(name)),
-        }
-    }
-}
+/// What a header has; a footer also has `Remaining`.
+const TOTALS: [&str; 4] = ["Total", "Count", "Original", "Omitted"];
 
 impl Rewritten {
     /// The byte of the template that stands at this line and column (from 1, in bytes) of the text.
@@ -87,6 +79,8 @@ pub(super) fn rewrite(template: &str) -> Result<Rewritten, Fault> {
             marks: Vec::new(),
             names_cut: false,
             reads: Reads::Named(BTreeSet::new()),
+            other: None,
+            unknown: None,
         },
         open: Vec::new(),
     };
@@ -417,6 +411,7 @@ impl Writer<'_> {
                     if !of_value {
                         self.reads(token, tokens.get(at + 1));
                     }
+                    self.member(tokens, at);
                     let fields = tokens.get(at + 1..).unwrap_or_default().iter();
                     let fields = fields.take_while(|token| token.kind == Kind::Field).count();
                     if wrap {
@@ -450,6 +445,36 @@ impl Writer<'_> {
             self.out.text.push_str(" | ");
             self.out.text.push_str(call);
         }
+    }
+
+    /// Remembers the member of the data that the operand at `at` names, if it does.
+    fn member(&mut self, tokens: &[Token], at: usize) {
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+        let field = |at: usize| tokens.get(at).filter(|token| token.kind == Kind::Field);
+        let named = match tokens.get(at) {
+            Some(token) if token.kind == Kind::Field => {
+                let is_data = self.open.iter().all(|open| open.word == "if")
+                    && !before.is_some_and(|before| before.kind.ends_operand());
+                is_data.then_some(token)
+            }
+            Some(token) if self.text(&token.span) == "$" => field(at + 1),
+            _ => None,
+        };
+        // The data of a template that is defined is what it is called with.
+        let Some(token) = named
+            .filter(|_| self.open.iter().all(|open| open.word != "define" && open.word != "block"))
+        else {
+            return;
+        };
+        let name = self.text(&token.span).trim_start_matches('.').to_owned();
+        if TOTALS.contains(&name.as_str()) {
+            return;
+        }
+        let found = (token.span.start, name);
+        if found.1 != "Remaining" {
+            self.out.unknown.get_or_insert_with(|| found.clone());
+        }
+        self.out.other.get_or_insert(found);
     }
 
     fn names(&mut self, token: &Token) {

@@ -271,7 +271,7 @@ fn items_deep_and_large() {
 /// Of an item only the members are kept that its template can name, wherever it names them.
 #[test]
 fn members_that_a_template_reads() {
-    use super::rewrite::Reads;
+    use super::reads::Reads;
 
     let cases: [(&str, Option<&[&str]>); 27] = [
         ("x", Some(&[])),

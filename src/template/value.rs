@@ -10,7 +10,7 @@ use std::fmt;
 
 use gtmpl_ng::{Number, Value};
 
-use super::rewrite::Reads;
+use super::reads::Reads;
 use crate::error::{ErrorKind, Raise};
 use crate::json::key::text_of;
 use crate::json::machine;

@@ -285,7 +285,8 @@ impl Case {
             }
         }
         // Whatever is in the output came through one counter.
-        let left = report.get("budget_result_bytes").or_else(|| report.get("filter_result_bytes"));
+        let left = ["budget_result_bytes", "output_bytes", "filter_result_bytes"];
+        let left = left.into_iter().find_map(|key| report.get(key));
         let counted = left.and_then(Json::as_u64);
         let compacted = self.spec.contains_key("compact");
         if !compacted && counted != run.output.as_ref().map(|output| output.len() as u64) {

@@ -246,7 +246,7 @@ fn what_the_readme_saves_is_saved() {
 }
 
 /// What each flag of `tamis filter` does, as simply as it can be seen.
-const FLAGS: [(&str, &[&str], &str); 34] = [
+const FLAGS: [(&str, &[&str], &str); 36] = [
     ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--select", &["--select", "id"], "[{\"id\":1}]\n"),
@@ -265,9 +265,11 @@ const FLAGS: [(&str, &[&str], &str); 34] = [
     ("--drop-nulls", &["--drop-nulls", "--exclude", "x"], "[{\"id\":1,\"e\":\"\"}]\n"),
     ("--drop-empty", &["--drop-empty", "--exclude", "x"], "[{\"id\":1,\"n\":null}]\n"),
     ("--stop-early", &["--stop-early", "--max-items", "1", "--select", "id"], "[{\"id\":1}]\n"),
-    ("--budget", &["--budget", "20"], "[]\n"),
-    ("--budget-tokens", &["--budget-tokens", "5"], "[]\n"),
-    ("--min-items", &["--min-items", "1", "--budget", "20"], WHOLE),
+    ("--budget", &["--budget", "20", "--omitted", "silent"], "[{\"id\":1,\"n\":null}]\n"),
+    ("--budget-tokens", &["--budget-tokens", "50"], WHOLE),
+    ("--min-items", &["--min-items", "0", "--budget", "20", "--omitted", "silent"], "[]\n"),
+    ("--omitted", &["--omitted", "mark", "--max-items", "1"], WHOLE),
+    ("--on-over", &["--on-over", "error", "--budget", "40"], WHOLE),
     ("--raw", &["--raw", "--select", "id"], WHOLE),
     ("--is-error", &["--is-error", "--select", "id"], WHOLE),
     ("--on-error", &["--on-error", "raw"], WHOLE),

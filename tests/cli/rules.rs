@@ -168,10 +168,26 @@ fn the_last_of_a_repeated_flag_counts() {
 #[test]
 fn budget() {
     let input = r#"[{"id":1},{"id":2},{"id":3}]"#;
-    piped(&["--budget", "19"], input).done("[{\"id\":1},{\"id\":2}]\n");
+    let silent = ["--omitted", "silent"];
+    let cut = |flags: &[&str]| piped(&[flags, &silent].concat(), input);
+    cut(&["--budget", "19"]).done("[{\"id\":1},{\"id\":2}]\n");
     piped(&["--budget", "1k"], input).done(&format!("{input}\n"));
-    piped(&["--budget-tokens", "12"], input).done("[{\"id\":1},{\"id\":2}]\n");
-    piped(&["--budget", "2", "--min-items", "2"], input).done("[{\"id\":1},{\"id\":2}]\n");
+    cut(&["--budget-tokens", "12"]).done("[{\"id\":1},{\"id\":2}]\n");
+    cut(&["--budget", "10", "--min-items", "0"]).done("[{\"id\":1}]\n");
+    // What is not longer than a mark stays.
+    let ran = piped(&["--budget", "19"], input);
+    assert_eq!((ran.code, ran.out), (0, format!("{input}\n")));
+    assert!(ran.err.contains("warning: the output is longer than its budget"), "{}", ran.err);
+    let ran = piped(&["--budget", "19", "--on-over", "error"], input);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    ran.one_line();
+    piped(&["--max-items", "1", "--omitted", "mark"], input)
+        .done("[{\"id\":1},{\"_omitted\":{\"items\":2,\"of\":3}}]\n");
+    for flag in [["--on-over", "warn"], ["--omitted", "mark"]] {
+        let ran = piped(&flag, input);
+        assert_eq!(ran.code, 2, "{}", ran.err);
+        assert!(ran.err.contains("needs --budget"), "{}", ran.err);
+    }
     piped(&["--budget", "0"], input).done(&format!("{input}\n"));
     piped(&["--budget", "10", "--raw"], input).done(&format!("{input}\n"));
     // White space is not kept beside a budget.
@@ -182,8 +198,8 @@ fn budget() {
     assert!(ran.err.contains("--min-items needs --budget"), "{}", ran.err);
     // Each line has its own.
     let lines = "[1,2,3]\n[4]\n[5,6]\n";
-    piped(&["--ndjson", "--budget", "5"], lines).done("[1,2]\n[4]\n[5,6]\n");
-    let ran = piped(&["--budget", "19", "--stats"], input);
+    piped(&["--ndjson", "--budget", "5", "--omitted", "silent"], lines).done("[1,2]\n[4]\n[5,6]\n");
+    let ran = cut(&["--budget", "19", "--stats"]);
     assert_eq!(
         ran.err,
         "tamis: 28 bytes (14 tokens) in, 19 (10) out, 32.1 % saved; 2 of 3 items\n"

@@ -1,7 +1,7 @@
 //! The options of a call, as cases write them.
 
 use serde::Deserialize;
-use tamis::{Budget, CallOptions, Limits};
+use tamis::{Budget, CallOptions, Limits, Omitted, OnOver};
 
 /// What a case says of a call.
 #[derive(Debug, Default, Deserialize)]
@@ -10,6 +10,8 @@ pub(crate) struct Options {
     raw: bool,
     is_error: bool,
     budget: Option<Budget>,
+    omitted: Option<Omitted>,
+    on_over: Option<OnOver>,
     depth: Option<usize>,
     key: Option<usize>,
     held: Option<u64>,
@@ -42,6 +44,14 @@ impl Options {
         let options = CallOptions::new().raw(self.raw).is_error(self.is_error);
         let options = match self.budget {
             Some(budget) => options.budget(budget),
+            None => options,
+        };
+        let options = match self.omitted {
+            Some(omitted) => options.omitted(omitted),
+            None => options,
+        };
+        let options = match self.on_over {
+            Some(on_over) => options.on_over(on_over),
             None => options,
         };
         options.limits(self.limits())

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use tamis::{CallOptions, Compact, Limits, Program, Report, Templates, Totals};
 
-use crate::budget::{Ground, keep};
+use crate::budget::{Asked, Ground, Kept, keep};
 use crate::corpus::{documents, specs, way};
 use crate::drivers::{Effort, Run, Subject, agree};
 use crate::generate::generate;
@@ -40,8 +40,10 @@ struct Rendered {
 }
 
 /// What the templates make of the items.
-fn render(templates: &Templates, payload: &str, original: u64) -> Rendered {
-    let items = children(payload);
+fn render(templates: &Templates, payload: &str, kept: Option<usize>, original: u64) -> Rendered {
+    let mut items = children(payload);
+    // An element behind them is their mark.
+    items.truncate(kept.unwrap_or(usize::MAX));
     let totals = Totals::new(items.len() as u64, original);
     let text = || {
         let mut lines: Vec<Vec<u8>> = Vec::new();
@@ -85,9 +87,13 @@ fn rebuild(container: &str, part: &str, replaced: &str, summary: bool) -> String
 /// Stands for the text of the summary until that is compared.
 const MARK: &str = "the text is here: 4c1d";
 
-/// `text` with a summary in place of its payload.
-fn replace(values: &[&str], items: usize) -> String {
-    let members = format!("\"summary\":{MARK},\"_compact\":true,\"_original_items\":{items}");
+/// `text` with a summary in place of its payload. `mark` is what the mark of the items says.
+fn replace(values: &[&str], items: usize, mark: Option<&str>) -> String {
+    let mut members = format!("\"summary\":{MARK},\"_compact\":true,\"_original_items\":{items}");
+    let alone = values.len() == 1 || values[values.len() - 2].starts_with('[');
+    if let Some(mark) = mark.filter(|_| alone) {
+        members += &format!(",\"_omitted\":{mark}");
+    }
     let mut values = values.iter().rev();
     let mut part = values.next().expect("there is a payload");
     let mut made: Option<String> = None;
@@ -113,7 +119,9 @@ fn check(
     let (header, item, footer) = TEMPLATES[set];
     let templates = Templates::compile(header, item, footer).expect("the templates compile");
     let Ground { spec, document, filtered, report } = ground;
-    let kept = limit.map_or_else(|| filtered.clone(), |limit| keep(filtered, way, limit, 0).text);
+    let asked = |limit| Asked { limit, min_items: 1, omitted: None };
+    let budget = limit.map(|limit| keep(filtered, way, asked(limit), ground.original()));
+    let kept = budget.as_ref().map_or_else(|| filtered.clone(), |budget| budget.text.clone());
     let mut compact = Compact::new(item);
     compact = header.map_or(compact.clone(), |header| compact.header(header));
     compact = footer.map_or(compact.clone(), |footer| compact.footer(footer));
@@ -129,11 +137,15 @@ fn check(
         .and_then(|way| walk(&kept, way))
         .filter(|values| values.last().is_some_and(|payload| payload.starts_with('[')));
     let original = report.items_seen.unwrap_or(0);
+    let count = budget.as_ref().and_then(|budget| budget.items);
     let rendered =
-        values.as_ref().map(|values| render(&templates, values[values.len() - 1], original));
+        values.as_ref().map(|values| render(&templates, values[values.len() - 1], count, original));
     let mut error = None;
     let expected = match (&values, &rendered) {
-        (Some(values), Some(Rendered { text: Ok(_), items })) => replace(values, *items),
+        (Some(values), Some(Rendered { text: Ok(_), items })) => {
+            let mark = budget.as_ref().and_then(|budget| budget.mark.as_deref());
+            replace(values, *items, mark)
+        }
         (_, Some(Rendered { text: Err(message), .. })) => {
             error = Some(message.clone());
             kept.clone()
@@ -150,7 +162,7 @@ fn check(
     let items = rendered.as_ref().map(|rendered| rendered.items);
     for run in [run, spilled] {
         compare(&said, &run, &expected, text);
-        let mut wanted = budgeted(report, &kept, filtered, limit, items);
+        let mut wanted = budgeted(report, budget.as_ref(), filtered, limit, items);
         if let Some(error) = &error {
             wanted["compact_error"] = json!(error);
         }
@@ -164,7 +176,7 @@ fn check(
 
 fn budgeted(
     base: &Report,
-    kept: &str,
+    budget: Option<&Kept>,
     filtered: &str,
     limit: Option<usize>,
     items: Option<usize>,
@@ -174,11 +186,14 @@ fn budgeted(
     if let (Some(items), Some(_)) = (items, limit) {
         wanted["items_kept"] = json!(items);
     }
-    if kept != filtered {
+    if let Some(kept) = budget.filter(|kept| kept.cut) {
         wanted["budget_applied"] = json!(true);
         wanted["budget_limit"] = json!(limit);
         wanted["budget_original_bytes"] = json!(filtered.len());
-        wanted["budget_result_bytes"] = json!(kept.len());
+        wanted["budget_result_bytes"] = json!(kept.text.len());
+    }
+    if budget.is_some_and(|kept| !kept.met) {
+        wanted["budget_exceeded"] = json!(true);
     }
     wanted
 }

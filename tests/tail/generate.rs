@@ -62,25 +62,34 @@ fn value(prng: &mut impl Choices, depth: usize) -> String {
     }
 }
 
+/// How many children a container has: few, or more than some forms of it have.
+fn children(prng: &mut impl Choices) -> usize {
+    if prng.one_in(30) { prng.below(140) } else { prng.below(5) }
+}
+
 fn array(prng: &mut impl Choices, depth: usize) -> String {
-    let elements: Vec<String> = (0..prng.below(4)).map(|_| value(prng, depth)).collect();
+    let elements: Vec<String> = (0..children(prng)).map(|_| value(prng, depth)).collect();
     format!("[{}]", elements.join(" , "))
 }
 
 fn key(prng: &mut impl Choices) -> String {
-    match prng.below(6) {
+    match prng.below(9) {
         // As long as a string that is cut, and with all of its characters.
         0 => format!("k{}", inside(prng)),
         1 => "summary".to_owned(),
         2 => "_comp\\u0061ct".to_owned(),
         3 => "_original_items".to_owned(),
+        4 => {
+            prng.pick(&["_omitted", "_omitted3", "_\\u006fmitted12", "_omitted1234567"]).to_owned()
+        }
         _ => format!("m{}", prng.below(9)),
     }
 }
 
 fn object(prng: &mut impl Choices, depth: usize) -> String {
-    let members: Vec<String> =
-        (0..prng.below(4)).map(|_| format!("\"{}\" : {}", key(prng), value(prng, depth))).collect();
+    let members: Vec<String> = (0..children(prng))
+        .map(|_| format!("\"{}\" : {}", key(prng), value(prng, depth)))
+        .collect();
     format!("{{{}}}", members.join(", "))
 }
 

@@ -23,5 +23,6 @@ mod compact;
 mod corpus;
 mod generate;
 mod memory;
+mod promise;
 mod random;
 mod text;

@@ -1,6 +1,6 @@
 //! Memory, counted at the allocator, over documents that are far longer than it: they are made while they are read.
 
-use tamis::{Budget, Compact, Filter, Program, Report, Sink, Spec, TextFilter};
+use tamis::{Budget, Compact, Filter, Omitted, Program, Report, Sink, Spec, TextFilter};
 
 /// What a run may allocate at once: its own machines, 16 KiB of budget, and what is at hand of a chunk.
 const PEAK: u64 = 1 << 20;
@@ -79,7 +79,7 @@ fn shapes() -> Vec<Shape> {
             full.clone(),
         ),
         shape("small items", budget(), "[", "{},", "1]", full),
-        shape("one long item", budget(), r#"["a",""#, LONG, "\"]", 5..=5),
+        shape("one long item", budget(), r#"["a",""#, LONG, "\"]", 37..=37),
         shape(
             "a long string",
             budget().root("object"),
@@ -120,22 +120,46 @@ fn shapes() -> Vec<Shape> {
             "0]}",
             2000..=16_384,
         ),
-        // Nothing can make these fit: the best effort streams.
         shape(
             "an object",
             budget().root("object"),
             "{",
             r#""m":{"note":"0123456789abcdefghijklmnopqrstuvwxyz"},"#,
             r#""n":1}"#,
-            1 << 20..=u64::MAX,
+            2000..=16_384,
         ),
+        shape(
+            "an object, nested",
+            budget().root("object"),
+            r#"{"a":["#,
+            ITEM,
+            "1]}",
+            2000..=16_384,
+        ),
+        shape(
+            "an object, without marks",
+            budget().root("object").omitted(Omitted::Silent),
+            r#"{"a":["#,
+            r#"{"a":[1,2,3],"b":{"c":[4,5]}},"#,
+            "1]}",
+            500..=16_384,
+        ),
+        shape(
+            "members behind the payload",
+            budget().root("first"),
+            r#"{"items":[1,2],"x":0,"#,
+            r#""m":{"note":"0123456789"},"#,
+            r#""n":1}"#,
+            1000..=16_384,
+        ),
+        // Nothing can make these fit: the best effort streams.
         shape("items that stay", budget().min_items(u64::MAX), "[", ITEM, "1]", 1 << 20..=u64::MAX),
         shape(
             "a long name",
             budget().root("object"),
-            r#"{"a":1,""#,
+            r#"{""#,
             "k",
-            "\":1}",
+            "\":1,\"a\":1}",
             1 << 20..=u64::MAX,
         ),
     ]

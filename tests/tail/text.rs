@@ -92,11 +92,6 @@ pub(crate) fn walk<'a>(text: &'a str, way: &[String]) -> Option<Vec<&'a str>> {
     Some(values)
 }
 
-/// Where `part`, a slice of `text`, begins in it.
-pub(crate) fn place(text: &str, part: &str) -> usize {
-    part.as_ptr() as usize - text.as_ptr() as usize
-}
-
 /// The bytes of the character at the beginning of `text`, which is inside a string: an escape is one, a pair of surrogates
 /// is one.
 fn character(text: &str) -> usize {
@@ -112,7 +107,8 @@ fn character(text: &str) -> usize {
     }
 }
 
-/// `text` with its strings cut to `threshold` characters; names stay.
+/// `text` with its strings cut to `threshold` characters; names stay, and so does a string that is no longer than that and
+/// the dots.
 pub(crate) fn cut(text: &str, threshold: usize) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -134,12 +130,11 @@ pub(crate) fn cut(text: &str, threshold: usize) -> String {
                 kept = end;
             }
         }
-        out.push('"');
-        out += &inside[..kept];
         if threshold + "...".len() < count {
-            out += "...";
+            out += &format!("\"{}...\"", &inside[..kept]);
+        } else {
+            out += quoted;
         }
-        out.push('"');
     }
     out + rest
 }

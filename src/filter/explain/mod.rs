@@ -15,11 +15,12 @@ use super::CallOptions;
 use super::options::Skips;
 use super::program::{Compiled, ItemRules, Program, RootRule, WaitFrom};
 use super::seek::Seeking;
+use super::tail::Policy;
 use super::when::When;
 use crate::limits::Limits;
 use crate::spec::{
-    Budget, Content, DuplicateKeys, OnError, OnTestFailure, Root, Siblings, Spec, Validation,
-    Whitespace,
+    Budget, Content, DuplicateKeys, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings, Spec,
+    Validation, Whitespace,
 };
 use document::{branches, choice, extract_stage, whole_stage};
 use tree::Paths;
@@ -42,7 +43,7 @@ use tree::Paths;
 ///
 /// `stage` is `validate` (there is no rule), `extract` (with its `path`, and `optional` if the document need not have it), `when` (with what `otherwise` does), `retain`, `patches` (with `operations` in words,
 /// `lenient_remove`, `on_test_failure` if one is a test, and `tree`: why a tree is needed, if it is), `root`, `max_items`, `select`, `exclude`, `drop_nulls` or
-/// `drop_empty`, `wrap` (a document that is no array becomes one), `refuse` (every document is an error), `text_filter`, `budget` (with `budget`, as in a [`Spec`]: `bytes` or `tokens`, and `min_items`), `compact`;
+/// `drop_empty`, `wrap` (a document that is no array becomes one), `refuse` (every document is an error), `text_filter`, `budget` (with `budget`, as in a [`Spec`]: `bytes` or `tokens`, `min_items`, `omitted` and `on_over`), `mark` (of what `max_items` leaves out, without a budget), `compact`;
 /// or, alone, `content` (with `content`: `max_tokens`, `extract`, `format`) or `pass` (the document passes, whatever it is). `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
 /// `many` (it yields an array of all that is found), `excluded` (a later rule removes it) and `held`; `root` has `root`,
 /// `siblings`, and `or_array` if the array of `auto` takes the place of a document in which nothing is found; `max_items` has `count` and `stop_early`; `select` has `early_skip` with `on` and `why`. Each of `holds` has
@@ -160,7 +161,10 @@ enum Does {
     Budget {
         budget: Budget,
         min_items: u64,
+        omitted: Omitted,
+        on_over: OnOver,
     },
+    Mark,
     Compact,
     Pass,
     Content {
@@ -223,8 +227,9 @@ impl Program {
     fn explained(&self, options: &CallOptions) -> Explanation {
         let compiled = self.compiled();
         let spec = &compiled.spec;
-        let budget = options.call_budget().or(compiled.spec.budget);
-        let tail = compiled.spec.shapes_output() || budget.is_some();
+        let policy = Policy::new(spec, options);
+        let budget = policy.budget;
+        let tail = compiled.spec.shapes_output() || policy.applies(spec);
         let items = Some(&compiled.items).filter(|items| !self.is_text() && (!items.idle || tail));
         let mut stages = Vec::new();
         if self.is_text() {
@@ -239,8 +244,7 @@ impl Program {
             stages.extend(compiled.patches.as_ref().map(|patches| patches.stage(spec)));
             stages.extend(compiled.when.as_ref().map(|_| choice(spec)));
             stages.extend(items.into_iter().flat_map(|items| items.stages(compiled)));
-            let min_items = options.call_min_items().unwrap_or(spec.min_items);
-            stages.extend(tail_stages(spec, budget, min_items));
+            stages.extend(tail_stages(spec, &policy));
         }
         if stages.is_empty() {
             stages.push(Stage::new(Does::Validate, Vec::new()));
@@ -267,13 +271,13 @@ impl Program {
     /// [`Report`](crate::Report) has as its `plan`; [`explain`](Self::explain) says more.
     #[must_use]
     pub fn plan(&self) -> Vec<String> {
-        self.plan_with(None)
+        self.plan_with(&CallOptions::new())
     }
 
-    /// The same, for a call with a budget of its own.
-    pub(super) fn plan_with(&self, budget: Option<Budget>) -> Vec<String> {
+    /// The same, for a call.
+    pub(super) fn plan_with(&self, options: &CallOptions) -> Vec<String> {
         let compiled = self.compiled();
-        let budget = budget.or(compiled.spec.budget);
+        let policy = Policy::new(&compiled.spec, options);
         let mut plan = Vec::new();
         if self.is_text() {
             return vec![
@@ -300,7 +304,7 @@ impl Program {
         let items = &compiled.items;
         // The branches have their own.
         let rules = compiled.when.is_none();
-        if rules && !items.idle || compiled.spec.shapes_output() || budget.is_some() {
+        if rules && !items.idle || compiled.spec.shapes_output() || policy.applies(&compiled.spec) {
             let reasons = items.reasons();
             plan.extend(reasons.iter().map(|reason| reason.line()));
             if !reasons.contains(&Reason::Shared) {
@@ -311,8 +315,10 @@ impl Program {
         if spec.text_filter.is_some() {
             plan.push("text_filter: stream, by line");
         }
-        if budget.is_some() {
-            plan.push("budget: hold what fits until the document ends (limits held, spill)");
+        if policy.budget.is_some() {
+            plan.push(BUDGET);
+        } else if policy.marks_max_items(spec) {
+            plan.push("mark: stream");
         }
         if spec.compact.is_some() {
             plan.push(
@@ -324,19 +330,23 @@ impl Program {
         }
         let mut plan: Vec<String> = plan.into_iter().map(str::to_owned).collect();
         for (name, program) in compiled.when.iter().flat_map(When::programs) {
-            plan.extend(program.plan_with(budget).iter().map(|line| format!("{name}: {line}")));
+            plan.extend(program.plan_with(options).iter().map(|line| format!("{name}: {line}")));
         }
         plan
     }
 
     /// How the run went over a document for which this branch held.
-    pub(super) fn plan_of_branch(&self, program: &Self, budget: Option<Budget>) -> Vec<String> {
-        let mut plan = program.plan_with(budget);
+    pub(super) fn plan_of_branch(&self, program: &Self, options: &CallOptions) -> Vec<String> {
+        let mut plan = program.plan_with(options);
         let at = usize::from(program.compiled().extract.is_some());
         plan.insert(at.min(plan.len()), CHOICE.to_owned());
         plan
     }
 }
+
+/// The line of a budget.
+pub(super) const BUDGET: &str =
+    "budget: hold what fits until the document ends (limits held, spill)";
 
 /// The line of a choice.
 const CHOICE: &str = "when: hold the document until a branch is certain (limits held, spill, item); slices and files are read \
@@ -429,17 +439,10 @@ impl Reason {
 }
 
 /// The stages behind those on items.
-fn tail_stages(spec: &Spec, budget: Option<Budget>, min_items: u64) -> Vec<Stage> {
+fn tail_stages(spec: &Spec, policy: &Policy) -> Vec<Stage> {
     let text = spec.text_filter.as_ref().map(|_| Stage::new(Does::TextFilter, Vec::new()));
-    let budget = budget.map(|budget| {
-        let holds = Holds {
-            what: "what fits",
-            until: "the document ends",
-            limits: &["held", "spill"],
-            instead: None,
-        };
-        Stage::new(Does::Budget { budget, min_items }, vec![holds])
-    });
+    let mark = policy.budget.is_none() && policy.marks_max_items(spec);
+    let mark = mark.then(|| Stage::new(Does::Mark, Vec::new()));
     let compact = spec.compact.as_ref().map(|_| {
         let document = Holds {
             what: "the filtered document, then its text,",
@@ -451,7 +454,21 @@ fn tail_stages(spec: &Spec, budget: Option<Budget>, min_items: u64) -> Vec<Stage
             Holds { what: "an item", until: "it is rendered", limits: &["item"], instead: None };
         Stage::new(Does::Compact, vec![document, item])
     });
-    [text, budget, compact].into_iter().flatten().collect()
+    [text, budget_stage(policy), mark, compact].into_iter().flatten().collect()
+}
+
+/// The stage that keeps a budget, if there is one.
+fn budget_stage(policy: &Policy) -> Option<Stage> {
+    let Policy { budget, min_items, omitted, on_over } = *policy;
+    let holds = Holds {
+        what: "what fits",
+        until: "the document ends",
+        limits: &["held", "spill"],
+        instead: None,
+    };
+    let omitted = omitted.unwrap_or(Omitted::Mark);
+    budget
+        .map(|budget| Stage::new(Does::Budget { budget, min_items, omitted, on_over }, vec![holds]))
 }
 
 impl ItemRules {

@@ -4,7 +4,9 @@ use std::fmt;
 
 use super::{Bounds, Does, Explanation, Holds, Mode, Stage};
 use crate::limits::Limits;
-use crate::spec::{DuplicateKeys, OnError, OnTestFailure, Root, Siblings, Validation, Whitespace};
+use crate::spec::{
+    DuplicateKeys, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings, Validation, Whitespace,
+};
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,6 +111,7 @@ impl Does {
             Self::DropEmpty => "drop_empty",
             Self::TextFilter => "text_filter",
             Self::Budget { .. } => "budget",
+            Self::Mark => "mark",
             Self::Compact => "compact",
             Self::Pass => "pass",
             Self::Content { .. } => "content",
@@ -221,14 +224,33 @@ impl Stage {
             Does::TextFilter => {
                 writeln!(f, "   the lines of a text in the document's member `raw` are filtered")?;
             }
-            Does::Budget { budget, min_items } => {
-                writeln!(f, "   at most {budget}: items go from the end until all fits")?;
-                let left = match min_items {
-                    0 => "none is left".to_owned(),
-                    1 => "one is left".to_owned(),
-                    count => format!("{} are left", Number(*count)),
+            Does::Budget { budget, min_items, omitted, on_over } => {
+                let least = match min_items {
+                    0 => "all of them if need be".to_owned(),
+                    1 => "but the first is kept".to_owned(),
+                    count => format!("but the first {} are kept", Number(*count)),
                 };
-                writeln!(f, "   where {left} and it is still too long, long strings are cut")?;
+                writeln!(f, "   at most {budget}")?;
+                writeln!(f, "   too long: items are dropped from the end, {least}")?;
+                writeln!(
+                    f,
+                    "   still too long: long strings are cut, then every array and object keeps"
+                )?;
+                writeln!(f, "   its first 64, 32, 16, 8, 4, 2 or 1 elements or members")?;
+                let over = match on_over {
+                    OnOver::Error => "an error, and no output",
+                    _ => "the output is too long, with a warning",
+                };
+                writeln!(f, "   still too long: {over}")?;
+                if *omitted == Omitted::Mark {
+                    writeln!(
+                        f,
+                        "   a member `_omitted` says how many items and members are missing"
+                    )?;
+                }
+            }
+            Does::Mark => {
+                writeln!(f, "   a member `_omitted` says how many items are missing")?;
             }
             Does::Compact => {
                 writeln!(

@@ -26,6 +26,7 @@ use smallvec::SmallVec;
 use gate::Gate;
 use seen::Seen;
 
+use super::length::{self, Length};
 use super::program::{Compiled, ItemRules, RootRule, Selection};
 use super::root::Payload;
 use super::stage::{Engine, Stage};
@@ -129,6 +130,8 @@ struct State {
     payload_name: Option<Vec<u8>>,
     scratch: Vec<u8>,
     counts: Counts,
+    /// Who else wants to know how long the payload is.
+    length: Option<Length>,
     limits: Limits,
     scanner: Scanner,
     replays: Replays,
@@ -188,6 +191,7 @@ impl Items {
         patience: u64,
         limits: &Limits,
         scanner: Scanner,
+        length: Option<Length>,
     ) -> Self {
         let target = target(&program.items, payload);
         let select = program.items.select.as_ref();
@@ -216,6 +220,7 @@ impl Items {
             payload_name: None,
             scratch: Vec::new(),
             counts: Counts::default(),
+            length,
             limits: limits.clone(),
             scanner,
             replays: Replays::default(),
@@ -270,7 +275,11 @@ impl Items {
         while let Some(role) = self.state.roles.pop() {
             match role {
                 Role::Way { object: true, .. } => _ = self.state.writer.close(sink, b'}'),
-                Role::Way { .. } | Role::Items => _ = self.state.writer.close(sink, b']'),
+                Role::Way { .. } => _ = self.state.writer.close(sink, b']'),
+                Role::Items => {
+                    self.state.tell_length();
+                    self.state.writer.close(sink, b']');
+                }
                 _ => {}
             }
         }
@@ -414,6 +423,7 @@ impl State {
             }
             Some(Role::Items) => {
                 self.considered(cx)?;
+                self.tell_length();
                 b']'
             }
             Some(Role::Select { item: true, .. }) => {
@@ -427,6 +437,14 @@ impl State {
         let (writer, sink) = self.out(cx.sink);
         writer.close(sink, bracket);
         Ok(())
+    }
+
+    /// The payload ends: its length is known.
+    fn tell_length(&self) {
+        if let Some(length) = &self.length {
+            let Counts { seen, kept, stopped: more, .. } = self.counts;
+            length.set(length::Items { seen: seen.unwrap_or(kept), kept, more });
+        }
     }
 
     /// A member whose name came before, and which is not wanted twice.

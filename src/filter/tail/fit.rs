@@ -2,15 +2,16 @@
 //!
 //! Knows the place of the payload; what is kept is the [`Budget`]'s to say.
 
-use super::budget::Budget;
+use super::budget::{Budget, Point};
+use super::policy::Policy;
 use super::way::{Place, Step, Way};
 use crate::error::{Error, Raise};
+use crate::filter::length::Length;
 use crate::filter::stage::{Stage, With};
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::Limits;
 use crate::sink::Sink;
-use crate::spec;
 
 #[derive(Debug)]
 pub(super) struct Fit {
@@ -41,11 +42,11 @@ impl Sink for Frame<'_> {
 }
 
 impl Fit {
-    pub(super) fn new(place: Place, budget: spec::Budget, min_items: u64, limits: &Limits) -> Self {
+    pub(super) fn new(place: Place, policy: Policy, length: &Length, limits: &Limits) -> Self {
         Self {
             way: Way::new(place),
             writer: Writer::default(),
-            budget: Budget::new(budget, min_items, limits),
+            budget: Budget::new(policy, length, limits),
             in_items: false,
             in_item: false,
             failed: None,
@@ -68,12 +69,32 @@ impl Fit {
         self.budget.kept()
     }
 
+    /// Whether the budget left something out.
+    pub(super) fn has_cut(&self) -> bool {
+        self.budget.has_cut()
+    }
+
+    /// Whether what is left is longer than the budget.
+    pub(super) fn is_exceeded(&self) -> bool {
+        self.budget.is_exceeded()
+    }
+
+    /// Where the payload is in what is left, if that may be another place.
+    pub(super) fn place(&self) -> Option<Place> {
+        self.budget.steps().map(|steps| Place::Steps(steps.to_vec()))
+    }
+
+    /// What the mark of the payload says, if there is one.
+    pub(super) fn mark(&self) -> Option<&str> {
+        self.budget.mark()
+    }
+
     /// The most bytes that were held.
     pub(super) fn held_peak(&self) -> u64 {
         self.budget.peak()
     }
 
-    /// Bytes that were looked at to cut strings.
+    /// Bytes that were looked at to make shorter forms.
     #[cfg(test)]
     pub(super) fn work(&self) -> u64 {
         self.budget.work()
@@ -82,6 +103,13 @@ impl Fit {
     fn frame<'a>(&'a mut self, sink: &'a mut dyn Sink) -> (&'a mut Writer, &'a mut Way, Frame<'a>) {
         let Self { writer, budget, failed, way, .. } = self;
         (writer, way, Frame { budget, sink, failed })
+    }
+
+    /// Runs a step of the budget, unless one failed.
+    fn step(&mut self, step: impl FnOnce(&mut Budget) -> Result<(), Raise>) {
+        if self.failed.is_none() {
+            self.failed = step(&mut self.budget).err();
+        }
     }
 }
 
@@ -107,7 +135,17 @@ impl Handler for With<'_, Fit> {
             }
             return Ok(Interest::SkipRest);
         }
+        if let Slot::Member(key) = slot
+            && stage.way.is_at_parent()
+        {
+            stage.budget.beside(key.raw());
+        }
         let step = stage.way.step(slot, kind);
+        if step != Step::Beside {
+            stage.flush(*sink);
+            let point = if step == Step::Items { Point::Payload } else { Point::Way };
+            stage.step(|budget| budget.point(point, *sink));
+        }
         let (writer, way, mut frame) = stage.frame(*sink);
         if step == Step::Beside {
             writer.begin(&mut frame);
@@ -122,7 +160,9 @@ impl Handler for With<'_, Fit> {
         writer.open(&mut frame, if kind == Kind::Object { b'{' } else { b'[' });
         way.enter(kind);
         if step == Step::Items {
-            frame.budget.array();
+            let in_object = way.is_around_in_object();
+            writer.flush(&mut frame);
+            stage.step(|budget| budget.array(in_object, *sink));
             stage.in_items = true;
         }
         Ok(Interest::Inspect)
@@ -130,7 +170,18 @@ impl Handler for With<'_, Fit> {
 
     fn close(&mut self, _: u64) -> Result<(), Halt> {
         let Self { stage, sink } = self;
-        stage.in_items = false;
+        let in_items = std::mem::take(&mut stage.in_items);
+        let alone = in_items && !stage.way.is_around_in_object();
+        let parent = !in_items && stage.way.is_at_parent() && stage.way.is_in_object();
+        if in_items || parent {
+            stage.flush(*sink);
+        }
+        if in_items {
+            stage.step(|budget| budget.end_array(*sink));
+        }
+        if alone || parent {
+            stage.step(|budget| budget.point(Point::Mark, *sink));
+        }
         let (writer, way, mut frame) = stage.frame(*sink);
         writer.close(&mut frame, if way.is_in_object() { b'}' } else { b']' });
         way.leave();
@@ -143,17 +194,13 @@ impl Handler for With<'_, Fit> {
             let (writer, _, mut frame) = stage.frame(*sink);
             return writer.raw(&mut frame, bytes);
         }
-        if stage.failed.is_none() {
-            stage.failed = stage.budget.item(bytes, *sink).err();
-        }
+        stage.step(|budget| budget.item(bytes, *sink));
     }
 
     fn copied(&mut self, _: u64) -> Result<(), Halt> {
         let stage = &mut *self.stage;
-        if std::mem::take(&mut stage.in_item)
-            && let Err(raise) = stage.budget.end_item()
-        {
-            stage.failed = Some(raise);
+        if std::mem::take(&mut stage.in_item) {
+            stage.budget.end_item();
         }
         Ok(())
     }

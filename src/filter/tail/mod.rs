@@ -8,10 +8,16 @@
 //! that made it. Where the payload is, the stage on items has decided before the first byte comes here.
 
 mod budget;
-mod cut;
+mod chars;
 mod fit;
+mod fitting;
+mod forms;
+mod lexer;
 #[cfg(feature = "text")]
 mod lines;
+mod mark;
+mod notes;
+mod policy;
 #[cfg(feature = "template")]
 mod summary;
 #[cfg(test)]
@@ -21,12 +27,13 @@ mod way;
 #[cfg(feature = "template")]
 use std::sync::Arc;
 
+use super::length::Length;
 use super::options::CallOptions;
 use super::program::Compiled;
 use super::root::Payload;
 use super::stage::{Engine, config, failed};
 use crate::allowance::Allowance;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Raise};
 use crate::json::machine::Config;
 use crate::limits::{Limits, Meter};
 use crate::report::Report;
@@ -34,9 +41,9 @@ use crate::scan::Scanner;
 use crate::sink::Sink;
 #[cfg(feature = "template")]
 use crate::spec::Compact;
-use crate::spec::{Budget, Spec, Whitespace};
+use crate::spec::{Budget, OnOver, Spec, Whitespace};
 #[cfg(feature = "template")]
-use crate::template::{TemplatePart, Templates, Totals};
+use crate::template::{TemplateError, TemplatePart, Templates, Totals};
 #[cfg(feature = "text")]
 use crate::text::TextProgram;
 #[cfg(feature = "text")]
@@ -46,6 +53,7 @@ use crate::tokens::Counter;
 use fit::Fit;
 #[cfg(feature = "text")]
 use lines::Lines;
+pub(super) use policy::Policy;
 #[cfg(feature = "template")]
 use summary::Summary;
 use way::Place;
@@ -70,8 +78,10 @@ pub(super) struct Tail {
     limits: Limits,
     config: Config,
     scanner: Scanner,
-    budget: Option<Budget>,
-    min_items: u64,
+    policy: Policy,
+    /// Whether something is done to the size of the document.
+    fits: bool,
+    length: Length,
     /// Those of the document that has begun.
     stages: Option<Stages>,
     /// Engines of earlier documents, to be used again.
@@ -90,6 +100,7 @@ struct Stages {
 #[derive(Debug)]
 struct Rest {
     fit: Option<(Engine, Fit)>,
+    on_over: OnOver,
     last: Last,
     /// Bytes that came here: the size of the filtered document.
     bytes: u64,
@@ -117,7 +128,7 @@ impl TailRules {
         #[cfg(not(feature = "text"))]
         let _ = allowance;
         if spec.whitespace == Whitespace::Keep && spec.shapes_output() {
-            let message = "`whitespace: keep` goes with no text_filter, budget or compact: what those write is minified";
+            let message = "`whitespace: keep` goes with no text_filter, budget, compact or omitted: mark: what those write is minified";
             return Err(Error::new(ErrorKind::Spec, message));
         }
         for (there, rule, feature) in [
@@ -138,7 +149,10 @@ impl TailRules {
                 }
             },
             #[cfg(feature = "template")]
-            compact: spec.compact.as_ref().map(compile_compact).transpose()?.map(Arc::new),
+            compact: match &spec.compact {
+                None => None,
+                Some(compact) => Some(Arc::new(compile_compact(compact, spec.foreign)?)),
+            },
         })
     }
 }
@@ -159,12 +173,22 @@ impl TailRules {
     }
 }
 
+#[cfg(feature = "manifest")]
+impl TailRules {
+    /// A name in a header or a footer that never has a value.
+    pub(super) fn unknown_name(&self, spec: &Spec) -> Option<Error> {
+        let unknown = self.compact.as_ref()?.unknown()?;
+        let compact = spec.compact.as_ref()?;
+        Some(in_compact(&unknown, compact))
+    }
+}
+
 impl Tail {
     /// The stages of a program, with the call's budget instead of its own. `None`: there are none.
     pub(super) fn new(program: &Compiled, options: &CallOptions) -> Option<Self> {
         let spec = &program.spec;
-        let budget = options.call_budget().or(spec.budget);
-        if !spec.shapes_output() && budget.is_none() {
+        let policy = Policy::new(spec, options);
+        if !policy.applies(spec) && !spec.shapes_output() {
             return None;
         }
         let limits = options.limits_ref();
@@ -173,8 +197,9 @@ impl Tail {
             // What stages write to each other is minified, whatever a spec with a call's budget says.
             config: Config { keep_white: false, ..config(spec, limits, false) },
             scanner: options.scanner(),
-            budget,
-            min_items: options.call_min_items().unwrap_or(spec.min_items),
+            policy,
+            fits: policy.applies(spec),
+            length: Length::default(),
             stages: None,
             spare: Vec::new(),
             failed: false,
@@ -183,8 +208,9 @@ impl Tail {
 
     /// A document begins, whose payload is known.
     pub(super) fn begin(&mut self, program: &Compiled, payload: Option<Payload>) {
-        let Self { limits, config, scanner, budget, min_items, stages, spare, failed } = self;
+        let Self { limits, config, scanner, policy, fits, length, stages, spare, failed } = self;
         *failed = false;
+        length.reset();
         if let Some(earlier) = stages.take() {
             earlier.leave_engines(spare);
         }
@@ -198,8 +224,7 @@ impl Tail {
         let place = Place::new(&program.items.root, payload, program.items.keep_siblings);
         #[cfg(feature = "text")]
         let lines = program.tail.text.as_ref();
-        let fit =
-            budget.map(|budget| (engine(), Fit::new(place.clone(), budget, *min_items, limits)));
+        let fit = fits.then(|| (engine(), Fit::new(place.clone(), *policy, length, limits)));
         let last = Last {
             #[cfg(feature = "template")]
             summary: program.tail.compact.as_ref().map(|templates| {
@@ -211,14 +236,14 @@ impl Tail {
             bytes: 0,
             error: None,
             #[cfg(feature = "tokens")]
-            counter: matches!(budget, Some(Budget::Tokens(_))).then(Counter::default),
+            counter: matches!(policy.budget, Some(Budget::Tokens(_))).then(Counter::default),
             #[cfg(feature = "tokens")]
             counted: None,
         };
         *stages = Some(Stages {
             #[cfg(feature = "text")]
             lines: lines.map(|text| (engine(), Lines::new(text.clone(), limits.clone()))),
-            rest: Rest { fit, last, bytes: 0 },
+            rest: Rest { fit, on_over: policy.on_over, last, bytes: 0 },
         });
     }
 
@@ -236,6 +261,11 @@ impl Tail {
             return out.result(fed.map_err(|failure| failed(failure, &engine.machine)));
         }
         stages.rest.take(bytes, sink)
+    }
+
+    /// Where the stage in front says how long the payload is.
+    pub(super) fn length(&self) -> &Length {
+        &self.length
     }
 
     /// The document is complete: `kept` items of `original` came.
@@ -276,7 +306,7 @@ impl Tail {
     }
 
     pub(super) fn report(&self, report: &mut Report) {
-        let Some(Stages { rest: Rest { fit, last, bytes }, .. }) = &self.stages else { return };
+        let Some(Stages { rest: Rest { fit, last, bytes, .. }, .. }) = &self.stages else { return };
         report.held_peak_bytes += last.meter.peak();
         if let Some((_, fit)) = fit {
             report.held_peak_bytes += fit.held_peak();
@@ -287,11 +317,12 @@ impl Tail {
         }
         report.filter_result_bytes = *bytes;
         report.compact_error.clone_from(&last.error);
-        let (Some((_, fit)), Some(budget)) = (fit, self.budget) else { return };
+        let (Some((_, fit)), Some(budget)) = (fit, self.policy.budget) else { return };
         if let Some(kept) = fit.kept() {
             report.items_kept = Some(kept);
         }
-        if last.bytes == *bytes {
+        report.budget_exceeded = fit.is_exceeded();
+        if !fit.has_cut() {
             return;
         }
         report.budget_applied = true;
@@ -337,17 +368,27 @@ impl Stages {
     }
 }
 
+/// Compiles templates. `foreign`: they are another system's, where a name that is not known is no error.
 #[cfg(feature = "template")]
-fn compile_compact(compact: &Compact) -> Result<Templates, Error> {
+fn compile_compact(compact: &Compact, foreign: bool) -> Result<Templates, Error> {
     let Compact { header, item, footer } = compact;
-    Templates::compile(header.as_deref(), item, footer.as_deref()).map_err(|error| {
-        let template = match error.part() {
-            TemplatePart::Header => header.as_deref(),
-            TemplatePart::Item => Some(item.as_str()),
-            TemplatePart::Footer => footer.as_deref(),
-        };
-        error.in_spec(template.unwrap_or_default())
-    })
+    let compiled = Templates::compile(header.as_deref(), item, footer.as_deref());
+    let known = compiled.and_then(|templates| match templates.unknown().filter(|_| !foreign) {
+        Some(unknown) => Err(unknown),
+        None => Ok(templates),
+    });
+    known.map_err(|error| in_compact(&error, compact))
+}
+
+/// The error of a spec with these templates.
+#[cfg(feature = "template")]
+fn in_compact(error: &TemplateError, compact: &Compact) -> Error {
+    let template = match error.part() {
+        TemplatePart::Header => compact.header.as_deref(),
+        TemplatePart::Item => Some(compact.item.as_str()),
+        TemplatePart::Footer => compact.footer.as_deref(),
+    };
+    error.in_spec(template.unwrap_or_default())
 }
 
 /// Takes what a stage in front writes.
@@ -380,13 +421,20 @@ impl Rest {
             let ended = engine.end(fit, &mut out);
             let held = fit.finish(&mut out);
             out.result(held.and(ended.map_err(|failure| failed(failure, &engine.machine))))?;
+            if fit.is_exceeded() && self.on_over == OnOver::Error {
+                let message =
+                    "the output is longer than its budget, and nothing more can be left out";
+                let raise = Raise::new(ErrorKind::Budget, message);
+                return Err(Error::at(raise, self.bytes, String::new()));
+            }
             kept = fit.kept().unwrap_or(kept);
         }
         #[cfg(feature = "tokens")]
         {
             self.last.counted = self.last.counter.as_mut().map(Counter::finish);
         }
-        self.last.end(kept, original, sink)
+        let fit = self.fit.as_ref().map(|(_, fit)| fit);
+        self.last.end(kept, original, fit, sink)
     }
 }
 
@@ -408,16 +456,26 @@ impl Takes for Last {
 
 impl Last {
     #[cfg(feature = "template")]
-    fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
+    fn end(
+        &mut self,
+        kept: u64,
+        original: u64,
+        fit: Option<&Fit>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
         if let Some((engine, summary)) = &mut self.summary {
-            let totals = Totals::new(kept, original);
-            self.error = summary.finish(engine, totals, kept, &mut self.meter, sink)?;
+            if let Some(place) = fit.and_then(Fit::place) {
+                summary.move_to(place);
+            }
+            let mark = fit.and_then(Fit::mark);
+            let counts = summary::Counts { totals: Totals::new(kept, original), items: kept, mark };
+            self.error = summary.finish(engine, counts, &mut self.meter, sink)?;
         }
         Ok(())
     }
 
     #[cfg(not(feature = "template"))]
-    fn end(&mut self, _: u64, _: u64, _: &mut dyn Sink) -> Result<(), Error> {
+    fn end(&mut self, _: u64, _: u64, _: Option<&Fit>, _: &mut dyn Sink) -> Result<(), Error> {
         Ok(())
     }
 }

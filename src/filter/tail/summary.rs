@@ -23,6 +23,16 @@ const RENDERED: usize = 64 << 20;
 /// The members that take the payload's place; siblings of these names go.
 const SUMMARY: [&[u8]; 3] = [b"summary", b"_compact", b"_original_items"];
 
+/// What is known of the items.
+#[derive(Clone, Copy)]
+pub(super) struct Counts<'a> {
+    pub(super) totals: Totals,
+    /// Those that are there: an element behind them is their mark.
+    pub(super) items: u64,
+    /// What that says.
+    pub(super) mark: Option<&'a str>,
+}
+
 #[derive(Debug)]
 pub(super) struct Summary {
     templates: Arc<Templates>,
@@ -48,17 +58,21 @@ impl Summary {
         document.push(bytes, limits, meter).map_err(|raise| Hold::place(limits, raise))
     }
 
+    /// The payload is somewhere else.
+    pub(super) fn move_to(&mut self, place: Place) {
+        self.place = place;
+    }
+
     /// The document is complete: renders it, given how many items it has, and had. Tells why it was left as it was.
     pub(super) fn finish(
         &mut self,
         engine: &mut Engine,
-        totals: Totals,
-        count: u64,
+        counts: Counts<'_>,
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<Option<String>, Error> {
-        match self.render(engine, totals, meter)? {
-            Rendered::Text(text) => self.replace(engine, text, count, meter, sink).map(|()| None),
+        match self.render(engine, counts, meter)? {
+            Rendered::Text(text) => self.replace(engine, text, counts, meter, sink).map(|()| None),
             Rendered::NoItems => self.pass(meter, sink).map(|()| None),
             Rendered::Failed(message) => self.pass(meter, sink).map(|()| Some(message)),
         }
@@ -77,14 +91,16 @@ impl Summary {
     fn render(
         &mut self,
         engine: &mut Engine,
-        totals: Totals,
+        counts: Counts<'_>,
         meter: &mut Meter,
     ) -> Result<Rendered, Error> {
+        let Counts { totals, items, .. } = counts;
         let Self { templates, limits, config, place, document } = self;
         let mut render = Render {
             way: Way::new(place.clone()),
             templates,
             totals,
+            items,
             limits,
             meter,
             text: Hold::default(),
@@ -124,7 +140,7 @@ impl Summary {
         &mut self,
         engine: &mut Engine,
         text: Hold,
-        count: u64,
+        counts: Counts<'_>,
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
@@ -132,7 +148,7 @@ impl Summary {
             way: Way::new(self.place.clone()),
             writer: Writer::default(),
             text,
-            count,
+            counts,
             failed: None,
         };
         let at_the_end = at_the_end(&self.document);
@@ -184,6 +200,7 @@ struct Render<'a> {
     way: Way,
     templates: &'a Templates,
     totals: Totals,
+    items: u64,
     limits: &'a Limits,
     meter: &'a mut Meter,
     /// Rendered, as the inside of a JSON string.
@@ -289,6 +306,9 @@ impl Handler for With<'_, Render<'_>> {
             return Ok(Interest::Stop);
         }
         if render.in_items {
+            if matches!(slot, Slot::Element(index) if index >= render.items) {
+                return Ok(Interest::Skip);
+            }
             render.in_item = kind == Kind::Object;
             return Ok(if render.in_item { Interest::Copy } else { Interest::Skip });
         }
@@ -332,17 +352,17 @@ impl Handler for With<'_, Render<'_>> {
 }
 
 /// Writes the document, and the summary in the payload's place.
-struct Swap {
+struct Swap<'a> {
     way: Way,
     writer: Writer,
     text: Hold,
-    count: u64,
+    counts: Counts<'a>,
     failed: Option<Raise>,
 }
 
-impl Swap {
+impl Swap<'_> {
     fn summary(&mut self, slot: Slot<'_>, sink: &mut dyn Sink) {
-        let Self { writer, text, count, failed, .. } = self;
+        let Self { writer, text, counts, failed, .. } = self;
         writer.begin(sink);
         let alone = !matches!(slot, Slot::Member(_));
         if alone {
@@ -359,20 +379,25 @@ impl Swap {
         if let Err(raise) = taken {
             *failed = Some(raise);
         }
-        writer.raw(sink, format!("\",\"_compact\":true,\"_original_items\":{count}").as_bytes());
+        let items = counts.items;
+        writer.raw(sink, format!("\",\"_compact\":true,\"_original_items\":{items}").as_bytes());
         if alone {
+            // The mark of an array that is no member was an element of it.
+            if let Some(mark) = counts.mark {
+                writer.raw(sink, format!(",\"_omitted\":{mark}").as_bytes());
+            }
             writer.raw(sink, b"}");
         }
     }
 }
 
-impl Stage for Swap {
+impl Stage for Swap<'_> {
     fn flush(&mut self, sink: &mut dyn Sink) {
         self.writer.flush(sink);
     }
 }
 
-impl Handler for With<'_, Swap> {
+impl Handler for With<'_, Swap<'_>> {
     fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
         let Self { stage, sink } = self;
         let beside = stage.way.is_at_parent();

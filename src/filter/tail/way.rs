@@ -13,14 +13,14 @@ pub(super) struct Way {
     place: Place,
     /// The containers that are open on the way, and whether the child on the way has come.
     open: Vec<Level>,
-    /// Members of the document's object that have come.
-    members: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Level {
     object: bool,
     met: bool,
+    /// Children that have come.
+    children: u64,
 }
 
 /// Where the payload is.
@@ -31,6 +31,8 @@ pub(super) enum Place {
     First,
     /// The member with this number.
     Member(u64),
+    /// The child with this number, of each container on the way.
+    Steps(Vec<u64>),
     /// `alone`: nothing is left beside it, so that an element on the way is the first one, whatever its index was.
     At {
         path: Path,
@@ -64,7 +66,7 @@ impl Place {
 
 impl Way {
     pub(super) fn new(place: Place) -> Self {
-        Self { place, open: Vec::new(), members: 0 }
+        Self { place, open: Vec::new() }
     }
 
     /// Whether the container that was entered last has the payload as its child.
@@ -72,6 +74,7 @@ impl Way {
         match &self.place {
             Place::Document => false,
             Place::First | Place::Member(_) => self.open.len() == 1,
+            Place::Steps(steps) => !steps.is_empty() && self.open.len() == steps.len(),
             Place::At { path, .. } => self.open.len() == path.0.len(),
         }
     }
@@ -79,11 +82,13 @@ impl Way {
     /// What the value that begins now is.
     pub(super) fn step(&mut self, slot: Slot<'_>, kind: Kind) -> Step {
         let Some(level) = self.open.len().checked_sub(1) else { return self.document(kind) };
-        let met = self.open.last().is_none_or(|level| level.met);
+        let Level { met, children, .. } =
+            self.open.last().copied().unwrap_or(Level { object: false, met: true, children: 0 });
         let here = match (&self.place, slot) {
             (Place::Document, _) | (_, Slot::Top) => false,
             (Place::First, _) => kind == Kind::Array,
-            (Place::Member(number), _) => self.members == *number,
+            (Place::Member(number), _) => children == *number,
+            (Place::Steps(steps), _) => steps.get(level) == Some(&children),
             (Place::At { path, .. }, Slot::Member(key)) => match path.0.get(level) {
                 Some(Token::Name(name)) => {
                     key.with_name(|spelled| spelled == Some(name.as_bytes()))
@@ -95,12 +100,13 @@ impl Way {
                 wanted == Some(index) || (*alone && wanted.is_some())
             }
         };
-        self.members += 1;
-        if !here || met {
-            return Step::Beside;
-        }
+        let here = here && !met;
         if let Some(level) = self.open.last_mut() {
-            level.met = true;
+            level.children += 1;
+            level.met |= here;
+        }
+        if !here {
+            return Step::Beside;
         }
         match (self.is_at_parent(), kind) {
             (true, Kind::Array) => Step::Items,
@@ -112,6 +118,7 @@ impl Way {
     fn document(&self, kind: Kind) -> Step {
         match (&self.place, kind) {
             (Place::At { .. }, Kind::Object | Kind::Array) => Step::Way,
+            (Place::Steps(steps), Kind::Object | Kind::Array) if !steps.is_empty() => Step::Way,
             (_, Kind::Array) => Step::Items,
             (Place::First | Place::Member(_), Kind::Object) => Step::Way,
             _ => Step::Beside,
@@ -120,12 +127,17 @@ impl Way {
 
     /// Goes into a container on the way.
     pub(super) fn enter(&mut self, kind: Kind) {
-        self.open.push(Level { object: kind == Kind::Object, met: false });
+        self.open.push(Level { object: kind == Kind::Object, met: false, children: 0 });
     }
 
     /// Whether the container that was entered last is an object.
     pub(super) fn is_in_object(&self) -> bool {
         self.open.last().is_some_and(|level| level.object)
+    }
+
+    /// Whether the container around the one that was entered last is an object.
+    pub(super) fn is_around_in_object(&self) -> bool {
+        self.open.iter().rev().nth(1).is_some_and(|level| level.object)
     }
 
     /// The container that was entered last ends.

@@ -98,6 +98,7 @@ impl Sum {
             sum.compact_error.get_or_insert_with(|| format!("{record} {number}: {why}"));
         }
         sum.budget_applied |= one.budget_applied;
+        sum.budget_exceeded |= one.budget_exceeded;
         sum.budget_limit = sum.budget_limit.or(one.budget_limit);
         sum.budget_original_bytes = added(sum.budget_original_bytes, one.budget_original_bytes);
         sum.budget_result_bytes = added(sum.budget_result_bytes, one.budget_result_bytes);

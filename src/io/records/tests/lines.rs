@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::{Outcome, Pieces, invariant};
-use crate::{Budget, CallOptions, ErrorKind, Limits, Program, Spec, filter_ndjson};
+use crate::{Budget, CallOptions, ErrorKind, Limits, Omitted, Program, Spec, filter_ndjson};
 
 fn run(program: &Program, options: &CallOptions, reader: impl Read) -> Outcome {
     let (mut output, mut bad) = (Vec::new(), Vec::new());
@@ -72,7 +72,7 @@ fn the_report_sums_over_budgets() {
         #[cfg(not(feature = "tokens"))]
         (Budget::Tokens(1), (None, Some(20), Some(5)), (Some(1), Some(6), Some(2))),
     ] {
-        let options = CallOptions::new().budget(budget);
+        let options = CallOptions::new().budget(budget).min_items(0).omitted(Omitted::Silent);
         let (_, bad, report, error) = run(&program, &options, &input[..]);
         assert_eq!((bad.len(), error), (0, None));
         assert!(report.budget_applied);
