@@ -117,7 +117,8 @@ impl Limits {
     /// ### Caveat
     /// A longer line is no error. Where lines are chosen by patterns it is removed, unless the patterns are certain after
     /// that many bytes that it stays; in the output of a command it stays, unless they are certain that it goes. Where lines
-    /// are not chosen, it passes as it comes, equal to no other line.
+    /// are not chosen, it passes as it comes, equal to no other line. Below about 100 bytes, a line that may begin like a
+    /// notice of tamis is marked as if it were one.
     #[must_use]
     pub const fn with_line(mut self, bytes: usize) -> Self {
         self.line = bytes;

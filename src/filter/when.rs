@@ -147,6 +147,7 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
         whitespace: defaults.whitespace,
         allow_raw: None,
         envelope: false,
+        foreign: false,
         ..spec.clone()
     };
     if beside == defaults {

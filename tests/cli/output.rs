@@ -227,7 +227,7 @@ fn descriptors_are_written_to_as_they_are() {
     folder.write("log", "before\n");
     let ran = shell(&folder, "$TAMIS filter a.json --report /dev/stderr 2>>log");
     assert_eq!((ran.code, ran.out.as_str()), (0, "[1]\n"));
-    assert!(folder.read("log").starts_with("before\n{\"filter_applied\":true"));
+    assert!(folder.read("log").starts_with("before\n{\"filter_applied\":false"));
     // One place of a file goes on behind the other.
     let ran = shell(&folder, "{ echo one; $TAMIS filter a.json -o /dev/fd/3; echo two; } 3>&1");
     ran.done("one\n[1]\ntwo\n");

@@ -103,6 +103,8 @@ fn dotted(steps: &[&str]) -> String {
     let mut text = String::new();
     for step in steps {
         match *step {
+            // In first place it would be taken for the items themselves, and is refused.
+            "[]" if text.is_empty() => text.push('*'),
             "[]" => text.push_str("[]"),
             "0" => text.push_str("[0]"),
             name if text.is_empty() => text.push_str(name),

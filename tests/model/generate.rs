@@ -456,6 +456,14 @@ fn pointer_text(tokens: &[Token]) -> String {
     text
 }
 
+/// Whether a name in a dot path would be read as something else, or not at all.
+fn needs_quotes(name: &str) -> bool {
+    name.is_empty()
+        || name.starts_with('/')
+        || name.trim_matches(' ') != name
+        || name.contains(['*', '{', '}', '|', '?', '$'])
+}
+
 fn dot_text(prng: &mut impl Choices, tokens: &[Token]) -> String {
     let mut text = String::new();
     for (number, token) in tokens.iter().enumerate() {
@@ -467,10 +475,7 @@ fn dot_text(prng: &mut impl Choices, tokens: &[Token]) -> String {
             Token::Name(name) if token.index().is_some() && prng.one_in(2) => {
                 text.push_str(&format!("[{name}]"));
             }
-            // A text that starts with a slash would be a pointer; no name at all would be none; an asterisk is any.
-            Token::Name(name)
-                if prng.one_in(6) || name.is_empty() || name.starts_with('/') || name == "*" =>
-            {
+            Token::Name(name) if prng.one_in(6) || needs_quotes(name) => {
                 let name = name.replace('\\', r"\\").replace('"', "\\\"");
                 text.push_str(&format!("[\"{name}\"]"));
             }

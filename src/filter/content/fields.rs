@@ -45,13 +45,11 @@ struct Capped {
 impl Sink for Capped {
     fn write(&mut self, bytes: &[u8]) {
         self.over = self.over || (self.json.len() + bytes.len()) as u64 > self.limit;
-        if !self.over {
+        if self.over {
+            self.json = Vec::new();
+        } else {
             self.json.extend_from_slice(bytes);
         }
-    }
-
-    fn is_closed(&self) -> bool {
-        self.over
     }
 }
 
@@ -73,7 +71,9 @@ impl Fields {
             |piece| filter.write(piece).map(|()| true),
             |raise| Hold::place(limits, raise),
         )?;
-        filter.end()?;
+        if !filter.end()?.filter_applied {
+            return Err(Error::new(ErrorKind::Miss, "the answer has none of the fields"));
+        }
         let Capped { json, over, .. } = filter.into_sink();
         if over {
             return Err(Error::at(too_much(limits.item()), 0, String::new()));

@@ -79,7 +79,8 @@ impl ContentRules {
     /// Compiles what a spec says of content.
     pub(super) fn compile(content: &Content) -> Result<Self, Error> {
         let select = |paths: &mut dyn Iterator<Item = &str>| {
-            let spec = Spec::new().root(Root::Object).on_error(OnError::Closed);
+            // Elements that are not objects have no fields, and are no error.
+            let spec = Spec::new().root(Root::Object).on_error(OnError::Raw);
             let spec = paths
                 .enumerate()
                 .fold(spec, |spec, (number, path)| spec.select_as(number.to_string(), path));

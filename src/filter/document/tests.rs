@@ -191,7 +191,7 @@ fn what_waits_is_bounded_wherever_the_input_is_cut() {
 /// What is remembered of a path does not grow with its square.
 #[test]
 fn long_paths_compile_in_linear_space() {
-    let pointers = (0..200).map(|number| format!("/{number}{}", "/a".repeat(1000)));
+    let pointers = (0..99).map(|number| format!("/{number}{}", "/a".repeat(1000)));
     let patched = pointers.map(Operation::remove).fold(Spec::new(), Spec::patch);
     let program = Program::compile(&patched).unwrap();
     let error = filter_slice(&program, br#"{"0":{"a":{}}}"#).unwrap_err();
