@@ -92,7 +92,8 @@
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
 //! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr. Brings `template` and
 //!   `text`: what is wrong with a template or a pattern is said where it stands in the file.
-//! - `template` (default, through `cli`): `Templates`, Go's `text/template` for compact summaries, through gtmpl-ng.
+//! - `template` (default, through `cli`): `Templates`, Go's `text/template` for compact summaries, through gtmpl-ng and
+//!   simd-json.
 //! - `tokens` (default, through `cli`): budgets in tokens are counted, through bpe-openai; without it they are estimated.
 //!   `TokenCounter`.
 //! - `text` (default, through `cli`): `TextProgram`, `TextRun`, `QuotedTextRun`, through regex.

@@ -251,10 +251,10 @@ fn number(value: &[CssToken]) -> Option<(f64, &str)> {
             let mut largest: Option<(f64, &str)> = None;
             for token in rest {
                 match token {
-                    CssToken::Number(number, unit) => {
-                        if largest.is_none_or(|(known, _)| number.abs() > known.abs()) {
-                            largest = Some((*number, unit));
-                        }
+                    CssToken::Number(number, unit)
+                        if largest.is_none_or(|(known, _)| number.abs() > known.abs()) =>
+                    {
+                        largest = Some((*number, unit));
                     }
                     CssToken::Function(name) if !is_calculation(name) => return None,
                     _ => {}

@@ -208,6 +208,7 @@ impl CallOptions {
     }
 
     /// The budget of the call, without the spec's.
+    #[cfg(any(feature = "content", feature = "tokio", test))]
     pub(crate) fn call_budget(&self) -> Option<Budget> {
         self.policy.budget
     }

@@ -101,6 +101,10 @@ impl Program {
 
 impl Whole {
     /// The run of a program that takes documents as a whole.
+    #[cfg_attr(
+        not(feature = "content"),
+        expect(unused_variables, reason = "a document that passes has no options")
+    )]
     pub(super) fn new(program: &Program, options: &CallOptions) -> Option<Self> {
         let compiled = program.compiled();
         let rules = compiled.whole.as_ref()?;

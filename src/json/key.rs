@@ -61,6 +61,7 @@ pub(crate) fn unescape(raw: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The text that a valid JSON string spells, with or without its quotes; a lone surrogate is U+FFFD.
+#[cfg(any(feature = "content", feature = "template"))]
 pub(crate) fn text_of(json: &[u8]) -> String {
     let raw = json.strip_prefix(b"\"").unwrap_or(json);
     let raw = raw.strip_suffix(b"\"").filter(|_| raw.len() < json.len()).unwrap_or(raw);

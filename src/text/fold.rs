@@ -107,10 +107,10 @@ impl EntryStage for Fold {
         let number = (held.text.len() - line) as u64;
         if *count > 1 && number < *others {
             next(held.entry());
-        } else if *count > 0 {
+        } else if let Some(lines) = held.lines.checked_div(*count) {
             held.text.truncate(line);
             let last = held.end;
-            held.lines /= *count;
+            held.lines = lines;
             held.shortened = held.shortened.min(held.lines);
             // Those that were short are all there are.
             let others = *count - 1 - short.len() as u64;

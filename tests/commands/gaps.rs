@@ -42,7 +42,7 @@ fn read(out: &str, input: &str, joint: &str) -> (usize, u64) {
             heading = None;
             continue;
         }
-        let is_input = rest.iter().any(|raw| *raw == line);
+        let is_input = rest.contains(&line);
         if !is_input && line.ends_with(':') && !line.starts_with(' ') {
             assert!(!before_gap_or_end, "{line}: after a heading with nothing under it");
             heading = line.strip_suffix(':');

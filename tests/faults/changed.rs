@@ -25,8 +25,8 @@ impl Read for Meddler {
 /// A run over a file that somebody meddles with: whether its report has an error, and its end.
 type Run = Box<dyn Fn(File, Box<dyn FnOnce(Source) -> Source>) -> (bool, Result<(), Error>)>;
 
-fn filters(spec: Spec) -> Run {
-    let program = compiled(&spec);
+fn filters(spec: &Spec) -> Run {
+    let program = compiled(spec);
     Box::new(move |file, around| {
         let (report, result) = filter_file(&program, &CallOptions::new(), file, Vec::new(), around);
         (report.error.is_some(), result)
@@ -46,8 +46,8 @@ fn a_file_that_changes_between_its_readings_is_an_error() {
     // What is at the end decides what becomes of the beginning.
     let branch = Spec::new().when(Test::new("/total", 40), Spec::new().exclude("x"));
     let runs = [
-        ("auto", document(), filters(Spec::new().exclude("x"))),
-        ("when", document(), filters(branch)),
+        ("auto", document(), filters(&Spec::new().exclude("x"))),
+        ("when", document(), filters(&branch)),
         ("prune", history(), prunes()),
     ];
     let changes: [fn(&mut File); 3] = [

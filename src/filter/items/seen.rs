@@ -67,7 +67,8 @@ impl Seen {
     }
 }
 
-#[cfg(all(test, feature = "manifest"))]
+#[cfg(test)]
+#[cfg(feature = "manifest")]
 mod tests {
     use super::{OF_ALL, OF_ONE};
     use crate::filter::{CallOptions, Filter};

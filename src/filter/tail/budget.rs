@@ -171,11 +171,13 @@ impl Budget {
     }
 
     /// Where the payload is in what is left, if that may be another place.
+    #[cfg(feature = "template")]
     pub(super) fn steps(&self) -> Option<&[u64]> {
         self.forms.as_ref().filter(|_| self.array != Array::None).map(Forms::steps)
     }
 
     /// What the mark of the payload says, if there is one.
+    #[cfg(feature = "template")]
     pub(super) fn mark(&self) -> Option<&str> {
         self.mark.as_deref()
     }

@@ -80,11 +80,13 @@ impl Fit {
     }
 
     /// Where the payload is in what is left, if that may be another place.
+    #[cfg(feature = "template")]
     pub(super) fn place(&self) -> Option<Place> {
         self.budget.steps().map(|steps| Place::Steps(steps.to_vec()))
     }
 
     /// What the mark of the payload says, if there is one.
+    #[cfg(feature = "template")]
     pub(super) fn mark(&self) -> Option<&str> {
         self.budget.mark()
     }

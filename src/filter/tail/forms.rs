@@ -103,6 +103,7 @@ impl Forms {
     }
 
     /// Where the payload is in the form: the number of the child, of each container on the way.
+    #[cfg(feature = "template")]
     pub(super) fn steps(&self) -> &[u64] {
         &self.steps
     }

@@ -32,6 +32,7 @@ pub(super) enum Place {
     /// The member with this number.
     Member(u64),
     /// The child with this number, of each container on the way.
+    #[cfg(feature = "template")]
     Steps(Vec<u64>),
     /// `alone`: nothing is left beside it, so that an element on the way is the first one, whatever its index was.
     At {
@@ -74,6 +75,7 @@ impl Way {
         match &self.place {
             Place::Document => false,
             Place::First | Place::Member(_) => self.open.len() == 1,
+            #[cfg(feature = "template")]
             Place::Steps(steps) => !steps.is_empty() && self.open.len() == steps.len(),
             Place::At { path, .. } => self.open.len() == path.0.len(),
         }
@@ -88,6 +90,7 @@ impl Way {
             (Place::Document, _) | (_, Slot::Top) => false,
             (Place::First, _) => kind == Kind::Array,
             (Place::Member(number), _) => children == *number,
+            #[cfg(feature = "template")]
             (Place::Steps(steps), _) => steps.get(level) == Some(&children),
             (Place::At { path, .. }, Slot::Member(key)) => match path.0.get(level) {
                 Some(Token::Name(name)) => {
@@ -118,6 +121,7 @@ impl Way {
     fn document(&self, kind: Kind) -> Step {
         match (&self.place, kind) {
             (Place::At { .. }, Kind::Object | Kind::Array) => Step::Way,
+            #[cfg(feature = "template")]
             (Place::Steps(steps), Kind::Object | Kind::Array) if !steps.is_empty() => Step::Way,
             (_, Kind::Array) => Step::Items,
             (Place::First | Place::Member(_), Kind::Object) => Step::Way,

@@ -74,13 +74,11 @@ impl Survey {
                 let list = if frame == Frame::Block { &mut self.content } else { &mut self.list };
                 list.text(at.start, found, text);
             }
-            (Frame::State, Member::Attachments) => {
-                // An empty list has its brackets, and nothing is removed with it.
-                if found.raw > 2 {
-                    self.wait(size_of::<Edit>() as u64)?;
-                    let edit = Edit { from: at.start, to: at.end, act: Act::EmptyList };
-                    self.part.attachments.push(edit);
-                }
+            // Removing an empty list, which is only its brackets, would save nothing.
+            (Frame::State, Member::Attachments) if found.raw > 2 => {
+                self.wait(size_of::<Edit>() as u64)?;
+                let edit = Edit { from: at.start, to: at.end, act: Act::EmptyList };
+                self.part.attachments.push(edit);
             }
             (_, Member::Content | Member::Output | Member::Result | Member::Experimental) => {
                 let mut value = Value::plain(at, member, string, found, text);
