@@ -1,11 +1,11 @@
-//! What was probably meant by a word that is not known.
+//! Finds the known word that is closest to an unknown one.
 //!
 //! A leaf. Words are compared by feature `manifest`; without it nothing is close.
 
 #[cfg(feature = "manifest")]
 use strsim::damerau_levenshtein;
 
-/// Work for one word: pairs of characters that are compared. Known words behind that are not looked at.
+/// Work for one word: pairs of characters that are compared. Known words after that are not compared.
 #[cfg(feature = "manifest")]
 const PAIRS: usize = 2_000_000;
 /// A longer word is not compared.

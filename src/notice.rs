@@ -1,6 +1,6 @@
 //! The lines that tamis itself writes into text, and the test whether a line of the input has the form of one.
 //!
-//! Whoever reads a filtered text trusts these lines: they say what is missing, and where all of it is. A tool could print
+//! Readers of a filtered text trust these lines, which say what is missing and where the full text is. A tool could print
 //! such a line, so a line of the input that has the form of one is marked as the tool's: `| [tamis …`. All forms are in this
 //! file, with the functions that write them.
 //!

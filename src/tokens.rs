@@ -1,7 +1,7 @@
 //! How many tokens a text is, for budgets in tokens and for figures.
 //!
 //! Knows one vocabulary, `o200k_base` (feature `tokens`), and no JSON. A text is counted in pieces of at most [`PIECE`] bytes,
-//! so that none need be held. A piece ends where no token can go on: the vocabulary splits a text into words, numbers and so on
+//! so that the text is not held. A piece ends where no token can continue: the vocabulary splits a text into words, numbers and so on
 //! before it looks for tokens, and behind a letter or digit of ASCII no word goes on with a blank or a mark. Only in a piece
 //! without such a place a token may be cut, which then counts as two.
 
@@ -34,14 +34,14 @@ pub struct Counter {
     cut: bool,
 }
 
-/// How many tokens a text has.
+/// The number of tokens in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenCount {
     /// The tokens.
     pub tokens: u64,
     /// Whether the figure is exact. It is not where the text has 64 KiB without a place at which it is certain that a token
-    /// ends; there it may be too large by one.
+    /// ends; each such place may make it too large by one.
     pub exact: bool,
 }
 

@@ -265,11 +265,11 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "WHAT", help_heading = "Rules", value_parser = on_over())]
     pub(crate) on_over: Option<OnOver>,
 
-    /// Skip the rules, also those that remove: validate and minify
+    /// Skip all rules, including those that remove values: validate and minify
     #[arg(long, help_heading = "Rules")]
     pub(crate) raw: bool,
 
-    /// The document is the response of a call that failed: only rules that remove, text filters and budgets apply
+    /// Treat the document as the response of a failed call: only rules that remove values, text filters and budgets apply
     ///
     /// With --on-error closed and --select it is an error.
     #[arg(long, help_heading = "Rules")]

@@ -48,7 +48,7 @@ pub(crate) fn standard_output() -> Result<File> {
 
 /// Fails if a standard stream is not open for writing, which the standard library takes for success.
 ///
-/// A stream that was closed cannot be told from one that leads to `/dev/null`: the runtime has opened that in its place.
+/// A closed stream is not detected: the runtime has replaced it by `/dev/null`.
 #[cfg(unix)]
 pub(crate) fn check_writable(stream: impl std::os::fd::AsFd) -> Result<()> {
     use rustix::fs::{OFlags, fcntl_getfl};
@@ -63,7 +63,7 @@ pub(crate) fn check_writable(stream: impl std::os::fd::AsFd) -> Result<()> {
     Ok(())
 }
 
-/// The same where nobody can know.
+/// Always succeeds, because this system cannot tell.
 #[cfg(not(unix))]
 pub(crate) fn check_writable<S>(_: S) -> Result<()> {
     Ok(())

@@ -1,4 +1,4 @@
-//! Refuses places that are the same: nothing that is written may destroy what the same run reads, or writes elsewhere.
+//! Rejects runs that name one file twice: a run must not overwrite a file that it reads or writes elsewhere.
 //!
 //! Looks at files, opens none.
 

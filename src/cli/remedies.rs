@@ -47,7 +47,7 @@ impl fmt::Display for Remedied<'_> {
     }
 }
 
-/// An error in a line that should be a document, with what to do about it.
+/// Displays an error in a line of `--ndjson` input, with advice.
 pub(crate) struct InLine<'a>(pub(crate) u64, pub(crate) &'a Error);
 
 impl fmt::Display for InLine<'_> {

@@ -221,7 +221,7 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     {
         console.warn(&input, why);
     }
-    // Of a run that failed nobody can say what its items would have had; lines that are good are judged.
+    // A failed run has not seen all items. With `--ndjson`, the good lines were seen.
     if !report.missed.is_empty() && (result.is_ok() || job.form == Form::Lines) {
         console.warn(&input, missed(job.form, &report.missed));
     }
@@ -250,7 +250,7 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     Exit::Failed
 }
 
-/// Which selected paths nothing had, in words.
+/// Describes the selected paths that no item had.
 fn missed(form: Form, paths: &[MissedPath]) -> String {
     const TOLD: usize = 5;
     let told = paths.iter().take(TOLD).map(|missed| match &missed.meant {

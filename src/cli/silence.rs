@@ -1,4 +1,4 @@
-//! An input that may fall silent: says when nothing has come for a while, and when a signal is to end the process.
+//! Reads input with a timeout: reports when no input has come for a while, and when a signal should end the process.
 //!
 //! Must not know what is read. Where the system cannot wait for input with a time limit, an input is never silent.
 

@@ -2,7 +2,7 @@
 //!
 //! Knows the properties that take text out of sight: not shown at all, without size or colour, outside the page, or clipped. Of
 //! a property that comes twice the last valid value counts, unless another is `!important`. Knows no syntax ([`css`](super::css)
-//! does). InlineStyle sheets are not read.
+//! does). Style sheets are not read.
 
 use super::css::{CssToken, Declaration, Declarations};
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::{PathError, Token};
 
-/// What around a name is no part of it.
+/// The character that is trimmed around names.
 pub(super) const BLANK: char = ' ';
 
 /// Characters of a path that an error repeats.
@@ -17,7 +17,7 @@ const PROJECTION: &str = "projections (`{…}`) are not supported yet; keep the 
      /items/labels/name, /items/labels/color), and write a brace in a name as `[\"{\"]`";
 const PIPE: &str = "a path has no pipes; write `|` in a name as `[\"|\"]`";
 
-/// What becomes of a form that cannot be meant.
+/// How the parser treats syntax of other path languages.
 #[derive(Debug)]
 enum Reading {
     /// It is an error.

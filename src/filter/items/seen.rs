@@ -1,4 +1,4 @@
-//! Names of the first item's members, from which it is told what was probably meant by a path that nothing has.
+//! Keeps the member names of the first item, to suggest a correction for a path that no item has.
 //!
 //! Kept only where that was asked for, and bounded. Must not know how values are selected.
 
