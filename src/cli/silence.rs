@@ -90,8 +90,8 @@ impl Input {
     }
 
     /// Ends the process if a signal came that is to end it.
-    #[cfg(unix)]
     pub(crate) fn end(&self) {
+        #[cfg(unix)]
         self.stop.iter().for_each(Stop::end);
     }
 }

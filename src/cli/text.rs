@@ -103,8 +103,8 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
         }
     };
     let tallies = [Tally::new(args.stats), Tally::new(args.stats)];
-    let report = match filter(args, &registry, &tallies) {
-        Ok(report) => report,
+    let (report, stopped) = match filter(args, &registry, &tallies) {
+        Ok(done) => done,
         // Whoever reads the output has enough of it.
         Err((_, error)) if is_closed_pipe(&error) => return Exit::Done,
         Err((name, error)) => {
@@ -123,6 +123,9 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
         let tokens = tallies.map(|tally| tally.all());
         let saved = saved([report.bytes_in, report.bytes_out], tokens);
         console.note(format_args!("{filter}: {saved}"));
+    }
+    if let Some(input) = stopped {
+        input.end();
     }
     Exit::Done
 }
@@ -156,12 +159,12 @@ pub(crate) fn tell(console: &Console, error: &ManifestError) {
     }
 }
 
-/// Runs the filter; on failure, what the error is about.
+/// Runs the filter; on failure, what the error is about. With the report, the input if a signal came that is to end the process.
 fn filter(
     args: &TextArgs,
     registry: &OutputFilterRegistry,
     [tally_in, tally_out]: &[Tally; 2],
-) -> Result<CommandReport, (String, Error)> {
+) -> Result<(CommandReport, Option<Input>), (String, Error)> {
     let input = Place::from(args.file.clone());
     let output = args.output.clone().map_or(Place::Standard, Place::from);
     let (from, to) = (input.name("standard input"), output.name("standard output"));
@@ -207,9 +210,8 @@ fn filter(
     if stopped {
         // A file that is to be replaced stays as it is.
         drop(writer);
-        reader.end();
-        return Ok(report);
+        return Ok((report, Some(reader)));
     }
     writer.finish().map_err(|error| (to, Error::write(error)))?;
-    Ok(report)
+    Ok((report, None))
 }

@@ -127,7 +127,8 @@ fn what_is_killed_has_lost_nothing_that_is_old() {
 fn a_signal_ends_a_filter_when_what_it_holds_is_written() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let folder = Folder::new();
-        let mut running = Running::start(folder.any().args(["text", "--command", "cargo build"]));
+        let args = ["text", "--command", "cargo build", "--report", "report.json"];
+        let mut running = Running::start(folder.any().args(args));
         running.write("warning: x\nwarning: y");
         // Until it has been read.
         while rustix::io::ioctl_fionread(running.stdin.as_ref().unwrap()).unwrap() > 0 {
@@ -137,6 +138,8 @@ fn a_signal_ends_a_filter_when_what_it_holds_is_written() {
         running.shows("warning: x\nwarning: y");
         let status = running.child.wait().unwrap();
         assert_eq!(status.signal(), Some(signal.as_raw()));
+        let report = folder.read("report.json");
+        assert!(report.contains("\"lines_in\":2"), "{report}");
     }
 }
 
