@@ -12,6 +12,8 @@ use crate::manifest::suggest::{closest, unknown};
 
 /// Tables of a file.
 const TABLES: [&str; 2] = ["tools", "rules"];
+/// Lists of tables in a rule: at the top of a file they are misplaced.
+const LISTS: [&str; 5] = ["examples", "failures", "replace", "sections", "strip_sections"];
 /// Keys of `[tools.filters]` that are no names of filters.
 const KEYS: [&str; 3] = ["enabled", "filters_path", "security"];
 /// Sections of `[tools.filters]` that zeph had for its filters, and their keys.
@@ -27,7 +29,7 @@ const SECTIONS: [(&str, &[&str]); 6] = [
 const COMPILED: usize = 10 << 20;
 
 impl Reader<'_> {
-    /// The tables of a file. Beside `tools`, tables of other names are those of a whole configuration.
+    /// The tables of a file. Beside `tools`, tables of other names, and lists of tables, are those of a whole configuration.
     pub(super) fn tables_of_file(&mut self, root: &DeTable<'_>) {
         let mut others: Vec<(usize, &str)> = Vec::new();
         for (key, node) in root {
@@ -35,9 +37,16 @@ impl Reader<'_> {
             if TABLES.contains(&name) {
                 continue;
             }
-            let is_foreign = matches!(node.get_ref(), DeValue::Table(_))
-                && root.contains_key("tools")
-                && closest(name, TABLES).is_none();
+            let is_table = |node: Node<'_>| matches!(node.get_ref(), DeValue::Table(_));
+            let is_tables = match node.get_ref() {
+                DeValue::Array(entries) => {
+                    let is_list = !entries.is_empty() && entries.iter().all(is_table);
+                    is_list && !LISTS.contains(&name)
+                }
+                _ => is_table(node),
+            };
+            let is_foreign =
+                is_tables && root.contains_key("tools") && closest(name, TABLES).is_none();
             if !is_foreign {
                 others.push((at, name));
             }
