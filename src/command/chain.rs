@@ -119,11 +119,12 @@ impl LineStage for Chain {
     }
 
     /// A line that is too long to be held is kept.
-    fn long(&mut self, _: &[u8], _: Next<'_>) -> bool {
+    fn long(&mut self, _: &[u8], next: Next<'_>) -> bool {
+        self.release(next);
         true
     }
 
-    /// The text is complete: for a long line, a chain is not asked to hand on what it holds.
+    /// The text is complete: in front of a long line, a chain hands on what it [releases](Self::release).
     fn flush(&mut self, next: Next<'_>) {
         for link in 0..self.links.len() {
             let Some(Link { engine, out }) = self.links.get_mut(link) else { continue };
@@ -164,6 +165,13 @@ impl LineStage for Chain {
             self.write(&bytes, link + 1);
         }
         self.emit(next);
+    }
+
+    /// What is written is not lost, whatever the rules do.
+    fn end_early(&mut self, line: Line<'_>, next: Next<'_>) {
+        self.line(line, next);
+        self.release(next);
+        self.security.comes_out(line.text);
     }
 
     fn tally(&self) -> Tally {

@@ -44,8 +44,30 @@ struct Stages {
     removed: u64,
     /// Before the patterns.
     front: Vec<Box<dyn LineStage>>,
+    /// The open line, if it leaves before it is complete and there are stages that will be shown it.
+    early: Option<Early>,
+    /// What those stages did with such lines, which had been written.
+    done_early: Tally,
+    /// Bytes of a line that are held at most.
+    limit: usize,
     exit: Exit,
     was_empty: bool,
+}
+
+/// A line that left before it was complete, up to the limit.
+#[derive(Debug, Default)]
+struct Early {
+    text: Vec<u8>,
+    is_long: bool,
+}
+
+impl Early {
+    fn push(&mut self, bytes: &[u8], limit: usize) {
+        let room = limit.saturating_sub(self.text.len());
+        let (now, later) = bytes.split_at(bytes.len().min(room));
+        self.text.extend_from_slice(now);
+        self.is_long |= !later.is_empty();
+    }
 }
 
 /// What is after the patterns.
@@ -105,6 +127,9 @@ impl Engine {
             stages: Stages {
                 removed: 0,
                 front: program.front(limits),
+                early: None,
+                done_early: Tally::default(),
+                limit: limits.line(),
                 exit: Exit {
                     back: program.back(limits),
                     cut: Cut::new(operations.most),
@@ -283,12 +308,26 @@ impl Stages {
         }
     }
 
+    /// A line that left early has ended: the stages before the patterns are shown it.
+    fn end_early(&mut self, program: &Compiled, end: End, sink: &mut dyn Sink) {
+        let Some(Early { text, is_long }) = self.early.take() else { return };
+        if is_long {
+            self.through_front(program, sink, |front, out| stage::past(front, &text, out));
+            return;
+        }
+        let before = self.tally();
+        // A last line is not held for its end.
+        let end = if end == End::Missing { End::Lf } else { end };
+        stage::end_early(&mut self.front, Line { text: &text, end });
+        self.done_early.add(self.tally().since(before));
+    }
+
     fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for stage in &self.front {
             tally.add(stage.tally());
         }
-        tally
+        tally.since(self.done_early)
     }
 }
 
@@ -388,6 +427,10 @@ impl Take for Stage<'_> {
         let Self { program, stages, sink } = self;
         let passes = program.keeps_early(head);
         if passes {
+            if !stages.front.is_empty() {
+                stages.through_front(program, *sink, stage::begin_early);
+                stages.early = Some(Early::default());
+            }
             stages.exit.flush(*sink);
             let Exit { cut, way, .. } = &mut stages.exit;
             let room = cut.begins_early(&mut |out| way.put(out, *sink));
@@ -396,15 +439,27 @@ impl Take for Stage<'_> {
         passes
     }
 
+    fn is_undecided(&self, head: &[u8]) -> bool {
+        let marks = self.stages.exit.way.marks;
+        marks && notice::looks_like_one(head, false) && !notice::looks_like_one(head, true)
+    }
+
     fn long(&mut self, bytes: &[u8]) {
-        let Exit { muted, way, .. } = &mut self.stages.exit;
+        let Stages { early, limit, exit: Exit { muted, way, .. }, .. } = &mut *self.stages;
+        if let Some(early) = early {
+            early.push(bytes, *limit);
+        }
         if !*muted {
             way.gate.put(bytes, self.sink);
         }
     }
 
     fn resume(&mut self, text: &[u8], whole: bool) {
-        let Exit { muted, way, .. } = &mut self.stages.exit;
+        let Stages { early, limit, exit: Exit { muted, way, .. }, .. } = &mut *self.stages;
+        if let Some(early) = early {
+            *early = Early::default();
+            early.push(text, *limit);
+        }
         if !*muted {
             way.begin(text, whole, self.sink);
             way.gate.put(text, self.sink);
@@ -418,6 +473,7 @@ impl Take for Stage<'_> {
         } else {
             way.gate.put(end.bytes(), self.sink);
         }
+        self.stages.end_early(self.program, end, self.sink);
     }
 
     fn lost(&mut self) {

@@ -54,6 +54,9 @@ pub(super) trait Take {
     /// pass now, it waits for its end.
     fn begin_early(&mut self, head: &[u8]) -> bool;
 
+    /// Whether it is not certain yet that a line that begins so gets no mark: it waits for more.
+    fn is_undecided(&self, head: &[u8]) -> bool;
+
     /// More of a line that passes in parts: its head, too.
     fn long(&mut self, bytes: &[u8]);
 
@@ -213,7 +216,7 @@ impl Lines {
     /// Nobody waits for the rest of the open line: it is handed on as far as it has come, if it may be.
     pub(super) fn release(&mut self, take: &mut impl Take) {
         self.join();
-        if self.fate != Fate::Held || self.text.is_empty() {
+        if self.fate != Fate::Held || self.text.is_empty() || take.is_undecided(&self.text) {
             return;
         }
         if self.resumed {

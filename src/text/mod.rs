@@ -105,7 +105,8 @@ impl<S: Sink> TextRun<S> {
     ///
     /// Call it where a reader waits for the output and a second or so has passed without input: the open line may be a
     /// question. From then on a short output is no longer compared with the text, and what has been handed on is not
-    /// folded or grouped with what follows. A line that a pattern may still remove waits for its end. Output depends on when it is called, and still not on the chunks. The
+    /// folded or grouped with what follows. A line that a pattern may still remove waits for its end, and one that may still
+    /// become a notice of tamis waits for more. Output depends on when it is called, and still not on the chunks. The
     /// commands `tamis run` and `tamis text` call it.
     ///
     /// ```

@@ -29,6 +29,16 @@ impl Tally {
         self.shortened += other.shortened;
         self.marked += other.marked;
     }
+
+    /// What was done beyond `other`.
+    pub(super) fn since(self, other: Self) -> Self {
+        Self {
+            removed: self.removed.saturating_sub(other.removed),
+            folded: self.folded.saturating_sub(other.folded),
+            shortened: self.shortened.saturating_sub(other.shortened),
+            marked: self.marked.saturating_sub(other.marked),
+        }
+    }
 }
 
 /// Takes what a stage hands on.
@@ -51,6 +61,16 @@ pub(crate) trait LineStage: Send {
     /// No input has come for a while: hands on lines that are held and that a reader may wait for, such as the command that runs.
     /// What is held for a sum stays.
     fn release(&mut self, _next: Next<'_>) {}
+
+    /// A line is about to leave before it is complete: hands on what must stand in front of it. What a
+    /// [release](Self::release) hands on has gone.
+    fn begin_early(&mut self, _next: Next<'_>) {}
+
+    /// A line is complete that left before it was: it shapes what follows. What is handed on is not written again.
+    fn end_early(&mut self, line: Line<'_>, next: Next<'_>) {
+        self.line(line, next);
+        self.release(next);
+    }
 
     /// What was done so far.
     fn tally(&self) -> Tally;
@@ -77,6 +97,21 @@ pub(super) fn release(stages: &mut [Box<dyn LineStage>], out: Next<'_>) {
     if let Some((first, rest)) = stages.split_first_mut() {
         first.release(&mut |line| through(rest, line, out));
         release(rest, out);
+    }
+}
+
+/// Asks stages for what must stand in front of a line that leaves early, the first to the last.
+pub(super) fn begin_early(stages: &mut [Box<dyn LineStage>], out: Next<'_>) {
+    if let Some((first, rest)) = stages.split_first_mut() {
+        first.begin_early(&mut |line| through(rest, line, out));
+        begin_early(rest, out);
+    }
+}
+
+/// Shows stages a line that left early, now that it is complete.
+pub(super) fn end_early(stages: &mut [Box<dyn LineStage>], line: Line<'_>) {
+    if let Some((first, rest)) = stages.split_first_mut() {
+        first.end_early(line, &mut |line| end_early(rest, line));
     }
 }
 

@@ -133,3 +133,55 @@ fn lines_of_security_are_never_lost() {
     }
     assert!(cut > 200, "{cut} outputs were cut");
 }
+
+/// What was held goes first, and what comes later goes later.
+#[test]
+fn a_line_that_is_too_long_stays_in_its_place() {
+    let rule = |name| {
+        format!(
+            "[[rules]]\nname = \"{name}\"\nmatch = {{ exact = \"x\" }}\n\
+             strategy = {{ type = \"strip_noise\", patterns = ['^b'] }}\ndedup = true\n"
+        )
+    };
+    let (chain, limits) = (registry(&(rule("one") + &rule("two"))), Limits::new());
+    let long = "z".repeat(70_000);
+    let raw = format!("first line\nfirst line\nb\n{long}\nlast line\nlast line\n");
+    let (out, _) = subject(&chain, &limits, 0, raw.as_bytes()).push([5, 30, 90]);
+    let out = String::from_utf8(out).unwrap();
+    assert!(
+        out == format!("first line (x2)\n{long}\nlast line (x2)\n"),
+        "{}",
+        out.replace(&long, "z…")
+    );
+}
+
+/// A line that left before it was complete is written once, and counts for the rules.
+#[test]
+fn a_line_that_leaves_early_is_written_once() {
+    let rule = |name| {
+        format!(
+            "[[rules]]\nname = \"{name}\"\nmatch = {{ exact = \"x\" }}\n\
+             strategy = {{ type = \"strip_noise\", patterns = ['^b', 'denied$'] }}\n\
+             strip_sections = [{{ from = '^from', to = '^to' }}]\n"
+        )
+    };
+    let (chain, limits) = (registry(&(rule("one") + &rule("two"))), Limits::new());
+    for (pieces, expected) in [
+        (&["a\nfr", "om\nc\nto\nd\n"][..], "a\nfrom\nd\n"),
+        (&["a\nPermission", " denied\nb\nc\n"], "a\nPermission denied\nc\n"),
+        (&["a\nContinue? ", "", "yes"], "a\nContinue? yes"),
+        (&["a\nContinue? "], "a\nContinue? "),
+    ] {
+        let output = pieces.concat();
+        let mut at = 0;
+        let pauses: Vec<usize> = pieces
+            .iter()
+            .map(|piece| {
+                at += piece.len();
+                at
+            })
+            .collect();
+        let (out, _) = subject(&chain, &limits, 0, output.as_bytes()).pause(&pauses);
+        assert_eq!(String::from_utf8(out).unwrap(), expected, "{pieces:?}");
+    }
+}

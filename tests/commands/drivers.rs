@@ -67,6 +67,23 @@ impl Subject<'_> {
         }
         run.end(self.exit_code, Some(self.full_output))
     }
+
+    /// In chunks that end at `cuts`, after each of which nothing comes for a while.
+    pub(crate) fn pause(self, cuts: &[usize]) -> (Vec<u8>, CommandReport) {
+        let line = CommandLine::parse(self.command);
+        let mut run = self.registry.start(&line, self.limits, Vec::new());
+        if self.quiet {
+            run = run.quiet();
+        }
+        let mut begin = 0;
+        for end in cuts {
+            run.write(&self.output[begin..*end]);
+            run.release();
+            begin = *end;
+        }
+        run.write(&self.output[begin..]);
+        run.end(self.exit_code, Some(self.full_output))
+    }
 }
 
 /// Runs whole, byte by byte and split; what came out.

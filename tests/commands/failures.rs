@@ -310,7 +310,8 @@ fn nothing_is_removed_inside_failures() {
             };
             let (out, report) = subject.push(prng.cuts(output.len()));
             let out = String::from_utf8(out).unwrap();
-            let expected = shortened(runner, &(failures + runner.after));
+            let failures_and_after = failures + runner.after;
+            let expected = shortened(runner, &failures_and_after);
             let what = format!("{} {run}", runner.command);
             if let Some(lost) = lost(&out, &expected) {
                 panic!(
@@ -318,6 +319,17 @@ fn nothing_is_removed_inside_failures() {
                 );
             }
             cut += usize::from(report.cut);
+            // The same where nothing comes for a while, now and then: lines leave before they are complete.
+            let begin = output.len() - failures_and_after.len() - runner.before.len();
+            let pauses = prng.cuts(output.len() - begin);
+            let pauses: Vec<usize> = pauses.into_iter().map(|at| begin + at).collect();
+            let (out, _) = subject.pause(&pauses);
+            let out = shortened(runner, &String::from_utf8(out).unwrap());
+            if let Some(lost) = lost(&out, &expected) {
+                panic!(
+                    "{what}: {lost:?} is not in its place with pauses at {pauses:?}:\n{output}\n--- came out as ---\n{out}"
+                );
+            }
         }
         assert_eq!(cut, RUNS, "{}: what is before the failures is filtered", runner.command);
     }

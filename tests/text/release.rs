@@ -87,9 +87,34 @@ fn the_beginning_of_a_notice_is_marked() {
     let mut run = TextRun::new(&program, Vec::new());
     run.write(b"a\n[ta");
     run.release();
-    assert_eq!(run.sink(), b"a\n| [ta");
-    run.write(b"mis x: 3 of 5 lines left out]\n");
+    assert_eq!(run.sink(), b"a\n");
+    run.write(b"mis x: 3");
+    run.release();
+    assert_eq!(run.sink(), b"a\n| [tamis x: 3");
+    run.write(b" of 5 lines left out]\n");
     assert_eq!(run.end().0, b"a\n| [tamis x: 3 of 5 lines left out]\n");
+}
+
+/// A line that may still become a notice waits, so that another line gets no mark.
+#[test]
+fn what_only_begins_like_a_notice_is_not_marked() {
+    let program = TextProgram::compile(&TextFilter::new().strip_ansi(true)).unwrap();
+    for pieces in [
+        &[".", "..", "\n"][..],
+        &["..", "....", " done", "\n"],
+        &["  ", " \t", "a", "\n"],
+        &["[ta", "mbourine]", "\n"],
+        &["10 %", "\r[ta", "ble]", "\n"],
+        &[".."],
+    ] {
+        let mut run = TextRun::new(&program, Vec::new());
+        for piece in pieces {
+            run.write(piece.as_bytes());
+            run.release();
+        }
+        let expected = pieces.concat().replace('\r', "\n");
+        assert_eq!(String::from_utf8(run.end().0).unwrap(), expected);
+    }
 }
 
 /// A line of which it is not certain that it stays waits for its end.

@@ -131,11 +131,11 @@ impl LineStage for GoTest {
         true
     }
 
-    /// The test that runs is shown.
+    /// The test that runs is shown, and a frame.
     fn release(&mut self, next: Next<'_>) {
-        if let Some((title, end)) = self.title.take() {
-            self.passed_on += 1;
-            next(Line { text: &title, end });
+        self.emit_title(next);
+        if let Some(text) = self.frame.take() {
+            self.emit(Line { text: &text, end: End::Lf }, next);
         }
     }
 

@@ -136,6 +136,22 @@ impl LineStage for Make {
         }
     }
 
+    /// The line may be a diagnostic, which has its folder.
+    fn begin_early(&mut self, next: Next<'_>) {
+        self.say_folders(next);
+    }
+
+    /// That a folder is entered has been said.
+    fn end_early(&mut self, line: Line<'_>, next: Next<'_>) {
+        let outer = self.folders.len();
+        self.line(line, next);
+        self.release(next);
+        if let Some(entered) = self.folders.get_mut(outer) {
+            entered.said = true;
+            self.passed_on += 1;
+        }
+    }
+
     fn tally(&self) -> Tally {
         Tally { removed: self.seen.saturating_sub(self.passed_on), ..Tally::default() }
     }
