@@ -5,27 +5,51 @@
 #[cfg(feature = "manifest")]
 use strsim::damerau_levenshtein;
 
-/// Work for one word: pairs of characters that are compared. Known words after that are not compared.
-#[cfg(feature = "manifest")]
-const PAIRS: usize = 2_000_000;
+use crate::work::{Work, count};
+
+/// Pairs of characters that may still be compared. Known words after that are not compared.
+#[derive(Debug)]
+#[cfg_attr(not(feature = "manifest"), allow(dead_code, reason = "no words are compared"))]
+pub(crate) struct Pairs(usize);
+
+impl Default for Pairs {
+    fn default() -> Self {
+        Self(2_000_000)
+    }
+}
+
 /// A longer word is not compared.
 pub(crate) const LONGEST: usize = 100;
 
 /// Returns the known word that is closest to `word`, if one is close.
 #[cfg(feature = "manifest")]
 pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    closest_within(word, known, &mut Pairs::default())
+}
+
+/// The same, where the work for several words has one bound.
+#[cfg(feature = "manifest")]
+pub(crate) fn closest_within<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    pairs: &mut Pairs,
+) -> Option<&'a str> {
     if word.len() > LONGEST {
         return None;
     }
     let length = word.chars().count();
-    let allowed = (length / 3).max(1);
-    let mut left = PAIRS;
+    // A third of a short word; of a long one two characters, and three from eighteen on: longer words differ in a part that
+    // is a word itself (`creationTimestamp`, `deletionTimestamp`).
+    let allowed = (length / 3).max(1).min((length / 6).max(2)).min(length.saturating_sub(1));
+    let Pairs(left) = pairs;
     let mut best: Option<(usize, &str)> = None;
     for known in known {
         // One of another length is as far at least as it is longer or shorter.
         let near = known.len() <= LONGEST && known.chars().count().abs_diff(length) <= allowed;
-        left = left.saturating_sub(if near { length * known.len() } else { 1 });
-        if left == 0 {
+        let compared = if near { length * known.len() } else { 1 };
+        count(Work::Names, compared);
+        *left = left.saturating_sub(compared);
+        if *left == 0 {
             break;
         }
         if near {
@@ -40,7 +64,11 @@ pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 
 /// The same in a build that compares no words.
 #[cfg(not(feature = "manifest"))]
-pub(crate) fn closest<'a>(_: &str, _: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn closest_within<'a>(
+    _: &str,
+    _: impl IntoIterator<Item = &'a str>,
+    _: &mut Pairs,
+) -> Option<&'a str> {
     None
 }
 
@@ -59,10 +87,16 @@ mod tests {
             ("x", None),
             ("", None),
             ("somewhere", None),
+            ("rooot", Some("root")),
+            ("rx", None),
         ] {
             assert_eq!(closest(word, known), close, "{word}");
         }
         assert_eq!(closest(&"x".repeat(1_000_000), known), None);
+        assert_eq!(closest("deletionTimestamp", ["creationTimestamp"]), None);
+        for word in ["a", "é"] {
+            assert_eq!(closest(word, ["b", "ab"]), None, "nothing of it is left");
+        }
     }
 
     #[test]

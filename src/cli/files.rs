@@ -269,12 +269,11 @@ impl Replacement {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let file = tempfile::Builder::new().prefix(".tamis-").tempfile_in(folder)?;
+        let create = || tempfile::Builder::new().prefix(".tamis-").tempfile_in(folder);
         #[cfg(unix)]
-        {
-            // Without the thread that this takes the file only stays after a signal.
-            _ = crate::signals::remove_when_ended(file.path().to_path_buf());
-        }
+        let file = crate::signals::create_until_ended(create)?;
+        #[cfg(not(unix))]
+        let file = create()?;
         Ok(Self { file, path, permissions })
     }
 

@@ -4,19 +4,22 @@
 
 use crate::diagnostics::Usage;
 
+/// The character that is trimmed around paths.
+const BLANK: char = ' ';
+
 /// Splits a list at its commas, except for those inside `["…"]` and inside braces. There is no other quoting. Blanks around
-/// a part are trimmed; an empty text is a list of one empty text.
+/// a part are trimmed, but those behind a JSON Pointer are its own; an empty text is a list of one empty text.
 pub(crate) fn split(list: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = list;
     let (mut at, mut open) = (0, 0_usize);
-    let starts_pointer = |text: &str| text.trim_start().starts_with('/');
+    let starts_pointer = |text: &str| text.trim_start_matches(BLANK).starts_with('/');
     let (mut pointer, mut keyed) = (starts_pointer(rest), false);
     while let Some(byte) = rest.as_bytes().get(at) {
         match byte {
             b',' if open == 0 => {
                 let (part, after) = rest.split_at(at);
-                parts.push(part.trim());
+                parts.push(trimmed(part, pointer));
                 rest = after.get(1..).unwrap_or_default();
                 (at, open) = (0, 0);
                 (pointer, keyed) = (starts_pointer(rest), false);
@@ -37,8 +40,14 @@ pub(crate) fn split(list: &str) -> Vec<&str> {
         }
         at += 1;
     }
-    parts.push(rest.trim());
+    parts.push(trimmed(rest, pointer));
     parts
+}
+
+/// A part of a list without the blanks around it.
+fn trimmed(part: &str, pointer: bool) -> &str {
+    let part = part.trim_start_matches(BLANK);
+    if pointer { part } else { part.trim_end_matches(BLANK) }
 }
 
 /// Where the quoted name that begins at `at` has ended, its quote included.
@@ -53,14 +62,15 @@ fn quoted_end(text: &str, mut at: usize) -> usize {
     text.len()
 }
 
-/// Splits `KEY=PATH` at the first `=`, which no brace comes before. A text that starts with `/` is a pointer, and has no key;
+/// Splits `KEY=PATH` at the first `=`, which no brace and no quoted name comes before. A text that starts with `/` is a pointer, and has no key;
 /// neither has a test or an expression of another path language (`[?x=1]`), which is an error of the path.
 pub(crate) fn key_and_path(source: &str) -> (Option<&str>, &str) {
     match source.split_once('=') {
         Some((key, path))
-            if !source.starts_with('/') && !["{", "[?", "[("].iter().any(|no| key.contains(no)) =>
+            if !source.starts_with('/')
+                && !["{", "[?", "[(", "[\""].iter().any(|no| key.contains(no)) =>
         {
-            (Some(key.trim_end()), path.trim_start())
+            (Some(key.trim_end_matches(BLANK)), path.trim_start_matches(BLANK))
         }
         _ => (None, source),
     }
@@ -96,10 +106,14 @@ mod tests {
 
     #[test]
     fn lists_split_at_commas_outside_quoted_names() {
-        let cases: [(&str, &[&str]); 20] = [
+        let cases: [(&str, &[&str]); 24] = [
             ("", &[""]),
             (" ", &[""]),
             (" a , b c ,d", &["a", "b c", "d"]),
+            ("/a , /b ", &["/a ", "/b "]),
+            (" k = /a ,b ", &["k = /a ", "b"]),
+            ("\ta,b\u{a0}", &["\ta", "b\u{a0}"]),
+            (r#"["a=/b"] ,c"#, &[r#"["a=/b"]"#, "c"]),
             ("x[]{a,b},c", &["x[]{a,b}", "c"]),
             ("x{a,b{c,d},e},f", &["x{a,b{c,d},e}", "f"]),
             ("x{a,b", &["x{a,b"]),
@@ -134,6 +148,8 @@ mod tests {
         assert_eq!(key_and_path("x{k=a}"), (None, "x{k=a}"));
         assert_eq!(key_and_path("x[?k=='a']"), (None, "x[?k=='a']"));
         assert_eq!(key_and_path("k=/a/b"), (Some("k"), "/a/b"));
+        assert_eq!(key_and_path(r#"["k=v"]"#), (None, r#"["k=v"]"#));
+        assert_eq!(key_and_path(r#"k=["a=b"]"#), (Some("k"), r#"["a=b"]"#));
         assert_eq!(key_and_path("/a=b/c"), (None, "/a=b/c"));
     }
 

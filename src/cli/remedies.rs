@@ -9,12 +9,16 @@ use tamis::{Error, ErrorKind};
 /// What the library says of more than one document.
 const DOCUMENTS: &str = "(is it one document a line?)";
 
+/// What the library says of a path, and what is said here instead, if the path is in a flag.
+const PAIRS: (&str, &str) = (
+    "`retain` (one JSON Pointer each: /items/labels/name, /items/labels/color)",
+    "--retain /items/labels/name,/items/labels/color",
+);
+/// What an error of a flag begins with; one of a manifest begins with its place there.
+const RULES: [&str; 5] = ["select: ", "exclude: ", "retain: ", "root: ", "extract: "];
+
 /// What the library says, and what is said here instead.
-const WORDS: [(&str, &str); 8] = [
-    (
-        "`retain` (one JSON Pointer each: /items/labels/name, /items/labels/color)",
-        "--retain /items/labels/name,/items/labels/color",
-    ),
+const WORDS: [(&str, &str); 7] = [
     ("(limits `held` and `spill`)", "(raise it with --held or --spill)"),
     ("(limit `depth`)", "(raise it with --max-depth)"),
     ("(limit `held`)", "(raise it with --held)"),
@@ -39,6 +43,10 @@ pub(crate) struct Remedied<'a>(pub(crate) &'a Error);
 impl fmt::Display for Remedied<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (told, message) = (self.0.to_string(), self.0.message());
+        let (pairs, flag) = PAIRS;
+        if RULES.iter().any(|rule| message.starts_with(rule)) && message.contains(pairs) {
+            return f.write_str(&told.replace(pairs, flag));
+        }
         if let Some((said, here)) = WORDS.iter().find(|(said, _)| message.contains(said)) {
             return f.write_str(&told.replace(said, here));
         }

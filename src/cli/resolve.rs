@@ -79,6 +79,8 @@ pub(crate) struct Selected {
     pub(crate) options: CallOptions,
     /// Raw output was asked for.
     pub(crate) raw: bool,
+    /// Where the items are said to be that `--max-items` counts.
+    pub(crate) counted_at: Option<String>,
 }
 
 /// Where the rules are from.
@@ -94,7 +96,7 @@ impl Selected {
     pub(crate) fn inline(spec: Spec, limits: Limits) -> Self {
         let rules = Rules::Inline(Box::new(spec), Vec::new());
         let options = CallOptions::new().suggest(true).limits(limits);
-        Self { rules, options, raw: false }
+        Self { rules, options, raw: false, counted_at: None }
     }
 
     /// Compiles it.
@@ -107,6 +109,11 @@ impl Selected {
             Rules::Inline(spec, patches) => Program::compile(&patch::add_all(spec, patches)?),
             Rules::Tool(tool) => tool.program(),
         }
+    }
+
+    /// Whether its rules are from the built-in catalog, which selects members that an item need not have.
+    pub(crate) fn is_of_catalog(&self) -> bool {
+        matches!(&self.rules, Rules::Tool(tool) if tool.manifests.is_empty())
     }
 
     /// The files that its rules are from, each with its flag.
@@ -209,7 +216,11 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
     if let Some(on_over) = args.on_over {
         options = options.on_over(on_over);
     }
-    Ok(Selected { rules, raw: args.raw, options })
+    let counted_at = args.root.clone().filter(|root| {
+        args.max_items.is_some_and(|count| count > 0)
+            && matches!(Root::from(root.as_str()), Root::At(_))
+    });
+    Ok(Selected { rules, raw: args.raw, options, counted_at })
 }
 
 /// Refuses what does not go together.

@@ -57,8 +57,11 @@ pub(crate) fn run(job: &Job) -> Exit {
     }
     // Of lines there is output, even if some were bad.
     if job.stats && (report.error.is_none() || job.form == Form::Lines) {
-        let tokens = tally.tokens(job.form, report.filter_original_bytes);
-        console.note(Stats { report: &report, tokens });
+        let consumed = report.filter_original_bytes;
+        // Comments are part of the text that was read, and whose tokens these are.
+        let read = tally.input.bytes().filter(|_| job.form == Form::Lenient);
+        let tokens = tally.tokens(job.form, consumed);
+        console.note(Stats { report: &report, original: read.unwrap_or(consumed), tokens });
     }
     exit
 }
@@ -222,8 +225,19 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
         console.warn(&input, why);
     }
     // A failed run has not seen all items. With `--ndjson`, the good lines were seen.
-    if !report.missed.is_empty() && (result.is_ok() || job.form == Form::Lines) {
+    if !report.missed.is_empty()
+        && !job.selected.is_of_catalog()
+        && (result.is_ok() || job.form == Form::Lines)
+    {
         console.warn(&input, missed(job.form, &report.missed));
+    }
+    if let Some(root) = &job.selected.counted_at
+        && result.is_ok()
+        && report.filter_applied
+        && report.root.is_some()
+        && report.items_seen.or(report.items_at_least).is_none()
+    {
+        console.warn(&input, format!("what is at `{root}` is no array: --max-items has no effect"));
     }
     if let Some(why) = &report.compact_error
         && result.is_ok()

@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{PipeReader, Result, Write};
 use std::path::PathBuf;
 use std::process::ExitStatus;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use std::os::unix::process::ExitStatusExt;
 use tamis::CommandControls;
+use tempfile::NamedTempFile;
 
 use crate::diagnostics::Exit;
 
@@ -48,13 +49,29 @@ pub(crate) fn forward(controls: CommandControls) -> Result<()> {
     Ok(())
 }
 
-/// Removes a file if a signal ends tamis, which then ends by that signal. Signals that are ignored stay ignored.
-pub(crate) fn remove_when_ended(path: PathBuf) -> Result<()> {
+/// Creates a file, and removes it if a signal ends tamis, which then ends by that signal. Signals that are ignored stay ignored.
+///
+/// A signal that comes while the file is created waits until its path is known. Where signals cannot be waited for, the file
+/// only stays after one.
+pub(crate) fn create_until_ended(
+    create: impl FnOnce() -> Result<NamedTempFile>,
+) -> Result<NamedTempFile> {
+    let path = Arc::new(Mutex::new(None));
+    let mut known = path.lock().unwrap_or_else(PoisonError::into_inner);
+    _ = remove_when_ended(Arc::clone(&path));
+    let file = create()?;
+    *known = Some(file.path().to_path_buf());
+    drop(known);
+    Ok(file)
+}
+
+fn remove_when_ended(path: Arc<Mutex<Option<PathBuf>>>) -> Result<()> {
     let mut signals = Signals::new(ending())?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
+            let path = path.lock().unwrap_or_else(PoisonError::into_inner).take();
             // It has another name by now if the output is complete.
-            _ = std::fs::remove_file(path);
+            _ = path.map(std::fs::remove_file);
             _ = emulate_default_handler(signal);
         }
     })?;

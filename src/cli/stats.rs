@@ -12,16 +12,17 @@ use crate::tokens::Tokens;
 /// How much a run saved, in words.
 pub(crate) struct Stats<'a> {
     pub(crate) report: &'a Report,
+    /// Bytes of the input.
+    pub(crate) original: u64,
     /// Of the input and of the output.
     pub(crate) tokens: [Option<Tokens>; 2],
 }
 
 impl fmt::Display for Stats<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { filter_original_bytes: original, filter_result_bytes, output_bytes, .. } =
-            *self.report;
+        let Report { filter_result_bytes, output_bytes, .. } = *self.report;
         let result = output_bytes.unwrap_or(filter_result_bytes);
-        f.write_str(&saved([original, result], self.tokens))?;
+        f.write_str(&saved([self.original, result], self.tokens))?;
         let Some(kept) = self.report.items_kept else { return Ok(()) };
         match (self.report.items_seen, self.report.items_at_least) {
             // Of lines, some may have stopped early.
@@ -64,9 +65,9 @@ mod tests {
     fn savings_in_words() {
         let told = |original, result, items: [Option<u64>; 3]| {
             let mut report = Report::default();
-            (report.filter_original_bytes, report.filter_result_bytes) = (original, result);
+            report.filter_result_bytes = result;
             [report.items_kept, report.items_seen, report.items_at_least] = items;
-            Stats { report: &report, tokens: [None; 2] }.to_string()
+            Stats { report: &report, original, tokens: [None; 2] }.to_string()
         };
         let none = [None; 3];
         let items = [Some(2), Some(20), None];

@@ -83,12 +83,14 @@ impl Tally {
 
     /// The tokens of all that came, without a final newline.
     pub(crate) fn without_newline(&self) -> Option<Tokens> {
-        let bytes = {
-            let count = self.0.as_ref()?.borrow();
-            let newline = u64::from(count.last.ends_with(b"\n"));
-            count.before + count.last.len() as u64 - newline
-        };
-        self.first(bytes)
+        self.first(self.bytes()?)
+    }
+
+    /// The bytes that came, without a final newline.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        let count = self.0.as_ref()?.borrow();
+        let newline = u64::from(count.last.ends_with(b"\n"));
+        Some(count.before + count.last.len() as u64 - newline)
     }
 
     /// The tokens of the first bytes; a run that stops early has read more than it consumed.

@@ -1,10 +1,12 @@
 //! One run: what comes before the stages (a byte order mark, the search for what is extracted, the choice of a branch), what a failure leaves, and the report.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::chain::Chain;
 use super::choose::Chooser;
 use super::hold::Hold;
+use super::items::SHOWN;
 use super::options::{CallOptions, Skips};
 use super::program::{Compiled, Program};
 use super::scout::Ahead;
@@ -14,6 +16,7 @@ use super::when::{Branch, When};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::json::bom::Bom;
 use crate::limits::Meter;
+use crate::nearest::Pairs;
 use crate::report::{Failed, MissedPath, Report};
 use crate::sink::Sink;
 use crate::spec::Validation;
@@ -476,18 +479,22 @@ impl Core {
         items.map_or((0, 0), |items| items.tail_steps())
     }
 
-    /// The path that was probably meant by a selected one that was not found.
-    pub(super) fn meant(&self, path: &str) -> Option<String> {
-        self.chain.as_ref()?.items()?.meant(path)
+    /// Says what was probably meant by the first selected paths that were not found: no message names more of them.
+    pub(super) fn suggest(&self, missed: &mut [MissedPath]) {
+        let Some(items) = self.chain.as_ref().and_then(Chain::items) else { return };
+        let mut pairs = Pairs::default();
+        for one in missed.iter_mut().take(SHOWN) {
+            one.meant = items.meant(&one.path, &mut pairs);
+        }
     }
 
     pub(super) fn report(&self) -> Report {
         let mut report = self.tally();
-        let missed = report
-            .filter_partial_miss
-            .iter()
-            .map(|path| MissedPath { path: path.clone(), meant: self.meant(path) });
-        report.missed = missed.collect();
+        // A path may be selected twice, under two keys.
+        let mut known = HashSet::new();
+        let missed = report.filter_partial_miss.iter().filter(|path| known.insert(path.as_str()));
+        report.missed = missed.map(|path| MissedPath { path: path.clone(), meant: None }).collect();
+        self.suggest(&mut report.missed);
         report.plan = match &self.branch {
             None => self.program.plan_with(&self.options),
             Some((_, program)) => self.program.plan_of_branch(program, &self.options),

@@ -35,7 +35,7 @@ mod costs;
 mod tests;
 
 use crate::error::Error;
-use crate::report::Report;
+use crate::report::{MissedPath, Report};
 use crate::sink::Sink;
 
 use self::core::{Core, Pass};
@@ -150,13 +150,12 @@ impl<S: Sink> Filter<S> {
         self.core.report()
     }
 
-    /// The path that was probably meant by a selected one that was not found.
-    pub(crate) fn meant(&self, path: &str) -> Option<String> {
-        self.core.meant(path)
+    /// Says what was probably meant by the first selected paths that were not found.
+    pub(crate) fn suggest(&self, missed: &mut [MissedPath]) {
+        self.core.suggest(missed);
     }
 
     /// The most bytes that waited at once so far.
-    #[cfg(feature = "tokio")]
     pub(crate) fn held_peak(&self) -> u64 {
         self.core.tally().held_peak_bytes
     }

@@ -20,6 +20,7 @@ use super::wrap::Wrap;
 use crate::error::Error;
 use crate::json::machine::{Config, Failure, Fed, Machine};
 use crate::limits::{Limits, Meter};
+use crate::nearest::Pairs;
 use crate::report::Report;
 use crate::scan::Scanner;
 use crate::sink::Sink;
@@ -423,13 +424,13 @@ impl PayloadStage {
     }
 
     /// The path that was probably meant by a selected one that was not found.
-    pub(super) fn meant(&self, path: &str) -> Option<String> {
+    pub(super) fn meant(&self, path: &str, pairs: &mut Pairs) -> Option<String> {
         let running = match &self.phase {
             Phase::Running(running) => running,
             // Between two documents.
             Phase::Looking(_) => self.spare.as_ref()?,
         };
-        running.items.meant(path)
+        running.items.meant(path, pairs)
     }
 
     pub(super) fn report(&self, report: &mut Report) {

@@ -112,7 +112,7 @@ fn add(building: &mut Building<'_>, name: &Key, key: &Key, filter: &Node) -> Res
         let Some(Value::List(names)) = list else { continue };
         for (node, text) in names.iter().filter_map(|node| Some((node, node.as_text()?))) {
             if let Ok((_, Some(doubt))) = Path::parse_foreign(text) {
-                let message = format!("{rule}: {} (it is read as a name here)", doubt.message);
+                let message = format!("{rule}: {}", doubt.message);
                 building.warn(&name.text, node.at.start, &message);
             }
         }

@@ -186,11 +186,7 @@ impl<'a> Building<'a> {
         let doubts = foreign_paths(spec).filter_map(|(rule, entry, text)| {
             let (_, doubt) = Path::parse_foreign(text).ok()?;
             let doubt = doubt?;
-            let message = format!(
-                "warning: {}: {rule}: {} (it is read as a name here)",
-                suggest::short(name),
-                doubt.message
-            );
+            let message = format!("warning: {}: {rule}: {}", suggest::short(name), doubt.message);
             let place =
                 RulePlace { rule, entry, is_key: false, at: doubt.at, message: String::new() };
             Some(self.text.problem(self.locate(&place, rules).unwrap_or(at), message))

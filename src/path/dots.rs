@@ -15,6 +15,10 @@ const REPEATED: usize = 60;
 
 const PROJECTION: &str = "projections (`{…}`) are not supported yet; keep the pairs with `retain` (one JSON Pointer each: \
      /items/labels/name, /items/labels/color), and write a brace in a name as `[\"{\"]`";
+const ABSENT: &str =
+    "`?` is not needed, because a value that is absent is left out; leave out the `?`";
+/// What a form that cannot be meant is in a foreign manifest.
+const A_NAME: &str = "a name";
 const PIPE: &str = "a path has no pipes; write `|` in a name as `[\"|\"]`";
 
 /// How the parser treats syntax of other path languages.
@@ -49,14 +53,7 @@ impl<'a> Dots<'a> {
     pub(super) fn parse(mut self) -> Result<(Vec<Token>, Option<PathError>), PathError> {
         let mut tokens = Vec::new();
         self.blanks();
-        self.beginning()?;
-        if self.peek() == Some('.') {
-            self.bump();
-            self.blanks();
-        }
-        if self.peek() != Some('[') {
-            tokens.push(self.name()?);
-        }
+        tokens.push(self.first()?);
         loop {
             self.blanks();
             match self.peek() {
@@ -68,6 +65,7 @@ impl<'a> Dots<'a> {
                 }
                 Some('{') => return self.error(PROJECTION),
                 Some('|') => return self.error(PIPE),
+                Some('?') => return self.error(ABSENT),
                 Some(_) => return self.error("expected `.` or `[` here"),
             }
         }
@@ -78,31 +76,36 @@ impl<'a> Dots<'a> {
         Ok((tokens, doubt))
     }
 
-    /// Refuses a path that begins with the document (`$.name`) or with all items (`[].name`).
-    fn beginning(&mut self) -> Result<(), PathError> {
-        let rest = self.rest();
-        let root =
-            rest.trim_end_matches(BLANK) == "$" || rest.starts_with("$.") || rest.starts_with("$[");
-        let items = rest.strip_prefix('.').unwrap_or(rest);
-        if !root && !items.starts_with("[]") && !items.starts_with("[*]") {
-            return Ok(());
+    /// The first step. Refuses a path that begins with the document (`$.name`) or with all items (`[].name`), however it is
+    /// spaced.
+    fn first(&mut self) -> Result<Token, PathError> {
+        let begin = self.at;
+        if self.peek() == Some('.') {
+            self.bump();
+            self.blanks();
         }
-        let mut meant = rest.trim_end_matches(BLANK);
-        while let Some(shorter) =
-            ["$", ".", "[]", "[*]"].iter().find_map(|prefix| meant.strip_prefix(prefix))
-        {
-            meant = shorter;
-        }
-        let (why, instead) = match root {
-            true => ("a path begins without `$`", r#"name a member (one called `$` is `["$"]`)"#),
-            false => ("a path begins inside each item, without `[]`", "name a member"),
+        let start = self.at;
+        let in_brackets = self.peek() == Some('[');
+        let token = if in_brackets { self.bracket()? } else { self.name()? };
+        let unquoted = self.text.get(start..self.at).unwrap_or_default();
+        let (why, instead, read) = match token {
+            Token::Any if in_brackets => {
+                let why = "a path begins inside each item, without `[]`";
+                (why, "name a member", "every element")
+            }
+            Token::Name(_) if unquoted.trim_end_matches(BLANK) == "$" => {
+                let instead = r#"name a member (one called `$` is `["$"]`)"#;
+                ("a path begins without `$`", instead, A_NAME)
+            }
+            token => return Ok(token),
         };
-        let message = match meant {
+        let message = match meant(self.rest()) {
             "" => format!("{why}; {instead}"),
             long if long.chars().count() > REPEATED => format!("{why}; leave it out"),
             meant => format!("{why}; write `{meant}`"),
         };
-        self.doubt(self.at, message)
+        self.doubt_of(begin, message, read)?;
+        Ok(token)
     }
 
     /// A name up to the next `.` or `[`.
@@ -151,6 +154,9 @@ impl<'a> Dots<'a> {
         match whole {
             "" => {
                 self.at = start;
+                if self.peek() == Some('[') {
+                    return self.error("`[` follows a name directly; leave out the `.`");
+                }
                 return self.error(r#"expected a name here (an empty one is written `[""]`)"#);
             }
             "*" => return Ok(Token::Any),
@@ -270,13 +276,24 @@ impl<'a> Dots<'a> {
         self.at += self.peek().map_or(0, char::len_utf8);
     }
 
-    /// Refuses a form that cannot be meant, or remembers it.
+    /// Refuses a form that cannot be meant, or remembers it as part of a name.
     fn doubt(&mut self, at: usize, message: impl Into<Cow<'static, str>>) -> Result<(), PathError> {
-        let error = PathError { at, message: message.into() };
+        self.doubt_of(at, message, A_NAME)
+    }
+
+    /// Refuses a form that cannot be meant, or remembers it and what it is read as.
+    fn doubt_of(
+        &mut self,
+        at: usize,
+        message: impl Into<Cow<'static, str>>,
+        read: &str,
+    ) -> Result<(), PathError> {
+        let message = message.into();
         match &mut self.reading {
-            Reading::Strict => Err(error),
+            Reading::Strict => Err(PathError { at, message }),
             Reading::Foreign(doubt) => {
-                doubt.get_or_insert(error);
+                let message = format!("{message} (it is read as {read} here)").into();
+                doubt.get_or_insert(PathError { at, message });
                 Ok(())
             }
         }
@@ -287,12 +304,31 @@ impl<'a> Dots<'a> {
     }
 }
 
+/// The rest of a path without the forms that no path begins with.
+fn meant(rest: &str) -> &str {
+    let mut meant = rest.trim_matches(BLANK);
+    loop {
+        let shorter = match meant.strip_prefix('[') {
+            None => meant.strip_prefix(['$', '.']),
+            Some(inner) => {
+                let inner = inner.trim_start_matches(BLANK);
+                let inner = inner.strip_prefix('*').unwrap_or(inner);
+                inner.trim_start_matches(BLANK).strip_prefix(']')
+            }
+        };
+        match shorter {
+            Some(shorter) => meant = shorter.trim_start_matches(BLANK),
+            None => return meant,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::path::{Path, Token};
 
     /// Each form, the character that it is refused at, and what the error tells to write.
-    const REFUSED: [(&str, usize, &str); 33] = [
+    const REFUSED: [(&str, usize, &str); 46] = [
         ("$", 0, r#"name a member (one called `$` is `["$"]`)"#),
         ("$.name", 0, "write `name`"),
         ("$[0].name", 0, "write `[0].name`"),
@@ -302,6 +338,19 @@ mod tests {
         (".[].name", 0, "write `name`"),
         ("[*].name", 0, "write `name`"),
         ("[]", 0, "name a member"),
+        ("[ ].name", 0, "write `name`"),
+        ("[ * ].name", 0, "write `name`"),
+        (" . [].name", 1, "write `name`"),
+        ("$ .name", 0, "write `name`"),
+        ("$ [0]", 0, "write `[0]`"),
+        (" $", 1, "name a member"),
+        (".$.name", 0, "write `name`"),
+        (". $ . [ * ] . name ", 0, "write `name`"),
+        ("[ ]", 0, "name a member"),
+        ("$.[ ] [ 0 ].x", 0, "write `[ 0 ].x`"),
+        ("deps[]?.name", 6, "leave out the `?`"),
+        ("deps[0]?", 7, "leave out the `?`"),
+        ("deps.[].name", 5, "leave out the `.`"),
         ("deps[].{name,req}", 7, "`retain`"),
         ("deps[]{name,req}", 6, "`retain`"),
         ("owner{login}", 5, "`retain`"),
@@ -371,12 +420,17 @@ mod tests {
             ("a. b", "a  b", Some(2)),
             ("a .b", "a  b", Some(1)),
             (" /a", " /a", Some(0)),
+            (".$.name", "$ name", Some(0)),
+            (r#"["$"].name"#, "$ name", None),
             ("owner.login", "owner login", None),
             ("/a/{b}", "a {b}", None),
             ("*.id", "<any> id", None),
         ] {
             assert_eq!(name(text), (tokens.to_owned(), doubt), "{text}");
         }
+        let told = |text| Path::parse_foreign(text).unwrap().1.unwrap().message;
+        assert!(told("$.name").ends_with("(it is read as a name here)"));
+        assert!(told("[].name").ends_with("(it is read as every element here)"));
         // What was never a path is none here either.
         for text in ["a[?x]", "a[0:3]", "a[", "", "a[]{b}"] {
             assert!(Path::parse_foreign(text).is_err(), "{text}");

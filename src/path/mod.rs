@@ -80,7 +80,8 @@ impl Path {
     }
 
     /// Parses a path of a manifest of another program, which knows no forms but names, indices and wildcards: everything
-    /// else is part of a name. Also returns the first form that [`parse`](Self::parse) would have refused.
+    /// else is part of a name. Also returns the first form that [`parse`](Self::parse) would have refused, with what it is
+    /// read as.
     pub(crate) fn parse_foreign(text: &str) -> Result<(Self, Option<PathError>), PathError> {
         if text.starts_with('/') {
             return Self::pointer(text).map(|path| (path, None));
@@ -193,7 +194,8 @@ fn needs_quotes(name: &str) -> bool {
         || name.ends_with('?')
         || name.starts_with(BLANK)
         || name.ends_with(BLANK)
-        || name.contains(['*', '/', '{', '}', '|'])
+        // `,` and `=` are a path's own, but not in the lists of the command line.
+        || name.contains(['*', '/', '{', '}', '|', ',', '='])
 }
 
 #[cfg(test)]

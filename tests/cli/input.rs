@@ -105,6 +105,10 @@ fn lenient() {
     let input = "// head\n{\"a\": [1.10, /* b */ 2,], \"c\": \"// no\",}\n";
     piped(&["--lenient"], input).done("{\"a\":[1.10,2],\"c\":\"// no\"}\n");
     piped(&["--lenient", "--exclude", "a", "--root", "object"], input).done("{\"c\":\"// no\"}\n");
+    // Comments count with the bytes as they do with the tokens.
+    let ran = piped(&["--lenient", "--stats"], input);
+    let told = "tamis: 48 bytes (25 tokens) in, ";
+    assert!(ran.err.starts_with(told), "{}", ran.err);
     let ran = piped(&[], input);
     assert_eq!(ran.code, 1, "only if asked for");
     let ran = piped(&["--lenient"], "[1,\n /* x");

@@ -336,6 +336,25 @@ fn kill(child: &std::process::Child, signal: &str) {
     assert!(killed.success());
 }
 
+/// However early the signal comes.
+#[cfg(unix)]
+#[test]
+fn a_signal_as_the_temporary_file_appears_leaves_none() {
+    let folder = Folder::new();
+    for _ in 0..20 {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+        command.current_dir(folder.path("")).args(["filter", "-o", "out.json"]);
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let id = rustix::process::Pid::from_child(&child);
+        while !folder.names().iter().any(|name| name.starts_with(".tamis-")) {
+            std::thread::yield_now();
+        }
+        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+        assert!(!child.wait().unwrap().success());
+        assert_eq!(folder.names(), [""; 0]);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_to_nothing_stays_one() {

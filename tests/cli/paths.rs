@@ -3,7 +3,7 @@
 use super::*;
 
 /// Each list, and what the one line says to write.
-const REFUSED: [(&str, &str); 14] = [
+const REFUSED: [(&str, &str); 19] = [
     ("deps[].{name,req}", "--retain /items/labels/name,/items/labels/color"),
     ("name,deps=dependencies[]{name,req}", "(character 15 of `dependencies[]{name,req}`)"),
     ("owner{login}", "projections"),
@@ -11,6 +11,11 @@ const REFUSED: [(&str, &str); 14] = [
     ("[].name", "write `name`"),
     ("$.name", "write `name`"),
     ("$", "name a member"),
+    ("[ ].name", "write `name`"),
+    ("$ .name", "write `name`"),
+    (". [].name", "write `name`"),
+    ("deps[]?.name", "leave out the `?`"),
+    ("deps.[].name", "leave out the `.`"),
     ("name|length", "[\"|\"]"),
     ("[?license==MIT].name", "cannot test values"),
     ("[?(@.license=='MIT')].name", "cannot test values"),
@@ -132,4 +137,67 @@ fn of_lines_it_is_what_no_line_has() {
     let out = "{\"id\":1}\n{\"id\":2}\n[]\n";
     let warning = "no line has `nmae` (did you mean `name`?)";
     warned(&["--ndjson", "--select", "nmae,id"], lines, out, warning);
+}
+
+#[test]
+fn a_path_that_is_selected_twice_is_named_once() {
+    let select = ["--ndjson", "--select", "id,a=name,b=name"];
+    let out = "{\"id\":1,\"a\":1,\"b\":1}\n{\"id\":2}\n";
+    piped(&select, "{\"id\":1,\"name\":1}\n{\"id\":2}\n").done(out);
+    let lines = "{\"id\":1}\n{\"id\":2}\n";
+    warned(&select, lines, lines, "no line has `name`");
+    warned(
+        &["--select", "id,a=name,b=name"],
+        "[{\"id\":1}]",
+        "[{\"id\":1}]\n",
+        "no item has `name`",
+    );
+}
+
+/// Only the space before a JSON Pointer is none of its own.
+#[test]
+fn a_blank_at_the_end_of_a_pointer_is_its_own() {
+    let input = r#"{"b":1,"b ":2}"#;
+    piped(&["--exclude", "/b ", "--root", "object"], input).done("{\"b\":1}\n");
+    piped(&["--retain", "/x, /b "], input).done("{\"b \":2}\n");
+    piped(&["--select", " k = /b ", "--root", "object"], input).done("{\"k\":2}\n");
+    piped(&["--exclude", " b ", "--root", "object"], input).done("{\"b \":2}\n");
+}
+
+#[test]
+fn an_equals_sign_in_a_quoted_name_ends_no_key() {
+    let input = r#"[{"k=v":1,"x":0}]"#;
+    piped(&["--select", r#"["k=v"]"#], input).done("[{\"k=v\":1}]\n");
+    piped(&["--select", r#"n=["k=v"]"#], input).done("[{\"n\":1}]\n");
+    let out = "[{\"x\":0}]\n";
+    warned(&["--select", "x,k:v"], input, out, "no item has `k:v` (did you mean `[\"k=v\"]`?)");
+}
+
+#[test]
+fn another_word_is_not_meant() {
+    let input = r#"[{"metadata":{"creationTimestamp":1,"b":2},"x":0}]"#;
+    let out = "[{\"x\":0}]\n";
+    let missed = "no item has `metadata.deletionTimestamp`, `metadata.a`";
+    warned(&["--select", "x,metadata.deletionTimestamp,metadata.a"], input, out, missed);
+}
+
+/// The catalog selects members that an item need not have.
+#[test]
+fn of_the_catalog_only_the_report_has_what_was_missed() {
+    let folder = Folder::new();
+    let by = ["filter", "--tool", "github.list-repos", "--report", "report.json"];
+    let ran = folder.tamis(&by, br#"[{"full_name":"a"}]"#);
+    ran.done("[{\"full_name\":\"a\"}]\n");
+    assert!(folder.read("report.json").contains("\"filter_partial_miss\":["));
+}
+
+/// An error of a manifest names the rule as it is there.
+#[test]
+fn a_rule_of_a_manifest_is_no_flag() {
+    let folder = Folder::new();
+    folder.write("m.yaml", "version: 1\nfilters: {t: {select: [\"deps[]{name,req}\"]}}\n");
+    for command in ["filter", "explain"] {
+        let ran = folder.tamis(&[command, "--manifest", "m.yaml"], b"[]");
+        ran.refused(2, &["m.yaml:2:", "keep the pairs with `retain`"]);
+    }
 }

@@ -208,3 +208,19 @@ fn budget() {
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("--budget"), "{}", ran.err);
 }
+
+/// Of an object there are no items to count.
+#[test]
+fn a_limit_of_items_at_an_object_is_a_warning() {
+    let input = r#"{"a":{"x":1,"y":2},"b":[1,2]}"#;
+    let ran = piped(&["--root", "a", "--max-items", "1"], input);
+    assert_eq!((ran.code, ran.out), (0, format!("{input}\n")));
+    let warning =
+        "tamis: standard input: warning: what is at `a` is no array: --max-items has no effect\n";
+    assert_eq!(ran.err, warning);
+    piped(&["--root", "b", "--max-items", "1"], input)
+        .done("{\"a\":{\"x\":1,\"y\":2},\"b\":[1]}\n");
+    piped(&["--root", "b", "--max-items", "1", "--stop-early", "--siblings", "drop"], input)
+        .done("{\"b\":[1]}\n");
+    piped(&["--root", "a"], input).done(&format!("{input}\n"));
+}

@@ -2,10 +2,11 @@
 //!
 //! Invariant: while the gate is shut, nothing of what was written since the checkpoint is with the sink.
 
-use super::{Cx, Snapshot, State, Target, Verdict};
+use super::{Cx, SHOWN, Snapshot, State, Target, Verdict};
 use crate::error::{ErrorKind, Raise};
 use crate::filter::program::{RootRule, WaitFrom};
 use crate::json::{Halt, Interest};
+use crate::nearest::Pairs;
 use crate::sink::Sink;
 use crate::work::{Work, count, words};
 
@@ -115,10 +116,11 @@ impl State {
         }
         let Some(select) = &cx.rules.select else { return Ok(()) };
         let mut sources = select.sources.iter().filter(|source| !source.passing);
-        let (mut shown, mut meant) = (Vec::new(), Vec::new());
-        for source in sources.by_ref().take(5) {
+        let (mut shown, mut meant, mut pairs) = (Vec::new(), Vec::new(), Pairs::default());
+        for source in sources.by_ref().take(SHOWN) {
             shown.push(source.text.as_str());
-            meant.extend(self.seen.as_ref().and_then(|seen| seen.meant(select, source)));
+            let seen = self.seen.as_ref();
+            meant.extend(seen.and_then(|seen| seen.meant(select, source, &mut pairs)));
         }
         if sources.next().is_some() {
             shown.push("…");

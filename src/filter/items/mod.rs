@@ -35,12 +35,16 @@ use crate::json::key::Key;
 use crate::json::writer::Writer;
 use crate::json::{Halt, Interest, Kind, Slot};
 use crate::limits::Limits;
+use crate::nearest::Pairs;
 use crate::path::Path;
 use crate::path::trie::{Cursor, NodeId};
 use crate::scan::Scanner;
 use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
 use crate::work::{Work, count, words};
+
+/// Missed paths that a message names, and that a correction is looked for.
+pub(super) const SHOWN: usize = 5;
 
 /// What the members of an open container mean.
 #[derive(Clone, Debug)]
@@ -319,10 +323,10 @@ impl Items {
     }
 
     /// The path that was probably meant by a selected one that was not found.
-    pub(super) fn meant(&self, path: &str) -> Option<String> {
-        let select = self.program.items.select.as_ref()?;
-        let source = select.sources.iter().find(|source| source.text == path)?;
-        self.state.seen.as_ref()?.meant(select, source)
+    pub(super) fn meant(&self, path: &str, pairs: &mut Pairs) -> Option<String> {
+        let (select, seen) = (self.program.items.select.as_ref()?, self.state.seen.as_ref()?);
+        let mut sources = select.sources.iter().inspect(|_| count(Work::Names, 1));
+        seen.meant(select, sources.find(|source| source.text == path)?, pairs)
     }
 
     /// Selected paths that no item had.

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use crate::filter::program::{Selection, Source};
-use crate::nearest::{LONGEST, closest};
+use crate::nearest::{LONGEST, Pairs, closest_within};
 use crate::path::Token;
 use crate::path::trie::NodeId;
 use crate::work::{Work, count, words};
@@ -49,17 +49,30 @@ impl Seen {
     }
 
     /// The path that was probably meant by a source: with another name where it fails.
-    pub(super) fn meant(&self, select: &Selection, source: &Source) -> Option<String> {
+    pub(super) fn meant(
+        &self,
+        select: &Selection,
+        source: &Source,
+        pairs: &mut Pairs,
+    ) -> Option<String> {
         let mut node: NodeId = 0;
         for (step, token) in source.path.0.iter().enumerate() {
             let Token::Name(name) = token else { return None };
             let names = self.objects.get(&node)?;
+            count(Work::Names, 1 + names.len());
             if !names.contains(name) {
-                let near = closest(name, names.iter().map(|name| &**name))?;
+                // A number is as close to any other number.
+                if token.index().is_some() {
+                    return None;
+                }
+                let near = closest_within(name, names.iter().map(|name| &**name), pairs)?;
                 let mut meant = source.path.clone();
                 *meant.0.get_mut(step)? = Token::Name(near.into());
+                // In a list a pointer ends at a comma, which only a quoted name can have.
                 let pointer = source.text.trim_start().starts_with('/');
-                return Some(if pointer { meant.to_pointer() } else { meant.to_string() });
+                let pointer = pointer.then(|| meant.to_pointer());
+                let typed = pointer.filter(|pointer| !pointer.contains(','));
+                return Some(typed.unwrap_or_else(|| meant.to_string()));
             }
             node = select.trie.member(node, name.as_bytes())?;
         }
@@ -72,6 +85,7 @@ impl Seen {
 mod tests {
     use super::{OF_ALL, OF_ONE};
     use crate::filter::{CallOptions, Filter};
+    use crate::work::done;
     use crate::{Program, Report, Spec};
 
     fn run(select: &[&str], pieces: &[&[u8]]) -> Report {
@@ -143,6 +157,51 @@ mod tests {
         );
         let missed = run(&[&path, "c"], &[document.as_bytes()]).missed;
         assert_eq!((missed.len(), missed[0].meant.as_deref()), (1, None));
+    }
+
+    /// Suggestions are for the few paths that a message names, however many are missed.
+    #[test]
+    fn what_was_meant_costs_little() {
+        let cost = |paths: usize, names: usize| {
+            let name = |number: usize| format!("{}{number:05}", "a".repeat(90));
+            let select = (0..paths).map(|path| name(path).replace('a', "b"));
+            let spec = select.fold(Spec::new().select("id"), |spec, path| spec.select(path));
+            let program = Program::compile(&spec).unwrap();
+            let options = CallOptions::new().suggest(true);
+            let members: Vec<_> = (0..names).map(|n| format!("\"{}\":0", name(n))).collect();
+            let document = format!("{{\"id\":1,{}}}", members.join(","));
+            let mut filter = Filter::with_options(&program, &options, Vec::new());
+            filter.write(document.as_bytes()).unwrap();
+            filter.core.end(&mut Vec::new()).unwrap();
+            done();
+            let report = filter.report();
+            assert_eq!(report.missed.len(), paths);
+            done().iter().sum::<u64>()
+        };
+        assert!(cost(10, 60) > 2 * cost(10, 6), "comparisons are counted");
+        let (some, more) = (cost(500, 60), cost(1000, 60));
+        assert!(more - some < 10_000, "{some}, {more}");
+        assert!(more < 3_000_000, "{more}");
+    }
+
+    #[test]
+    fn a_number_is_close_to_none() {
+        let report = run(&["id", "ports.81"], &[br#"[{"id":1,"ports":{"80":1,"443":2}}]"#]);
+        assert_eq!(report.missed[0].meant, None);
+    }
+
+    /// What was meant can be typed in a list of paths.
+    #[test]
+    fn what_was_meant_is_quoted_for_a_list() {
+        let document = br#"[{"id":1,"first,name":2,"size=big":3,"first,nome":4}]"#;
+        for (path, meant) in [
+            (r#"["first.name"]"#, r#"["first,name"]"#),
+            ("/first.name", r#"["first,name"]"#),
+            ("size:big", r#"["size=big"]"#),
+        ] {
+            let report = run(&["id", path], &[document]);
+            assert_eq!(report.missed[0].meant.as_deref(), Some(meant), "{path}");
+        }
     }
 
     #[test]

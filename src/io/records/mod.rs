@@ -91,9 +91,7 @@ impl<C: Form, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
             return report.clone();
         }
         let mut report = self.record.sum.report(self.record.filter.report().plan);
-        for missed in &mut report.missed {
-            missed.meant = self.record.filter.meant(&missed.path);
-        }
+        self.record.filter.suggest(&mut report.missed);
         if let Some(failure) = &self.failure {
             report.error = Some(failure.clone());
             report.filter_applied = false;
@@ -221,7 +219,7 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
 
     /// Tells that the record is bad, and forgets it.
     fn bad(&mut self, number: u64, error: &Error) {
-        self.sum.fail(number, &self.filter.report(), error);
+        self.sum.fail(number, self.filter.held_peak(), error);
         (self.on_bad)(number, error);
         self.restart();
     }

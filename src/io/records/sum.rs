@@ -20,9 +20,9 @@ pub(super) struct Sum {
     lengths: u64,
     cut: bool,
     roots: Option<Option<String>>,
-    /// What is in the report's list of missed paths, each with the records that missed it: each record may miss all of ten
-    /// thousand.
-    missed: HashMap<String, u64>,
+    /// What is in the report's list of missed paths, each with the number of records that missed it and the last of them: each
+    /// record may miss all of ten thousand, and names one as often as it was selected.
+    missed: HashMap<String, (u64, u64)>,
     /// Records of which it is known what they missed.
     judged: u64,
     /// Records that fell back, and those without a summary; of both the first is told.
@@ -81,9 +81,10 @@ impl Sum {
         for path in &one.filter_partial_miss {
             count(Work::Names, 1 + words(path.len()));
             match self.missed.get_mut(path) {
-                Some(records) => *records += 1,
+                Some((_, last)) if *last == number => {}
+                Some((records, last)) => (*records, *last) = (*records + 1, number),
                 None => {
-                    self.missed.insert(path.clone(), 1);
+                    self.missed.insert(path.clone(), (1, number));
                     sum.filter_partial_miss.push(path.clone());
                 }
             }
@@ -130,8 +131,8 @@ impl Sum {
     }
 
     /// Adds a record that is bad.
-    pub(super) fn fail(&mut self, number: u64, one: &Report, error: &Error) {
-        self.add_peak(one.held_peak_bytes);
+    pub(super) fn fail(&mut self, number: u64, held_peak: u64, error: &Error) {
+        self.add_peak(held_peak);
         if self.failed.is_none() {
             let message = format!("{} {number}: {}", self.record, error.message());
             let raise = Raise::new(error.kind(), message);
@@ -158,7 +159,8 @@ impl Sum {
             report.filter_items_truncated_from = Some(self.lengths);
         }
         let missed = report.filter_partial_miss.iter();
-        let missed = missed.filter(|path| self.missed.get(*path) == Some(&self.judged));
+        let by_all = |(records, _): &(u64, u64)| *records == self.judged;
+        let missed = missed.filter(|path| self.missed.get(*path).is_some_and(by_all));
         report.missed = missed.map(|path| MissedPath { path: path.clone(), meant: None }).collect();
         report.root = self.roots.clone().flatten();
         report.plan = plan;

@@ -189,6 +189,20 @@ fn lines_refuse_filters_whose_output_is_text() {
     assert!(!report.filter_applied);
 }
 
+/// A path that is selected under two keys is missed once a line.
+#[test]
+fn a_path_that_is_selected_twice_is_missed_once() {
+    let spec = Spec::new().select("id").select_as("a", "name").select_as("b", "name");
+    let program = Program::compile(&spec).unwrap();
+    let missed = |lines: &str| {
+        let (.., report, _) = run(&program, &CallOptions::new(), lines.as_bytes());
+        report.missed.into_iter().map(|missed| missed.path).collect::<Vec<_>>()
+    };
+    assert_eq!(missed("{\"id\":1,\"name\":1}\n{\"id\":2}\n"), [""; 0]);
+    assert_eq!(missed("{\"id\":1}\n{\"id\":2}\n"), ["name"]);
+    assert_eq!(missed("{\"id\":1}\n"), ["name"]);
+}
+
 /// A line's own miss is in the report; a warning is for what no line has.
 #[test]
 fn missed_paths_are_those_that_no_line_has() {
