@@ -1,9 +1,10 @@
-//! What patterns may compile to, and how many tables names may have, all of one spec or one file together.
+//! How much the patterns and templates of one spec or file may compile to, and how many tables its names may have.
 //!
-//! Knows no pattern and no name: whoever compiles one charges what it took, also where that failed. So memory and work for a
-//! file do not grow with the number of its patterns, and not many times faster than the file with that of its names. Nothing is global: a file that is read has one, and hands it on.
+//! Knows no pattern, template or name: the code that compiles one charges for it, also where that failed. So memory and
+//! work for a file do not grow with the number of its patterns and templates, and not many times faster than the file with
+//! that of its names. Nothing is global: a file that is read has one, and hands it on.
 
-/// What is left for one spec or one file.
+/// The rest of the allowance of one spec or one file.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "text"), allow(dead_code, reason = "text alone has patterns"))]
 pub(crate) struct Allowance {
@@ -13,18 +14,24 @@ pub(crate) struct Allowance {
     /// Tables of names that may still be made, and steps that paths may still have.
     tables: usize,
     steps: usize,
+    /// Bytes that templates may still compile to.
+    #[cfg(feature = "template")]
+    templates: usize,
 }
 
 /// Tables of names in one file, of two kilobytes each. Names without one are found all the same, in more time.
 const TABLES: usize = 8 << 10;
 /// Steps of all paths in one file: each is compiled to some hundred bytes.
 const STEPS: usize = 100_000;
+/// Bytes that the templates of one file compile to: about 20,000 actions.
+#[cfg(feature = "template")]
+const TEMPLATES: usize = 64 << 20;
 
 impl Allowance {
     /// Takes the steps of a path.
     ///
     /// # Errors
-    /// What is said where they are more than are left.
+    /// The message where they are more than are left.
     pub(crate) fn take_steps(&mut self, steps: usize) -> Result<(), String> {
         match self.steps.checked_sub(steps) {
             Some(left) => {
@@ -34,6 +41,27 @@ impl Allowance {
             None => Err(format!(
                 "with the paths before it, more than {STEPS} steps; write shorter paths, or split the file"
             )),
+        }
+    }
+
+    /// Takes the bytes that a template compiles to.
+    ///
+    /// # Errors
+    /// The message where they are more than are left; then nothing more is compiled.
+    #[cfg(feature = "template")]
+    pub(crate) fn take_template(&mut self, bytes: usize) -> Result<(), String> {
+        match self.templates.checked_sub(bytes) {
+            Some(left) => {
+                self.templates = left;
+                Ok(())
+            }
+            None => {
+                (self.templates, self.is_spent) = (0, true);
+                Err(format!(
+                    "with the templates before it, more than {} MiB of memory; write fewer actions, or split the file",
+                    TEMPLATES >> 20
+                ))
+            }
         }
     }
 
@@ -52,12 +80,19 @@ impl Allowance {
     pub(crate) const BYTES: usize = 24 << 20;
 
     pub(crate) fn new() -> Self {
-        Self { left: Self::BYTES, is_spent: false, tables: TABLES, steps: STEPS }
+        Self {
+            left: Self::BYTES,
+            is_spent: false,
+            tables: TABLES,
+            steps: STEPS,
+            #[cfg(feature = "template")]
+            templates: TEMPLATES,
+        }
     }
 
     #[cfg(test)]
     pub(crate) fn of(bytes: usize) -> Self {
-        Self { left: bytes, is_spent: false, tables: TABLES, steps: STEPS }
+        Self { left: bytes, ..Self::new() }
     }
 
     pub(crate) fn left(&self) -> usize {
@@ -83,5 +118,33 @@ impl Allowance {
     /// Nothing is left.
     pub(crate) fn spend(&mut self) {
         (self.left, self.is_spent) = (0, true);
+    }
+}
+
+#[cfg(all(test, feature = "template"))]
+mod tests {
+    use super::Allowance;
+    use crate::template::{TemplateErrorKind, Templates};
+
+    #[test]
+    fn templates_have_an_allowance_together() {
+        let mut allowance = Allowance::new();
+        let template = "{{.a}}".repeat(3000);
+        let mut compiled = 0;
+        let error = loop {
+            match Templates::compile_within(None, &template, None, &mut allowance) {
+                Ok(_) => compiled += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!((3..12).contains(&compiled), "{compiled}");
+        assert_eq!((error.kind(), error.line()), (TemplateErrorKind::Limit, Some(1)));
+        assert!(allowance.is_spent());
+        // Text takes next to nothing.
+        let text = "x".repeat(64 << 10);
+        let mut allowance = Allowance::new();
+        for _ in 0..100 {
+            Templates::compile_within(None, &text, None, &mut allowance).unwrap();
+        }
     }
 }

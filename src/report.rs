@@ -69,6 +69,9 @@ pub struct Report {
     /// answer), `text` (it was text), `response` (as it came, for nothing else was found).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_from: Option<&'static str>,
+    /// Whether a `content` filter left out a part of a page because the page hides it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub content_hidden: bool,
     /// Whether a budget made the output shorter.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub budget_applied: bool,

@@ -63,6 +63,24 @@ fn render(template: &str, data: &str) -> Result<String, String> {
 }
 
 #[test]
+fn fields_of_parentheses_are_of_any_operand() {
+    let item = r#"{"a":1,"b":[{"c":1}],"m":{"1":"x"},"k":[{"c":"1"}],"l":[{"x":1},{"x":2}],"d":{"e":{"f":7}}}"#;
+    for (template, text) in [
+        ("{{eq .a (index .b 0).c}}", "true"),
+        ("{{printf \"%v %v\" .a (index .b 0).c}}", "1 1"),
+        ("{{index .m (index .k 0).c}}", "x"),
+        ("{{if and .a (eq .a (index .b 0).c)}}y{{end}}", "y"),
+        ("{{and .a .b (index .b 0).c}}", "1"),
+        ("{{or false (index .b 0).c .a}}", "1"),
+        ("{{print (index .l 0).x (index .l 1).x}}", "1 2"),
+        ("{{print 1 2 3 (.d).e.f .a (index .b 0).c .a}}", "1 2 3 7 1 1 1"),
+        ("{{(index .b 0).c | printf \"%v %v\" (index .l 1).x}}", "2 1"),
+    ] {
+        assert_eq!(render(template, item).unwrap(), text, "{template}");
+    }
+}
+
+#[test]
 fn what_go_renders() {
     let mut wrong = Vec::new();
     let mut cases = 0;

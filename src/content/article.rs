@@ -28,7 +28,7 @@ fn running() -> MutexGuard<'static, usize> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was found.
+/// The article that was found.
 #[derive(Debug)]
 pub(super) struct Article {
     pub(super) title: String,

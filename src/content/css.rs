@@ -195,8 +195,29 @@ impl Declarations<'_> {
     fn word(&mut self, first: char) -> CssToken {
         let name = self.name(first.to_lowercase().collect());
         match self.chars.next_if(|char| *char == '(') {
+            Some(_) if name == "url" && self.is_bare_address() => {
+                self.bare_address();
+                CssToken::Text
+            }
             Some(_) => CssToken::Function(name),
             None => CssToken::Ident(name),
+        }
+    }
+
+    /// Whether the address behind `url(` has no quotes.
+    fn is_bare_address(&mut self) -> bool {
+        while self.chars.next_if(char::is_ascii_whitespace).is_some() {}
+        !matches!(self.chars.peek(), Some('"' | '\''))
+    }
+
+    /// An address without quotes ends at the first parenthesis that is not escaped, whatever else is in it.
+    fn bare_address(&mut self) {
+        while let Some(char) = self.chars.next() {
+            match char {
+                ')' => return,
+                '\\' => _ = self.chars.next(),
+                _ => {}
+            }
         }
     }
 
@@ -226,7 +247,7 @@ impl Declarations<'_> {
         }
     }
 
-    /// What is escaped, after the backslash. Names that matter are ASCII, so digits that would spell another letter are read as
+    /// The character that an escape spells, after its backslash. Names that matter are ASCII, so digits that would spell another letter are read as
     /// the two that spell one of those: `\6cay` is `lay`, whoever reads it otherwise.
     fn escape(&mut self) -> char {
         let mut code = 0;

@@ -15,11 +15,13 @@ mod css;
 mod cut;
 mod decode;
 mod page;
+mod references;
 mod render;
 mod strip;
 mod style;
 mod table;
 mod tags;
+mod values;
 
 pub(crate) use cut::{Cut, Sizes};
 pub(crate) use decode::{Decoder, is_html};

@@ -96,7 +96,7 @@ impl Page {
         if share < SHARE || text.trim().is_empty() {
             return (body, From::Body, hid);
         }
-        // What finds articles makes all headings one level less, but for the title.
+        // The search for articles lowers all headings by one level, but for the title.
         let text = match text.strip_prefix("## ") {
             Some(rest) if rest.lines().next() == Some(&heading) => format!("# {rest}"),
             _ => text,

@@ -6,6 +6,7 @@
 //! links are their text, and code is indented by four spaces. Invariant: holds a line, and what was not taken.
 
 use super::LINE;
+use super::references;
 use super::table::Table;
 use super::tags::{Tag, Target};
 
@@ -174,7 +175,7 @@ impl Render {
         self.torn = true;
     }
 
-    /// What is open on the line ends, and so does the line.
+    /// Ends the line and the link that is open on it.
     fn end_line(&mut self) {
         self.end_link();
         self.space = false;
@@ -232,7 +233,7 @@ impl Render {
         }
     }
 
-    /// What is between what was written and what comes.
+    /// Writes the line breaks between the last block and the next one.
     fn begin(&mut self, kind: Last) {
         if self.written {
             let close = kind == self.last && kind != Last::Block;
@@ -308,7 +309,7 @@ impl Render {
         let alt = tag.get("alt").unwrap_or_default();
         let source = tag.get("src").map(|source| address(&source)).unwrap_or_default();
         if self.markdown && self.pre == 0 && !alt.trim().is_empty() && !source.is_empty() {
-            let alt = html_escape::decode_html_entities(&alt).replace(['\n', '\r', '[', ']'], " ");
+            let alt = references::decode(&alt).replace(['\n', '\r', '[', ']'], " ");
             self.break_words();
             self.line.push_str(&format!("![{}]({source})", alt.trim()));
         }
@@ -398,7 +399,7 @@ fn is_block(name: &str) -> bool {
 
 /// An address that leads somewhere else; empty for one that does not, or is code or data.
 fn address(written: &str) -> String {
-    let written = html_escape::decode_html_entities(written);
+    let written = references::decode(written);
     let address = written.trim();
     let scheme = address.split(':').next().unwrap_or_default();
     let inert =
@@ -406,7 +407,7 @@ fn address(written: &str) -> String {
     if address.starts_with('#') || inert || address.len() > ADDRESS {
         return String::new();
     }
-    // What would end the address in Markdown.
+    // Markdown would end the address at these.
     let mut safe = String::with_capacity(address.len());
     for char in address.chars() {
         match char {

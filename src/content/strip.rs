@@ -1,21 +1,23 @@
-//! What of a page is no content: takes it out, and makes of the rest HTML that a parser can do in bounded time, and text.
+//! Takes out the parts of a page that are no content, and writes the rest as text, and as HTML that a parser can read in
+//! bounded time.
 //!
 //! Knows elements and their attributes. The HTML is written anew from what was read: every element is closed, none is
 //! deeper than [`ARTICLE_DEPTH`](super::ARTICLE_DEPTH), and of those that change how text looks few are inside one another,
 //! for parsers repeat them in every paragraph that they are open in. Where there is too much, there is none.
 
+use super::references;
 use super::render::Render;
 use super::style;
 use super::tags::{Tag, Target};
 use super::{ARTICLE_BYTES, ARTICLE_DEPTH, ARTICLE_NODES, ARTICLE_STYLES, TITLE};
 
-/// What is taken out.
+/// Which parts of a page are taken out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Keep {
     /// All that is not the content: navigation, what is hidden, what is for machines.
     #[default]
     Content,
-    /// What is for machines, and what is hidden: any text that a person was shown is kept.
+    /// Parts for machines and hidden parts: any text that a person was shown is kept.
     Text,
     /// Nothing: it was taken out before.
     All,
@@ -24,9 +26,9 @@ pub(super) enum Keep {
 #[derive(Debug, Default)]
 pub(super) struct Strip {
     keep: Keep,
-    /// What is open.
+    /// The elements that are open.
     levels: Vec<Level>,
-    /// What is open and removed begins at this level.
+    /// The level at which the removed elements that are open begin.
     removed: Option<usize>,
     /// Open elements that are the content by name.
     mains: usize,
@@ -67,7 +69,7 @@ enum Level {
     Removed,
 }
 
-/// What an element hides.
+/// How much of its text an element hides.
 struct Hides {
     whole: bool,
     /// Inherited properties by which text in it is not seen.
@@ -129,14 +131,15 @@ impl Strip {
             }
             // That of an article has its headline.
             "header" if self.mains == 0 => return true,
-            // Whoever hides the page itself shows it later.
+            // A page that is hidden as a whole is shown later by a script.
             "html" | "body" | "head" | "title" => return false,
             _ => {}
         }
-        if tag.get("aria-hidden").is_some_and(|hidden| hidden.eq_ignore_ascii_case("true")) {
+        let says = |name| tag.get(name).map(|value| references::decode(&value));
+        if says("aria-hidden").is_some_and(|hidden| hidden.eq_ignore_ascii_case("true")) {
             return true;
         }
-        tag.get("role").is_some_and(|role| {
+        says("role").is_some_and(|role| {
             let role = role.trim().to_ascii_lowercase();
             matches!(
                 role.as_str(),
@@ -156,14 +159,11 @@ impl Strip {
 
     /// Whether the element hides itself: by its attribute, or by its style, which may hide text inside, too.
     fn hides(&self, tag: &Tag<'_>) -> Hides {
-        // Whoever hides the page itself shows it later.
+        // A page that is hidden as a whole is shown later by a script.
         if self.keep == Keep::All || matches!(tag.name, "html" | "body" | "head" | "title") {
             return Hides { whole: false, unseen: self.unseen };
         }
-        let style = tag.get("style").map(|style| {
-            // Its spelling is that of an attribute first.
-            style::read(&html_escape::decode_html_entities(&style))
-        });
+        let style = tag.get("style").map(|style| style::read(&references::decode(&style)));
         let style = style.unwrap_or_default();
         let whole = style.hides || tag.get("hidden").is_some();
         Hides { whole, unseen: (self.unseen & !style.seen) | style.unseen }
@@ -265,8 +265,11 @@ impl Target for Strip {
         );
         self.in_body |= !in_head;
         let hides = self.hides(tag);
-        self.hid |= hides.whole;
-        if hides.whole || self.goes(tag) {
+        // Only an image has words of its own: those that stand for it.
+        let unseen_image = tag.name == "img" && hides.unseen & style::VISIBILITY != 0;
+        self.hid |=
+            hides.whole || (unseen_image && tag.get("alt").is_some_and(|alt| has_letters(&alt)));
+        if hides.whole || unseen_image || self.goes(tag) {
             if tag.has_content {
                 self.removed = Some(self.levels.len());
                 self.levels.push(Level::Removed);

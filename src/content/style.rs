@@ -1,15 +1,17 @@
-//! What the `style` attribute of an element hides.
+//! Whether the `style` attribute of an element hides its text.
 //!
-//! Knows the properties that take text out of sight: not shown at all, without size or colour, outside the page, or clipped. Of
-//! a property that comes twice the last valid value counts, unless another is `!important`. Knows no syntax ([`css`](super::css)
-//! does). Style sheets are not read.
+//! Knows the properties that take text out of sight: not shown at all, without size or colour, left of the page or above it,
+//! or clipped. Text to the right and below is in sight: a reader scrolls there. Where a property comes twice, the last valid
+//! value counts, unless another is `!important`. Knows no syntax ([`css`](super::css) does) and no values
+//! ([`values`](super::values) does). Style sheets are not read.
 
 use super::css::{CssToken, Declaration, Declarations};
+use super::values::{
+    GLOBAL, SIDES, clip, clip_path, colour, font_size, is_display, is_far, lengths, names, no_room,
+    number, parts, room, sides, transform,
+};
 
-/// Pixels by which text is outside the page.
-const FAR: f64 = 999.0;
-
-/// What the style of an element says of its text.
+/// Whether text in an element is seen, by its style.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct InlineStyle {
     /// Nothing in the element is shown.
@@ -20,11 +22,11 @@ pub(super) struct InlineStyle {
 }
 
 /// The inherited properties, as bits.
-const VISIBILITY: u8 = 1;
+pub(super) const VISIBILITY: u8 = 1;
 const SIZE: u8 = 2;
 const COLOUR: u8 = 4;
 
-/// What a property says, and whether as `!important`.
+/// The value of a property, as one that hides or not, and whether it is `!important`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stated {
     value: bool,
@@ -34,7 +36,7 @@ struct Stated {
 
 impl Stated {
     fn say(&mut self, value: Option<bool>, important: bool) {
-        // What is not valid is no declaration; what is important gives way only to what is, too.
+        // An invalid value is no declaration; an important one gives way only to another important one.
         if let Some(value) = value
             && (important || !self.important)
         {
@@ -51,7 +53,7 @@ impl Stated {
     }
 }
 
-/// What each property says: whether it hides, or is what hides together with others.
+/// The properties that hide text, alone or together with others.
 #[derive(Debug, Default)]
 struct Properties {
     display: Stated,
@@ -60,11 +62,18 @@ struct Properties {
     visibility: Stated,
     size: Stated,
     colour: Stated,
-    /// It has a place of its own; one out of the flow.
+    /// The background, or a shadow, is seen where the letters are.
+    text_background: Stated,
+    shadow: Stated,
+    /// It has a place of its own; one out of the flow; one that does not scroll.
     placed: Stated,
     free: Stated,
-    /// Its place is far outside: left, right, top, bottom.
-    offsets: [Stated; 4],
+    fixed: Stated,
+    /// Its place is far outside.
+    left: Stated,
+    right: Stated,
+    top: Stated,
+    bottom: Stated,
     margin_left: Stated,
     margin_top: Stated,
     indent: Stated,
@@ -73,10 +82,27 @@ struct Properties {
     translate: Stated,
     clip: Stated,
     path: Stated,
-    /// It has no room, and what does not fit is not shown.
-    width: Stated,
-    height: Stated,
+    across: Extent,
+    down: Extent,
+    /// Text that does not fit is not shown.
     overflow: Stated,
+}
+
+/// The room of an element in one direction.
+#[derive(Debug, Default)]
+struct Extent {
+    /// It has none, or may have none.
+    size: Stated,
+    most: Stated,
+    /// It has some all the same.
+    least: Stated,
+    padding: Stated,
+}
+
+impl Extent {
+    fn is_nothing(&self) -> bool {
+        (self.size.value || self.most.value) && !self.least.value && !self.padding.value
+    }
 }
 
 /// Reads the value of a `style` attribute, with its character references decoded.
@@ -121,7 +147,7 @@ impl Properties {
             }
             "visibility" => {
                 let said = one_of(&["hidden", "collapse"], &["visible"]);
-                // What is inherited says nothing of its own.
+                // A value that is inherited is the one around the element.
                 let said = said.filter(|_| !ident.is_some_and(|word| GLOBAL.contains(&word)));
                 self.visibility.say(said, important);
             }
@@ -142,48 +168,73 @@ impl Properties {
             "position" => {
                 let words = ["static", "relative", "absolute", "fixed", "sticky"];
                 let at = words.iter().position(|word| ident == Some(*word));
-                self.placed.say(at.map(|at| at > 0), important);
+                // Text that sticks is moved only as far as its place allows.
+                self.placed.say(at.map(|at| (1..=3).contains(&at)), important);
                 self.free.say(at.map(|at| at == 2 || at == 3), important);
+                self.fixed.say(at.map(|at| at == 3), important);
             }
             "left" | "right" | "top" | "bottom" => {
-                let at = ["left", "right", "top", "bottom"].iter().position(|side| name == *side);
-                if let Some(said) = at.and_then(|at| self.offsets.get_mut(at)) {
-                    said.say(length(value).map(|pixels| pixels.abs() >= FAR), important);
+                self.offset(name, value, important);
+            }
+            "inset-inline-start" => self.offset("left", value, important),
+            "inset-block-start" => self.offset("top", value, important),
+            "inset" => {
+                if let Some(sides) = sides(value) {
+                    for (side, value) in SIDES.iter().zip(sides) {
+                        self.offset(side, value, important);
+                    }
                 }
             }
-            "inset" | "inset-inline-start" | "inset-block-start" => {
-                let far = lengths(value).map(|mut all| all.any(|pixels| pixels.abs() >= FAR));
-                self.offsets.iter_mut().for_each(|said| said.say(far, important));
-            }
-            "margin" | "margin-left" | "margin-top" => {
-                let far = lengths(value).map(|mut all| all.any(|pixels| pixels <= -FAR));
-                if name != "margin-top" {
-                    self.margin_left.say(far, important);
-                }
-                if name != "margin-left" {
-                    self.margin_top.say(far, important);
+            "margin-left" => self.margin_left.say(is_far(value), important),
+            "margin-top" => self.margin_top.say(is_far(value), important),
+            "margin" => {
+                if let Some([top, _, _, left]) = sides(value) {
+                    self.margin_top.say(is_far(top), important);
+                    self.margin_left.say(is_far(left), important);
                 }
             }
             "text-indent" => {
-                let far = lengths(value).map(|mut all| all.any(|pixels| pixels.abs() >= FAR));
-                self.indent.say(far, important);
+                let far: Option<Vec<bool>> = parts(value).map(is_far).collect();
+                let far = far.filter(|all| !all.is_empty());
+                self.indent.say(far.map(|all| all.contains(&true)), important);
             }
             "transform" => self.transform.say(transform(value), important),
             "scale" => {
                 let zero = lengths(value).map(|mut all| all.any(|number| number == 0.0));
                 self.scale.say(zero, important);
             }
+            // To the left and up; forward and back text stays in sight.
             "translate" => {
-                let far = lengths(value).map(|mut all| all.any(|pixels| pixels.abs() >= FAR));
-                self.translate.say(far, important);
+                let far: Option<Vec<bool>> = parts(value).take(2).map(is_far).collect();
+                let far = far.filter(|all| !all.is_empty());
+                self.translate.say(far.map(|all| all.contains(&true)), important);
+            }
+            "background-clip" | "-webkit-background-clip" => {
+                self.text_background.say(Some(names(value, "text")), important);
+            }
+            // It sets all properties of a background.
+            "background" => self.text_background.say(Some(names(value, "text")), important),
+            "text-shadow" => {
+                let shows = !value.is_empty()
+                    && !["none", "transparent", "initial"].iter().any(|word| names(value, word));
+                self.shadow.say(Some(shows), important);
             }
             "clip" => self.clip.say(clip(value), important),
             "clip-path" | "-webkit-clip-path" => self.path.say(clip_path(value), important),
-            "width" | "max-width" | "inline-size" => {
-                self.width.say(length(value).map(|pixels| pixels.abs() <= 1.0), important);
-            }
-            "height" | "max-height" | "block-size" => {
-                self.height.say(length(value).map(|pixels| pixels.abs() <= 1.0), important);
+            "width" | "inline-size" => self.across.size.say(no_room(value), important),
+            "max-width" | "max-inline-size" => self.across.most.say(no_room(value), important),
+            "min-width" | "min-inline-size" => self.across.least.say(room(value), important),
+            "height" | "block-size" => self.down.size.say(no_room(value), important),
+            "max-height" | "max-block-size" => self.down.most.say(no_room(value), important),
+            "min-height" | "min-block-size" => self.down.least.say(room(value), important),
+            // Text that does not fit is seen in the padding behind it.
+            "padding-right" => self.across.padding.say(room(value), important),
+            "padding-bottom" => self.down.padding.say(room(value), important),
+            "padding" => {
+                if let Some([_, right, bottom, _]) = sides(value) {
+                    self.across.padding.say(room(right), important);
+                    self.down.padding.say(room(bottom), important);
+                }
             }
             "overflow" | "overflow-x" | "overflow-y" => {
                 let cut = value.iter().any(|token| {
@@ -195,6 +246,16 @@ impl Properties {
         }
     }
 
+    fn offset(&mut self, side: &str, value: &[CssToken], important: bool) {
+        let said = match side {
+            "left" => &mut self.left,
+            "right" => &mut self.right,
+            "top" => &mut self.top,
+            _ => &mut self.bottom,
+        };
+        said.say(is_far(value), important);
+    }
+
     fn style(&self) -> InlineStyle {
         let far = |all: &[Stated]| all.iter().any(|said| said.value);
         let hides = self.display.value
@@ -204,9 +265,10 @@ impl Properties {
             || self.path.value
             || far(&[self.margin_left, self.margin_top])
             || far(&[self.transform, self.scale, self.translate])
-            || (self.placed.value && far(&self.offsets))
+            || (self.placed.value && far(&[self.left, self.top]))
+            || (self.fixed.value && far(&[self.right, self.bottom]))
             || (self.free.value && self.clip.value)
-            || (self.overflow.value && (self.width.value || self.height.value));
+            || (self.overflow.value && (self.across.is_nothing() || self.down.is_nothing()));
         let inherited = [(self.visibility, VISIBILITY), (self.size, SIZE), (self.colour, COLOUR)];
         let mut style = InlineStyle { hides, unseen: 0, seen: 0 };
         for (said, bit) in inherited {
@@ -214,195 +276,12 @@ impl Properties {
             style.unseen |= unseen;
             style.seen |= seen;
         }
+        if self.text_background.value || self.shadow.value {
+            style.unseen &= !COLOUR;
+            style.seen |= COLOUR;
+        }
         style
     }
-}
-
-/// Values that every property has.
-const GLOBAL: [&str; 5] = ["inherit", "initial", "unset", "revert", "revert-layer"];
-
-fn is_display(token: &CssToken) -> bool {
-    const VALUES: [&str; 15] = [
-        "block",
-        "inline",
-        "flow",
-        "flow-root",
-        "flex",
-        "grid",
-        "ruby",
-        "contents",
-        "math",
-        "table",
-        "list-item",
-        "inline-block",
-        "inline-flex",
-        "inline-grid",
-        "inline-table",
-    ];
-    let CssToken::Ident(word) = token else { return false };
-    VALUES.contains(&word.as_str()) || GLOBAL.contains(&word.as_str()) || word.starts_with("table-")
-}
-
-/// A number, and whether it is of a unit. Of a calculation all numbers count, for nobody calculates what is plain.
-fn number(value: &[CssToken]) -> Option<(f64, &str)> {
-    match value {
-        [CssToken::Number(number, unit)] => Some((*number, unit)),
-        [CssToken::Function(name), rest @ .., CssToken::Close] if is_calculation(name) => {
-            let mut largest: Option<(f64, &str)> = None;
-            for token in rest {
-                match token {
-                    CssToken::Number(number, unit)
-                        if largest.is_none_or(|(known, _)| number.abs() > known.abs()) =>
-                    {
-                        largest = Some((*number, unit));
-                    }
-                    CssToken::Function(name) if !is_calculation(name) => return None,
-                    _ => {}
-                }
-            }
-            largest
-        }
-        _ => None,
-    }
-}
-
-fn is_calculation(name: &str) -> bool {
-    matches!(name, "calc" | "min" | "max" | "clamp" | "-webkit-calc")
-}
-
-/// A length in pixels, about: what is far away in one unit is so in any.
-fn length(value: &[CssToken]) -> Option<f64> {
-    let (number, unit) = number(value)?;
-    Some(match unit {
-        "em" | "rem" | "pc" | "ch" | "ex" | "lh" | "rlh" | "ic" | "cap" => number * 16.0,
-        "cm" => number * 38.0,
-        "mm" => number * 3.8,
-        "q" => number,
-        "in" => number * 96.0,
-        "pt" => number * 4.0 / 3.0,
-        // Of the window, or of the element around.
-        "%" | "vw" | "vh" | "vmin" | "vmax" | "svh" | "lvh" | "dvh" | "svw" | "lvw" | "dvw"
-        | "vi" | "vb" => number * 10.0,
-        _ => number,
-    })
-}
-
-/// Each of the lengths that a value is.
-fn lengths(value: &[CssToken]) -> Option<impl Iterator<Item = f64>> {
-    if value.iter().any(|token| matches!(token, CssToken::Delim(_))) && number(value).is_none() {
-        return None;
-    }
-    let single = length(value);
-    let each = value.iter().filter_map(|token| length(std::slice::from_ref(token)));
-    let all: Vec<f64> = single.into_iter().chain(each).collect();
-    (!all.is_empty()).then(|| all.into_iter())
-}
-
-fn font_size(value: &[CssToken]) -> Option<bool> {
-    if let [CssToken::Ident(word)] = value {
-        let sizes = [
-            "xx-small",
-            "x-small",
-            "small",
-            "medium",
-            "large",
-            "x-large",
-            "xx-large",
-            "xxx-large",
-            "initial",
-        ];
-        return sizes.contains(&word.as_str()).then_some(false);
-    }
-    let (number, unit) = number(value)?;
-    match unit {
-        // A part of what is around: nothing of nothing.
-        "em" | "%" | "ex" | "ch" | "lh" if number > 0.0 => None,
-        _ if number < 0.0 => None,
-        "" if number != 0.0 => None,
-        _ => Some(number == 0.0),
-    }
-}
-
-fn colour(value: &[CssToken]) -> Option<bool> {
-    match value {
-        [CssToken::Ident(word)] if word == "transparent" => Some(true),
-        [CssToken::Ident(word)] if GLOBAL.contains(&word.as_str()) || word == "currentcolor" => {
-            None
-        }
-        [CssToken::Ident(_)] => Some(false),
-        [CssToken::Hash(digits)] => Some(match digits.len() {
-            4 => digits.ends_with('0'),
-            8 => digits.ends_with("00"),
-            _ => false,
-        }),
-        [CssToken::Function(name), inside @ .., CssToken::Close] if name != "var" => {
-            let numbers: Vec<f64> = inside
-                .iter()
-                .filter_map(|token| match token {
-                    CssToken::Number(number, _) => Some(*number),
-                    _ => None,
-                })
-                .collect();
-            // What is behind the three of the colour is how much of it is seen.
-            Some(numbers.get(3).is_some_and(|alpha| *alpha <= 0.0))
-        }
-        _ => None,
-    }
-}
-
-/// A list of functions: none of them may make it nothing, or move it away.
-fn transform(value: &[CssToken]) -> Option<bool> {
-    if matches!(value, [CssToken::Ident(word)] if word == "none" || GLOBAL.contains(&word.as_str()))
-    {
-        return Some(false);
-    }
-    let mut name = "";
-    let mut hides = false;
-    let mut any = false;
-    for token in value {
-        match token {
-            CssToken::Function(function) => {
-                name = function;
-                any = true;
-            }
-            CssToken::Number(number, _) if name.starts_with("scale") => hides |= *number == 0.0,
-            CssToken::Number(..) if name.starts_with("translate") => {
-                hides |= length(std::slice::from_ref(token)).is_some_and(|at| at.abs() >= FAR);
-            }
-            _ => {}
-        }
-    }
-    any.then_some(hides)
-}
-
-/// `rect(…)`: nothing is in it, or next to nothing.
-fn clip(value: &[CssToken]) -> Option<bool> {
-    match value {
-        [CssToken::Ident(_)] => Some(false),
-        [CssToken::Function(name), inside @ .., CssToken::Close] if name == "rect" => {
-            let numbers = inside.iter().filter(|token| matches!(token, CssToken::Number(..)));
-            let all: Vec<f64> =
-                numbers.filter_map(|token| length(std::slice::from_ref(token))).collect();
-            Some(all.len() == 4 && all.iter().all(|pixels| pixels.abs() <= 1.0))
-        }
-        _ => None,
-    }
-}
-
-fn clip_path(value: &[CssToken]) -> Option<bool> {
-    let [CssToken::Function(name), inside @ ..] = value else {
-        return matches!(value, [CssToken::Ident(_)]).then_some(false);
-    };
-    let mut numbers = inside.iter().filter_map(|token| match token {
-        CssToken::Number(number, unit) => Some((*number, unit.as_str())),
-        _ => None,
-    });
-    Some(match name.as_str() {
-        "inset" => numbers.any(|(number, unit)| unit == "%" && number >= 50.0),
-        "circle" | "ellipse" => numbers.next().is_some_and(|(number, _)| number == 0.0),
-        "polygon" | "rect" | "xywh" => numbers.all(|(number, _)| number == 0.0),
-        _ => false,
-    })
 }
 
 #[cfg(test)]
@@ -410,7 +289,7 @@ mod tests {
     use super::{COLOUR, InlineStyle, SIZE, VISIBILITY, read};
 
     #[test]
-    fn what_is_hidden_in_any_spelling() {
+    fn hidden_in_any_spelling() {
         for style in [
             "display:none",
             "DISPLAY : NONE ;",
@@ -449,13 +328,27 @@ mod tests {
             "clip-path:circle(0)",
             "width:1px;height:1px;overflow:hidden",
             "max-height:0;overflow:clip",
+            "max-height:0;height:9em;overflow:hidden",
+            "height:0;max-height:9em;overflow:hidden",
+            "height:auto;height:0;overflow:hidden",
+            "background:url(//x/*y);display:none",
+            "background:url(a');display:none",
+            "background:url(a(b;);display:none",
+            "background:u\\72l( a\\);display:block);display:none",
+            "position:fixed;right:-9999px",
+            "left:calc(0px - 9999px);position:absolute",
+            "left:calc(9999px * -1);position:absolute",
+            "transform:translate(calc(-1 * 9999px),0)",
+            "position:absolute;left:-1000%",
+            "inset:0 0 0 -9999px;position:absolute",
+            "background-clip:text;background:red;display:none",
         ] {
             assert!(read(style).hides, "{style}");
         }
     }
 
     #[test]
-    fn what_is_shown() {
+    fn shown() {
         for style in [
             "",
             ":",
@@ -493,13 +386,41 @@ mod tests {
             "width:0",
             "width:1px;overflow:visible",
             "height:100px;overflow:hidden",
+            "position:absolute;top:1108px;left:81px",
+            "transform:translateY(2400px)",
+            "position:sticky;top:-1000px",
+            "position:relative;top:1200px",
+            "position:absolute;top:100%",
+            "position:absolute;left:100%",
+            "position:absolute;bottom:100%",
+            "position:absolute;left:-100%",
+            "position:absolute;inset:100% auto auto 0",
+            "position:absolute;right:-9999px",
+            "position:fixed;inset:9999px",
+            "margin-left:-100%",
+            "margin:0 -9999px -9999px 0",
+            "text-indent:2000px",
+            "translate:0 2000px",
+            "transform:translate3d(0,0,-9999px)",
+            "transform:translateX(-100%)",
+            "left:calc(100% + 2000px);position:absolute",
+            "height:0;height:auto;overflow:hidden",
+            "max-height:0;max-height:none;overflow:hidden",
+            "width:0;width:fit-content;overflow:hidden",
+            "display:none;display:-webkit-box",
+            "display:none;display:-webkit-flex",
+            "display:none;display:-ms-flexbox",
+            "padding-bottom:56.25%;height:0;overflow:hidden",
+            "height:0;padding:0 0 50% 0;overflow:hidden",
+            "min-width:100%;width:1px;overflow:hidden",
+            "background:url(a;display:none)",
         ] {
             assert_eq!(read(style), InlineStyle::default(), "{style}");
         }
     }
 
     #[test]
-    fn what_elements_inside_inherit() {
+    fn elements_inside_inherit() {
         for (style, unseen, seen) in [
             ("visibility:hidden", VISIBILITY, 0),
             ("visibility:collapse", VISIBILITY, 0),
@@ -521,6 +442,12 @@ mod tests {
             ("color:rgb(0 0 0 / 0%)", COLOUR, 0),
             ("color:#123456", 0, COLOUR),
             ("color:red;visibility:hidden", VISIBILITY, COLOUR),
+            ("background-clip:text;color:transparent", 0, COLOUR),
+            ("-webkit-background-clip:text;-webkit-text-fill-color:transparent", 0, COLOUR),
+            ("background:linear-gradient(red,blue) text;color:transparent", 0, COLOUR),
+            ("color:transparent;text-shadow:0 0 5px #000", 0, COLOUR),
+            ("color:transparent;text-shadow:none", COLOUR, 0),
+            ("background-clip:text;background:red;color:transparent", COLOUR, 0),
         ] {
             assert_eq!(read(style), InlineStyle { hides: false, unseen, seen }, "{style}");
         }

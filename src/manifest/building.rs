@@ -18,7 +18,7 @@ use crate::spec::{OnTestFailure, Op, Otherwise, Root, Spec};
 pub(super) struct Building<'a> {
     pub(super) text: &'a Text<'a>,
     format: &'static str,
-    /// What is left for the patterns of all tools.
+    /// The rest of the allowance for the patterns and templates of all tools.
     allowance: &'a mut Allowance,
     service: Option<Service>,
     entries: Vec<ManifestEntry>,

@@ -140,6 +140,20 @@ fn patterns_of_a_manifest_are_bounded_together() {
 }
 
 /// Branches are patterns of the file as well.
+#[cfg(feature = "template")]
+#[test]
+fn a_template_that_many_tools_share_counts_for_each() {
+    let template = "{{.a}}".repeat(3000);
+    let mut text =
+        format!("version: 1\nfilters:\n  t:\n    compact: &c\n      item: \"{template}\"\n");
+    for number in 0..50 {
+        text.push_str(&format!("  t{number}:\n    compact: *c\n"));
+    }
+    let error = Manifest::parse("x.yaml", &text).unwrap_err().to_string();
+    assert!(error.contains("with the templates before it, more than 64 MiB"), "{error}");
+    assert_eq!(error.matches("with the templates").count(), 1, "{error}");
+}
+
 #[test]
 fn patterns_of_branches_are_bounded_together() {
     let branch =

@@ -14,6 +14,7 @@ use super::functions;
 use super::meter::{Metered, keep};
 use super::reads::Reads;
 use super::rewrite::{Rewritten, rewrite};
+use crate::allowance::Allowance;
 
 /// Turns of loops and calls of templates in one rendering.
 const MAX_TURNS: usize = 1_000_000;
@@ -53,9 +54,16 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    pub(super) fn compile(part: TemplatePart, source: &str) -> Result<Self, TemplateError> {
+    pub(super) fn compile(
+        part: TemplatePart,
+        source: &str,
+        allowance: &mut Allowance,
+    ) -> Result<Self, TemplateError> {
         let rewritten =
             rewrite(source).map_err(|fault| TemplateError::fault(part, source, fault))?;
+        allowance.take_template(rewritten.memory).map_err(|message| {
+            TemplateError::new(TemplateErrorKind::Limit, part, message).at(source, 0)
+        })?;
         let limits = Limits::unlimited()
             .with_iterations(MAX_TURNS)
             .with_total_iterations(MAX_TURNS)

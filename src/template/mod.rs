@@ -9,6 +9,7 @@ mod error;
 mod functions;
 mod lex;
 mod meter;
+mod quote;
 mod reads;
 mod rewrite;
 mod value;
@@ -21,6 +22,7 @@ use std::fmt;
 
 use gtmpl_ng::Value;
 
+use crate::allowance::Allowance;
 use crate::limits::Limits;
 
 use self::engine::{Data, Engine, Template};
@@ -99,10 +101,11 @@ pub(crate) use self::value::Unread;
 ///
 /// # Limits
 ///
-/// 64 KiB of template. 40 blocks, `else if`s and parentheses inside each other; 100 templates and blocks that run inside each
-/// other. In one rendering: a million turns of loops and calls of templates, 512 MiB of values that are looked at (a template
-/// that names `$` in a loop looks at all of it each time), 64 MiB of text and of copies together (what variables, loops and
-/// functions hold, beyond 256 bytes each), and the caller's `room` for the text.
+/// 64 KiB of template, and 64 MiB of memory for what the three compile to. 40 blocks, `else if`s and parentheses inside
+/// each other; 100 templates and blocks that run inside each other. In one rendering: a million turns of loops and calls of
+/// templates, 512 MiB of values that are looked at (a template that names `$` in a loop looks at all of it each time),
+/// 64 MiB of text and of copies together (what variables, loops and functions hold, beyond 256 bytes each), and the caller's
+/// `room` for the text.
 ///
 /// Of an item only the members become values that the template can name: all of them, where it names `.` or `$` as a
 /// whole. Those may take 48 MiB of memory; in a filter, three times its limit `item`. None of these limits depends on the
@@ -120,7 +123,7 @@ impl Templates {
     ///
     /// [`TemplateErrorKind::Parse`], with part, line and column, if one is no template;
     /// [`TemplateErrorKind::Limit`] if one has more than 64 KiB, or more than 40 blocks, `else if`s and parentheses inside
-    /// each other.
+    /// each other, or if they take more than 64 MiB of memory together.
     ///
     /// ```
     /// use tamis::{TemplatePart, Templates};
@@ -134,8 +137,18 @@ impl Templates {
         item: &str,
         footer: Option<&str>,
     ) -> Result<Self, TemplateError> {
-        let compile = |part, source: &str| -> Result<Box<dyn Template>, TemplateError> {
-            Ok(Box::new(Engine::compile(part, source)?))
+        Self::compile_within(header, item, footer, &mut Allowance::new())
+    }
+
+    /// The same where other templates have taken their part of the allowance.
+    pub(crate) fn compile_within(
+        header: Option<&str>,
+        item: &str,
+        footer: Option<&str>,
+        allowance: &mut Allowance,
+    ) -> Result<Self, TemplateError> {
+        let mut compile = |part, source: &str| -> Result<Box<dyn Template>, TemplateError> {
+            Ok(Box::new(Engine::compile(part, source, allowance)?))
         };
         Ok(Self {
             header: header.map(|source| compile(TemplatePart::Header, source)).transpose()?,

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::lex::{Fault, Kind, Lexer, Piece, Token};
+use super::quote::quote;
 use super::reads::Reads;
 
 /// Returns its argument and counts it.
@@ -49,7 +50,16 @@ pub(super) struct Rewritten {
     pub(super) other: Option<(usize, String)>,
     /// The same of those that are not `Remaining` either.
     pub(super) unknown: Option<(usize, String)>,
+    /// Bytes that it takes when it is compiled, about.
+    pub(super) memory: usize,
 }
+
+/// Bytes of a pipeline with its call of the meter, and of one of its words, when they are compiled (measured).
+const PIPELINE: usize = 5 << 9;
+const WORD: usize = 1 << 9;
+/// Bytes of a template without any, and of a byte of text.
+const TEMPLATE: usize = 5 << 10;
+const TEXT: usize = 8;
 
 /// What a header has; a footer also has `Remaining`.
 const TOTALS: [&str; 4] = ["Total", "Count", "Original", "Omitted"];
@@ -81,6 +91,7 @@ pub(super) fn rewrite(template: &str) -> Result<Rewritten, Fault> {
             reads: Reads::Named(BTreeSet::new()),
             other: None,
             unknown: None,
+            memory: TEMPLATE + TEXT * template.len(),
         },
         open: Vec::new(),
     };
@@ -148,6 +159,8 @@ impl Writer<'_> {
         right: &Range<usize>,
     ) -> Result<(), Fault> {
         self.copy(left);
+        let words = tokens.iter().filter(|token| token.kind != Kind::Space).count();
+        self.out.memory += PIPELINE + WORD * words;
         let first = tokens.iter().position(|token| token.kind != Kind::Space);
         let first = first.unwrap_or(tokens.len());
         let keyword = tokens
@@ -351,6 +364,7 @@ impl Writer<'_> {
                     command.words += 1;
                     commands.push(Command::default());
                     self.nesting(start, depth)?;
+                    self.out.memory += PIPELINE;
                     self.copy(&token.span);
                 }
                 Kind::Close => {
@@ -401,20 +415,22 @@ impl Writer<'_> {
                 }
                 Kind::Dot | Kind::Variable | Kind::Field => {
                     let is_dot = token.kind == Kind::Dot;
-                    command.literal_stage(!is_dot, start)?;
-                    command.words += 1;
-                    // One that is piped in, and one beside it, are counted by the call; of more than those none may wait.
-                    let wrap = command.lazy || command.words > 3;
                     let before = at.checked_sub(1).and_then(|before| tokens.get(before));
                     let of_value = token.kind == Kind::Field
                         && before.is_some_and(|before| before.kind.ends_operand());
+                    // A field behind parentheses belongs to their operand, which is counted inside them.
                     if !of_value {
+                        command.literal_stage(!is_dot, start)?;
+                        command.words += 1;
                         self.reads(token, tokens.get(at + 1));
                     }
+                    // One that is piped in, and one beside it, are counted by the call; of more than those none may wait.
+                    let wrap = !of_value && (command.lazy || command.words > 3);
                     self.member(tokens, at);
                     let fields = tokens.get(at + 1..).unwrap_or_default().iter();
                     let fields = fields.take_while(|token| token.kind == Kind::Field).count();
                     if wrap {
+                        self.out.memory += PIPELINE;
                         self.out.text.push('(');
                     }
                     for token in tokens.get(at..=at + fields).unwrap_or_default() {
@@ -567,25 +583,4 @@ impl Kind {
 
 fn is_lazy(word: &str) -> bool {
     matches!(word, "and" | "or")
-}
-
-/// A string as the engine reads it right: after a backslash it never takes a quote for the closing one, and of its other
-/// escapes several are misread.
-fn quote(text: &str, out: &mut String) {
-    let (text, ends_in_backslash) = match text.strip_suffix('\\') {
-        Some(text) => (text, true),
-        None => (text, false),
-    };
-    out.push('"');
-    for char in text.chars() {
-        match char {
-            '"' | '\\' => out.extend(['\\', char]),
-            '\n' => out.push_str("\\n"),
-            char => out.push(char),
-        }
-    }
-    if ends_in_backslash {
-        out.push_str("\\x5c");
-    }
-    out.push('"');
 }

@@ -49,7 +49,7 @@ impl fmt::Display for Unread {
             Self::Malformed(message) => write!(f, "the item is not JSON: {message}"),
             Self::TooLarge(most) => write!(
                 f,
-                "the members of an item that its template reads take more than {most} bytes of memory (limit `item`); select fewer"
+                "the members of an item that its template reads take more than {most} bytes of memory; name the members that it prints in place of `.` or `$`, or select fewer"
             ),
         }
     }

@@ -22,6 +22,9 @@ struct Case {
     from: String,
     /// Why the rules did not apply as they should have.
     note: Option<String>,
+    /// A part of the page is left out because it is hidden.
+    #[serde(default)]
+    hidden: bool,
 }
 
 #[test]
@@ -34,6 +37,7 @@ fn documents_and_their_text() {
         assert_eq!(output, case.output, "{}", case.name);
         assert_eq!(report.content_from, Some(case.from.as_str()), "{}", case.name);
         assert_eq!(report.filter_error, case.note, "{}", case.name);
+        assert_eq!(report.content_hidden, case.hidden, "{}", case.name);
         assert_eq!(report.filter_applied, case.from != "response", "{}", case.name);
         assert_eq!(
             report.filter_original_bytes,
@@ -62,6 +66,7 @@ fn broken_json_is_an_error_where_fields_are_named() {
         (r#"{"title":"T"} x"#, ErrorKind::Syntax, 14),
         ("[1] See the manual.", ErrorKind::Syntax, 4),
         ("[", ErrorKind::UnexpectedEnd, 1),
+        (r#"[1,{"title":"T","ssn":"CANARY""#, ErrorKind::UnexpectedEnd, 30),
     ] {
         let error = filter_slice_with(&program, &CallOptions::new(), document.as_bytes());
         let error = error.unwrap_err();

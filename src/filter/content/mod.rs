@@ -30,12 +30,12 @@ use fields::Fields;
 
 /// Bytes that are handled at once.
 const PIECE: usize = 16 << 10;
-/// What is said of a page that shows nothing.
+/// The note for a page that shows nothing.
 const HIDDEN: &str = "all text of the page is hidden";
 /// Members that have the content of a JSON answer, where it is not said which do.
 const USUAL: [&str; 3] = ["content", "text", "body"];
 
-/// What a spec says of content, compiled.
+/// The `content` of a spec, compiled.
 #[derive(Debug)]
 pub(super) struct ContentRules {
     markdown: bool,
@@ -64,6 +64,8 @@ pub(super) struct ContentRun {
     spoke: bool,
     /// A text has come, which another is to be kept apart from.
     apart: bool,
+    /// A part of a page was left out because it is hidden.
+    hid: bool,
     note: Option<String>,
 }
 
@@ -124,6 +126,7 @@ impl ContentRun {
             from: None,
             spoke: false,
             apart: false,
+            hid: false,
             note: None,
         }
     }
@@ -139,6 +142,7 @@ impl ContentRun {
         self.cut = Cut::new(self.budget);
         self.sizes = Sizes::default();
         (self.from, self.spoke, self.apart, self.note) = (None, false, false, None);
+        self.hid = false;
     }
 
     fn markdown(&self) -> bool {
@@ -227,7 +231,7 @@ impl ContentRun {
         hold.push(piece, limits, meter).map_err(|raise| Hold::place(&self.limits, raise))
     }
 
-    /// What the document is, by its beginning.
+    /// Tells the kind of document from its beginning.
     fn sniff(&self) -> Phase {
         let beginning = self.pending.as_slice();
         let bare = beginning.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(beginning).trim_ascii_start();
@@ -284,6 +288,7 @@ impl ContentRun {
             From::Page => "page",
         });
         self.say(&text, sink);
+        self.hid |= hid;
         hid
     }
 
@@ -331,7 +336,7 @@ impl ContentRun {
             |piece| {
                 let text = decoder.decode(piece, false);
                 self.say(&text, sink);
-                // What is left out is counted, all of it.
+                // All that is left out is counted.
                 Ok(!sink.is_closed())
             },
             |raise| Hold::place(&limits, raise),
@@ -367,7 +372,7 @@ impl ContentRun {
                 Err(error) if error.kind() == ErrorKind::Miss => {}
                 // Text may begin as JSON does.
                 Err(error) if is_no_json(&error) => {
-                    // Whoever names fields knows that it is JSON: what is broken, or has lost its end, has none of them.
+                    // A spec that names fields expects JSON: a document that is broken, or has lost its end, has none of them.
                     if rules.extract.is_some() {
                         return Err(error);
                     }
@@ -431,6 +436,7 @@ impl ContentRun {
             return;
         }
         report.content_from = self.from;
+        report.content_hidden = self.hid;
         report.filter_error.clone_from(&self.note);
         report.filter_applied = self.from != Some("response");
         report.filter_result_bytes = self.sizes.bytes;

@@ -125,7 +125,7 @@ struct Last {
 impl TailRules {
     /// Compiles what a spec says of the filtered document.
     pub(super) fn compile(spec: &Spec, allowance: &mut Allowance) -> Result<Self, Error> {
-        #[cfg(not(feature = "text"))]
+        #[cfg(not(any(feature = "text", feature = "template")))]
         let _ = allowance;
         if spec.whitespace == Whitespace::Keep && spec.shapes_output() {
             let message = "`whitespace: keep` goes with no text_filter, budget, compact or omitted: mark: what those write is minified";
@@ -151,7 +151,7 @@ impl TailRules {
             #[cfg(feature = "template")]
             compact: match &spec.compact {
                 None => None,
-                Some(compact) => Some(Arc::new(compile_compact(compact, spec.foreign)?)),
+                Some(compact) => Some(Arc::new(compile_compact(compact, spec.foreign, allowance)?)),
             },
         })
     }
@@ -370,9 +370,13 @@ impl Stages {
 
 /// Compiles templates. `foreign`: they are another system's, where a name that is not known is no error.
 #[cfg(feature = "template")]
-fn compile_compact(compact: &Compact, foreign: bool) -> Result<Templates, Error> {
+fn compile_compact(
+    compact: &Compact,
+    foreign: bool,
+    allowance: &mut Allowance,
+) -> Result<Templates, Error> {
     let Compact { header, item, footer } = compact;
-    let compiled = Templates::compile(header.as_deref(), item, footer.as_deref());
+    let compiled = Templates::compile_within(header.as_deref(), item, footer.as_deref(), allowance);
     let known = compiled.and_then(|templates| match templates.unknown().filter(|_| !foreign) {
         Some(unknown) => Err(unknown),
         None => Ok(templates),

@@ -15,7 +15,7 @@ use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::{Limits, Meter};
 use crate::notice;
 use crate::sink::Sink;
-use crate::template::{Templates, Totals, Unread};
+use crate::template::{Templates, Totals};
 use crate::work::{Work, count, words};
 
 /// Bytes that may be rendered.
@@ -241,11 +241,6 @@ impl Render<'_> {
                 rendered.map_err(|error| error.to_string())
             }
             Ok(None) => Ok(false),
-            Err(unread @ Unread::TooLarge(_)) => {
-                let raise = Raise::new(ErrorKind::Limit, unread.to_string());
-                self.failed.get_or_insert(Trouble::Limit(raise));
-                return;
-            }
             Err(unread) => Err(unread.to_string()),
         };
         self.line(rendered);

@@ -98,6 +98,7 @@ impl Sum {
             self.uncompacted += 1;
             sum.compact_error.get_or_insert_with(|| format!("{record} {number}: {why}"));
         }
+        sum.content_hidden |= one.content_hidden;
         sum.budget_applied |= one.budget_applied;
         sum.budget_exceeded |= one.budget_exceeded;
         sum.budget_limit = sum.budget_limit.or(one.budget_limit);
