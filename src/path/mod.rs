@@ -82,7 +82,7 @@ impl Path {
     /// Parses a path of a manifest of another program, which knows no forms but names, indices and wildcards: everything
     /// else is part of a name. Also returns the first form that [`parse`](Self::parse) would have refused.
     pub(crate) fn parse_foreign(text: &str) -> Result<(Self, Option<PathError>), PathError> {
-        if text.starts_with('/') {
+        if text.trim_start_matches(BLANK).starts_with('/') {
             return Self::pointer(text).map(|path| (path, None));
         }
         Dots::foreign(text).parse().map(|(tokens, doubt)| (Self(tokens), doubt))
