@@ -48,7 +48,8 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_skipped: Option<&'static str>,
     /// A warning: that rules do not apply, and why (a total miss, patches that failed); of a `content` filter that there was no
-    /// content, and what is left instead; of a tool that its registry has no filter for that the full response passes.
+    /// content, and what is left instead; of a tool that its registry has no filter of a known type for that the full
+    /// response passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_error: Option<String>,
     /// The branch of `when` that applied: `when[0]`, or `otherwise`.
@@ -75,7 +76,8 @@ pub struct Report {
     /// Whether a budget made the output shorter.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub budget_applied: bool,
-    /// Whether the output is longer than its budget, because nothing more could be left out.
+    /// Whether the output is longer than its budget, because nothing more could be left out, or because `compact` made it
+    /// longer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub budget_exceeded: bool,
     /// The budget in bytes, where it made the output shorter.
@@ -84,7 +86,8 @@ pub struct Report {
     /// Bytes of the filtered output, where a budget made it shorter: `filter_result_bytes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_original_bytes: Option<u64>,
-    /// Bytes that the budget left, marks among them. More than its limit with `budget_exceeded`.
+    /// Bytes of the output, marks and what `compact` made of the items among them. More than the limit with
+    /// `budget_exceeded`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_result_bytes: Option<u64>,
     /// The budget in tokens, where it made the output shorter.
@@ -94,7 +97,7 @@ pub struct Report {
     /// not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_original: Option<u64>,
-    /// Tokens that the budget left.
+    /// Tokens of the output, counted like its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_result: Option<u64>,
     /// Tokens were not counted (that takes the feature `tokens`) but estimated, at four bytes each.

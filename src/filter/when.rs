@@ -105,6 +105,7 @@ impl When {
             validation: spec.validation,
             whitespace: spec.whitespace,
             on_error: Some(OnError::Closed),
+            foreign: spec.foreign,
             ..Spec::new()
         };
         let otherwise = match spec.otherwise {

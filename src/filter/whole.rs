@@ -17,7 +17,8 @@ use crate::sink::Sink;
 use crate::spec::{Content, Spec};
 
 /// The warning of a run without a filter.
-const NO_FILTER: &str = "the registry has no filter for this tool: its full response passes";
+const NO_FILTER: &str =
+    "the registry has no filter of a known type for this tool: its full response passes";
 
 /// What a spec says of the document as a whole, compiled.
 #[derive(Debug)]

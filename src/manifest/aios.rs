@@ -111,7 +111,11 @@ fn add(building: &mut Building<'_>, name: &Key, key: &Key, filter: &Node) -> Res
         let list = filter.get(rule).map(|node| &node.value);
         let Some(Value::List(names)) = list else { continue };
         for (node, text) in names.iter().filter_map(|node| Some((node, node.as_text()?))) {
-            if let Ok((_, Some(doubt))) = Path::parse_foreign(text) {
+            if text != text.trim_matches(' ') {
+                let message =
+                    format!("{rule}: a blank at the end of a name is part of it here; remove it");
+                building.warn(&name.text, node.at.start, &message);
+            } else if let Ok((_, Some(doubt))) = Path::parse_foreign(text) {
                 let message = format!("{rule}: {}", doubt.message);
                 building.warn(&name.text, node.at.start, &message);
             }

@@ -44,7 +44,7 @@ impl<'a> Dots<'a> {
         Self { text, at: 0, reading: Reading::Strict }
     }
 
-    /// A parser that reads it as names, blanks included.
+    /// A parser that reads it as names.
     pub(super) fn foreign(text: &'a str) -> Self {
         Self { text, at: 0, reading: Reading::Foreign(None) }
     }
@@ -144,14 +144,8 @@ impl<'a> Dots<'a> {
         }
         let raw = self.text.get(start..self.at).unwrap_or_default();
         let trimmed = raw.trim_end_matches(BLANK);
-        if let Reading::Strict = self.reading {
-            name.truncate(name.trim_end_matches(BLANK).len());
-        } else if raw != trimmed || raw.starts_with(BLANK) {
-            let at = if raw.starts_with(BLANK) { start } else { start + trimmed.len() };
-            self.doubt(at, "a blank at the end of a name is part of it here; remove it")?;
-        }
-        let whole = if matches!(self.reading, Reading::Strict) { trimmed } else { raw };
-        match whole {
+        name.truncate(name.trim_end_matches(BLANK).len());
+        match trimmed {
             "" => {
                 self.at = start;
                 if self.peek() == Some('[') {
@@ -256,12 +250,10 @@ impl<'a> Dots<'a> {
         Ok(Token::Name(name.into()))
     }
 
-    /// Skips blanks around names, where they are none of them.
+    /// Skips blanks around names.
     fn blanks(&mut self) {
-        if let Reading::Strict = self.reading {
-            let rest = self.rest();
-            self.at += rest.len() - rest.trim_start_matches(BLANK).len();
-        }
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start_matches(BLANK).len();
     }
 
     fn rest(&self) -> &'a str {
@@ -417,9 +409,10 @@ mod tests {
             ("a|b}", "a|b}", Some(1)),
             ("na*me", "na*me", Some(2)),
             ("a?.b", "a? b", Some(1)),
-            ("a. b", "a  b", Some(2)),
-            ("a .b", "a  b", Some(1)),
-            (" /a", " /a", Some(0)),
+            ("a. b", "a b", None),
+            (" a [] . b ", "a <any> b", None),
+            (" /a", "a", None),
+            ("a . {b ", "a {b", Some(4)),
             (".$.name", "$ name", Some(0)),
             (r#"["$"].name"#, "$ name", None),
             ("owner.login", "owner login", None),

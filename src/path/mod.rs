@@ -83,7 +83,7 @@ impl Path {
     /// else is part of a name. Also returns the first form that [`parse`](Self::parse) would have refused, with what it is
     /// read as.
     pub(crate) fn parse_foreign(text: &str) -> Result<(Self, Option<PathError>), PathError> {
-        if text.starts_with('/') {
+        if text.trim_start_matches(BLANK).starts_with('/') {
             return Self::pointer(text).map(|path| (path, None));
         }
         Dots::foreign(text).parse().map(|(tokens, doubt)| (Self(tokens), doubt))

@@ -92,7 +92,7 @@ fn a_registry_dispatches_by_name() {
         assert_eq!((ran.code, ran.out), (0, format!("{input}\n")));
         assert_eq!(
             ran.err,
-            "tamis: standard input: warning: the registry has no filter for this tool: its full response passes\n"
+            "tamis: standard input: warning: the registry has no filter of a known type for this tool: its full response passes\n"
         );
     }
     folder.write("other.yaml", "version: 1\nfilters: {crm.get: {retain: [/id]}}\n");

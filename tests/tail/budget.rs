@@ -220,7 +220,10 @@ pub(crate) fn keep(text: &str, way: Option<&[String]>, asked: Asked, original: u
     }
     // Items that are not longer than a mark stay.
     let behind: usize = lengths[least..].iter().sum();
-    let short = behind == 0 || marks && behind <= 30 + (digits(came - least) + digits(came)).min(5);
+    // In an object it is a member, without braces of its own.
+    let shortest = if in_object { 28 } else { 30 };
+    let short =
+        behind == 0 || marks && behind <= shortest + (digits(came - least) + digits(came)).min(5);
     if short {
         payload(&mut tree, &way).append(&mut rest);
     }

@@ -1,7 +1,9 @@
 //! The model of a summary (SPEC §7): the items as `Templates` render them, in the payload's place.
 
 use serde_json::{Value as Json, json};
-use tamis::{CallOptions, Compact, Limits, Program, Report, Templates, Totals};
+use tamis::{
+    CallOptions, Compact, ErrorKind, Limits, Omitted, OnOver, Program, Report, Templates, Totals,
+};
 
 use crate::budget::{Asked, Ground, Kept, keep};
 use crate::corpus::{documents, specs, way};
@@ -107,20 +109,24 @@ fn replace(values: &[&str], items: usize, mark: Option<&str>) -> String {
     made.unwrap_or_else(|| format!("{{{members}}}"))
 }
 
-/// Checks one set of templates, behind a budget or not.
-fn check(
-    ground: &Ground<'_>,
-    way: Option<&[String]>,
+/// How much is tried of one set of templates: behind a budget or not, with a mark of what `max_items` left out or not.
+#[derive(Clone, Copy)]
+struct Tries {
     set: usize,
     limit: Option<usize>,
+    marks: bool,
     seed: u64,
     effort: Effort,
-) {
+}
+
+fn check(ground: &Ground<'_>, way: Option<&[String]>, tries: Tries) {
+    let Tries { set, limit, marks, seed, effort } = tries;
     let (header, item, footer) = TEMPLATES[set];
     let templates = Templates::compile(header, item, footer).expect("the templates compile");
     let Ground { spec, document, filtered, report } = ground;
-    let asked = |limit| Asked { limit, min_items: 1, omitted: None };
-    let budget = limit.map(|limit| keep(filtered, way, asked(limit), ground.original()));
+    let omitted = marks.then_some(Omitted::Mark);
+    let asked = Asked { limit: limit.unwrap_or(usize::MAX), min_items: 1, omitted };
+    let budget = (limit.is_some() || marks).then(|| keep(filtered, way, asked, ground.original()));
     let kept = budget.as_ref().map_or_else(|| filtered.clone(), |budget| budget.text.clone());
     let mut compact = Compact::new(item);
     compact = header.map_or(compact.clone(), |header| compact.header(header));
@@ -128,6 +134,9 @@ fn check(
     let mut spec = spec.clone().compact(compact);
     if let Some(limit) = limit {
         spec = spec.budget(tamis::Budget::Bytes(limit as u64));
+    }
+    if marks {
+        spec = spec.omitted(Omitted::Mark);
     }
     let said = format!(
         "{spec:?}\n  document: {}\n  payload: {way:?}",
@@ -160,17 +169,36 @@ fn check(
     let spilled = Subject { options: &spilling, ..subject }.push([document.len() / 3]);
     let text = rendered.as_ref().and_then(|rendered| rendered.text.as_deref().ok());
     let items = rendered.as_ref().map(|rendered| rendered.items);
+    let mut exceeded = false;
     for run in [run, spilled] {
         compare(&said, &run, &expected, text);
+        let written = run.output.as_ref().map_or(0, Vec::len);
+        exceeded = limit.is_some_and(|limit| written > limit);
         let mut wanted = budgeted(report, budget.as_ref(), filtered, limit, items);
+        if budget.as_ref().is_some_and(|kept| kept.cut) && limit.is_some() {
+            wanted["budget_result_bytes"] = json!(written);
+        }
+        if exceeded {
+            wanted["budget_exceeded"] = json!(true);
+        }
         if let Some(error) = &error {
             wanted["compact_error"] = json!(error);
         }
-        let written = run.output.as_ref().map_or(0, Vec::len);
         if written != filtered.len() {
             wanted["output_bytes"] = json!(written);
         }
         assert_eq!(run.comparable(), Some(wanted), "{said}");
+    }
+    if limit.is_some() {
+        let strict = CallOptions::new().on_over(OnOver::Error);
+        let run = Subject { options: &strict, ..subject }.push([document.len() / 2]);
+        if exceeded {
+            let fault = run.fault.as_ref().unwrap_or_else(|| panic!("{said}: no error"));
+            assert_eq!(fault.kind, ErrorKind::Budget, "{said}: {fault:?}");
+            assert_eq!(run.output.as_deref().unwrap_or_default(), b"", "{said}");
+        } else {
+            compare(&said, &run, &expected, text);
+        }
     }
 }
 
@@ -186,14 +214,10 @@ fn budgeted(
     if let (Some(items), Some(_)) = (items, limit) {
         wanted["items_kept"] = json!(items);
     }
-    if let Some(kept) = budget.filter(|kept| kept.cut) {
+    if limit.is_some() && budget.is_some_and(|kept| kept.cut) {
         wanted["budget_applied"] = json!(true);
         wanted["budget_limit"] = json!(limit);
         wanted["budget_original_bytes"] = json!(filtered.len());
-        wanted["budget_result_bytes"] = json!(kept.text.len());
-    }
-    if budget.is_some_and(|kept| !kept.met) {
-        wanted["budget_exceeded"] = json!(true);
     }
     wanted
 }
@@ -223,7 +247,9 @@ fn the_corpus_in_every_template() {
             for set in 0..TEMPLATES.len() {
                 let seed = Prng::named(&name).next();
                 let limit = (set % 3 == number).then_some(ground.filtered.len() / 3);
-                check(&ground, way.as_deref(), set, limit, seed, Effort::Splits(1));
+                let marks = set % 2 == 1;
+                let tries = Tries { set, limit, marks, seed, effort: Effort::Splits(1) };
+                check(&ground, way.as_deref(), tries);
             }
         }
     }
@@ -239,6 +265,8 @@ fn random_documents() {
         let set = prng.below(TEMPLATES.len());
         let limit = prng.one_in(3).then(|| 1 + prng.below(ground.filtered.len() + 2));
         let effort = if prng.one_in(16) { Effort::Full } else { Effort::Splits(2) };
-        check(&ground, generated.way.as_deref(), set, limit, prng.next(), effort);
+        let marks = prng.one_in(3);
+        let tries = Tries { set, limit, marks, seed: prng.next(), effort };
+        check(&ground, generated.way.as_deref(), tries);
     }
 }

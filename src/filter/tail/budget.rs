@@ -271,6 +271,7 @@ impl Budget {
     pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
         let Some(budget) = self.policy.budget else {
             self.complete = self.begun;
+            self.mark = self.mark_body(self.begun);
             return Ok(());
         };
         if self.forms.is_none() {
@@ -336,7 +337,11 @@ impl Budget {
     /// Whether what stands for items is no shorter than they are.
     fn is_short(&self, bytes: u64, items: u64) -> bool {
         let omission = Omission { omitted: items, of: self.begun, more: false };
-        let room = if self.marks() { omission.length() } else { 0 };
+        let room = match self.in_object {
+            _ if !self.marks() => 0,
+            true => omission.length_beside(),
+            false => omission.length(),
+        };
         bytes <= room as u64
     }
 

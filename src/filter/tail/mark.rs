@@ -16,6 +16,8 @@ const DIGITS: usize = 6;
 pub(super) const LONGEST: usize = 6 * (NAME.len() + DIGITS);
 /// The length of a mark in a container that is cut, without its numbers.
 const SHORTEST: usize = 30;
+/// Of that, what a mark of items has around it in an array alone.
+const BRACES: usize = 2;
 /// More digits than these make a mark no longer, where it is compared with what it stands for: children with a mark in them
 /// are always longer.
 const COUNTED: usize = 5;
@@ -44,6 +46,11 @@ impl Omission {
     /// How long the children that a mark stands for must at least be, commas included: what is not longer stays.
     pub(super) fn length(self) -> usize {
         SHORTEST + COUNTED.min(digits(self.omitted) + digits(self.of))
+    }
+
+    /// The same of items whose mark is a member beside the payload.
+    pub(super) fn length_beside(self) -> usize {
+        self.length() - BRACES
     }
 
     /// What the mark says of the members of an object.
@@ -141,6 +148,8 @@ mod tests {
         assert_eq!(element(&omission.items(), false), r#",{"_omitted":{"items":3,"of":5}}"#);
         assert_eq!(omission.length(), r#","_omitted":{"members":3,"of":5}"#.len());
         assert_eq!(omission.length(), element(&omission.items(), false).len());
+        let beside = Taken::default().member(&omission.items(), false);
+        assert_eq!(omission.length_beside(), beside.len());
         let omission = Omission { more: true, ..omission };
         assert_eq!(omission.items(), r#"{"items":3,"more":true}"#);
     }

@@ -33,7 +33,7 @@ use super::program::Compiled;
 use super::root::Payload;
 use super::stage::{Engine, config, failed};
 use crate::allowance::Allowance;
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, ErrorKind};
 use crate::json::machine::Config;
 use crate::limits::{Limits, Meter};
 use crate::report::Report;
@@ -55,7 +55,7 @@ use fit::Fit;
 use lines::Lines;
 pub(super) use policy::Policy;
 #[cfg(feature = "template")]
-use summary::Summary;
+use summary::{Rendered, Summary};
 use way::Place;
 
 /// Bytes that are handled at once.
@@ -100,7 +100,6 @@ struct Stages {
 #[derive(Debug)]
 struct Rest {
     fit: Option<(Engine, Fit)>,
-    on_over: OnOver,
     last: Last,
     /// Bytes that came here: the size of the filtered document.
     bytes: u64,
@@ -112,10 +111,19 @@ struct Last {
     #[cfg(feature = "template")]
     summary: Option<(Engine, Summary)>,
     meter: Meter,
-    /// Bytes that came here: what the budget left.
-    bytes: u64,
+    policy: Policy,
+    /// The size of the output: of what came here, or of that with a summary in it.
+    size: Size,
+    /// The output is longer than its budget.
+    exceeded: bool,
     error: Option<String>,
-    /// Counts the tokens that the budget left, and how many those were.
+}
+
+/// The size of a text, in what its budget is counted in.
+#[derive(Debug)]
+struct Size {
+    bytes: u64,
+    /// Counts the tokens, and how many those were.
     #[cfg(feature = "tokens")]
     counter: Option<Counter>,
     #[cfg(feature = "tokens")]
@@ -224,7 +232,14 @@ impl Tail {
         let place = Place::new(&program.items.root, payload, program.items.keep_siblings);
         #[cfg(feature = "text")]
         let lines = program.tail.text.as_ref();
-        let fit = fits.then(|| (engine(), Fit::new(place.clone(), *policy, length, limits)));
+        #[cfg(feature = "template")]
+        let has_summary = program.tail.compact.is_some();
+        #[cfg(not(feature = "template"))]
+        let has_summary = false;
+        // What is too long before it is summed up may fit then: only what leaves is an error.
+        let fit_policy =
+            if has_summary { Policy { on_over: OnOver::Warn, ..*policy } } else { *policy };
+        let fit = fits.then(|| (engine(), Fit::new(place.clone(), fit_policy, length, limits)));
         let last = Last {
             #[cfg(feature = "template")]
             summary: program.tail.compact.as_ref().map(|templates| {
@@ -233,17 +248,15 @@ impl Tail {
                 (engine(), summary)
             }),
             meter: Meter::default(),
-            bytes: 0,
+            policy: *policy,
+            size: Size::new(policy.budget),
+            exceeded: false,
             error: None,
-            #[cfg(feature = "tokens")]
-            counter: matches!(policy.budget, Some(Budget::Tokens(_))).then(Counter::default),
-            #[cfg(feature = "tokens")]
-            counted: None,
         };
         *stages = Some(Stages {
             #[cfg(feature = "text")]
             lines: lines.map(|text| (engine(), Lines::new(text.clone(), limits.clone()))),
-            rest: Rest { fit, on_over: policy.on_over, last, bytes: 0 },
+            rest: Rest { fit, last, bytes: 0 },
         });
     }
 
@@ -321,7 +334,7 @@ impl Tail {
         if let Some(kept) = fit.kept() {
             report.items_kept = Some(kept);
         }
-        report.budget_exceeded = fit.is_exceeded();
+        report.budget_exceeded = last.exceeded;
         if !fit.has_cut() {
             return;
         }
@@ -331,19 +344,19 @@ impl Tail {
                 report.tokens_limit = Some(limit);
                 #[cfg(feature = "tokens")]
                 {
-                    report.tokens_result = last.counted;
+                    report.tokens_result = last.size.counted;
                 }
                 #[cfg(not(feature = "tokens"))]
                 {
                     report.tokens_original = Some(bytes.div_ceil(BYTES_PER_TOKEN));
-                    report.tokens_result = Some(last.bytes.div_ceil(BYTES_PER_TOKEN));
+                    report.tokens_result = Some(last.size.bytes.div_ceil(BYTES_PER_TOKEN));
                     report.tokens_estimated = true;
                 }
             }
             Budget::Bytes(limit) => report.budget_limit = Some(limit),
         }
         report.budget_original_bytes = Some(*bytes);
-        report.budget_result_bytes = Some(last.bytes);
+        report.budget_result_bytes = Some(last.size.bytes);
     }
 }
 
@@ -425,30 +438,18 @@ impl Rest {
             let ended = engine.end(fit, &mut out);
             let held = fit.finish(&mut out);
             out.result(held.and(ended.map_err(|failure| failed(failure, &engine.machine))))?;
-            if fit.is_exceeded() && self.on_over == OnOver::Error {
-                let message =
-                    "the output is longer than its budget, and nothing more can be left out";
-                let raise = Raise::new(ErrorKind::Budget, message);
-                return Err(Error::at(raise, self.bytes, String::new()));
-            }
+            self.last.exceeded = fit.is_exceeded();
             kept = fit.kept().unwrap_or(kept);
         }
-        #[cfg(feature = "tokens")]
-        {
-            self.last.counted = self.last.counter.as_mut().map(Counter::finish);
-        }
+        self.last.size.end();
         let fit = self.fit.as_ref().map(|(_, fit)| fit);
-        self.last.end(kept, original, fit, sink)
+        self.last.end(kept, original, fit, self.bytes, sink)
     }
 }
 
 impl Takes for Last {
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
-        self.bytes += bytes.len() as u64;
-        #[cfg(feature = "tokens")]
-        if let Some(counter) = &mut self.counter {
-            counter.push(bytes);
-        }
+        self.size.write(bytes);
         #[cfg(feature = "template")]
         if let Some((_, summary)) = &mut self.summary {
             return summary.write(bytes, &mut self.meter);
@@ -459,28 +460,92 @@ impl Takes for Last {
 }
 
 impl Last {
+    /// The filtered document, which has so many bytes, is complete.
     #[cfg(feature = "template")]
     fn end(
         &mut self,
         kept: u64,
         original: u64,
         fit: Option<&Fit>,
+        bytes: u64,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        if let Some((engine, summary)) = &mut self.summary {
-            if let Some(place) = fit.and_then(Fit::place) {
-                summary.move_to(place);
-            }
-            let mark = fit.and_then(Fit::mark);
-            let counts = summary::Counts { totals: Totals::new(kept, original), items: kept, mark };
-            self.error = summary.finish(engine, counts, &mut self.meter, sink)?;
+        let Self { summary: Some((engine, summary)), meter, policy, size, exceeded, error } = self
+        else {
+            return self.policy.check(self.exceeded, bytes);
+        };
+        if let Some(place) = fit.and_then(Fit::place) {
+            summary.move_to(place);
         }
+        let mark = fit.and_then(Fit::mark);
+        let counts = summary::Counts { totals: Totals::new(kept, original), items: kept, mark };
+        let mut rendered = summary.render(engine, counts, meter)?;
+        if let (Some(budget), Rendered::Text(text)) = (policy.budget, &mut rendered) {
+            *size = Size::new(Some(budget));
+            summary.swap(engine, text, counts, size)?;
+            size.end();
+            *exceeded = size.exceeds(budget);
+        }
+        policy.check(*exceeded, bytes)?;
+        *error = summary.finish(engine, rendered, counts, meter, sink)?;
         Ok(())
     }
 
     #[cfg(not(feature = "template"))]
-    fn end(&mut self, _: u64, _: u64, _: Option<&Fit>, _: &mut dyn Sink) -> Result<(), Error> {
-        Ok(())
+    fn end(
+        &mut self,
+        _: u64,
+        _: u64,
+        _: Option<&Fit>,
+        bytes: u64,
+        _: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        self.policy.check(self.exceeded, bytes)
+    }
+}
+
+impl Size {
+    fn new(budget: Option<Budget>) -> Self {
+        #[cfg(not(feature = "tokens"))]
+        let _ = budget;
+        Self {
+            bytes: 0,
+            #[cfg(feature = "tokens")]
+            counter: matches!(budget, Some(Budget::Tokens(_))).then(Counter::default),
+            #[cfg(feature = "tokens")]
+            counted: None,
+        }
+    }
+
+    /// The text is complete.
+    #[cfg_attr(not(feature = "tokens"), expect(clippy::unused_self, reason = "bytes are counted"))]
+    fn end(&mut self) {
+        #[cfg(feature = "tokens")]
+        {
+            self.counted = self.counter.as_mut().map(Counter::finish);
+        }
+    }
+
+    /// Whether the text is longer than its budget.
+    #[cfg(feature = "template")]
+    fn exceeds(&self, budget: Budget) -> bool {
+        match budget {
+            Budget::Bytes(limit) => self.bytes > limit,
+            #[cfg(feature = "tokens")]
+            Budget::Tokens(limit) => self.counted.is_some_and(|tokens| tokens > limit),
+            #[cfg(not(feature = "tokens"))]
+            Budget::Tokens(limit) => self.bytes.div_ceil(BYTES_PER_TOKEN) > limit,
+        }
+    }
+}
+
+impl Sink for Size {
+    fn write(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        #[cfg(feature = "tokens")]
+        if let Some(counter) = &mut self.counter {
+            counter.push(bytes);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a spec and a call say of the size of the output.
 
+use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::options::CallOptions;
 use crate::spec::{self, Omitted, OnOver, Spec};
 
@@ -32,6 +33,15 @@ impl Policy {
     /// Whether the size of the output matters, or something is said in it.
     pub(in crate::filter) fn applies(&self, spec: &Spec) -> bool {
         self.budget.is_some() || self.marks_max_items(spec)
+    }
+
+    /// The error of an output that is longer than its budget, if that is one. The filtered document has so many bytes.
+    pub(in crate::filter) fn check(&self, exceeded: bool, bytes: u64) -> Result<(), Error> {
+        if !exceeded || self.on_over == OnOver::Warn {
+            return Ok(());
+        }
+        let message = "the output is longer than its budget, and nothing more can be left out";
+        Err(Error::at(Raise::new(ErrorKind::Budget, message), bytes, String::new()))
     }
 
     /// Whether a mark says what `max_items` left out.

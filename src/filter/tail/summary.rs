@@ -1,7 +1,7 @@
 //! The stage that puts a summary in the payload's place (seed: kimbap's `compact`; SPEC §7).
 //!
-//! The filtered document waits in the hold, for a template that fails leaves it as it was. Then it is read twice: once to
-//! render its items, one at a time, once to write all around them.
+//! The filtered document waits in the hold, for a template that fails leaves it as it was. Then it is read to render its
+//! items, one at a time, and to write all around them; where there is a budget, once more in between, for the size of that.
 
 use std::sync::Arc;
 
@@ -63,16 +63,22 @@ impl Summary {
         self.place = place;
     }
 
-    /// The document is complete: renders it, given how many items it has, and had. Tells why it was left as it was.
+    /// Hands the document on with what was rendered of it. Tells why it was left as it was.
     pub(super) fn finish(
         &mut self,
         engine: &mut Engine,
+        rendered: Rendered,
         counts: Counts<'_>,
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<Option<String>, Error> {
-        match self.render(engine, counts, meter)? {
-            Rendered::Text(text) => self.replace(engine, text, counts, meter, sink).map(|()| None),
+        match rendered {
+            Rendered::Text(mut text) => {
+                self.swap(engine, &mut text, counts, sink)?;
+                self.document.clear(meter);
+                text.clear(meter);
+                Ok(None)
+            }
             Rendered::NoItems => self.pass(meter, sink).map(|()| None),
             Rendered::Failed(message) => self.pass(meter, sink).map(|()| Some(message)),
         }
@@ -88,7 +94,8 @@ impl Summary {
         self.document.drain(meter, take, place)
     }
 
-    fn render(
+    /// The document is complete: renders its items.
+    pub(super) fn render(
         &mut self,
         engine: &mut Engine,
         counts: Counts<'_>,
@@ -136,12 +143,11 @@ impl Summary {
     }
 
     /// Writes the document with the summary in the payload's place.
-    fn replace(
+    pub(super) fn swap(
         &mut self,
         engine: &mut Engine,
-        text: Hold,
+        text: &mut Hold,
         counts: Counts<'_>,
-        meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
         let mut swap = Swap {
@@ -153,9 +159,8 @@ impl Summary {
         };
         let at_the_end = at_the_end(&self.document);
         engine.restart(self.config.clone());
-        self.document.drain(
-            meter,
-            |_, piece| {
+        self.document.visit(
+            |piece| {
                 engine
                     .feed(&mut swap, piece, sink)
                     .map_err(|failure| failed(failure, &engine.machine))?;
@@ -163,7 +168,6 @@ impl Summary {
             },
             at_the_end,
         )?;
-        meter.release(swap.text.len());
         match swap.failed {
             Some(raise) => Err(at_the_end(raise)),
             None => Ok(()),
@@ -177,7 +181,8 @@ fn at_the_end(document: &Hold) -> impl Fn(Raise) -> Error + Copy + use<> {
     move |raise| Error::at(raise, length, String::new())
 }
 
-enum Rendered {
+/// What the templates made of the items.
+pub(super) enum Rendered {
     Text(Hold),
     /// The payload is no array.
     NoItems,
@@ -350,7 +355,7 @@ impl Handler for With<'_, Render<'_>> {
 struct Swap<'a> {
     way: Way,
     writer: Writer,
-    text: Hold,
+    text: &'a mut Hold,
     counts: Counts<'a>,
     failed: Option<Raise>,
 }
