@@ -120,31 +120,3 @@ impl Allowance {
         (self.left, self.is_spent) = (0, true);
     }
 }
-
-#[cfg(all(test, feature = "template"))]
-mod tests {
-    use super::Allowance;
-    use crate::template::{TemplateErrorKind, Templates};
-
-    #[test]
-    fn templates_have_an_allowance_together() {
-        let mut allowance = Allowance::new();
-        let template = "{{.a}}".repeat(3000);
-        let mut compiled = 0;
-        let error = loop {
-            match Templates::compile_within(None, &template, None, &mut allowance) {
-                Ok(_) => compiled += 1,
-                Err(error) => break error,
-            }
-        };
-        assert!((3..12).contains(&compiled), "{compiled}");
-        assert_eq!((error.kind(), error.line()), (TemplateErrorKind::Limit, Some(1)));
-        assert!(allowance.is_spent());
-        // Text takes next to nothing.
-        let text = "x".repeat(64 << 10);
-        let mut allowance = Allowance::new();
-        for _ in 0..100 {
-            Templates::compile_within(None, &text, None, &mut allowance).unwrap();
-        }
-    }
-}

@@ -5,6 +5,7 @@
 #[cfg(feature = "manifest")]
 use strsim::damerau_levenshtein;
 
+#[cfg(feature = "manifest")]
 use crate::work::{Work, count};
 
 /// Pairs of characters that may still be compared. Known words after that are not compared.
