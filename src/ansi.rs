@@ -14,7 +14,7 @@
 //!
 //! A C1 control is one character, U+0080 to U+009F, or the raw byte 80 to 9F. It does what ESC and a letter do: U+009B is
 //! `ESC [`, U+009D is `ESC ]`, U+0090, U+0098, U+009E and U+009F are `ESC P`, `ESC X`, `ESC ^` and `ESC _`, and U+009C is ST,
-//! like `ESC \`. All others are removed alone. A raw byte counts only where it stands alone: bytes of a character, also of one
+//! like `ESC \`. All others are removed by themselves. A raw byte is a control only outside of a character: bytes of a character, also of one
 //! that is broken off, are text.
 //!
 //! CAN and SUB end a sequence and are removed with it, ESC and C1 controls begin another. Any other byte that a sequence
@@ -30,7 +30,7 @@ const BEL: u8 = 0x07;
 const CAN: u8 = 0x18;
 const SUB: u8 = 0x1a;
 
-/// What a terminal makes of some bytes.
+/// The effect of some bytes on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen<'a> {
     /// It shows them. A character is never split over two of these unless it is broken off.
@@ -61,7 +61,7 @@ enum State {
     String,
 }
 
-/// What a byte is to a sequence.
+/// The role of a byte in an escape sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// Part of it.
@@ -135,7 +135,7 @@ impl Terminal {
         }
     }
 
-    /// A character that is no control, or bytes that are none.
+    /// A character other than a control, or bytes that are not a character.
     fn text(&mut self, text: &[u8], removed: &mut bool, see: &mut dyn FnMut(Seen<'_>)) {
         if matches!(self.state, State::Osc | State::String) {
             *removed = true;
@@ -158,7 +158,7 @@ impl Terminal {
 }
 
 impl State {
-    /// What a byte makes of the sequence.
+    /// Returns the state of the sequence after a byte.
     fn step(self, byte: u8) -> (Self, Part) {
         const OUTSIDE: (State, Part) = (State::Text, Part::Outside);
         const LAST: (State, Part) = (State::Text, Part::Inside);
@@ -187,7 +187,7 @@ impl State {
     }
 }
 
-/// What a C1 control begins.
+/// Returns the kind of sequence that a C1 control begins.
 fn c1(control: u8) -> State {
     match control {
         0x9B => State::Parameters,
@@ -204,16 +204,16 @@ struct Partial {
     length: u8,
 }
 
-/// What became of a byte.
+/// The result of reading a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pushed {
     /// It is part of a character, and more has to come.
     More,
     /// It is the last one of a character, which is in the buffer.
     Character,
-    /// It is no part of what is in the buffer, which is broken off. The byte was not taken.
+    /// The byte does not continue the incomplete character in the buffer. It was not consumed.
     Broken,
-    /// It stands alone: ASCII, or no part of UTF-8.
+    /// A complete unit: ASCII, or a byte outside of valid UTF-8.
     Byte,
 }
 
@@ -254,7 +254,7 @@ fn width(lead: u8) -> u8 {
     }
 }
 
-/// What its second byte may be.
+/// The range of its second byte.
 fn second(lead: u8) -> std::ops::Range<u8> {
     match lead {
         0xE0 => 0xA0..0xC0,

@@ -110,7 +110,7 @@ mod tests {
         };
         let (long, other) = ("a".repeat(100), "b".repeat(100));
         assert!(looked_at(&long, &other) <= 201);
-        // What cannot be meant costs next to nothing.
+        // Words that are too different cost next to nothing.
         assert_eq!(looked_at(&long, "b"), 1_000_000);
         assert!(looked_at("github.list-repos", "something.else-all") > 5_000);
     }

@@ -29,7 +29,7 @@ use memchr::memchr3;
 
 use crate::ansi::{Seen, Terminal};
 
-/// What stands before a line of the input that has the form of a notice.
+/// The mark before a line of the input that has the form of a notice.
 pub(crate) const MARK: &str = "| ";
 
 /// The line before lines of security that rules removed.
@@ -219,7 +219,7 @@ impl Prefix {
     }
 }
 
-/// What is left of a prefix, and whether it ended where more could have made it a notice.
+/// The rest of a prefix, and whether it ended where more text could have made it a notice.
 #[derive(Clone, Copy)]
 struct Rest<'a> {
     bytes: &'a [u8],

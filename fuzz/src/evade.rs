@@ -81,7 +81,7 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
     if choices.one_in(4) {
         options = options.budget(Budget::Bytes(1 + choices.below(400) as u64));
     }
-    // What removes does so in the response of a failed call as well. Where only what is selected may leave, that is an error.
+    // Rules that remove also apply to the response of a failed call. If only selected values may leave, such a response is an error.
     options = options.is_error(choices.one_in(if rules == "select" { 32 } else { 8 }));
     let cuts = choices.cuts(document.len());
     let subject = Subject { program: &program, options: &options, document: &document };

@@ -165,7 +165,7 @@ pub(crate) fn create(path: &Path) -> Result<File> {
     }
 }
 
-/// Creates a file for its owner alone, and its folder likewise if there is none. A descriptor is written to as it is.
+/// Creates a file that only its owner can read, and its folder likewise if needed. Descriptors are used unchanged.
 pub(crate) fn create_private(path: &Path) -> Result<File> {
     if let Some(number) = descriptor(path) {
         return duplicate(number, path);
@@ -220,7 +220,7 @@ pub(crate) enum Output {
 pub(crate) struct Replacement {
     file: NamedTempFile,
     path: PathBuf,
-    /// Of the file that is replaced, or those that any new file has.
+    /// The permissions of the file that is replaced, or the default ones of a new file.
     permissions: Option<Permissions>,
 }
 

@@ -12,7 +12,7 @@ use crate::signals::Stop;
 /// How long an input may be silent before what is held of it leaves.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What an input gives.
+/// The result of reading an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Given {
     /// So many bytes; none at its end.

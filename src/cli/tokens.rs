@@ -37,7 +37,7 @@ pub(crate) struct Tally(Option<Rc<RefCell<Count>>>);
 #[derive(Debug, Default)]
 struct Count {
     counter: TokenCounter,
-    /// What came last. It is counted when more comes, or when it is known how much of it was consumed.
+    /// The last bytes. They are counted when more come, or when it is known how many of them were consumed.
     last: Vec<u8>,
     /// Bytes before that.
     before: u64,

@@ -59,7 +59,7 @@ struct Link {
 
 impl Chain {
     fn new(programs: &[TextProgram], security: &[Arc<RegexSet>], limits: &Limits) -> Self {
-        // What the first rule makes has notices of ours.
+        // The output of the first rule contains notices of tamis.
         let link = |(place, program)| {
             let make = if place == 0 { Engine::new } else { Engine::unmarked };
             Link { engine: make(program, limits), out: Vec::new() }
@@ -167,7 +167,7 @@ impl LineStage for Chain {
         self.emit(next);
     }
 
-    /// What is written is not lost, whatever the rules do.
+    /// Written text is not lost, whatever the rules do.
     fn end_early(&mut self, line: Line<'_>, next: Next<'_>) {
         self.line(line, next);
         self.release(next);

@@ -14,7 +14,7 @@ use crate::sink::Sink;
 /// The search in one document after another.
 #[derive(Debug)]
 pub(super) struct Seeking {
-    /// What runs if it is there.
+    /// The program that runs if the value is there.
     pub(super) program: Program,
     pub(super) engine: Engine,
     seeker: Seeker,

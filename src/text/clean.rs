@@ -80,13 +80,13 @@ impl Clean {
         self.line = self.text.len();
     }
 
-    /// What is there of the line stays, on a line of its own.
+    /// The text of the line so far is kept, on a line of its own.
     pub(super) fn break_line(&mut self) {
         self.part(b"\n");
         self.line = self.text.len();
     }
 
-    /// What is there of the line goes.
+    /// The text of the line so far is removed.
     pub(super) fn erase_line(&mut self) {
         self.text.truncate(self.line);
     }

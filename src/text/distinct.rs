@@ -4,9 +4,9 @@
 //! A line and the indented lines after it are one: a stack trace goes with its error, or stays with it, and the number stands
 //! at the first line. Short lines (`}`) and a last line without its end stay where they are.
 //!
-//! What came first leaves first. A line that may come again waits for that, until the text ends, no input comes for a while, or more
-//! than `most` lines or the limit of bytes wait; then the first of them leaves with its number, and counts anew if it comes
-//! again. So lines stand in the order in which they first came, and numbers are true.
+//! A line that may come again waits until the text ends, no input comes for a while, or more lines wait than `most` or the
+//! limit of bytes allows. Then the first waiting line is written with its count, and its count starts anew if it comes again.
+//! Lines are written in the order in which they first came, and all counts are exact.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
@@ -52,7 +52,7 @@ pub(super) struct Distinct {
     bytes: usize,
     /// The open block is longer than one may be: its lines leave one by one.
     too_long: bool,
-    /// What waits, in the order in which it came.
+    /// The lines that wait, in their order.
     waiting: VecDeque<Block>,
     held: usize,
     /// The number of the first that waits, and where those are that may come again.

@@ -5,7 +5,7 @@
 
 use super::lines::{End, Line};
 
-/// What an entry is in the output.
+/// The role of an entry in the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Role {
     /// A line by itself.

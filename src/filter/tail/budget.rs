@@ -55,7 +55,7 @@ pub(super) struct Budget {
     tail_cut: bool,
     /// Items were left out without a shorter form.
     cut: bool,
-    /// What the mark of the payload says.
+    /// The text of the payload's mark.
     mark: Option<String>,
 }
 
@@ -176,7 +176,7 @@ impl Budget {
         self.forms.as_ref().filter(|_| self.array != Array::None).map(Forms::steps)
     }
 
-    /// What the mark of the payload says, if there is one.
+    /// The text of the payload's mark, if there is one.
     #[cfg(feature = "template")]
     pub(super) fn mark(&self) -> Option<&str> {
         self.mark.as_deref()
@@ -312,7 +312,7 @@ impl Budget {
         if self.tail_cut { self.policy.min_items } else { self.begun }
     }
 
-    /// What the mark says where so many items are kept, if there is one.
+    /// The text of the mark if `kept` items are kept, if there is a mark.
     fn mark_body(&self, kept: u64) -> Option<String> {
         let came = self.came();
         let Items { seen, more, .. } =

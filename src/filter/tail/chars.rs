@@ -18,7 +18,7 @@ pub(super) struct Character {
     wanted: usize,
 }
 
-/// What a byte did.
+/// The effect of a byte.
 pub(super) enum Read {
     /// The character is not complete.
     Open,

@@ -22,7 +22,7 @@ pub(super) struct Fit {
     in_items: bool,
     /// An item is copied.
     in_item: bool,
-    /// What could not be held.
+    /// The error of text that could not be held.
     failed: Option<Raise>,
 }
 
@@ -53,7 +53,7 @@ impl Fit {
         }
     }
 
-    /// What could not be held, if something could not.
+    /// The error of text that could not be held, if there is one.
     pub(super) fn failed(&mut self) -> Result<(), Error> {
         self.failed.take().map_or(Ok(()), |raise| Err(self.budget.place(raise)))
     }
@@ -85,7 +85,7 @@ impl Fit {
         self.budget.steps().map(|steps| Place::Steps(steps.to_vec()))
     }
 
-    /// What the mark of the payload says, if there is one.
+    /// The text of the payload's mark, if there is one.
     #[cfg(feature = "template")]
     pub(super) fn mark(&self) -> Option<&str> {
         self.budget.mark()

@@ -18,7 +18,7 @@ const REMEMBERED: usize = 64;
 #[derive(Clone, Copy, Debug)]
 struct Prefix {
     count: u64,
-    /// What they take, with a newline in front of each.
+    /// Their size, with a newline before each.
     bytes: u64,
     /// Tokens of the frame and of them, where tokens are counted.
     tokens: u64,

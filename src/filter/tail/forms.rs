@@ -28,10 +28,10 @@ const LOWEST: u64 = 10;
 const PASSES: u32 = 10;
 /// Children of a container in the first form that has fewer of them.
 const MOST: u64 = 64;
-/// What stands for the rest of a string.
+/// The text that replaces the rest of a string.
 const REST: &[u8] = b"...";
 
-/// What happens to a text of which no form fits.
+/// The handling of a text of which no form fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Over {
     /// It streams in its last form.
@@ -55,14 +55,14 @@ pub(super) struct Forms {
     held: Hold,
     /// Bytes of what is held, and of `made`, without notes.
     size: u64,
-    /// What the bytes that came last became.
+    /// The result of the last bytes.
     made: Vec<u8>,
     exceeded: bool,
     cut: bool,
     /// Where the payload is: the number of the child, of each container on the way.
     steps: Vec<u64>,
     lexer: Lexer,
-    /// What of a note was seen of the text that streams.
+    /// The part of a note that was seen in the streamed text.
     hidden: notes::Hidden,
     /// Bytes that were looked at.
     #[cfg(test)]
@@ -230,7 +230,7 @@ impl Forms {
             let last = self.lexer.character.take();
             self.chars(&last, 1);
         }
-        // What was left out of the text is not in it.
+        // Text that was left out is not held.
         let Lexer { levels, run, short, rest, .. } = std::mem::replace(&mut self.lexer, open);
         (self.lexer.levels, self.lexer.run) = (levels, run);
         (self.lexer.short, self.lexer.rest) = (short, rest);

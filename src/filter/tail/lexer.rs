@@ -19,7 +19,7 @@ pub(super) struct Lexer {
     pub(super) short: Short,
     /// A container has opened, and nothing in it has come.
     pub(super) fresh: bool,
-    /// What was noted of the child that comes next.
+    /// The note about the next child.
     pub(super) next: Next,
     /// The next string is a key.
     pub(super) key: bool,
@@ -44,7 +44,7 @@ pub(super) struct Level {
     pub(super) kept: u64,
     /// Members that stay and are called like a mark.
     pub(super) taken: Taken,
-    /// What the mark of the payload says, whose parent this is.
+    /// The text of the payload's mark, if this is its parent.
     pub(super) items: Vec<u8>,
 }
 

@@ -16,7 +16,7 @@ const DIGITS: usize = 6;
 pub(super) const LONGEST: usize = 6 * (NAME.len() + DIGITS);
 /// The length of a mark in a container that is cut, without its numbers.
 const SHORTEST: usize = 30;
-/// Of that, what a mark of items has around it in an array alone.
+/// The part of it that a mark of items has only in an array.
 const BRACES: usize = 2;
 /// More digits than these make a mark no longer, where it is compared with what it stands for: children with a mark in them
 /// are always longer.
@@ -33,7 +33,7 @@ pub(super) struct Omission {
 }
 
 impl Omission {
-    /// What the mark says of the items of the payload, or of the elements of another array.
+    /// The text of the mark about the items of the payload, or the elements of another array.
     pub(super) fn items(self) -> String {
         let Self { omitted, of, more } = self;
         if more {
@@ -53,7 +53,7 @@ impl Omission {
         self.length() - BRACES
     }
 
-    /// What the mark says of the members of an object.
+    /// The text of the mark about the members of an object.
     pub(super) fn members(self) -> String {
         format!("{{\"members\":{},\"of\":{}}}", self.omitted, self.of)
     }

@@ -1,4 +1,4 @@
-//! What happens to the filtered document: its text is filtered, it is kept to a budget, its items become a summary.
+//! The last stages: text filters, budgets and summaries of the filtered document.
 //!
 //! ```text
 //! items ─▶ lines ─▶ fit ─▶ summary ─▶ sink
@@ -202,7 +202,7 @@ impl Tail {
         let limits = options.limits_ref();
         Some(Self {
             limits: limits.clone(),
-            // What stages write to each other is minified, whatever a spec with a call's budget says.
+            // Stages pass minified text to each other, even if the spec of a call with a budget keeps white space.
             config: Config { keep_white: false, ..config(spec, limits, false) },
             scanner: options.scanner(),
             policy,
@@ -236,7 +236,7 @@ impl Tail {
         let has_summary = program.tail.compact.is_some();
         #[cfg(not(feature = "template"))]
         let has_summary = false;
-        // What is too long before it is summed up may fit then: only what leaves is an error.
+        // A document that is too long may fit as a summary. Only the size of the output decides.
         let fit_policy =
             if has_summary { Policy { on_over: OnOver::Warn, ..*policy } } else { *policy };
         let fit = fits.then(|| (engine(), Fit::new(place.clone(), fit_policy, length, limits)));
@@ -260,7 +260,7 @@ impl Tail {
         });
     }
 
-    /// What is about to be dropped is held for a moment: no more than a piece of it.
+    /// Text that is about to be dropped is held for a moment, at most one piece of it.
     fn write(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         bytes.chunks(PIECE).try_for_each(|piece| self.write_piece(piece, sink))
     }

@@ -1,4 +1,4 @@
-//! What a spec and a call say of the size of the output.
+//! The size of the output, as a spec and a call ask for it.
 
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::options::CallOptions;
@@ -16,7 +16,7 @@ pub(in crate::filter) struct Policy {
 }
 
 impl Policy {
-    /// What the spec says, unless the call says something else.
+    /// Returns the policy of the spec, as far as the call does not replace it.
     pub(in crate::filter) fn new(spec: &Spec, options: &CallOptions) -> Self {
         let call = options.policy();
         Self {

@@ -23,13 +23,13 @@ const RENDERED: usize = 64 << 20;
 /// The members that take the payload's place; siblings of these names go.
 const SUMMARY: [&[u8]; 3] = [b"summary", b"_compact", b"_original_items"];
 
-/// What is known of the items.
+/// The items seen so far.
 #[derive(Clone, Copy)]
 pub(super) struct Counts<'a> {
     pub(super) totals: Totals,
     /// Those that are there: an element behind them is their mark.
     pub(super) items: u64,
-    /// What that says.
+    /// Its text.
     pub(super) mark: Option<&'a str>,
 }
 
@@ -181,7 +181,7 @@ fn at_the_end(document: &Hold) -> impl Fn(Raise) -> Error + Copy + use<> {
     move |raise| Error::at(raise, length, String::new())
 }
 
-/// What the templates made of the items.
+/// The text that the templates made of the items.
 pub(super) enum Rendered {
     Text(Hold),
     /// The payload is no array.

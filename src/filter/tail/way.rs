@@ -41,7 +41,7 @@ pub(super) enum Place {
     },
 }
 
-/// What a value is.
+/// The position of a value relative to the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// The payload, an array.
@@ -81,7 +81,7 @@ impl Way {
         }
     }
 
-    /// What the value that begins now is.
+    /// Returns the position of the value that begins now.
     pub(super) fn step(&mut self, slot: Slot<'_>, kind: Kind) -> Step {
         let Some(level) = self.open.len().checked_sub(1) else { return self.document(kind) };
         let Level { met, children, .. } =
