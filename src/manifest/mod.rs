@@ -1,8 +1,8 @@
 //! Manifests: files that map the names of tools to specs, in the formats of several systems.
 //!
-//! Knows specs and programs, no document and no file system ([`Manifest::load`](crate::Manifest::load) is in `io`). The
-//! format is recognised by content; each is one file here, listed in [`FORMATS`]: what recognises it, and what makes
-//! entries of it. Everything is compiled while it is read, so that what is wrong is said then, with its place.
+//! Knows specs and programs, but no documents and no file system ([`Manifest::load`](crate::Manifest::load) is in `io`). The
+//! format is recognised by content. Each format is one file in this folder and one row of [`FORMATS`]: how it is recognised,
+//! and how its entries are made. Everything is compiled while it is read, so that errors are reported then, with their places.
 
 mod aios;
 mod building;
@@ -38,18 +38,18 @@ use smallvec::SmallVec;
 
 pub(crate) use yaml::MAX_BYTES;
 
-/// A format: one file beside this one.
+/// A format: one file in this folder.
 struct Format {
-    /// How errors and `check` call it.
+    /// The format's name in errors and in the output of `check`.
     name: &'static str,
-    /// What a file of it has, for the error about one that is none.
+    /// The keys that identify the format, for the error about a file of no known format.
     signs: &'static str,
     recognises: fn(&Node) -> bool,
-    /// Adds an entry for each tool, or says what is wrong.
+    /// Adds an entry for each tool, or records errors.
     read: fn(&mut Building<'_>, &Node),
 }
 
-/// All formats, in the order in which they are asked.
+/// All formats, in the order in which they are tried.
 const FORMATS: [&Format; 4] = [&reshapr::FORMAT, &native::FORMAT, &kimbap::FORMAT, &aios::FORMAT];
 
 /// Filters of one file: each is compiled while the file is read.
