@@ -43,8 +43,8 @@ impl Manifest {
         Self::merge_as("the built-in catalog", &all?)
     }
 
-    /// Returns the part of the built-in catalog that has a tool. If no part has it, returns the whole catalog, which can
-    /// suggest the nearest name. Faster than [`catalog`](Self::catalog), since the other parts are not parsed.
+    /// Returns the part of the built-in catalog that has a tool. If no part has it, returns the whole catalog, which
+    /// can suggest the nearest name. Faster than [`catalog`](Self::catalog), since the other parts are not parsed.
     ///
     /// # Errors
     /// As for [`catalog`](Self::catalog).

@@ -1,9 +1,10 @@
-//! AIOS's tool registry: `tools.NAME.filter` with `type`, `max_tokens`, `fields`, `extract` and `max_rows` (seed: AIOS; SPEC
-//! §9.4).
+//! AIOS's tool registry: `tools.NAME.filter` with `type`, `max_tokens`, `fields`, `extract` and `max_rows` (seed:
+//! AIOS; SPEC §9.4).
 //!
-//! The payload is the document itself, and `fields` and `extract` are names, not paths. Other keys of the file and of a tool
-//! belong to AIOS and are ignored; unknown keys of a `filter` whose type is known are errors. A tool that is not in the file,
-//! has no filter, or has a filter of an unknown type gets its full response: the file lists savings, not permissions.
+//! The payload is the document itself, and `fields` and `extract` are names, not paths. Other keys of the file and of
+//! a tool belong to AIOS and are ignored; unknown keys of a `filter` whose type is known are errors. A tool that is
+//! not in the file, has no filter, or has a filter of an unknown type gets its full response: the file lists savings,
+//! not permissions.
 
 use serde::Deserialize;
 

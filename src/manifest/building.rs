@@ -94,8 +94,8 @@ impl<'a> Building<'a> {
         self.problems.push(|| text.problem(flaw.at.unwrap_or(0), message()));
     }
 
-    /// Adds the filter of a tool whose name begins at `at`. `rules` maps each rule to its node, for errors in it. The lists
-    /// of a text filter and the templates of a compact are rules as well, named as in the file.
+    /// Adds the filter of a tool whose name begins at `at`. `rules` maps each rule to its node, for errors in it. The
+    /// lists of a text filter and the templates of a compact are rules as well, named as in the file.
     pub(super) fn add<'n>(
         &mut self,
         name: String,
@@ -258,8 +258,8 @@ fn foreign_paths(spec: &Spec) -> impl Iterator<Item = (&'static str, usize, &str
     extract.chain(select).chain(exclude).filter(|_| spec.envelope)
 }
 
-/// Returns warnings about valid rules that may not do what they appear to do. `branch`: the spec fails on a miss unless it
-/// says otherwise. `outer`: the rules that a branch inherits.
+/// Returns warnings about valid rules that may not do what they appear to do. `branch`: the spec fails on a miss
+/// unless it says otherwise. `outer`: the rules that a branch inherits.
 fn doubts(spec: &Spec, branch: bool, outer: Option<OnTestFailure>) -> Vec<(&'static str, String)> {
     let mut doubts = Vec::new();
     let mut later = spec.patches.iter().flatten().skip_while(|operation| operation.op != Op::Test);
@@ -320,8 +320,8 @@ fn doubts(spec: &Spec, branch: bool, outer: Option<OnTestFailure>) -> Vec<(&'sta
     doubts
 }
 
-/// Returns the node of a rule, if `rules` has one. The lists of a text filter and the templates of a compact are inside their
-/// rule's node.
+/// Returns the node of a rule, if `rules` has one. The lists of a text filter and the templates of a compact are
+/// inside their rule's node.
 pub(super) fn inside<'n>(rules: &'n Node, rule: &str) -> Option<(&'n Key, &'n Node)> {
     match rule {
         "strip_lines_matching" | "keep_lines_matching" => rules.get("text_filter")?.entry(rule),

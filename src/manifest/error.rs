@@ -10,8 +10,8 @@ const SHOWN: usize = 20;
 
 /// Why a manifest could not be read, or why it has no filter for a tool.
 ///
-/// An error has at least one [`Problem`]. `Display` shows each on lines of its own: `FILE:LINE:COLUMN: message`, the source
-/// line, and a caret.
+/// An error has at least one [`Problem`]. `Display` shows each on lines of its own: `FILE:LINE:COLUMN: message`, the
+/// source line, and a caret.
 ///
 /// ```
 /// use tamis::{Manifest, ManifestErrorKind};
@@ -282,7 +282,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns the displayed part of the line around a byte, which is `before` characters into it, and the byte's place in that part.
+    /// Returns the displayed part of the line around a byte, which is `before` characters into it, and the byte's
+    /// place in that part.
     fn shown(&self, start: usize, at: usize, before: usize) -> Option<(String, usize)> {
         let behind = self.text.get(at..)?.chars().take_while(|char| !matches!(char, '\n' | '\r'));
         let in_front = self.text.get(start..at)?.chars().rev();

@@ -1,12 +1,13 @@
-//! kimbap's service manifests: `actions.NAME.response` with `type`, `extract`, `filter`, `text_filter` and `compact` (seed:
-//! kimbap; SPEC §9.2).
+//! kimbap's service manifests: `actions.NAME.response` with `type`, `extract`, `filter`, `text_filter` and `compact`
+//! (seed: kimbap; SPEC §9.2).
 //!
-//! The tool of an action is `SERVICE.ACTION`; the service is the file's `name`. Other keys of the file and of an action
-//! belong to kimbap and are ignored. Unknown keys of `response`, and of the maps in it, are errors: no output may pass unfiltered
-//! because a rule was overlooked. A budget is given with each call there; the file has no key for it.
+//! The tool of an action is `SERVICE.ACTION`; the service is the file's `name`. Other keys of the file and of an
+//! action belong to kimbap and are ignored. Unknown keys of `response`, and of the maps in it, are errors: no output
+//! may pass unfiltered because a rule was overlooked. A budget is given with each call there; the file has no key for
+//! it.
 //!
-//! kimbap ignores `type` when it filters, and its own catalog relies on that. With `type: object` and a `select` that finds
-//! nothing in the document itself, the array that an automatic root would choose is filtered.
+//! kimbap ignores `type` when it filters, and its own catalog relies on that. With `type: object` and a `select` that
+//! finds nothing in the document itself, the array that an automatic root would choose is filtered.
 
 use std::path::Path;
 
@@ -75,7 +76,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
     for (key, action) in actions {
         let name = format!("{service}.{}", key.text);
         if is_pattern(&name) {
-            let message = "names of services and actions are exact here; `*` and `?` are patterns in tamis' own format alone";
+            let message = "names of services and actions are exact here; `*` and `?` are patterns only in tamis' own format";
             building.refuse_tool(&name, &Flaw::new(key.at.start, message));
             continue;
         }

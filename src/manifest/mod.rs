@@ -1,8 +1,9 @@
 //! Manifests: files that map the names of tools to specs, in the formats of several systems.
 //!
-//! Knows specs and programs, but no documents and no file system ([`Manifest::load`](crate::Manifest::load) is in `io`). The
-//! format is recognised by content. Each format is one file in this folder and one row of [`FORMATS`]: how it is recognised,
-//! and how its entries are made. Everything is compiled while it is read, so that errors are reported then, with their places.
+//! Knows specs and programs, but no documents and no file system ([`Manifest::load`](crate::Manifest::load) is in
+//! `io`). The format is recognised by content. Each format is one file in this folder and one row of [`FORMATS`]: how
+//! it is recognised, and how its entries are made. Everything is compiled while it is read, so that errors are
+//! reported then, with their places.
 
 mod aios;
 mod building;
@@ -59,8 +60,8 @@ const MAX_PATTERNS: usize = 1000;
 
 /// A map from the names of tools to compiled filters.
 ///
-/// It is immutable, cheap to clone, and can be shared between threads. Names are exact, or patterns with `*` and `?`. An exact
-/// name wins; after that, the matching pattern with the most literal characters.
+/// It is immutable, cheap to clone, and can be shared between threads. Names are exact, or patterns with `*` and `?`.
+/// An exact name wins; after that, the matching pattern with the most literal characters.
 ///
 /// ```
 /// use tamis::{Manifest, filter_slice};
@@ -88,8 +89,8 @@ const MAX_PATTERNS: usize = 1000;
 ///
 /// # Reloading
 ///
-/// A manifest never changes. A server keeps the current one behind a lock and clones a program for each call. If the new
-/// manifest is invalid, the old one stays in use:
+/// A manifest never changes. A server keeps the current one behind a lock and clones a program for each call. If the
+/// new manifest is invalid, the old one stays in use:
 ///
 /// ```
 /// use std::sync::RwLock;
@@ -199,8 +200,8 @@ impl ManifestEntry {
         self.spec().reserved_parameters()
     }
 
-    /// Returns warnings: rules that are valid but may not do what they appear to do, such as `exclude` under a root that
-    /// depends on the document.
+    /// Returns warnings: rules that are valid but may not do what they appear to do, such as `exclude` under a root
+    /// that depends on the document.
     #[must_use]
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings
@@ -211,10 +212,11 @@ impl Manifest {
     /// Reads a manifest. Errors refer to the text as `name`, usually a path.
     ///
     /// # Errors
-    /// Reports as many problems as can be found at once, each with line, column, source line and caret. A text is refused if it
-    /// is longer than 16 MiB, nests more than 24 containers, or has more than 200,000 keys and values, 100,000 values that
-    /// aliases stand for, 10,000 filters, 100,000 steps in all paths, or 1,000 patterns. A text filter is refused if its patterns
-    /// compile to more than 10 MiB in one list, or to more than 24 MiB in the whole file.
+    /// Reports as many problems as can be found at once, each with line, column, source line and caret. A text is
+    /// refused if it is longer than 16 MiB, nests more than 24 containers, or has more than 200,000 keys and values,
+    /// 100,000 values that aliases stand for, 10,000 filters, 100,000 steps in all paths, or 1,000 patterns. A text
+    /// filter is refused if its patterns compile to more than 10 MiB in one list, or to more than 24 MiB in the whole
+    /// file.
     ///
     /// # Complexity
     /// Linear in the text, plus the time and memory to compile the patterns of text filters.
@@ -259,8 +261,8 @@ impl Manifest {
         }
     }
 
-    /// Combines several manifests into one. A name that none of them declares is unknown, even if one of several manifests is
-    /// an AIOS tool registry.
+    /// Combines several manifests into one. A name that none of them declares is unknown, even if one of several
+    /// manifests is an AIOS tool registry.
     ///
     /// # Errors
     /// Fails if two manifests declare the same name; the message has both places.
@@ -331,11 +333,13 @@ impl Manifest {
         Ok(Self(Arc::new(Inner { files, entries, by_name, patterns, others })))
     }
 
-    /// Returns the compiled filter for a tool. In an AIOS tool registry that is used without other manifests, a tool that no name
-    /// matches has a filter that passes the full response and reports it ([`filter_error`](crate::Report::filter_error)).
+    /// Returns the compiled filter for a tool. In an AIOS tool registry that is used without other manifests, a tool
+    /// that no name matches has a filter that passes the full response and reports it
+    /// ([`filter_error`](crate::Report::filter_error)).
     ///
     /// # Errors
-    /// [`ManifestErrorKind::UnknownTool`] with the nearest name, or [`ManifestErrorKind::Ambiguous`] with both patterns.
+    /// [`ManifestErrorKind::UnknownTool`] with the nearest name, or [`ManifestErrorKind::Ambiguous`] with both
+    /// patterns.
     pub fn program(&self, tool: &str) -> Result<Program, ManifestError> {
         self.entry(tool).map(|entry| entry.program.clone())
     }

@@ -99,8 +99,8 @@ pub(crate) struct Flaw {
     about: About,
 }
 
-/// A message without its subject. Suggestions are computed when the message is formatted, which only happens for the first
-/// flaws, since a manifest may have many.
+/// A message without its subject. Suggestions are computed when the message is formatted, which only happens for the
+/// first flaws, since a manifest may have many.
 #[derive(Clone, Debug)]
 enum Said {
     Text(String),

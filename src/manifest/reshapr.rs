@@ -1,13 +1,14 @@
-//! reShapr's artifacts (seed 003; SPEC §9.3): `kind: ToolsFilters`, as documented, and `kind: ToolsOutputFilters`, as shipped.
+//! reShapr's artifacts (seed 003; SPEC §9.3): `kind: ToolsFilters`, as documented, and `kind: ToolsOutputFilters`, as
+//! shipped.
 //!
 //! | documented | shipped |
 //! |---|---|
 //! | `retain`, `patches` | `jsonRetain`, `jsonPatches`, `convertToToon` (refused: TOON is not written here) |
 //!
-//! An artifact is bound to a service, by name and version. A filter is one entry, or a list of branches with a `test` each;
-//! if no branch applies, the response passes, as in reShapr. A failed `test` ends the sequence of `patches`; the operations before
-//! it remain applied. A call cannot request the raw response. Empty lists and maps of rules are refused, and so are unknown
-//! keys: an overlooked rule would let data pass.
+//! An artifact is bound to a service, by name and version. A filter is one entry, or a list of branches with a `test`
+//! each; if no branch applies, the response passes, as in reShapr. A failed `test` ends the sequence of `patches`; the
+//! operations before it remain applied. A call cannot request the raw response. Empty lists and maps of rules are
+//! refused, and so are unknown keys: an overlooked rule would let data pass.
 
 use serde::Deserialize;
 
@@ -94,7 +95,8 @@ fn read(building: &mut Building<'_>, root: &Node) {
     let shipped = kind == Some(1);
     for (name, node) in filters {
         if is_pattern(&name.text) {
-            let message = "names of tools are exact here; `*` and `?` are patterns in tamis' own format alone";
+            let message =
+                "names of tools are exact here; `*` and `?` are patterns only in tamis' own format";
             building.refuse_tool(&name.text, &Flaw::new(name.at.start, message));
             continue;
         }

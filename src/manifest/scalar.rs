@@ -1,7 +1,9 @@
-//! Maps a character of a scalar's text to its place in the source: plain, quoted and block scalars, folded lines and escapes.
+//! Maps a character of a scalar's text to its place in the source: plain, quoted and block scalars, folded lines and
+//! escapes.
 //!
-//! The input is the place at which the parser says the scalar begins, and its text. Source and text are walked in parallel.
-//! Where they do not agree, the result is the beginning of the scalar, so a place is never wrong. Linear in the walked bytes.
+//! The input is the place at which the parser says the scalar begins, and its text. Source and text are walked in
+//! parallel. Where they do not agree, the result is the beginning of the scalar, so a place is never wrong. Linear in
+//! the walked bytes.
 
 use std::ops::Range;
 

@@ -21,8 +21,8 @@ impl fmt::Display for Service {
 }
 
 impl Manifest {
-    /// Returns the filters of a service, `NAME@VERSION`, and those that are bound to no service. reShapr's artifacts name their
-    /// service; the other formats have no services.
+    /// Returns the filters of a service, `NAME@VERSION`, and those that are bound to no service. reShapr's artifacts
+    /// name their service; the other formats have no services.
     ///
     /// ```
     /// use tamis::Manifest;
@@ -74,7 +74,8 @@ impl Manifest {
 }
 
 impl ManifestEntry {
-    /// Returns the service that the filter's artifact is bound to, as `NAME@VERSION`. Only reShapr's artifacts have one.
+    /// Returns the service that the filter's artifact is bound to, as `NAME@VERSION`. Only reShapr's artifacts have
+    /// one.
     #[must_use]
     pub fn service(&self) -> Option<String> {
         self.service.as_ref().map(Service::to_string)

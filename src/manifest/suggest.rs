@@ -1,4 +1,4 @@
-//! What is said of a word that is not known.
+//! Messages about an unknown word.
 
 pub(crate) use crate::nearest::closest;
 

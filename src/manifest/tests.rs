@@ -55,7 +55,8 @@ fn the_schema_has_the_keys_that_specs_read() {
     }
 }
 
-/// Compares the type that the reader expects for `key` with that in the schema. Returns whether it is one of a list of words.
+/// Compares the type that the reader expects for `key` with that in the schema. Returns whether it is one of a list of
+/// words.
 fn compare(key: &str, message: &str, known: &Json) -> bool {
     let words = message.strip_prefix(&format!("`{key}` wants ")).unwrap();
     let words = words.strip_suffix(", not a map").unwrap();
@@ -103,8 +104,8 @@ fn tools(count: usize, filter: &str) -> String {
     "version: 1\nfilters:\n".to_owned() + &(0..count).map(tool).collect::<String>()
 }
 
-/// The compiled size of patterns is charged to the file. The place where it becomes too much is reported once, and nothing
-/// more is compiled.
+/// The compiled size of patterns is charged to the file. The place where it becomes too much is reported once, and
+/// nothing more is compiled.
 #[test]
 fn patterns_of_a_manifest_are_bounded_together() {
     for filter in [

@@ -18,8 +18,8 @@ use super::suggest::short;
 
 /// The maximum size of a manifest in bytes.
 pub(crate) const MAX_BYTES: usize = 16 << 20;
-/// The maximum number of containers that may be open at once, including those inside an alias. The parser recurses for each
-/// and needs up to 40 KiB of stack in an unoptimised build; a thread has 2 MiB.
+/// The maximum number of containers that may be open at once, including those inside an alias. The parser recurses for
+/// each and needs up to 40 KiB of stack in an unoptimised build; a thread has 2 MiB.
 const MAX_DEPTH: usize = 24;
 /// The maximum number of values that all aliases together may stand for.
 const MAX_REPLAYED: usize = 100_000;
@@ -76,8 +76,8 @@ fn options() -> serde_saphyr::Options {
 }
 
 thread_local! {
-    /// The number of containers that are open while a tree is read. It includes the contents of aliases, which the parser's own
-    /// limit does not count. Serde offers no other way to pass this to values inside values.
+    /// The number of containers that are open while a tree is read. It includes the contents of aliases, which the
+    /// parser's own limit does not count. Serde offers no other way to pass this to values inside values.
     static OPEN: Cell<usize> = const { Cell::new(0) };
 }
 

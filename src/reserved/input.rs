@@ -1,7 +1,7 @@
 //! Reads the reserved parameters from the input of a call, which is a JSON object.
 //!
-//! The engine walks the object and reports where their values begin; nothing is copied. Values are read as kimbap reads them
-//! (seed 000): a JSON number counts in any notation, and a value that cannot be a budget is ignored.
+//! The engine walks the object and reports where their values begin; nothing is copied. Values are read as kimbap
+//! reads them (seed 000): a JSON number counts in any notation, and a value that cannot be a budget is ignored.
 
 use super::{BUDGET, OUTPUT_MODE, RAW};
 use crate::error::{Error, ErrorKind, Raise};
@@ -39,8 +39,8 @@ pub(crate) fn read(input: &[u8]) -> Result<Asked, Error> {
     })
 }
 
-/// The offsets at which the values begin. Of several members with one name, the last one counts, as in most JSON readers
-/// including Go's, so that the tool and this reader see the same values.
+/// The offsets at which the values begin. Of several members with one name, the last one counts, as in most JSON
+/// readers including Go's, so that the tool and this reader see the same values.
 #[derive(Default)]
 struct Found {
     mode: Option<(Kind, u64)>,
@@ -113,8 +113,8 @@ fn string(rest: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns the whole part of a decimal number, exactly, or `u64::MAX` if it is larger. Returns `None` for a negative number
-/// and for text that is not a number.
+/// Returns the whole part of a decimal number, exactly, or `u64::MAX` if it is larger. Returns `None` for a negative
+/// number and for text that is not a number.
 fn whole(text: &[u8]) -> Option<u64> {
     let (mantissa, exponent) = match text.iter().position(|byte| matches!(byte, b'e' | b'E')) {
         Some(at) => (text.get(..at)?, exponent(text.get(at + 1..)?)?),

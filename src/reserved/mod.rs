@@ -97,8 +97,9 @@ impl ReservedParameters {
         ALL.iter().filter(move |parameter| raw || parameter.name != OUTPUT_MODE)
     }
 
-    /// Returns the JSON Schema of an object with these parameters, `{"properties": {…}}`, on one line. Add the entries of
-    /// `properties` to those of the tool's input schema. Nothing else needs to change, since none of them is required.
+    /// Returns the JSON Schema of an object with these parameters, `{"properties": {…}}`, on one line. Add the entries
+    /// of `properties` to those of the tool's input schema. Nothing else needs to change, since none of them is
+    /// required.
     ///
     /// ```
     /// use tamis::Spec;
