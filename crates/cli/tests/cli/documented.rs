@@ -47,7 +47,7 @@ fn check_in(folder: &Folder, name: &str, page: &str) {
 }
 
 fn source(path: &str) -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+    std::fs::read_to_string(root().join(path)).unwrap()
 }
 
 macro_rules! topics {
@@ -55,7 +55,7 @@ macro_rules! topics {
         $(
             #[test]
             fn $test() {
-                check($name, &source(concat!("src/cli/topics/", $name, ".md")));
+                check($name, &source(concat!("crates/cli/src/topics/", $name, ".md")));
             }
         )*
 
@@ -64,7 +64,7 @@ macro_rules! topics {
             let folder = Folder::new();
             let mut names: Vec<_> = vec![$(concat!($name, ".md").to_owned()),*];
             names.sort();
-            let topics = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli/topics");
+            let topics = root().join("crates/cli/src/topics");
             let mut found: Vec<_> = std::fs::read_dir(topics)
                 .unwrap()
                 .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -120,7 +120,7 @@ fn with_files() -> Folder {
     let readme = source("README.md");
     let manifest = readme.split("```yaml\n").nth(1).unwrap().split_once("```").unwrap().0;
     folder.write("tools.yaml", manifest);
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let corpus = root().join("corpus");
     std::fs::create_dir(folder.path("corpus")).unwrap();
     for name in [
         "github-list-repos",

@@ -1,6 +1,5 @@
 //! The command line, as a process: flags, exit codes, diagnostics, files and pipes.
 
-#![cfg(feature = "cli")]
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -151,6 +150,12 @@ impl Ran {
         assert_eq!(self.err.lines().count(), 1, "{:?}", self.err);
         assert!(self.err.starts_with("tamis: "), "{:?}", self.err);
     }
+}
+
+/// The folder of the workspace, which has the corpus and the README.
+fn root() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().nth(2).unwrap()
 }
 
 const NO_ARGS: [&str; 0] = [];

@@ -2,10 +2,6 @@
 
 use super::*;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 /// The cells of the rows of a page's tables that begin so.
 fn rows(page: &str, begins: &str) -> Vec<Vec<String>> {
     let rows = page.lines().filter(|line| line.starts_with(begins) && line.ends_with('|'));

@@ -22,7 +22,7 @@ fn pretty_is_what_the_oracle_prints() {
     let ran = piped(&["--pretty"], &format!("{}1{}", "[".repeat(40), "]".repeat(40)));
     let widest = ran.out.lines().map(|line| line.len() - line.trim_start().len()).max();
     assert_eq!((widest, ran.out.lines().count()), (Some(64), 81));
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/graphql-depth8.json");
+    let corpus = root().join("corpus/graphql-depth8.json");
     let text = std::fs::read_to_string(corpus).unwrap();
     let value: Value = serde_json::from_str(&text).unwrap();
     let expected = serde_json::to_string_pretty(&value).unwrap() + "\n";
