@@ -13,6 +13,7 @@ mod content;
 mod documented;
 mod explain;
 mod figures;
+mod guide;
 mod hostile;
 mod input;
 mod manifest;

@@ -46,6 +46,11 @@ impl Typed {
     }
 }
 
+/// The arguments in a line without pipes.
+pub(crate) fn arguments(line: &str) -> Vec<String> {
+    words(line).iter().map(|word| word.text().to_owned()).collect()
+}
+
 #[derive(Debug, PartialEq, Eq)]
 enum Word {
     Text(String),
