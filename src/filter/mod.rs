@@ -5,29 +5,10 @@
 //! Each is a machine with a handler, and reads what the one before writes. Drivers that can read a document twice find out
 //! first what would have to wait, through [`Scout`].
 
-mod call;
-mod chain;
-mod choose;
-#[cfg(feature = "content")]
-mod content;
-mod core;
-mod document;
+mod compile;
 mod explain;
-pub(crate) mod hold;
-mod items;
-mod length;
 mod options;
-mod patches;
-mod payload;
-mod program;
-mod root;
-mod scout;
-mod seek;
-mod stage;
-mod tail;
-mod when;
-mod whole;
-mod wrap;
+mod run;
 
 #[cfg(test)]
 mod costs;
@@ -38,11 +19,12 @@ use crate::error::Error;
 use crate::report::{MissedPath, Report};
 use crate::sink::Sink;
 
-use self::core::{Core, Pass};
+pub use compile::program::Program;
 pub use explain::{Explanation, Mode};
 pub use options::CallOptions;
-pub use program::Program;
-pub(crate) use scout::{Ahead, Scout};
+use run::filter_run::{Core, Pass};
+pub(crate) use run::first_pass::{Ahead, Scout};
+pub(crate) use run::hold;
 
 /// One run of a program: bytes are pushed in, output goes to a [`Sink`].
 ///

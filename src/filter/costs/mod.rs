@@ -4,7 +4,9 @@
 
 mod rules;
 
-use super::{CallOptions, Filter, Program};
+use super::Filter;
+use crate::filter::compile::program::Program;
+use crate::filter::options::CallOptions;
 use crate::limits::Limits;
 #[cfg(feature = "template")]
 use crate::spec::Compact;

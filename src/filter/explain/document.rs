@@ -1,10 +1,10 @@
 //! The stages on the document, and what stands in the place of all: the choice of a branch, patches, content.
 
 use super::{Branch, Does, Holds, Mode, Stage};
-use crate::filter::CallOptions;
-use crate::filter::patches::Patches;
-use crate::filter::program::Compiled;
-use crate::filter::when::When;
+use crate::filter::compile::patches::Patches;
+use crate::filter::compile::program::Compiled;
+use crate::filter::compile::when::When;
+use crate::filter::options::CallOptions;
 use crate::spec::{Budget, Op, Otherwise, Spec, named};
 
 /// The value that is the document.

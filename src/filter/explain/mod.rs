@@ -11,12 +11,12 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::CallOptions;
-use super::options::Skips;
-use super::program::{Compiled, ItemRules, Program, RootRule, WaitFrom};
-use super::seek::Seeking;
-use super::tail::Policy;
-use super::when::When;
+use crate::filter::compile::call::Skips;
+use crate::filter::compile::items::{ItemRules, RootRule, WaitFrom};
+use crate::filter::compile::program::{Compiled, Program};
+use crate::filter::compile::size_policy::Policy;
+use crate::filter::compile::when::When;
+use crate::filter::options::CallOptions;
 use crate::limits::Limits;
 use crate::spec::{
     Budget, Content, DuplicateKeys, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings, Spec,
@@ -227,7 +227,7 @@ impl Program {
     fn explained(&self, options: &CallOptions) -> Explanation {
         let compiled = self.compiled();
         let spec = &compiled.spec;
-        let policy = Policy::new(spec, options);
+        let policy = Policy::new(spec, options.policy());
         let budget = policy.budget;
         let tail = compiled.spec.shapes_output() || policy.applies(spec);
         let items = Some(&compiled.items).filter(|items| !self.is_text() && (!items.idle || tail));
@@ -277,7 +277,7 @@ impl Program {
     /// The same, for a call.
     pub(super) fn plan_with(&self, options: &CallOptions) -> Vec<String> {
         let compiled = self.compiled();
-        let policy = Policy::new(&compiled.spec, options);
+        let policy = Policy::new(&compiled.spec, options.policy());
         let mut plan = Vec::new();
         if self.is_text() {
             return vec![
@@ -291,7 +291,7 @@ impl Program {
         match (&compiled.extract, compiled.may_lack_extract) {
             (None, _) => {}
             (Some(_), false) => plan.push("extract: stream"),
-            (Some(_), true) => plan.push(Seeking::PLAN),
+            (Some(_), true) => plan.push(EXTRACT_SEARCH),
         }
         if compiled.when.is_some() {
             plan.push(CHOICE);
@@ -343,6 +343,10 @@ impl Program {
         plan
     }
 }
+
+/// The line of the search for a value to extract that need not be there.
+pub(super) const EXTRACT_SEARCH: &str = "extract: hold the document until it is certain to have that value, or not (limits held, \
+                                   spill)";
 
 /// The line of a budget.
 pub(super) const BUDGET: &str =

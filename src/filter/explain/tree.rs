@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde::{Serialize, Serializer};
 
-use crate::filter::program::Selection;
+use crate::filter::compile::items::Selection;
 use crate::path::trie::{NodeId, Trie};
 use crate::path::{Path, Token};
 use crate::spec::Spec;

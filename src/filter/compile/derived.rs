@@ -1,0 +1,183 @@
+//! The programs of calls that skip rules: of raw output, and of the response of a failed call (seed: kimbap; SPEC §3).
+//!
+//! Each is a program of its own, with the rules that stay, so that everything else (the run, the plan, the explanation) knows
+//! programs only. It shares what is compiled with the one that it follows from, and is made when a call first needs it.
+
+use super::call::Skips;
+use super::content::WholeRules;
+use super::items::{ItemRules, RootRule};
+use super::output::TailRules;
+use super::program::{Compiled, Derived, Program};
+use super::when::When;
+use crate::path::Path;
+use crate::path::trie::Trie;
+use crate::spec::{DuplicateKeys, OnError, Root, Siblings, Spec};
+
+impl Program {
+    /// The program that runs where a call skips rules.
+    pub(in crate::filter) fn for_call(&self, skips: Option<Skips>) -> &Self {
+        let compiled = self.compiled();
+        let derived = &compiled.derived;
+        match skips {
+            None => self,
+            Some(Skips::Raw) => derived.raw.get_or_init(|| Self::of(compiled.raw(false))),
+            Some(Skips::RawOfFailed) => {
+                derived.raw_of_failed.get_or_init(|| Self::of(compiled.raw(true)))
+            }
+            Some(Skips::Failed) => derived.failed.get_or_init(|| Self::of(compiled.failed())),
+        }
+    }
+
+    /// The same rules for a document that does not have what is extracted.
+    pub(in crate::filter) fn unextracted(&self) -> &Self {
+        let compiled = self.compiled();
+        compiled.derived.unextracted.get_or_init(|| {
+            let depth = compiled.extract.as_ref().map_or(0, |path| path.0.len());
+            Self::of(compiled.without_extract(depth))
+        })
+    }
+}
+
+impl Compiled {
+    /// Nothing but `extract`. `failed`: the call failed as well.
+    fn raw(&self, failed: bool) -> Self {
+        let Spec { extract, validation, whitespace, allow_raw, .. } = self.spec.clone();
+        let on_error = Some(self.on_error());
+        let pass = self.whole.is_some();
+        let spec =
+            Spec { extract, validation, whitespace, allow_raw, on_error, pass, ..Spec::new() };
+        Self {
+            spec,
+            extract: self.extract.clone(),
+            may_lack_extract: failed && self.may_lack_extract_of_failed(),
+            when: None,
+            retain: None,
+            patches: None,
+            items: ItemRules::none(),
+            whole: self.whole.as_ref().map(|_| WholeRules::Pass { warns: false }),
+            tail: TailRules::default(),
+            derived: Derived::default(),
+        }
+    }
+
+    /// The rules that apply to the response of a failed call: those that remove, and those on its text and its length. What
+    /// selects, cuts and sums up items does not, and nothing is a miss.
+    fn failed(&self) -> Self {
+        let items = self.items.failed();
+        let text = self.whole.is_some();
+        let spec = Spec {
+            select: None,
+            max_items: 0,
+            stop_early: false,
+            drop_nulls: false,
+            drop_empty: false,
+            siblings: Siblings::Keep,
+            compact: None,
+            content: None,
+            wrap: false,
+            on_error: Some(self.on_error()),
+            root: if items.refuses { Root::Object } else { self.spec.root.clone() },
+            pass: text,
+            ..self.spec.clone()
+        };
+        Self {
+            spec,
+            extract: self.extract.clone(),
+            may_lack_extract: self.may_lack_extract_of_failed(),
+            when: self.when.as_ref().map(|when| {
+                when.map(|program| {
+                    // A branch is chosen in the document: what it extracts itself must be there.
+                    let failed = program.compiled().failed();
+                    Program::of(Self { may_lack_extract: false, ..failed })
+                })
+            }),
+            retain: self.retain.clone(),
+            patches: self.patches.clone(),
+            items,
+            whole: self.whole.as_ref().map(|_| WholeRules::Pass { warns: false }),
+            tail: self.tail.without_compact(),
+            derived: Derived::default(),
+        }
+    }
+
+    fn may_lack_extract_of_failed(&self) -> bool {
+        self.extract.is_some() && !self.spec.is_closed()
+    }
+
+    fn on_error(&self) -> OnError {
+        if self.spec.is_closed() { OnError::Closed } else { OnError::Raw }
+    }
+
+    /// The same rules on a document that is so many steps further out.
+    fn without_extract(&self, depth: usize) -> Self {
+        let inside = self.extract.as_ref().and_then(|path| path.0.get(depth..)).unwrap_or_default();
+        let extract = (!inside.is_empty()).then(|| Path(inside.to_vec()));
+        let spec = Spec { extract: extract.as_ref().map(Path::to_string), ..self.spec.clone() };
+        Self {
+            spec,
+            extract,
+            may_lack_extract: false,
+            when: self.when.as_ref().map(|when| {
+                when.map(|program| Program::of(program.compiled().without_extract(depth)))
+            }),
+            retain: self.retain.clone(),
+            patches: self.patches.clone(),
+            items: self.items.clone(),
+            whole: self.whole.as_ref().map(|_| WholeRules::Pass { warns: false }),
+            tail: self.tail.clone(),
+            derived: Derived::default(),
+        }
+    }
+}
+
+impl ItemRules {
+    /// No rules.
+    fn none() -> Self {
+        Self {
+            idle: true,
+            root: RootRule::Document,
+            keep_siblings: true,
+            max_items: u64::MAX,
+            stop_early: false,
+            select: None,
+            exclude: Trie::new([]),
+            drop_nulls: false,
+            drop_empty: false,
+            closed: false,
+            judges: false,
+            refuses: false,
+            duplicates: DuplicateKeys::First,
+        }
+    }
+
+    /// Those that apply to the response of a failed call.
+    fn failed(&self) -> Self {
+        let refuses = self.closed && self.select.is_some();
+        Self {
+            idle: self.exclude.is_empty() && !refuses,
+            root: match &self.root {
+                _ if refuses => RootRule::Document,
+                RootRule::DocumentOrArray => RootRule::Document,
+                root => root.clone(),
+            },
+            exclude: self.exclude.clone(),
+            closed: self.closed,
+            refuses,
+            duplicates: self.duplicates,
+            ..Self::none()
+        }
+    }
+}
+
+impl When {
+    /// The same choice between other programs.
+    fn map(&self, to: impl Fn(&Program) -> Program) -> Self {
+        Self {
+            tests: self.tests.clone(),
+            trie: self.trie.clone(),
+            below: self.below.clone(),
+            branches: self.branches.iter().map(&to).collect(),
+            otherwise: self.otherwise.as_ref().map(to),
+        }
+    }
+}

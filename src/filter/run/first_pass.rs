@@ -1,0 +1,59 @@
+//! Reads a document ahead, where a run over it would have to wait: for the branch that applies, then for the payload.
+//!
+//! Writes and holds nothing. What is wrong with the document is met again by the run, unless it comes before what is looked
+//! for.
+
+use super::filter_run::{Core, Pass};
+use super::root::Payload;
+use crate::error::Error;
+use crate::filter::compile::program::Program;
+use crate::filter::compile::when::Branch;
+use crate::filter::options::CallOptions;
+
+/// What is known of a document before a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ahead {
+    pub(in crate::filter) branch: Option<Branch>,
+    pub(in crate::filter) payload: Option<Payload>,
+}
+
+impl Ahead {
+    /// Whether the document was read for it.
+    pub(crate) fn is_known(self) -> bool {
+        self != Self::default()
+    }
+}
+
+/// One reading of a document.
+#[derive(Debug)]
+pub(crate) struct Scout {
+    core: Core,
+    ahead: Ahead,
+}
+
+impl Scout {
+    /// What is to be found out next. `None`: nothing.
+    pub(crate) fn new(program: &Program, options: &CallOptions, ahead: Ahead) -> Option<Self> {
+        let core = Core::new(program, options, ahead, Pass::Ahead);
+        core.looks_beyond(ahead).then_some(Self { core, ahead })
+    }
+
+    /// Takes the next bytes; true when they suffice. What is wrong before that is the run's error, which then has no
+    /// output; what is wrong behind it the run finds again.
+    pub(crate) fn write(&mut self, chunk: &[u8]) -> Result<bool, Error> {
+        let result = self.core.write(chunk, &mut Vec::new());
+        if self.core.found() == Ahead::default() { result.map(|()| false) } else { Ok(true) }
+    }
+
+    /// The document is complete, or enough of it was read.
+    pub(crate) fn end(mut self) -> Result<Ahead, Error> {
+        if self.core.found() == Ahead::default() {
+            self.core.end(&mut Vec::new())?;
+        }
+        let found = self.core.found();
+        Ok(Ahead {
+            branch: self.ahead.branch.or(found.branch),
+            payload: self.ahead.payload.or(found.payload),
+        })
+    }
+}

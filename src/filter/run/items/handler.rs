@@ -1,0 +1,136 @@
+//! What the machine asks the stage, and hands it.
+//!
+//! Knows which rules there are and in which role the innermost container is; what follows from that is in the other files.
+
+use super::select::Taker;
+use super::{Cx, Items, Role, Target};
+use crate::filter::run::stage::With;
+use crate::json::key::is_too_long_for;
+use crate::json::{Excluded, Halt, Handler, Interest, Kind, Slot, Take};
+use crate::path::Token;
+use crate::path::trie::{Names, NodeId};
+use crate::spec::DuplicateKeys;
+
+impl Handler for With<'_, Items> {
+    #[inline]
+    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+        let Items { program, state } = &mut *self.stage;
+        let rules = &program.items;
+        let offset = state.replaying.unwrap_or(offset);
+        state.value(&mut Cx { rules, sink: self.sink, offset }, slot, kind)
+    }
+
+    #[inline]
+    fn wanted(&self) -> Option<&Names> {
+        // With nothing left to find, the machine must ask: the answer is to skip the rest; and where names are kept.
+        let Some(Role::Select { node, left: 1.., names: false, .. }) =
+            self.stage.state.roles.last()
+        else {
+            return None;
+        };
+        self.stage.program.items.select.as_ref()?.trie.names(*node)
+    }
+
+    #[inline]
+    fn is_done(&self) -> bool {
+        let rules = &self.stage.program.items;
+        let last = self.stage.state.roles.last();
+        matches!(last, Some(Role::Select { left: 0, .. }))
+            && rules.duplicates == DuplicateKeys::First
+    }
+
+    #[inline]
+    fn found(
+        &mut self,
+        child: NodeId,
+        slot: Slot<'_>,
+        kind: Kind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
+        let Items { program, state } = &mut *self.stage;
+        let rules = &program.items;
+        let offset = state.replaying.unwrap_or(offset);
+        state.select_child(&mut Cx { rules, sink: self.sink, offset }, child, slot, kind)
+    }
+
+    #[inline]
+    fn taking(&mut self) -> Option<(&Names, impl Take)> {
+        let Items { program, state } = &mut *self.stage;
+        let rules = &program.items;
+        Taker::new(rules, state, self.sink)
+    }
+
+    #[inline]
+    fn excluded(&self) -> Option<Excluded<'_>> {
+        let rules = &self.stage.program.items;
+        let Some(Role::Emit { cursor, object, .. }) = self.stage.state.roles.last() else {
+            return None;
+        };
+        let names = match (cursor.is_dead(), object) {
+            (true, _) => None,
+            (false, true) => Some((cursor.names(&rules.exclude)?, &rules.exclude)),
+            // Elements have numbers, which may be excluded.
+            (false, false) => return None,
+        };
+        Some(Excluded { names, nulls: rules.drop_nulls, empty: rules.drop_empty })
+    }
+
+    #[inline]
+    fn keep(&mut self, members: &[u8]) {
+        let (writer, sink) = self.stage.state.out(self.sink);
+        writer.begin(sink);
+        writer.raw(sink, members);
+    }
+
+    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+        let Items { program, state } = &mut *self.stage;
+        let rules = &program.items;
+        let offset = state.replaying.unwrap_or(offset);
+        state.close(&mut Cx { rules, sink: self.sink, offset })
+    }
+
+    #[inline]
+    fn raw(&mut self, bytes: &[u8]) {
+        let state = &mut self.stage.state;
+        if let Some(capture) = &mut state.capture {
+            capture.push(bytes, state.limits.item().saturating_sub(state.captured));
+            return;
+        }
+        let (writer, sink) = state.out(self.sink);
+        writer.raw(sink, bytes);
+    }
+
+    #[inline]
+    fn copied(&mut self, offset: u64) -> Result<(), Halt> {
+        if self.stage.state.capture.is_none() {
+            return Ok(());
+        }
+        self.replay(offset)
+    }
+
+    fn lead(&mut self, bytes: &[u8]) {
+        self.stage.state.writer.lead(bytes);
+    }
+
+    fn gap(&mut self, bytes: &[u8]) {
+        self.stage.state.writer.gap(bytes);
+    }
+
+    fn takes_long_keys(&self, limit: usize) -> bool {
+        let Items { program, state } = &*self.stage;
+        let rules = &program.items;
+        let longest = match state.roles.last() {
+            // What is kept is kept with its key.
+            Some(Role::Emit { .. }) => return false,
+            Some(Role::Way { .. }) => match &state.target {
+                Target::At(path) if !rules.keep_siblings => {
+                    path.0.iter().map(Token::len).max().unwrap_or(0)
+                }
+                // Siblings are kept with their keys, and the payload is found by its place or kind.
+                _ => return false,
+            },
+            _ => rules.select.as_ref().map_or(0, |select| select.trie.longest_name()),
+        };
+        is_too_long_for(limit, longest)
+    }
+}

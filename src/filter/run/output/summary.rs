@@ -1,0 +1,440 @@
+//! The stage that puts a summary in the payload's place (seed: kimbap's `compact`; SPEC §7).
+//!
+//! The filtered document waits in the hold, for a template that fails leaves it as it was. Then it is read to render its
+//! items, one at a time, and to write all around them; where there is a budget, once more in between, for the size of that.
+
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Raise};
+use crate::filter::run::hold::Hold;
+use crate::filter::run::root_path::{Place, Step, Way};
+use crate::filter::run::stage::{Engine, Stage, With, failed};
+use crate::json::machine::Config;
+use crate::json::writer::Writer;
+use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::limits::{Limits, Meter};
+use crate::notice;
+use crate::sink::Sink;
+use crate::template::{Templates, Totals};
+use crate::work::{Work, count, words};
+
+/// Bytes that may be rendered.
+const RENDERED: usize = 64 << 20;
+/// The members that take the payload's place; siblings of these names go.
+const SUMMARY: [&[u8]; 3] = [b"summary", b"_compact", b"_original_items"];
+
+/// The items seen so far.
+#[derive(Clone, Copy)]
+pub(super) struct Counts<'a> {
+    pub(super) totals: Totals,
+    /// Those that are there: an element behind them is their mark.
+    pub(super) items: u64,
+    /// Its text.
+    pub(super) mark: Option<&'a str>,
+}
+
+#[derive(Debug)]
+pub(super) struct Summary {
+    templates: Arc<Templates>,
+    limits: Limits,
+    config: Config,
+    place: Place,
+    document: Hold,
+}
+
+impl Summary {
+    pub(super) fn new(
+        templates: Arc<Templates>,
+        place: Place,
+        config: Config,
+        limits: Limits,
+    ) -> Self {
+        Self { templates, limits, config, place, document: Hold::default() }
+    }
+
+    /// Takes more of the filtered document.
+    pub(super) fn write(&mut self, bytes: &[u8], meter: &mut Meter) -> Result<(), Error> {
+        let Self { document, limits, .. } = self;
+        document.push(bytes, limits, meter).map_err(|raise| Hold::place(limits, raise))
+    }
+
+    /// The payload is somewhere else.
+    pub(super) fn move_to(&mut self, place: Place) {
+        self.place = place;
+    }
+
+    /// Hands the document on with what was rendered of it. Tells why it was left as it was.
+    pub(super) fn finish(
+        &mut self,
+        engine: &mut Engine,
+        rendered: Rendered,
+        counts: Counts<'_>,
+        meter: &mut Meter,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<String>, Error> {
+        match rendered {
+            Rendered::Text(mut text) => {
+                self.swap(engine, &mut text, counts, sink)?;
+                self.document.clear(meter);
+                text.clear(meter);
+                Ok(None)
+            }
+            Rendered::NoItems => self.pass(meter, sink).map(|()| None),
+            Rendered::Failed(message) => self.pass(meter, sink).map(|()| Some(message)),
+        }
+    }
+
+    /// Hands the document on as it is.
+    fn pass(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
+        let take = |_: &mut Meter, piece: &[u8]| {
+            sink.write(piece);
+            Ok(!sink.is_closed())
+        };
+        let place = at_the_end(&self.document);
+        self.document.drain(meter, take, place)
+    }
+
+    /// The document is complete: renders its items.
+    pub(super) fn render(
+        &mut self,
+        engine: &mut Engine,
+        counts: Counts<'_>,
+        meter: &mut Meter,
+    ) -> Result<Rendered, Error> {
+        let Counts { totals, items, .. } = counts;
+        let Self { templates, limits, config, place, document } = self;
+        let mut render = Render {
+            way: Way::new(place.clone()),
+            templates,
+            totals,
+            items,
+            limits,
+            meter,
+            text: Hold::default(),
+            scratch: Vec::new(),
+            item: Vec::new(),
+            in_items: false,
+            in_item: false,
+            any: false,
+            begun: false,
+            left: RENDERED,
+            failed: None,
+        };
+        let at_the_end = at_the_end(document);
+        engine.restart(config.clone());
+        document.visit(
+            |piece| {
+                engine
+                    .feed(&mut render, piece, &mut Nowhere)
+                    .map_err(|failure| failed(failure, &engine.machine))?;
+                Ok(render.failed.is_none())
+            },
+            at_the_end,
+        )?;
+        if !render.any {
+            return Ok(Rendered::NoItems);
+        }
+        render.footer();
+        Ok(match render.failed {
+            Some(Trouble::Template(message)) => Rendered::Failed(message),
+            Some(Trouble::Limit(raise)) => return Err(at_the_end(raise)),
+            None => Rendered::Text(render.text),
+        })
+    }
+
+    /// Writes the document with the summary in the payload's place.
+    pub(super) fn swap(
+        &mut self,
+        engine: &mut Engine,
+        text: &mut Hold,
+        counts: Counts<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let mut swap = Swap {
+            way: Way::new(self.place.clone()),
+            writer: Writer::default(),
+            text,
+            counts,
+            failed: None,
+        };
+        let at_the_end = at_the_end(&self.document);
+        engine.restart(self.config.clone());
+        self.document.visit(
+            |piece| {
+                engine
+                    .feed(&mut swap, piece, sink)
+                    .map_err(|failure| failed(failure, &engine.machine))?;
+                Ok(!sink.is_closed())
+            },
+            at_the_end,
+        )?;
+        match swap.failed {
+            Some(raise) => Err(at_the_end(raise)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Makes errors of a document that is complete: its end is where they show.
+fn at_the_end(document: &Hold) -> impl Fn(Raise) -> Error + Copy + use<> {
+    let length = document.len();
+    move |raise| Error::at(raise, length, String::new())
+}
+
+/// The text that the templates made of the items.
+pub(super) enum Rendered {
+    Text(Hold),
+    /// The payload is no array.
+    NoItems,
+    Failed(String),
+}
+
+enum Trouble {
+    Template(String),
+    Limit(Raise),
+}
+
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn write(&mut self, _: &[u8]) {}
+}
+
+/// Reads the items and renders them.
+struct Render<'a> {
+    way: Way,
+    templates: &'a Templates,
+    totals: Totals,
+    items: u64,
+    limits: &'a Limits,
+    meter: &'a mut Meter,
+    /// Rendered, as the inside of a JSON string.
+    text: Hold,
+    scratch: Vec<u8>,
+    item: Vec<u8>,
+    in_items: bool,
+    in_item: bool,
+    any: bool,
+    /// A line was rendered.
+    begun: bool,
+    /// Bytes that may still be rendered.
+    left: usize,
+    failed: Option<Trouble>,
+}
+
+impl Render<'_> {
+    fn header(&mut self) {
+        let Self { templates, totals, left, scratch, .. } = self;
+        let rendered = templates.header(totals, *left, scratch);
+        self.line(rendered.map_err(|error| error.to_string()));
+    }
+
+    fn footer(&mut self) {
+        let Self { templates, totals, left, scratch, .. } = self;
+        let rendered = templates.footer(totals, *left, scratch);
+        self.line(rendered.map_err(|error| error.to_string()));
+    }
+
+    fn line_of_item(&mut self) {
+        let Self { templates, totals, limits, left, scratch, item, .. } = self;
+        count(Work::Tail, words(item.len()));
+        let rendered = match templates.read(item, limits.item()) {
+            Ok(Some(read)) => {
+                // The template has what it needs of it.
+                item.clear();
+                let rendered = templates.read_item(read, totals, *left, scratch);
+                rendered.map_err(|error| error.to_string())
+            }
+            Ok(None) => Ok(false),
+            Err(unread) => Err(unread.to_string()),
+        };
+        self.line(rendered);
+    }
+
+    /// Adds what was rendered, if there is something, as a line.
+    fn line(&mut self, rendered: Result<bool, String>) {
+        if self.failed.is_some() {
+            return;
+        }
+        match rendered {
+            Err(message) => self.failed = Some(Trouble::Template(message)),
+            Ok(false) => {}
+            Ok(true) => {
+                count(Work::Tail, self.scratch.len());
+                self.left = self.left.saturating_sub(self.scratch.len() + 1);
+                let mut quoted = if self.begun { b"\\n".to_vec() } else { Vec::new() };
+                self.begun = true;
+                // Data may look like what tamis itself says.
+                for (number, line) in self.scratch.split(|byte| *byte == b'\n').enumerate() {
+                    if number > 0 {
+                        quoted.extend_from_slice(b"\\n");
+                    }
+                    escape(&notice::marked(line), &mut quoted);
+                }
+                if let Err(raise) = self.text.push(&quoted, self.limits, self.meter) {
+                    self.failed = Some(Trouble::Limit(raise));
+                }
+            }
+        }
+        self.scratch.clear();
+    }
+}
+
+/// The inside of a JSON string that spells `text`.
+fn escape(text: &[u8], quoted: &mut Vec<u8>) {
+    for byte in text {
+        match byte {
+            b'"' => quoted.extend_from_slice(b"\\\""),
+            b'\\' => quoted.extend_from_slice(b"\\\\"),
+            b'\n' => quoted.extend_from_slice(b"\\n"),
+            b'\r' => quoted.extend_from_slice(b"\\r"),
+            b'\t' => quoted.extend_from_slice(b"\\t"),
+            0..0x20 => quoted.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+            _ => quoted.push(*byte),
+        }
+    }
+}
+
+impl Stage for Render<'_> {
+    fn flush(&mut self, _: &mut dyn Sink) {}
+}
+
+impl Handler for With<'_, Render<'_>> {
+    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+        let render = &mut *self.stage;
+        if render.failed.is_some() {
+            return Ok(Interest::Stop);
+        }
+        if render.in_items {
+            if matches!(slot, Slot::Element(index) if index >= render.items) {
+                return Ok(Interest::Skip);
+            }
+            render.in_item = kind == Kind::Object;
+            return Ok(if render.in_item { Interest::Copy } else { Interest::Skip });
+        }
+        let step = render.way.step(slot, kind);
+        if step == Step::Beside {
+            return Ok(Interest::Skip);
+        }
+        render.way.enter(kind);
+        render.in_items = step == Step::Items;
+        if render.in_items {
+            render.any = true;
+            render.header();
+        }
+        Ok(Interest::Inspect)
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        self.stage.way.leave();
+        self.stage.in_items = false;
+        Ok(())
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        let render = &mut *self.stage;
+        let limit = render.limits.item();
+        if render.failed.is_none() {
+            count(Work::Tail, words(bytes.len()));
+            render.item.extend_from_slice(bytes);
+            if render.item.len() as u64 > limit {
+                let message = format!("an item has more than {limit} bytes (limit `item`)");
+                render.failed = Some(Trouble::Limit(Raise::new(ErrorKind::Limit, message)));
+            }
+        }
+    }
+
+    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+        self.stage.line_of_item();
+        self.stage.item.clear();
+        Ok(())
+    }
+}
+
+/// Writes the document, and the summary in the payload's place.
+struct Swap<'a> {
+    way: Way,
+    writer: Writer,
+    text: &'a mut Hold,
+    counts: Counts<'a>,
+    failed: Option<Raise>,
+}
+
+impl Swap<'_> {
+    fn summary(&mut self, slot: Slot<'_>, sink: &mut dyn Sink) {
+        let Self { writer, text, counts, failed, .. } = self;
+        writer.begin(sink);
+        let alone = !matches!(slot, Slot::Member(_));
+        if alone {
+            writer.raw(sink, b"{");
+        }
+        writer.raw(sink, b"\"summary\":\"");
+        let taken = text.visit(
+            |piece| {
+                writer.raw(sink, piece);
+                Ok(true)
+            },
+            |raise| raise,
+        );
+        if let Err(raise) = taken {
+            *failed = Some(raise);
+        }
+        let items = counts.items;
+        writer.raw(sink, format!("\",\"_compact\":true,\"_original_items\":{items}").as_bytes());
+        if alone {
+            // The mark of an array that is no member was an element of it.
+            if let Some(mark) = counts.mark {
+                writer.raw(sink, format!(",\"_omitted\":{mark}").as_bytes());
+            }
+            writer.raw(sink, b"}");
+        }
+    }
+}
+
+impl Stage for Swap<'_> {
+    fn flush(&mut self, sink: &mut dyn Sink) {
+        self.writer.flush(sink);
+    }
+}
+
+impl Handler for With<'_, Swap<'_>> {
+    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+        let Self { stage, sink } = self;
+        let beside = stage.way.is_at_parent();
+        match stage.way.step(slot, kind) {
+            Step::Items => {
+                stage.summary(slot, *sink);
+                return Ok(Interest::Skip);
+            }
+            Step::Way => {
+                if let Slot::Member(key) = slot {
+                    stage.writer.spelled(*sink, key.raw());
+                }
+                stage.writer.open(*sink, if kind == Kind::Object { b'{' } else { b'[' });
+                stage.way.enter(kind);
+                return Ok(Interest::Inspect);
+            }
+            Step::Beside => {}
+        }
+        if let Slot::Member(key) = slot {
+            if beside && key.with_name(|name| name.is_some_and(|name| SUMMARY.contains(&name))) {
+                return Ok(Interest::Skip);
+            }
+            stage.writer.begin(*sink);
+            return Ok(Interest::CopyMember);
+        }
+        stage.writer.begin(*sink);
+        Ok(Interest::Copy)
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        let object = self.stage.way.is_in_object();
+        self.stage.writer.close(self.sink, if object { b'}' } else { b']' });
+        self.stage.way.leave();
+        Ok(())
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        self.stage.writer.raw(self.sink, bytes);
+    }
+}
