@@ -2,7 +2,7 @@
 
 use super::compile::call::{CallPolicy, Skips};
 use crate::error::Error;
-use crate::filter::compile::program::Compiled;
+use crate::filter::compile::program::CompiledProgram;
 use crate::limits::Limits;
 use crate::reserved;
 use crate::scan::Scanner;
@@ -206,7 +206,7 @@ impl CallOptions {
     }
 
     /// Which rules of a program the call skips, if it skips any.
-    pub(crate) fn skips(&self, program: &Compiled) -> Option<Skips> {
+    pub(crate) fn skips(&self, program: &CompiledProgram) -> Option<Skips> {
         match (self.raw && program.spec.allows_raw(), self.is_error) {
             (true, false) => Some(Skips::Raw),
             (true, true) => Some(Skips::RawOfFailed),

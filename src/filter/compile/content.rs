@@ -1,7 +1,7 @@
 //! Compiles specs that take a document as a whole: `content`, and the program that lets every document pass.
 
 #[cfg(feature = "content")]
-use super::program::Compiled;
+use super::program::CompiledProgram;
 use super::program::Program;
 use crate::error::{Error, ErrorKind};
 #[cfg(feature = "content")]
@@ -69,7 +69,7 @@ impl WholeRules {
 }
 
 #[cfg(feature = "content")]
-impl Compiled {
+impl CompiledProgram {
     pub(in crate::filter) fn content_rules(&self) -> Option<&ContentRules> {
         match &self.whole {
             Some(WholeRules::Content(rules)) => Some(rules),

@@ -6,8 +6,8 @@
 use super::call::Skips;
 use super::content::WholeRules;
 use super::items::{ItemRules, RootRule};
-use super::output::TailRules;
-use super::program::{Compiled, Derived, Program};
+use super::output::OutputRules;
+use super::program::{CompiledProgram, DerivedPrograms, Program};
 use super::when::When;
 use crate::path::Path;
 use crate::path::trie::Trie;
@@ -38,7 +38,7 @@ impl Program {
     }
 }
 
-impl Compiled {
+impl CompiledProgram {
     /// Nothing but `extract`. `failed`: the call failed as well.
     fn raw(&self, failed: bool) -> Self {
         let Spec { extract, validation, whitespace, allow_raw, .. } = self.spec.clone();
@@ -55,8 +55,8 @@ impl Compiled {
             patches: None,
             items: ItemRules::none(),
             whole: self.whole.as_ref().map(|_| WholeRules::Pass { warns: false }),
-            tail: TailRules::default(),
-            derived: Derived::default(),
+            output: OutputRules::default(),
+            derived: DerivedPrograms::default(),
         }
     }
 
@@ -95,8 +95,8 @@ impl Compiled {
             patches: self.patches.clone(),
             items,
             whole: self.whole.as_ref().map(|_| WholeRules::Pass { warns: false }),
-            tail: self.tail.without_compact(),
-            derived: Derived::default(),
+            output: self.output.without_compact(),
+            derived: DerivedPrograms::default(),
         }
     }
 
@@ -124,8 +124,8 @@ impl Compiled {
             patches: self.patches.clone(),
             items: self.items.clone(),
             whole: self.whole.as_ref().map(|_| WholeRules::Pass { warns: false }),
-            tail: self.tail.clone(),
-            derived: Derived::default(),
+            output: self.output.clone(),
+            derived: DerivedPrograms::default(),
         }
     }
 }

@@ -13,7 +13,7 @@
 //! | `remove`, then `add` | goes | always |
 //!
 //! A sequence that cannot be told from the paths alone (an array's elements move, a test asks for a value) is none of these;
-//! [`Edits::new`] says which operation it is, and why. Knows no document. What these say is what the tree does
+//! [`StreamingEdits::new`] says which operation it is, and why. Knows no document. What these say is what the tree does
 //! (`tests/patch`).
 
 use crate::allowance::Allowance;
@@ -28,11 +28,11 @@ const LITERAL: u64 = 64 << 10;
 
 /// What becomes of the values of a document.
 #[derive(Debug)]
-pub(in crate::filter) struct Edits {
+pub(in crate::filter) struct StreamingEdits {
     /// The paths that are named, and those that lead there. No path ends in it.
     pub(in crate::filter) trie: Trie,
     /// By node of the trie.
-    pub(in crate::filter) nodes: Vec<Effect>,
+    pub(in crate::filter) nodes: Vec<NodeEdit>,
     /// By operation.
     paths: Vec<Path>,
     /// Nodes that the document must have, for the operations to be possible.
@@ -44,10 +44,10 @@ pub(in crate::filter) struct Edits {
 
 /// What becomes of the values at a node.
 #[derive(Debug, Default)]
-pub(in crate::filter) struct Effect {
-    pub(in crate::filter) fate: Fate,
+pub(in crate::filter) struct NodeEdit {
+    pub(in crate::filter) fate: ValueEdit,
     /// The value of a new member.
-    pub(in crate::filter) new: Option<New>,
+    pub(in crate::filter) new: Option<NewMember>,
     /// Children with new members, in the order in which those come.
     pub(in crate::filter) news: Vec<NodeId>,
     /// The first operation that needs a value here.
@@ -63,7 +63,7 @@ pub(in crate::filter) struct Effect {
 }
 
 #[derive(Debug, Default)]
-pub(in crate::filter) enum Fate {
+pub(in crate::filter) enum ValueEdit {
     #[default]
     Keep,
     Drop,
@@ -71,7 +71,7 @@ pub(in crate::filter) enum Fate {
 }
 
 #[derive(Debug)]
-pub(in crate::filter) struct New {
+pub(in crate::filter) struct NewMember {
     pub(in crate::filter) key: Vec<u8>,
     pub(in crate::filter) value: Box<[u8]>,
     /// Whatever the document has there.
@@ -82,40 +82,40 @@ pub(in crate::filter) struct New {
 
 /// Why a sequence needs a tree: the operation, and what is about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::filter) struct Reason {
+pub(in crate::filter) struct TreeReason {
     pub(in crate::filter) operation: usize,
     pub(in crate::filter) why: &'static str,
 }
 
-impl Edits {
+impl StreamingEdits {
     /// What a sequence does, which does not remove the document itself. `lenient`: it may remove what is not there.
     pub(in crate::filter) fn new(
         sequence: &[Edit],
         lenient: bool,
         allowance: &mut Allowance,
-    ) -> Result<Self, Reason> {
+    ) -> Result<Self, TreeReason> {
         let mut paths = Vec::with_capacity(sequence.len());
         for (operation, edit) in sequence.iter().enumerate() {
-            paths.push(streams(edit).map_err(|why| Reason { operation, why })?);
+            paths.push(streams(edit).map_err(|why| TreeReason { operation, why })?);
         }
         let trie = Trie::ways(&paths, allowance);
-        let nodes = std::iter::repeat_with(Effect::default).take(trie.len()).collect();
+        let nodes = std::iter::repeat_with(NodeEdit::default).take(trie.len()).collect();
         let operations = sequence.len() as u64;
         let mut edits = Self { trie, nodes, paths, checks: 0, idle: 0, operations };
         for (operation, edit) in sequence.iter().enumerate() {
-            edits.run(operation, edit, lenient).map_err(|why| Reason { operation, why })?;
+            edits.run(operation, edit, lenient).map_err(|why| TreeReason { operation, why })?;
         }
         edits.finish();
         Ok(edits)
     }
 
     /// The path to what an effect is about.
-    pub(in crate::filter) fn path(&self, effect: &Effect) -> &[Token] {
+    pub(in crate::filter) fn path(&self, effect: &NodeEdit) -> &[Token] {
         let (number, depth) = effect.path;
         self.paths.get(number).and_then(|path| path.0.get(..depth)).unwrap_or_default()
     }
 
-    fn effect(&mut self, node: NodeId) -> Result<&mut Effect, &'static str> {
+    fn effect(&mut self, node: NodeId) -> Result<&mut NodeEdit, &'static str> {
         self.nodes.get_mut(node as usize).ok_or("it has no place")
     }
 
@@ -127,9 +127,9 @@ impl Edits {
             let effect = self.effect(node)?;
             let rest = || Path(path.0.get(step..).unwrap_or_default().to_vec());
             match (&mut effect.new, &mut effect.fate) {
-                (None, Fate::Keep) => {}
+                (None, ValueEdit::Keep) => {}
                 // The value is known, here and, if it was new, there.
-                (new, Fate::Set(value)) => {
+                (new, ValueEdit::Set(value)) => {
                     let did = in_literal(value, edit, rest(), lenient)?;
                     if let Some(new) = new {
                         new.value.clone_from(value);
@@ -137,7 +137,7 @@ impl Edits {
                     self.idle += u64::from(did == Did::Nothing);
                     return Ok(());
                 }
-                (Some(New { value, .. }), Fate::Drop) => {
+                (Some(NewMember { value, .. }), ValueEdit::Drop) => {
                     let did = in_literal(value, edit, rest(), lenient)?;
                     self.idle += u64::from(did == Did::Nothing);
                     return Ok(());
@@ -162,34 +162,38 @@ impl Edits {
         lenient: bool,
     ) -> Result<(), &'static str> {
         let effect = self.effect(node)?;
-        let original = matches!((&effect.new, &effect.fate), (None, Fate::Keep));
-        let gone = matches!((&effect.new, &effect.fate), (None, Fate::Drop));
+        let original = matches!((&effect.new, &effect.fate), (None, ValueEdit::Keep));
+        let gone = matches!((&effect.new, &effect.fate), (None, ValueEdit::Drop));
         match edit {
             Edit::Add { path, value } => {
                 let key = match path.0.last() {
                     Some(Token::Name(name)) => crate::json::key::quote(name),
                     // The document itself, which is always there.
                     _ => {
-                        effect.fate = Fate::Set(value.clone());
+                        effect.fate = ValueEdit::Set(value.clone());
                         return Ok(());
                     }
                 };
                 match &mut effect.new {
                     Some(new) => new.value.clone_from(value),
                     None => {
-                        effect.new =
-                            Some(New { key, value: value.clone(), always: gone, at: operation });
+                        effect.new = Some(NewMember {
+                            key,
+                            value: value.clone(),
+                            always: gone,
+                            at: operation,
+                        });
                     }
                 }
-                if !matches!(effect.fate, Fate::Drop) {
-                    effect.fate = Fate::Set(value.clone());
+                if !matches!(effect.fate, ValueEdit::Drop) {
+                    effect.fate = ValueEdit::Set(value.clone());
                 }
             }
             Edit::Remove { .. } => {
                 if gone {
                     return self.nothing_there(edit, lenient);
                 }
-                effect.fate = Fate::Drop;
+                effect.fate = ValueEdit::Drop;
                 effect.new = None;
                 if original && lenient {
                     effect.lenient = true;
@@ -207,8 +211,8 @@ impl Edits {
                 if let Some(new) = &mut effect.new {
                     new.value.clone_from(value);
                 }
-                if !matches!(effect.fate, Fate::Drop) {
-                    effect.fate = Fate::Set(value.clone());
+                if !matches!(effect.fate, ValueEdit::Drop) {
+                    effect.fate = ValueEdit::Set(value.clone());
                 }
             }
             Edit::Move { .. } | Edit::Copy { .. } | Edit::Test { .. } => {

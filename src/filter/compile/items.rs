@@ -27,7 +27,7 @@ pub(in crate::filter) struct ItemRules {
     /// `u64::MAX`: no limit.
     pub(in crate::filter) max_items: u64,
     pub(in crate::filter) stop_early: bool,
-    pub(in crate::filter) select: Option<Selection>,
+    pub(in crate::filter) select: Option<SelectRules>,
     pub(in crate::filter) exclude: Trie,
     pub(in crate::filter) drop_nulls: bool,
     pub(in crate::filter) drop_empty: bool,
@@ -52,11 +52,11 @@ pub(in crate::filter) enum RootRule {
 
 /// The selected sources as a trie over an item.
 #[derive(Clone, Debug)]
-pub(in crate::filter) struct Selection {
+pub(in crate::filter) struct SelectRules {
     pub(in crate::filter) trie: Trie,
     /// By node of the trie.
     pub(in crate::filter) nodes: Vec<SelectNode>,
-    pub(in crate::filter) sources: Vec<Source>,
+    pub(in crate::filter) sources: Vec<SelectSource>,
 }
 
 /// What is to be done with the value at a node.
@@ -81,7 +81,7 @@ pub(in crate::filter) struct SelectNode {
 
 /// One selected source.
 #[derive(Clone, Debug)]
-pub(in crate::filter) struct Source {
+pub(in crate::filter) struct SelectSource {
     /// As it was written, for the report.
     pub(in crate::filter) text: String,
     /// The output key, as JSON.
@@ -123,7 +123,7 @@ impl ItemRules {
         let select = match &spec.select {
             None => None,
             Some(select) => {
-                Some(Selection::compile(&select.0, spec.envelope, &exclude, allowance)?)
+                Some(SelectRules::compile(&select.0, spec.envelope, &exclude, allowance)?)
             }
         };
         let idle = select.is_none()
@@ -179,7 +179,7 @@ pub(in crate::filter) enum WaitFrom {
     Payload,
 }
 
-impl Selection {
+impl SelectRules {
     /// `envelope`: paths are read as kimbap reads them, and the members of its envelope pass as well.
     fn compile(
         written: &[Written],
@@ -217,7 +217,7 @@ impl Selection {
             let plain = key.len() == name.len() + 2;
             let last = path.0.last();
             let key_is_name = plain && matches!(last, Some(Token::Name(last)) if **last == *name);
-            sources.push(Source {
+            sources.push(SelectSource {
                 text: text.clone(),
                 key,
                 key_is_name,
@@ -228,7 +228,7 @@ impl Selection {
         }
         for name in ENVELOPE {
             if envelope && keys.insert(name.to_owned()) {
-                sources.push(Source {
+                sources.push(SelectSource {
                     text: name.to_owned(),
                     key: key::quote(name),
                     key_is_name: true,

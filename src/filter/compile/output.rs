@@ -17,14 +17,14 @@ use crate::text::more::More;
 
 /// The rules for the filtered document that are compiled.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TailRules {
+pub(crate) struct OutputRules {
     #[cfg(feature = "text")]
     pub(in crate::filter) text: Option<TextProgram>,
     #[cfg(feature = "template")]
     pub(in crate::filter) compact: Option<Arc<Templates>>,
 }
 
-impl TailRules {
+impl OutputRules {
     /// Compiles what a spec says of the filtered document.
     pub(in crate::filter) fn compile(
         spec: &Spec,
@@ -62,7 +62,7 @@ impl TailRules {
     }
 }
 
-impl TailRules {
+impl OutputRules {
     /// The same without a summary of items.
     #[cfg_attr(
         not(any(feature = "text", feature = "template")),
@@ -79,7 +79,7 @@ impl TailRules {
 }
 
 #[cfg(feature = "manifest")]
-impl TailRules {
+impl OutputRules {
     /// A name in a header or a footer that never has a value.
     pub(in crate::filter) fn unknown_name(&self, spec: &Spec) -> Option<Error> {
         let unknown = self.compact.as_ref()?.unknown()?;

@@ -11,7 +11,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::edits::{Edits, Reason};
+use super::edits::{StreamingEdits, TreeReason};
 use super::rule_paths::steps;
 use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, Raise, RulePlace};
@@ -26,7 +26,7 @@ pub(crate) struct Patches {
     pub(in crate::filter) names: Vec<String>,
     pub(in crate::filter) lenient: bool,
     pub(in crate::filter) on_test_failure: OnTestFailure,
-    pub(in crate::filter) way: Result<Edits, Reason>,
+    pub(in crate::filter) way: Result<StreamingEdits, TreeReason>,
 }
 
 impl Patches {
@@ -50,14 +50,14 @@ impl Patches {
         let names = operations.iter().enumerate();
         let names = names.map(|(entry, operation)| format!("patches[{entry}], {operation}"));
         let lenient = spec.lenient_remove;
-        let way = Edits::new(&sequence, lenient, allowance);
+        let way = StreamingEdits::new(&sequence, lenient, allowance);
         let on_test_failure = spec.on_test_failure.unwrap_or_default();
         let names = names.collect();
         Ok(Some(Arc::new(Self { names, sequence, lenient, on_test_failure, way })))
     }
 
     /// What they do to a document that streams, if it needs no tree.
-    pub(in crate::filter) fn edits(&self) -> Option<&Edits> {
+    pub(in crate::filter) fn edits(&self) -> Option<&StreamingEdits> {
         self.way.as_ref().ok()
     }
 

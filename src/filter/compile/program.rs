@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::content::WholeRules;
 use super::items::ItemRules;
-use super::output::TailRules;
+use super::output::OutputRules;
 use super::patches::Patches;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
 use super::when::When;
@@ -32,10 +32,10 @@ use crate::spec::Spec;
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Program(Arc<Compiled>);
+pub struct Program(Arc<CompiledProgram>);
 
 #[derive(Debug)]
-pub(crate) struct Compiled {
+pub(crate) struct CompiledProgram {
     pub(in crate::filter) spec: Spec,
     /// The value here is the document.
     pub(in crate::filter) extract: Option<Path>,
@@ -47,25 +47,25 @@ pub(crate) struct Compiled {
     pub(in crate::filter) items: ItemRules,
     /// Instead of all of these: the document is taken as a whole.
     pub(in crate::filter) whole: Option<WholeRules>,
-    pub(in crate::filter) tail: TailRules,
+    pub(in crate::filter) output: OutputRules,
     /// The programs of calls that skip rules.
-    pub(in crate::filter) derived: Derived,
+    pub(in crate::filter) derived: DerivedPrograms,
 }
 
 /// The programs that follow from one.
 #[derive(Debug, Default)]
-pub(in crate::filter) struct Derived {
+pub(in crate::filter) struct DerivedPrograms {
     pub(in crate::filter) raw: OnceLock<Program>,
     pub(in crate::filter) raw_of_failed: OnceLock<Program>,
     pub(in crate::filter) failed: OnceLock<Program>,
     pub(in crate::filter) unextracted: OnceLock<Program>,
 }
 
-impl Compiled {
+impl CompiledProgram {
     /// A name in the header or the footer of a summary that never has a value.
     #[cfg(feature = "manifest")]
     pub(crate) fn unknown_name(&self) -> Option<Error> {
-        self.tail.unknown_name(&self.spec)
+        self.output.unknown_name(&self.spec)
     }
 }
 
@@ -127,9 +127,9 @@ impl Program {
         let patches = Patches::compile(spec, allowance)?;
         let whole = WholeRules::compile(spec)?;
         let items = ItemRules::compile(spec, allowance)?;
-        let tail = TailRules::compile(spec, allowance)?;
+        let output = OutputRules::compile(spec, allowance)?;
         let spec = spec.clone();
-        Ok(Self::of(Compiled {
+        Ok(Self::of(CompiledProgram {
             spec,
             extract,
             may_lack_extract: false,
@@ -138,12 +138,12 @@ impl Program {
             patches,
             items,
             whole,
-            tail,
-            derived: Derived::default(),
+            output,
+            derived: DerivedPrograms::default(),
         }))
     }
 
-    pub(in crate::filter) fn of(compiled: Compiled) -> Self {
+    pub(in crate::filter) fn of(compiled: CompiledProgram) -> Self {
         Self(Arc::new(compiled))
     }
 
@@ -153,7 +153,7 @@ impl Program {
         &self.0.spec
     }
 
-    pub(crate) fn compiled(&self) -> &Arc<Compiled> {
+    pub(crate) fn compiled(&self) -> &Arc<CompiledProgram> {
         &self.0
     }
 }

@@ -6,7 +6,7 @@ use crate::spec::{self, Omitted, OnOver, Spec};
 
 /// The budget, and what goes with it.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::filter) struct Policy {
+pub(in crate::filter) struct SizePolicy {
     pub(in crate::filter) budget: Option<spec::Budget>,
     /// Items that stay, whatever the budget.
     pub(in crate::filter) min_items: u64,
@@ -15,7 +15,7 @@ pub(in crate::filter) struct Policy {
     pub(in crate::filter) on_over: OnOver,
 }
 
-impl Policy {
+impl SizePolicy {
     /// Returns the policy of the spec, as far as the call does not replace it.
     pub(in crate::filter) fn new(spec: &Spec, call: CallPolicy) -> Self {
         Self {

@@ -1,9 +1,9 @@
 //! The stages of a program in a chain: on the document, then on the items of its payload with the tail behind them. Each
 //! reads what the one before writes.
 
-use super::content::Whole;
+use super::content::WholeDocument;
 use super::document::DocumentStage;
-use super::output::Tail;
+use super::output::OutputStages;
 use super::payload::PayloadStage;
 use super::root::Payload;
 use crate::error::Error;
@@ -14,24 +14,24 @@ use crate::report::Report;
 use crate::sink::Sink;
 
 #[derive(Debug)]
-pub(super) struct Chain {
+pub(super) struct StageChain {
     /// There if the program has rules on the document, or no other stage.
     document: Option<DocumentStage>,
     items: Option<PayloadStage>,
     /// Instead of both: the document is taken as a whole.
-    whole: Option<Whole>,
+    whole: Option<WholeDocument>,
 }
 
-impl Chain {
+impl StageChain {
     /// The stages for one call.
     pub(super) fn new(program: &Program, options: &CallOptions, payload: Option<Payload>) -> Self {
-        if let Some(whole) = Whole::new(program, options) {
+        if let Some(whole) = WholeDocument::new(program, options) {
             return Self { document: None, items: None, whole: Some(whole) };
         }
         let compiled = program.compiled();
         let scanner = options.scanner();
         let limits = options.limits_ref();
-        let tail = Tail::new(compiled, options);
+        let tail = OutputStages::new(compiled, options);
         let items = (!compiled.items.idle || tail.is_some())
             .then(|| PayloadStage::new(program, options, scanner, payload, tail));
         let rules = compiled.retain.is_some() || compiled.patches.is_some();
@@ -97,7 +97,7 @@ impl Chain {
             }
             (Some(document), None) => document.write(bytes, sink).map(|()| None),
             (Some(document), Some(items)) => {
-                let mut behind = Behind { items, meter, sink, error: None };
+                let mut behind = ItemsSink { items, meter, sink, error: None };
                 let fed = document.write(bytes, &mut behind);
                 // The second stage has read only what came before the first one's error.
                 if let Some(error) = behind.error {
@@ -121,9 +121,9 @@ impl Chain {
             (None, Some(items)) => items.end(meter, sink),
             (Some(document), None) => document.end(sink),
             (Some(document), Some(items)) => {
-                let mut behind = Behind { items, meter, sink, error: None };
+                let mut behind = ItemsSink { items, meter, sink, error: None };
                 let ended = document.end(&mut behind);
-                let Behind { items, meter, sink, error } = behind;
+                let ItemsSink { items, meter, sink, error } = behind;
                 if let Some(error) = error {
                     return Err(error.in_what_was_left());
                 }
@@ -162,14 +162,14 @@ impl Chain {
 }
 
 /// The stage on the payload as the sink of the one on the document.
-struct Behind<'a> {
+struct ItemsSink<'a> {
     items: &'a mut PayloadStage,
     meter: &'a mut Meter,
     sink: &'a mut dyn Sink,
     error: Option<Error>,
 }
 
-impl Sink for Behind<'_> {
+impl Sink for ItemsSink<'_> {
     fn write(&mut self, bytes: &[u8]) {
         if self.error.is_none() {
             self.error = self.items.write(bytes, self.meter, self.sink).err();

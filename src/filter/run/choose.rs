@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::document::scope::Scope;
-use super::stage::{Stage, With};
+use super::document::scope::DocumentScope;
+use super::stage::{StageHandler, StageState};
 use crate::error::{ErrorKind, Raise};
-use crate::filter::compile::program::Compiled;
+use crate::filter::compile::program::CompiledProgram;
 use crate::filter::compile::when::{Branch, When};
 use crate::json::key::{is_too_long_for, unescape};
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
@@ -26,9 +26,9 @@ use crate::tree::{children, equal};
 use crate::work::{Work, count, words};
 
 #[derive(Debug)]
-pub(super) struct Chooser {
-    program: Arc<Compiled>,
-    scope: Scope,
+pub(super) struct BranchChooser {
+    program: Arc<CompiledProgram>,
+    scope: DocumentScope,
     /// The nodes of the open containers.
     open: SmallVec<[NodeId; 8]>,
     /// By node: it was met. A node is one place of the document, so once is all.
@@ -39,12 +39,12 @@ pub(super) struct Chooser {
     next: usize,
     choice: Option<(Branch, u64)>,
     /// A value that is read for tests.
-    captured: Option<Captured>,
+    captured: Option<TestedValue>,
     item: u64,
 }
 
 #[derive(Debug)]
-struct Captured {
+struct TestedValue {
     node: NodeId,
     text: Vec<u8>,
     /// More of it cannot matter.
@@ -53,9 +53,9 @@ struct Captured {
     over: bool,
 }
 
-impl Chooser {
-    pub(super) fn new(program: &Arc<Compiled>, limits: &Limits) -> Self {
-        let scope = Scope::new(program, false);
+impl BranchChooser {
+    pub(super) fn new(program: &Arc<CompiledProgram>, limits: &Limits) -> Self {
+        let scope = DocumentScope::new(program, false);
         let mut chooser = Self {
             program: program.clone(),
             scope,
@@ -134,7 +134,7 @@ impl Chooser {
             }
             if wanted {
                 let text = Vec::new();
-                self.captured = Some(Captured { node, text, most, over: false });
+                self.captured = Some(TestedValue { node, text, most, over: false });
                 return Interest::Copy;
             }
             if !goes_on {
@@ -226,11 +226,11 @@ fn twice() -> Raise {
     Raise::new(ErrorKind::Duplicate, message)
 }
 
-impl Stage for Chooser {
+impl StageState for BranchChooser {
     fn flush(&mut self, _: &mut dyn Sink) {}
 }
 
-impl Handler for With<'_, Chooser> {
+impl Handler for StageHandler<'_, BranchChooser> {
     fn value(&mut self, mut slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
         let chooser = &mut *self.stage;
         if let Some(interest) = chooser.scope.find(&mut slot, kind)? {
@@ -284,7 +284,7 @@ impl Handler for With<'_, Chooser> {
 
     fn copied(&mut self, offset: u64) -> Result<(), Halt> {
         let chooser = &mut *self.stage;
-        let Some(Captured { node, text, most, over }) = chooser.captured.take() else {
+        let Some(TestedValue { node, text, most, over }) = chooser.captured.take() else {
             return Ok(());
         };
         if over && most > chooser.item {

@@ -2,9 +2,9 @@
 //!
 //! The document waits until that is certain. Writes nothing.
 
-use super::document::scope::Scope;
+use super::document::scope::DocumentScope;
 use super::hold::Hold;
-use super::stage::{Engine, Stage, With, config, failed};
+use super::stage::{StageHandler, StageMachine, StageState, machine_config, stage_error};
 use crate::error::Error;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
@@ -13,11 +13,11 @@ use crate::sink::Sink;
 
 /// The search in one document after another.
 #[derive(Debug)]
-pub(super) struct Seeking {
+pub(super) struct ExtractSearch {
     /// The program that runs if the value is there.
     pub(super) program: Program,
-    pub(super) engine: Engine,
-    seeker: Seeker,
+    pub(super) engine: StageMachine,
+    seeker: ExtractProbe,
     /// The document, until it is certain.
     pub(super) hold: Hold,
     /// It is certain.
@@ -25,25 +25,25 @@ pub(super) struct Seeking {
 }
 
 #[derive(Debug)]
-struct Seeker {
-    scope: Scope,
+struct ExtractProbe {
+    scope: DocumentScope,
     /// Whether it is there, and the offset of the byte that made it certain.
     found: Option<(bool, u64)>,
 }
 
-impl Seeking {
+impl ExtractSearch {
     /// `None`: the document must have what is extracted, or nothing is.
     pub(super) fn new(program: &Program, options: &CallOptions) -> Option<Self> {
         let compiled = program.compiled();
         if !compiled.may_lack_extract {
             return None;
         }
-        let config = config(&compiled.spec, options.limits_ref(), false);
-        let scope = Scope::new(compiled, false);
+        let config = machine_config(&compiled.spec, options.limits_ref(), false);
+        let scope = DocumentScope::new(compiled, false);
         Some(Self {
             program: program.clone(),
-            engine: Engine::new(config, options.scanner()),
-            seeker: Seeker { scope, found: None },
+            engine: StageMachine::new(config, options.scanner()),
+            seeker: ExtractProbe { scope, found: None },
             hold: Hold::default(),
             done: false,
         })
@@ -51,7 +51,7 @@ impl Seeking {
 
     /// Begins a new document.
     pub(super) fn restart(&mut self, options: &CallOptions) {
-        let config = config(&self.program.compiled().spec, options.limits_ref(), false);
+        let config = machine_config(&self.program.compiled().spec, options.limits_ref(), false);
         self.engine.restart(config);
         self.seeker.scope.restart();
         (self.seeker.found, self.hold, self.done) = (None, Hold::default(), false);
@@ -65,7 +65,7 @@ impl Seeking {
     pub(super) fn watch(&mut self, chunk: &[u8]) -> Result<(), Error> {
         let Self { engine, seeker, .. } = self;
         let fed = engine.feed(seeker, chunk, &mut Vec::new());
-        fed.map(|_| ()).map_err(|failure| failed(failure, &engine.machine))
+        fed.map(|_| ()).map_err(|failure| stage_error(failure, &engine.machine))
     }
 
     /// The document is complete.
@@ -75,17 +75,17 @@ impl Seeking {
     pub(super) fn end(&mut self) -> Result<(), Error> {
         let Self { engine, seeker, .. } = self;
         let ended = engine.end(seeker, &mut Vec::new());
-        ended.map_err(|failure| failed(failure, &engine.machine))
+        ended.map_err(|failure| stage_error(failure, &engine.machine))
     }
 }
 
-impl Stage for Seeker {
+impl StageState for ExtractProbe {
     fn flush(&mut self, _: &mut dyn Sink) {}
 }
 
-impl Handler for With<'_, Seeker> {
+impl Handler for StageHandler<'_, ExtractProbe> {
     fn value(&mut self, mut slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
-        let Seeker { scope, found, .. } = &mut *self.stage;
+        let ExtractProbe { scope, found, .. } = &mut *self.stage;
         if found.is_some() {
             return Ok(Interest::SkipRest);
         }

@@ -3,16 +3,16 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::chain::Chain;
-use super::choose::Chooser;
-use super::extract_search::Seeking;
-use super::first_pass::Ahead;
+use super::chain::StageChain;
+use super::choose::BranchChooser;
+use super::extract_search::ExtractSearch;
+use super::first_pass::Lookahead;
 use super::hold::Hold;
 use super::items::SHOWN;
-use super::stage::{Engine, config, failed};
+use super::stage::{StageMachine, machine_config, stage_error};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::compile::call::Skips;
-use crate::filter::compile::program::{Compiled, Program};
+use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::filter::compile::when::{Branch, When};
 use crate::filter::explain::EXTRACT_SEARCH;
 use crate::filter::options::CallOptions;
@@ -25,28 +25,28 @@ use crate::spec::Validation;
 
 /// What a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::filter) enum Pass {
+pub(in crate::filter) enum RunMode {
     /// The output, of a document that comes as a stream.
     Stream,
     /// The output, of a document in one chunk, which is there to be read again.
-    Whole,
+    Slice,
     /// To find out what a run over the document would have to wait for.
-    Ahead,
+    FirstPass,
 }
 
 #[derive(Debug)]
-pub(in crate::filter) struct Core {
+pub(in crate::filter) struct FilterRun {
     program: Program,
     options: CallOptions,
-    pass: Pass,
+    pass: RunMode,
     /// There if the document need not have what is extracted.
-    seeking: Option<Seeking>,
+    seeking: Option<ExtractSearch>,
     /// There if the program has branches.
-    choosing: Option<Choosing>,
+    choosing: Option<BranchChoice>,
     /// The branch was known before: nothing waits for it.
     known: bool,
     /// The stages of the program, or of the branch that was chosen.
-    chain: Option<Chain>,
+    chain: Option<StageChain>,
     /// The program of the branch.
     branch: Option<(Branch, Program)>,
     meter: Meter,
@@ -60,7 +60,7 @@ pub(in crate::filter) struct Core {
     last: u8,
     /// Nothing more is read.
     stopped: bool,
-    state: State,
+    state: RunState,
     skips: Option<Skips>,
     /// The program has rules.
     applies: bool,
@@ -69,9 +69,9 @@ pub(in crate::filter) struct Core {
 
 /// The choice of a branch, and what follows from it.
 #[derive(Debug)]
-struct Choosing {
-    engine: Engine,
-    chooser: Chooser,
+struct BranchChoice {
+    engine: StageMachine,
+    chooser: BranchChooser,
     /// The document, until the choice.
     hold: Hold,
     /// The document is watched: for the choice, then for members that come twice.
@@ -79,33 +79,33 @@ struct Choosing {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum RunState {
     Running,
     Ended,
     Failed,
 }
 
 /// Takes a piece of the document. Returns where the stages stopped, if they did.
-type Step = fn(&mut Core, &[u8], &mut dyn Sink) -> Result<Option<u64>, Error>;
+type FeedStep = fn(&mut FilterRun, &[u8], &mut dyn Sink) -> Result<Option<u64>, Error>;
 
 /// Of JSON the mark is skipped; any other text has its own way with it.
 fn bom_of(program: &Program) -> Bom {
     if program.is_text() { Bom::settled() } else { Bom::new() }
 }
 
-impl Core {
+impl FilterRun {
     pub(in crate::filter) fn new(
         program: &Program,
         options: &CallOptions,
-        ahead: Ahead,
-        pass: Pass,
+        ahead: Lookahead,
+        pass: RunMode,
     ) -> Self {
         let skips = options.skips(program.compiled());
         let program = program.for_call(skips);
         let options = options.of_rest(skips);
-        let seeking = Seeking::new(program, &options);
+        let seeking = ExtractSearch::new(program, &options);
         // What waited for the search is not there to be read again.
-        let pass = if seeking.is_some() && pass == Pass::Whole { Pass::Stream } else { pass };
+        let pass = if seeking.is_some() && pass == RunMode::Slice { RunMode::Stream } else { pass };
         let spec = &program.compiled().spec;
         let raw = matches!(skips, Some(Skips::Raw | Skips::RawOfFailed));
         let mut core = Self {
@@ -123,7 +123,7 @@ impl Core {
             consumed: 0,
             last: 0,
             stopped: false,
-            state: State::Running,
+            state: RunState::Running,
             skips,
             applies: !raw && spec.has_rules(),
             failure: None,
@@ -136,12 +136,12 @@ impl Core {
     }
 
     /// Begins to choose a branch, or makes the stages.
-    fn begin(&mut self, ahead: Ahead) {
+    fn begin(&mut self, ahead: Lookahead) {
         let compiled = self.program.compiled();
         if compiled.when.is_none() {
             return self.begin_chain(ahead);
         }
-        let mut choosing = Choosing::new(compiled, &self.options);
+        let mut choosing = BranchChoice::new(compiled, &self.options);
         choosing.engine.machine.skip_prefix(self.prefix);
         self.choosing = Some(choosing);
         if let Some(branch) = ahead.branch {
@@ -151,14 +151,14 @@ impl Core {
     }
 
     /// Makes the stages of the program that applies.
-    fn begin_chain(&mut self, ahead: Ahead) {
+    fn begin_chain(&mut self, ahead: Lookahead) {
         let program = self.branch.as_ref().map_or(&self.program, |(_, program)| program);
-        let mut chain = Chain::new(program, &self.options, ahead.payload);
+        let mut chain = StageChain::new(program, &self.options, ahead.payload);
         if let Some(items) = chain.first_items() {
             let never_holds = match self.pass {
-                Pass::Stream => false,
-                Pass::Whole => !items.is_looking(),
-                Pass::Ahead => items.is_looking(),
+                RunMode::Stream => false,
+                RunMode::Slice => !items.is_looking(),
+                RunMode::FirstPass => items.is_looking(),
             };
             if never_holds {
                 items.never_hold();
@@ -172,7 +172,7 @@ impl Core {
     ///
     /// # Errors
     /// That none does is one.
-    fn take_branch(&mut self, branch: Branch, ahead: Ahead) -> Result<(), Raise> {
+    fn take_branch(&mut self, branch: Branch, ahead: Lookahead) -> Result<(), Raise> {
         let when = self.program.compiled().when.as_ref();
         let Some(program) = when.and_then(|when| branch.program(when)) else {
             return Err(When::none_holds());
@@ -199,22 +199,22 @@ impl Core {
         self.bom = bom_of(&self.program);
         (self.prefix, self.written, self.consumed) = (0, 0, 0);
         (self.last, self.stopped) = (0, false);
-        self.state = State::Running;
+        self.state = RunState::Running;
         self.failure = None;
     }
 
     pub(in crate::filter) fn is_done(&self) -> bool {
-        self.stopped || self.state == State::Ended
+        self.stopped || self.state == RunState::Ended
     }
 
     /// Makes an error the run's own.
     pub(in crate::filter) fn fail(&mut self, error: &Error) {
-        self.state = State::Failed;
+        self.state = RunState::Failed;
         self.failure.get_or_insert_with(|| Failed::from(error));
     }
 
     /// Whether there is something to find out ahead of a run, beyond what is known.
-    pub(in crate::filter) fn looks_beyond(&self, ahead: Ahead) -> bool {
+    pub(in crate::filter) fn looks_beyond(&self, ahead: Lookahead) -> bool {
         match &self.chain {
             Some(chain) => chain.looks_first(),
             // Of a document for which no branch holds nothing else is to be known.
@@ -223,10 +223,10 @@ impl Core {
     }
 
     /// What was found out.
-    pub(in crate::filter) fn found(&self) -> Ahead {
-        let items = self.chain.as_ref().and_then(Chain::items);
+    pub(in crate::filter) fn found(&self) -> Lookahead {
+        let items = self.chain.as_ref().and_then(StageChain::items);
         let choice = self.choosing.as_ref().and_then(|choosing| choosing.chooser.choice());
-        Ahead {
+        Lookahead {
             // What is still to be found is the branch's.
             branch: choice.filter(|_| !self.known).map(|(branch, _)| branch),
             payload: items.and_then(|items| items.decided()),
@@ -254,22 +254,22 @@ impl Core {
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
         match self.state {
-            State::Failed => {
+            RunState::Failed => {
                 return Err(Error::new(
                     ErrorKind::Failed,
                     "the filter failed before, and stays failed",
                 ));
             }
-            State::Ended => {
+            RunState::Ended => {
                 return Err(Error::new(ErrorKind::Failed, "the filter has ended"));
             }
-            State::Running => {}
+            RunState::Running => {}
         }
-        let mut counted = Counted { sink, bytes: 0 };
+        let mut counted = CountingSink { sink, bytes: 0 };
         let result = step(self, &mut counted);
         self.written += counted.bytes;
         if let Err(error) = &result {
-            self.state = State::Failed;
+            self.state = RunState::Failed;
             self.failure = Some(Failed::from(error));
         }
         result
@@ -320,7 +320,7 @@ impl Core {
         if !there {
             self.program = seeking.program.unextracted().clone();
         }
-        self.begin(Ahead::default());
+        self.begin(Lookahead::default());
         match self.replay(hold, sink, Self::choose_or_feed)? {
             Some(stopped) => Ok(Some(stopped)),
             None => self.choose_or_feed(chunk, sink),
@@ -355,7 +355,7 @@ impl Core {
             let at = choice.map(|(_, at)| at).or(failed_at);
             let at = at.unwrap_or(choosing.engine.machine.offset());
             let limits = self.options.limits_ref();
-            let holds = self.pass != Pass::Ahead && !self.known;
+            let holds = self.pass != RunMode::FirstPass && !self.known;
             if holds && at - self.prefix > Hold::capacity(limits) {
                 return Err(Hold::place(limits, Hold::overflow(limits)));
             }
@@ -368,9 +368,9 @@ impl Core {
                 return Ok(None);
             };
             let hold = std::mem::take(&mut choosing.hold);
-            self.take_branch(branch, Ahead::default())
+            self.take_branch(branch, Lookahead::default())
                 .map_err(|raise| Error::at(raise, at, String::new()))?;
-            if self.pass == Pass::Ahead {
+            if self.pass == RunMode::FirstPass {
                 return Ok(None);
             }
             if let Some(stopped) = self.replay(hold, sink, Self::feed)? {
@@ -407,7 +407,7 @@ impl Core {
         &mut self,
         mut hold: Hold,
         sink: &mut dyn Sink,
-        step: Step,
+        step: FeedStep,
     ) -> Result<Option<u64>, Error> {
         let mut stopped = None;
         let mut meter = std::mem::take(&mut self.meter);
@@ -445,7 +445,7 @@ impl Core {
     fn complete(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         self.bom.end()?;
         if self.stopped {
-            self.state = State::Ended;
+            self.state = RunState::Ended;
             return Ok(());
         }
         if let Some(seeking) = self.seeking.as_mut().filter(|seeking| !seeking.done) {
@@ -459,19 +459,19 @@ impl Core {
             // The end of a scalar is known by the end of the document.
             if let Some((branch, at)) = choosing.chooser.choice() {
                 let hold = std::mem::take(&mut choosing.hold);
-                self.take_branch(branch, Ahead::default())
+                self.take_branch(branch, Lookahead::default())
                     .map_err(|raise| Error::at(raise, at, String::new()))?;
-                if self.pass != Pass::Ahead {
+                if self.pass != RunMode::FirstPass {
                     _ = self.replay(hold, sink, Self::feed)?;
                 }
             }
         }
         // What was looked for is the branch: its stages have read nothing.
-        let chooses = self.pass == Pass::Ahead && self.choosing.is_some() && !self.known;
+        let chooses = self.pass == RunMode::FirstPass && self.choosing.is_some() && !self.known;
         if let Some(chain) = self.chain.as_mut().filter(|_| !chooses) {
             chain.end(&mut self.meter, sink)?;
         }
-        self.state = State::Ended;
+        self.state = RunState::Ended;
         Ok(())
     }
 
@@ -480,19 +480,19 @@ impl Core {
     pub(in crate::filter) fn steps(&self) -> u64 {
         let seeking = self.seeking.as_ref().map_or(0, |seeking| seeking.engine.steps());
         let choosing = self.choosing.as_ref().map_or(0, |choosing| choosing.engine.steps());
-        seeking + choosing + self.chain.as_ref().map_or(0, Chain::steps)
+        seeking + choosing + self.chain.as_ref().map_or(0, StageChain::steps)
     }
 
     /// Steps of the stages behind the items, and bytes that were looked at to cut strings.
     #[cfg(test)]
-    pub(in crate::filter) fn tail_steps(&self) -> (u64, u64) {
-        let items = self.chain.as_ref().and_then(Chain::items);
-        items.map_or((0, 0), |items| items.tail_steps())
+    pub(in crate::filter) fn output_steps(&self) -> (u64, u64) {
+        let items = self.chain.as_ref().and_then(StageChain::items);
+        items.map_or((0, 0), |items| items.output_steps())
     }
 
     /// Says what was probably meant by the first selected paths that were not found: no message names more of them.
     pub(in crate::filter) fn suggest(&self, missed: &mut [MissedPath]) {
-        let Some(items) = self.chain.as_ref().and_then(Chain::items) else { return };
+        let Some(items) = self.chain.as_ref().and_then(StageChain::items) else { return };
         let mut pairs = Pairs::default();
         for one in missed.iter_mut().take(SHOWN) {
             one.meant = items.meant(&one.path, &mut pairs);
@@ -546,19 +546,22 @@ impl Core {
     }
 }
 
-impl Choosing {
-    fn new(program: &Arc<Compiled>, options: &CallOptions) -> Self {
+impl BranchChoice {
+    fn new(program: &Arc<CompiledProgram>, options: &CallOptions) -> Self {
         let limits = options.limits_ref();
         Self {
-            engine: Engine::new(config(&program.spec, limits, false), options.scanner()),
-            chooser: Chooser::new(program, limits),
+            engine: StageMachine::new(
+                machine_config(&program.spec, limits, false),
+                options.scanner(),
+            ),
+            chooser: BranchChooser::new(program, limits),
             hold: Hold::default(),
             watching: true,
         }
     }
 
-    fn restart(&mut self, program: &Arc<Compiled>, options: &CallOptions) {
-        self.engine.restart(config(&program.spec, options.limits_ref(), false));
+    fn restart(&mut self, program: &Arc<CompiledProgram>, options: &CallOptions) {
+        self.engine.restart(machine_config(&program.spec, options.limits_ref(), false));
         self.chooser.restart();
         self.hold = Hold::default();
         self.watching = true;
@@ -567,23 +570,23 @@ impl Choosing {
     fn watch(&mut self, chunk: &[u8]) -> Result<(), Error> {
         let Self { engine, chooser, .. } = self;
         let fed = engine.feed(chooser, chunk, &mut Vec::new());
-        fed.map(|_| ()).map_err(|failure| failed(failure, &engine.machine))
+        fed.map(|_| ()).map_err(|failure| stage_error(failure, &engine.machine))
     }
 
     fn end(&mut self) -> Result<(), Error> {
         let Self { engine, chooser, .. } = self;
         let ended = engine.end(chooser, &mut Vec::new());
-        ended.map_err(|failure| failed(failure, &engine.machine))
+        ended.map_err(|failure| stage_error(failure, &engine.machine))
     }
 }
 
 /// Counts what is written.
-struct Counted<'a> {
+struct CountingSink<'a> {
     sink: &'a mut dyn Sink,
     bytes: u64,
 }
 
-impl Sink for Counted<'_> {
+impl Sink for CountingSink<'_> {
     fn write(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         self.sink.write(bytes);

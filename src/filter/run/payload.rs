@@ -10,11 +10,11 @@
 //! first held byte is an error, whether or not the bytes were in fact held: chunks must not matter.
 
 use super::hold::Hold;
-use super::items::Items;
-use super::output::{Tail, in_front};
-use super::root::{Payload, Probe};
-use super::stage::{Engine, config, failed};
-use super::wrap_in_array::Wrap;
+use super::items::ItemsStage;
+use super::output::{OutputStages, in_front};
+use super::root::{Payload, RootProbe};
+use super::stage::{StageMachine, machine_config, stage_error};
+use super::wrap_in_array::ArrayWrap;
 use crate::error::Error;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
@@ -31,17 +31,17 @@ pub(super) struct PayloadStage {
     limits: Limits,
     /// Names are kept, for those that were probably meant.
     suggests: bool,
-    engine: Engine,
-    phase: Phase,
+    engine: StageMachine,
+    phase: PayloadPhase,
     /// That of an earlier document, to be used again.
-    spare: Option<Box<Running>>,
+    spare: Option<Box<ItemsRun>>,
     hold: Hold,
     /// Bytes that may be held; `None`: the input comes in one chunk and is not held at all.
     capacity: Option<u64>,
     /// What happens to what the items stage writes.
-    tail: Option<Tail>,
+    output: Option<OutputStages>,
     /// A document that is no array becomes one.
-    wrap: Wrap,
+    wrap: ArrayWrap,
     /// Bytes in front of the document.
     prefix: u64,
     /// Bytes that were read.
@@ -49,28 +49,28 @@ pub(super) struct PayloadStage {
 }
 
 #[derive(Debug)]
-enum Phase {
-    Looking(Probe),
-    Running(Box<Running>),
+enum PayloadPhase {
+    Looking(RootProbe),
+    Running(Box<ItemsRun>),
 }
 
 #[derive(Debug)]
-struct Running {
-    items: Items,
+struct ItemsRun {
+    items: ItemsStage,
     /// The machine at the value from which input is held.
     mark: Option<(Machine, u64)>,
     stopped: bool,
 }
 
 /// The machine's configuration. The tail reads minified text, and writes such: white space goes on the way to it.
-fn machine_config(
+fn payload_config(
     program: &Program,
     limits: &Limits,
-    tail: Option<&Tail>,
+    output: Option<&OutputStages>,
     drops_empty: bool,
 ) -> Config {
-    let config = config(&program.compiled().spec, limits, drops_empty);
-    Config { keep_white: config.keep_white && tail.is_none(), ..config }
+    let config = machine_config(&program.compiled().spec, limits, drops_empty);
+    Config { keep_white: config.keep_white && output.is_none(), ..config }
 }
 
 impl PayloadStage {
@@ -79,21 +79,21 @@ impl PayloadStage {
         options: &CallOptions,
         scanner: Scanner,
         payload: Option<Payload>,
-        tail: Option<Tail>,
+        output: Option<OutputStages>,
     ) -> Self {
         let limits = options.limits_ref();
-        let config = machine_config(program, limits, tail.as_ref(), false);
+        let config = payload_config(program, limits, output.as_ref(), false);
         let mut stage = Self {
             program: program.clone(),
             limits: limits.clone(),
             suggests: options.suggests(),
-            engine: Engine::new(config, scanner),
-            phase: Phase::Looking(Probe::new(program.compiled())),
+            engine: StageMachine::new(config, scanner),
+            phase: PayloadPhase::Looking(RootProbe::new(program.compiled())),
             spare: None,
             hold: Hold::default(),
             capacity: Some(Hold::capacity(limits)),
-            tail,
-            wrap: Wrap::new(program),
+            output,
+            wrap: ArrayWrap::new(program),
             prefix: 0,
             offset: 0,
         };
@@ -106,19 +106,24 @@ impl PayloadStage {
         if payload.is_some() || !self.program.compiled().items.looks() {
             self.run(payload);
         } else {
-            self.phase = Phase::Looking(Probe::new(self.program.compiled()));
+            self.phase = PayloadPhase::Looking(RootProbe::new(self.program.compiled()));
         }
     }
 
     /// Begins a new document.
     pub(super) fn restart(&mut self) {
-        self.engine.restart(machine_config(&self.program, &self.limits, self.tail.as_ref(), false));
+        self.engine.restart(payload_config(
+            &self.program,
+            &self.limits,
+            self.output.as_ref(),
+            false,
+        ));
         self.hold = Hold::default();
         (self.prefix, self.offset) = (0, 0);
-        self.wrap = Wrap::new(&self.program);
-        let probe = Probe::new(self.program.compiled());
-        let phase = std::mem::replace(&mut self.phase, Phase::Looking(probe));
-        if let Phase::Running(running) = phase {
+        self.wrap = ArrayWrap::new(&self.program);
+        let probe = RootProbe::new(self.program.compiled());
+        let phase = std::mem::replace(&mut self.phase, PayloadPhase::Looking(probe));
+        if let PayloadPhase::Running(running) = phase {
             self.spare = Some(running);
         }
         self.begin(None);
@@ -127,7 +132,7 @@ impl PayloadStage {
     /// The input comes in one chunk, which is there to be read again.
     pub(super) fn never_hold(&mut self) {
         self.capacity = None;
-        if let Phase::Running(running) = &mut self.phase {
+        if let PayloadPhase::Running(running) = &mut self.phase {
             running.items.set_patience(u64::MAX);
         }
     }
@@ -143,34 +148,34 @@ impl PayloadStage {
     }
 
     pub(super) fn is_looking(&self) -> bool {
-        matches!(self.phase, Phase::Looking(_))
+        matches!(self.phase, PayloadPhase::Looking(_))
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        matches!(&self.phase, Phase::Running(running) if running.stopped)
+        matches!(&self.phase, PayloadPhase::Running(running) if running.stopped)
     }
 
     /// Steps of the machine, those before it went back and those of replays included.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
         let replays = match &self.phase {
-            Phase::Looking(_) => 0,
-            Phase::Running(running) => running.items.steps(),
+            PayloadPhase::Looking(_) => 0,
+            PayloadPhase::Running(running) => running.items.steps(),
         };
         self.engine.steps() + replays
     }
 
     /// Steps of the stages behind.
     #[cfg(test)]
-    pub(super) fn tail_steps(&self) -> (u64, u64) {
-        self.tail.as_ref().map_or((0, 0), Tail::steps)
+    pub(super) fn output_steps(&self) -> (u64, u64) {
+        self.output.as_ref().map_or((0, 0), OutputStages::steps)
     }
 
     /// The payload, if no later byte can change it.
     pub(super) fn decided(&self) -> Option<Payload> {
         match &self.phase {
-            Phase::Looking(probe) => probe.decided(),
-            Phase::Running(_) => None,
+            PayloadPhase::Looking(probe) => probe.decided(),
+            PayloadPhase::Running(_) => None,
         }
     }
 
@@ -182,11 +187,11 @@ impl PayloadStage {
     fn run(&mut self, payload: Option<Payload>) {
         let compiled = self.program.compiled();
         let drops = compiled.items.drop_empty;
-        let config = machine_config(&self.program, &self.limits, self.tail.as_ref(), drops);
+        let config = payload_config(&self.program, &self.limits, self.output.as_ref(), drops);
         self.engine.restart(config);
         self.engine.machine.skip_prefix(self.prefix);
-        if let Some(tail) = &mut self.tail {
-            tail.begin(compiled, payload);
+        if let Some(output) = &mut self.output {
+            output.begin(compiled, payload);
         }
         let patience = self.patience();
         let running = match self.spare.take() {
@@ -197,13 +202,14 @@ impl PayloadStage {
             }
             None => {
                 let scanner = self.engine.scanner();
-                let length = self.tail.as_ref().map(|tail| tail.length().clone());
-                let items = Items::new(compiled, payload, patience, &self.limits, scanner, length);
+                let length = self.output.as_ref().map(|output| output.length().clone());
+                let items =
+                    ItemsStage::new(compiled, payload, patience, &self.limits, scanner, length);
                 let items = items.suggest(self.suggests);
-                Box::new(Running { items, mark: None, stopped: false })
+                Box::new(ItemsRun { items, mark: None, stopped: false })
             }
         };
-        self.phase = Phase::Running(running);
+        self.phase = PayloadPhase::Running(running);
     }
 
     pub(super) fn write(
@@ -215,11 +221,13 @@ impl PayloadStage {
         if self.is_stopped() {
             return Ok(());
         }
-        let Self { engine, phase: Phase::Looking(probe), .. } = self else {
+        let Self { engine, phase: PayloadPhase::Looking(probe), .. } = self else {
             return self.run_chunk(chunk, meter, sink);
         };
-        let failure =
-            engine.feed(probe, chunk, sink).err().map(|failure| failed(failure, &engine.machine));
+        let failure = engine
+            .feed(probe, chunk, sink)
+            .err()
+            .map(|failure| stage_error(failure, &engine.machine));
         let at = match (probe.decided_at(), failure.as_ref().and_then(Error::offset)) {
             (Some(at), _) | (None, Some(at)) => at,
             (None, None) => engine.machine.offset(),
@@ -284,13 +292,13 @@ impl PayloadStage {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let Self { engine, tail, wrap, phase: Phase::Running(running), .. } = self else {
+        let Self { engine, output, wrap, phase: PayloadPhase::Running(running), .. } = self else {
             return Ok(());
         };
         let begin = engine.machine.offset();
         // What a miss leaves, it leaves as it is.
         wrap.unless(running.items.miss().is_some());
-        let fed = in_front(tail, sink, |sink| {
+        let fed = in_front(output, sink, |sink| {
             Ok(engine.feed(&mut running.items, chunk, &mut wrap.around(sink)))
         })?;
         if let Some(mark) = engine.machine.take_checkpoint() {
@@ -300,11 +308,11 @@ impl PayloadStage {
             Ok(Fed::Stopped) => {
                 self.offset = engine.machine.offset();
                 running.stopped = true;
-                in_front(tail, sink, |sink| {
+                in_front(output, sink, |sink| {
                     running.items.close_all(sink);
                     Ok(())
                 })?;
-                self.end_tail(sink)
+                self.end_output(sink)
             }
             Ok(Fed::All) => {
                 self.offset = engine.machine.offset();
@@ -328,7 +336,7 @@ impl PayloadStage {
 
     /// The first hit did not come in time. What was seen since the mark was not seen.
     fn give_up(&mut self, begin: u64) -> Error {
-        let Phase::Running(running) = &mut self.phase else { return self.overdue(begin) };
+        let PayloadPhase::Running(running) = &mut self.phase else { return self.overdue(begin) };
         let mark = running.items.waiting().unwrap_or(begin);
         running.items.rewind();
         self.overdue(mark)
@@ -336,7 +344,7 @@ impl PayloadStage {
 
     /// Keeps what of `chunk`, which begins at `begin`, may have to be read again.
     fn keep(&mut self, chunk: &[u8], begin: u64, meter: &mut Meter) -> Result<(), Error> {
-        let Phase::Running(running) = &mut self.phase else { return Ok(()) };
+        let PayloadPhase::Running(running) = &mut self.phase else { return Ok(()) };
         let Some(mark) = running.items.waiting() else {
             if running.mark.take().is_some() {
                 self.hold.clear(meter);
@@ -364,15 +372,15 @@ impl PayloadStage {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let Phase::Running(running) = &mut self.phase else { return Ok(()) };
+        let PayloadPhase::Running(running) = &mut self.phase else { return Ok(()) };
         let Some((machine, mark)) = running.mark.take() else { return Ok(()) };
         self.engine.go_back(machine);
         running.items.rewind();
-        if let Some(tail) = &mut self.tail
+        if let Some(output) = &mut self.output
             && running.items.gave_up_array()
         {
             // It has read nothing.
-            tail.begin(self.program.compiled(), Some(Payload::Document));
+            output.begin(self.program.compiled(), Some(Payload::Document));
         }
         self.offset = mark;
         let mut hold = std::mem::take(&mut self.hold);
@@ -393,42 +401,44 @@ impl PayloadStage {
     }
 
     pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
-        if let Self { engine, phase: Phase::Looking(probe), .. } = self {
+        if let Self { engine, phase: PayloadPhase::Looking(probe), .. } = self {
             // Undecided, so it cannot be complete.
-            return engine.end(probe, sink).map_err(|failure| failed(failure, &engine.machine));
+            return engine
+                .end(probe, sink)
+                .map_err(|failure| stage_error(failure, &engine.machine));
         }
-        let Self { engine, tail, wrap, phase: Phase::Running(running), .. } = self else {
+        let Self { engine, output, wrap, phase: PayloadPhase::Running(running), .. } = self else {
             return Ok(());
         };
         if running.stopped {
             return Ok(());
         }
-        in_front(tail, sink, |sink| {
+        in_front(output, sink, |sink| {
             let mut wrapped = wrap.around(sink);
             let ended = engine.end(&mut running.items, &mut wrapped);
-            ended.map_err(|failure| failed(failure, &engine.machine))?;
+            ended.map_err(|failure| stage_error(failure, &engine.machine))?;
             wrapped.end();
             Ok(())
         })?;
         self.hold.clear(meter);
-        self.end_tail(sink)
+        self.end_output(sink)
     }
 
     /// The filtered document is complete.
-    fn end_tail(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
-        let Self { tail: Some(tail), phase: Phase::Running(running), .. } = self else {
+    fn end_output(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+        let Self { output: Some(output), phase: PayloadPhase::Running(running), .. } = self else {
             return Ok(());
         };
         let counts = running.items.counts();
-        tail.end(counts.kept, counts.seen.unwrap_or(0), sink)
+        output.end(counts.kept, counts.seen.unwrap_or(0), sink)
     }
 
     /// The path that was probably meant by a selected one that was not found.
     pub(super) fn meant(&self, path: &str, pairs: &mut Pairs) -> Option<String> {
         let running = match &self.phase {
-            Phase::Running(running) => running,
+            PayloadPhase::Running(running) => running,
             // Between two documents.
-            Phase::Looking(_) => self.spare.as_ref()?,
+            PayloadPhase::Looking(_) => self.spare.as_ref()?,
         };
         running.items.meant(path, pairs)
     }
@@ -436,15 +446,15 @@ impl PayloadStage {
     /// Whether nothing that is selected was found, so that the payload passed unselected.
     #[cfg(feature = "content")]
     pub(super) fn is_total_miss(&self) -> bool {
-        matches!(&self.phase, Phase::Running(running) if running.items.miss().is_some())
+        matches!(&self.phase, PayloadPhase::Running(running) if running.items.miss().is_some())
     }
 
     pub(super) fn report(&self, report: &mut Report) {
-        let Phase::Running(running) = &self.phase else { return };
-        if let Some(tail) = &self.tail
-            && tail.has_failed()
+        let PayloadPhase::Running(running) = &self.phase else { return };
+        if let Some(output) = &self.output
+            && output.has_failed()
         {
-            return tail.report(report);
+            return output.report(report);
         }
         let items = &running.items;
         let counts = items.counts();
@@ -471,8 +481,8 @@ impl PayloadStage {
             report.filter_applied = false;
             report.filter_error = Some(error);
         }
-        if let Some(tail) = &self.tail {
-            tail.report(report);
+        if let Some(output) = &self.output {
+            output.report(report);
         }
     }
 }

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Shared by the stage that counts and the one that tells.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Length(Arc<Shared>);
+pub(super) struct PayloadLength(Arc<SharedLength>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedLength {
     known: AtomicBool,
     seen: AtomicU64,
     kept: AtomicU64,
@@ -20,7 +20,7 @@ struct Shared {
 
 /// The items of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Items {
+pub(super) struct PayloadItems {
     /// Those of the response, as far as it was read.
     pub(super) seen: u64,
     /// Those that `max_items` left.
@@ -29,8 +29,8 @@ pub(super) struct Items {
     pub(super) more: bool,
 }
 
-impl Length {
-    pub(super) fn set(&self, items: Items) {
+impl PayloadLength {
+    pub(super) fn set(&self, items: PayloadItems) {
         let Self(shared) = self;
         shared.seen.store(items.seen, Ordering::Relaxed);
         shared.kept.store(items.kept, Ordering::Relaxed);
@@ -44,9 +44,9 @@ impl Length {
     }
 
     /// `None`: no payload has ended.
-    pub(super) fn get(&self) -> Option<Items> {
+    pub(super) fn get(&self) -> Option<PayloadItems> {
         let Self(shared) = self;
-        shared.known.load(Ordering::Relaxed).then(|| Items {
+        shared.known.load(Ordering::Relaxed).then(|| PayloadItems {
             seen: shared.seen.load(Ordering::Relaxed),
             kept: shared.kept.load(Ordering::Relaxed),
             more: shared.more.load(Ordering::Relaxed),

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::stage::{Stage, With};
-use crate::filter::compile::items::{RootRule, Selection};
-use crate::filter::compile::program::Compiled;
+use super::stage::{StageHandler, StageState};
+use crate::filter::compile::items::{RootRule, SelectRules};
+use crate::filter::compile::program::CompiledProgram;
 use crate::json::key::is_too_long_for;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::path::trie::NodeId;
@@ -32,8 +32,8 @@ const BESIDE_RAW: [&[u8]; 5] =
     [b"_exit_code", b"_text_filtered", b"_compact", b"_original_items", b"stderr"];
 
 #[derive(Debug)]
-pub(super) struct Probe {
-    program: Arc<Compiled>,
+pub(super) struct RootProbe {
+    program: Arc<CompiledProgram>,
     /// The nodes of the select trie at the open containers, if a selected value makes the document the payload.
     open: SmallVec<[NodeId; 8]>,
     /// By node: it was met. A node is one place of the document.
@@ -49,8 +49,8 @@ pub(super) struct Probe {
     decided: Option<(Payload, u64)>,
 }
 
-impl Probe {
-    pub(super) fn new(program: &Arc<Compiled>) -> Self {
+impl RootProbe {
+    pub(super) fn new(program: &Arc<CompiledProgram>) -> Self {
         let nodes = Self::selection(program).map_or(0, |selection| selection.nodes.len());
         Self {
             program: program.clone(),
@@ -68,13 +68,13 @@ impl Probe {
     }
 
     /// The selection, if a value that it has makes the document the payload.
-    fn selection(program: &Compiled) -> Option<&Selection> {
+    fn selection(program: &CompiledProgram) -> Option<&SelectRules> {
         let rules = &program.items;
         rules.select.as_ref().filter(|_| rules.root == RootRule::DocumentOrArray)
     }
 
     /// What is wanted of a value. `None`: it is selected.
-    fn look(&mut self, selection: &Selection, slot: Slot<'_>, kind: Kind) -> Option<Interest> {
+    fn look(&mut self, selection: &SelectRules, slot: Slot<'_>, kind: Kind) -> Option<Interest> {
         let node = match (slot, self.open.last()) {
             (Slot::Top, _) => Some(0),
             (Slot::Member(key), Some(at)) => {
@@ -149,15 +149,15 @@ impl Probe {
     }
 }
 
-impl Stage for Probe {
+impl StageState for RootProbe {
     fn flush(&mut self, _: &mut dyn Sink) {}
 }
 
-impl Handler for With<'_, Probe> {
+impl Handler for StageHandler<'_, RootProbe> {
     fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
         let probe = &mut *self.stage;
         let program = probe.program.clone();
-        let selection = Probe::selection(&program);
+        let selection = RootProbe::selection(&program);
         match slot {
             Slot::Top if kind != Kind::Object => {
                 probe.decided = Some((Payload::Document, offset));
@@ -194,7 +194,7 @@ impl Handler for With<'_, Probe> {
     fn raw(&mut self, _: &[u8]) {}
 
     fn takes_long_keys(&self, limit: usize) -> bool {
-        let selection = Probe::selection(&self.stage.program);
+        let selection = RootProbe::selection(&self.stage.program);
         let selected = selection.map_or(0, |selection| selection.trie.longest_name());
         let longest = BESIDE_RAW.iter().map(|name| name.len()).max();
         is_too_long_for(limit, longest.unwrap_or(0).max(selected))

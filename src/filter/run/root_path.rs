@@ -9,14 +9,14 @@ use crate::json::{Kind, Slot};
 use crate::path::{Path, Token};
 
 #[derive(Clone, Debug)]
-pub(super) struct Way {
-    place: Place,
+pub(super) struct RootTracker {
+    place: RootPath,
     /// The containers that are open on the way, and whether the child on the way has come.
-    open: Vec<Level>,
+    open: Vec<TrackedLevel>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Level {
+struct TrackedLevel {
     object: bool,
     met: bool,
     /// Children that have come.
@@ -25,7 +25,7 @@ struct Level {
 
 /// Where the payload is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum RootPath {
     Document,
     /// The first member that is an array.
     First,
@@ -43,16 +43,16 @@ pub(super) enum Place {
 
 /// The position of a value relative to the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum RootStep {
     /// The payload, an array.
     Items,
     /// A container with the payload in it.
-    Way,
+    OnPath,
     /// Anything else; also a payload that is no array.
-    Beside,
+    Outside,
 }
 
-impl Place {
+impl RootPath {
     /// The place in what is left of a document whose payload was there. `siblings`: its siblings are left too.
     pub(super) fn new(root: &RootRule, payload: Option<Payload>, siblings: bool) -> Self {
         match (payload, root) {
@@ -65,40 +65,43 @@ impl Place {
     }
 }
 
-impl Way {
-    pub(super) fn new(place: Place) -> Self {
+impl RootTracker {
+    pub(super) fn new(place: RootPath) -> Self {
         Self { place, open: Vec::new() }
     }
 
     /// Whether the container that was entered last has the payload as its child.
     pub(super) fn is_at_parent(&self) -> bool {
         match &self.place {
-            Place::Document => false,
-            Place::First | Place::Member(_) => self.open.len() == 1,
+            RootPath::Document => false,
+            RootPath::First | RootPath::Member(_) => self.open.len() == 1,
             #[cfg(feature = "template")]
-            Place::Steps(steps) => !steps.is_empty() && self.open.len() == steps.len(),
-            Place::At { path, .. } => self.open.len() == path.0.len(),
+            RootPath::Steps(steps) => !steps.is_empty() && self.open.len() == steps.len(),
+            RootPath::At { path, .. } => self.open.len() == path.0.len(),
         }
     }
 
     /// Returns the position of the value that begins now.
-    pub(super) fn step(&mut self, slot: Slot<'_>, kind: Kind) -> Step {
+    pub(super) fn step(&mut self, slot: Slot<'_>, kind: Kind) -> RootStep {
         let Some(level) = self.open.len().checked_sub(1) else { return self.document(kind) };
-        let Level { met, children, .. } =
-            self.open.last().copied().unwrap_or(Level { object: false, met: true, children: 0 });
+        let TrackedLevel { met, children, .. } = self
+            .open
+            .last()
+            .copied()
+            .unwrap_or(TrackedLevel { object: false, met: true, children: 0 });
         let here = match (&self.place, slot) {
-            (Place::Document, _) | (_, Slot::Top) => false,
-            (Place::First, _) => kind == Kind::Array,
-            (Place::Member(number), _) => children == *number,
+            (RootPath::Document, _) | (_, Slot::Top) => false,
+            (RootPath::First, _) => kind == Kind::Array,
+            (RootPath::Member(number), _) => children == *number,
             #[cfg(feature = "template")]
-            (Place::Steps(steps), _) => steps.get(level) == Some(&children),
-            (Place::At { path, .. }, Slot::Member(key)) => match path.0.get(level) {
+            (RootPath::Steps(steps), _) => steps.get(level) == Some(&children),
+            (RootPath::At { path, .. }, Slot::Member(key)) => match path.0.get(level) {
                 Some(Token::Name(name)) => {
                     key.with_name(|spelled| spelled == Some(name.as_bytes()))
                 }
                 _ => false,
             },
-            (Place::At { path, alone }, Slot::Element(index)) => {
+            (RootPath::At { path, alone }, Slot::Element(index)) => {
                 let wanted = path.0.get(level).and_then(Token::index);
                 wanted == Some(index) || (*alone && wanted.is_some())
             }
@@ -109,29 +112,31 @@ impl Way {
             level.met |= here;
         }
         if !here {
-            return Step::Beside;
+            return RootStep::Outside;
         }
         match (self.is_at_parent(), kind) {
-            (true, Kind::Array) => Step::Items,
-            (false, Kind::Object | Kind::Array) => Step::Way,
-            _ => Step::Beside,
+            (true, Kind::Array) => RootStep::Items,
+            (false, Kind::Object | Kind::Array) => RootStep::OnPath,
+            _ => RootStep::Outside,
         }
     }
 
-    fn document(&self, kind: Kind) -> Step {
+    fn document(&self, kind: Kind) -> RootStep {
         match (&self.place, kind) {
-            (Place::At { .. }, Kind::Object | Kind::Array) => Step::Way,
+            (RootPath::At { .. }, Kind::Object | Kind::Array) => RootStep::OnPath,
             #[cfg(feature = "template")]
-            (Place::Steps(steps), Kind::Object | Kind::Array) if !steps.is_empty() => Step::Way,
-            (_, Kind::Array) => Step::Items,
-            (Place::First | Place::Member(_), Kind::Object) => Step::Way,
-            _ => Step::Beside,
+            (RootPath::Steps(steps), Kind::Object | Kind::Array) if !steps.is_empty() => {
+                RootStep::OnPath
+            }
+            (_, Kind::Array) => RootStep::Items,
+            (RootPath::First | RootPath::Member(_), Kind::Object) => RootStep::OnPath,
+            _ => RootStep::Outside,
         }
     }
 
     /// Goes into a container on the way.
     pub(super) fn enter(&mut self, kind: Kind) {
-        self.open.push(Level { object: kind == Kind::Object, met: false, children: 0 });
+        self.open.push(TrackedLevel { object: kind == Kind::Object, met: false, children: 0 });
     }
 
     /// Whether the container that was entered last is an object.

@@ -9,19 +9,19 @@ use crate::sink::Sink;
 use crate::spec::{Spec, Validation, Whitespace};
 
 /// The state of a handler between chunks.
-pub(super) trait Stage {
+pub(super) trait StageState {
     /// Hands the gathered output on.
     fn flush(&mut self, sink: &mut dyn Sink);
 }
 
 /// A stage's state and where its output goes: together they handle events.
-pub(super) struct With<'a, S> {
+pub(super) struct StageHandler<'a, S> {
     pub(super) stage: &'a mut S,
     pub(super) sink: &'a mut dyn Sink,
 }
 
 /// A machine and its window.
-pub(super) struct Engine {
+pub(super) struct StageMachine {
     pub(super) machine: Machine,
     scanner: Scanner,
     window: Box<Window>,
@@ -30,7 +30,7 @@ pub(super) struct Engine {
     earlier: u64,
 }
 
-impl Engine {
+impl StageMachine {
     pub(super) fn new(config: Config, scanner: Scanner) -> Self {
         Self {
             machine: Machine::new(config),
@@ -70,46 +70,46 @@ impl Engine {
     }
 
     #[inline]
-    pub(super) fn feed<S: Stage>(
+    pub(super) fn feed<S: StageState>(
         &mut self,
         stage: &mut S,
         chunk: &[u8],
         sink: &mut dyn Sink,
     ) -> Result<Fed, Failure>
     where
-        for<'a> With<'a, S>: Handler,
+        for<'a> StageHandler<'a, S>: Handler,
     {
-        let mut handler = With { stage, sink };
+        let mut handler = StageHandler { stage, sink };
         let fed = self.machine.feed(self.scanner, &mut self.window, chunk, &mut handler);
-        let With { stage, sink } = handler;
+        let StageHandler { stage, sink } = handler;
         stage.flush(sink);
         fed
     }
 
-    pub(super) fn end<S: Stage>(
+    pub(super) fn end<S: StageState>(
         &mut self,
         stage: &mut S,
         sink: &mut dyn Sink,
     ) -> Result<(), Failure>
     where
-        for<'a> With<'a, S>: Handler,
+        for<'a> StageHandler<'a, S>: Handler,
     {
-        let mut handler = With { stage, sink };
+        let mut handler = StageHandler { stage, sink };
         let ended = self.machine.end(&mut handler);
-        let With { stage, sink } = handler;
+        let StageHandler { stage, sink } = handler;
         stage.flush(sink);
         ended
     }
 }
 
-impl std::fmt::Debug for Engine {
+impl std::fmt::Debug for StageMachine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").field("machine", &self.machine).finish_non_exhaustive()
+        f.debug_struct("StageMachine").field("machine", &self.machine).finish_non_exhaustive()
     }
 }
 
 /// The machine's part of a spec and of the limits.
-pub(super) fn config(spec: &Spec, limits: &Limits, tell_empty: bool) -> Config {
+pub(super) fn machine_config(spec: &Spec, limits: &Limits, tell_empty: bool) -> Config {
     Config {
         depth: limits.depth(),
         key: limits.key(),
@@ -120,7 +120,7 @@ pub(super) fn config(spec: &Spec, limits: &Limits, tell_empty: bool) -> Config {
 }
 
 /// What a stage that cannot go back makes of a failure.
-pub(super) fn failed(failure: Failure, machine: &Machine) -> Error {
+pub(super) fn stage_error(failure: Failure, machine: &Machine) -> Error {
     match failure {
         Failure::Error(error) => error,
         Failure::Rewind | Failure::Overdue => machine.place(crate::error::Raise::new(
@@ -128,4 +128,11 @@ pub(super) fn failed(failure: Failure, machine: &Machine) -> Error {
             "a decision came too late",
         )),
     }
+}
+
+/// A sink that discards everything written to it.
+pub(super) struct DiscardSink;
+
+impl Sink for DiscardSink {
+    fn write(&mut self, _: &[u8]) {}
 }

@@ -6,7 +6,7 @@ use crate::filter::compile::program::Program;
 use crate::sink::Sink;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wrap {
+pub(super) enum ArrayWrap {
     /// The document stays as it is.
     No,
     /// That is not known yet.
@@ -15,7 +15,7 @@ pub(super) enum Wrap {
     Open,
 }
 
-impl Wrap {
+impl ArrayWrap {
     pub(super) fn new(program: &Program) -> Self {
         if program.spec().wrap { Self::Unless } else { Self::No }
     }
@@ -28,33 +28,33 @@ impl Wrap {
     }
 
     /// Writes to the sink through this.
-    pub(super) fn around<'a>(&'a mut self, sink: &'a mut dyn Sink) -> Wrapped<'a> {
-        Wrapped { wrap: self, sink }
+    pub(super) fn around<'a>(&'a mut self, sink: &'a mut dyn Sink) -> ArrayWrapSink<'a> {
+        ArrayWrapSink { wrap: self, sink }
     }
 }
 
-pub(super) struct Wrapped<'a> {
-    wrap: &'a mut Wrap,
+pub(super) struct ArrayWrapSink<'a> {
+    wrap: &'a mut ArrayWrap,
     sink: &'a mut dyn Sink,
 }
 
-impl Wrapped<'_> {
+impl ArrayWrapSink<'_> {
     /// The document is complete.
     pub(super) fn end(&mut self) {
-        if *self.wrap == Wrap::Open {
+        if *self.wrap == ArrayWrap::Open {
             self.sink.write(b"]");
-            *self.wrap = Wrap::No;
+            *self.wrap = ArrayWrap::No;
         }
     }
 }
 
-impl Sink for Wrapped<'_> {
+impl Sink for ArrayWrapSink<'_> {
     fn write(&mut self, bytes: &[u8]) {
-        if *self.wrap == Wrap::Unless
+        if *self.wrap == ArrayWrap::Unless
             && let Some(first) = bytes.first()
         {
-            *self.wrap = if *first == b'[' { Wrap::No } else { Wrap::Open };
-            if *self.wrap == Wrap::Open {
+            *self.wrap = if *first == b'[' { ArrayWrap::No } else { ArrayWrap::Open };
+            if *self.wrap == ArrayWrap::Open {
                 self.sink.write(b"[");
             }
         }

@@ -13,11 +13,11 @@
 use std::sync::Arc;
 
 use super::cleaner::ContentCleaner;
-use super::fields::Fields;
+use super::fields::ContentFields;
 use crate::content::{Cut, Decoder, From, Page, SNIFFED, Sizes, is_html};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::compile::content::ContentRules;
-use crate::filter::compile::program::Compiled;
+use crate::filter::compile::program::CompiledProgram;
 use crate::filter::options::CallOptions;
 use crate::filter::run::hold::Hold;
 use crate::limits::{Limits, Meter};
@@ -33,11 +33,11 @@ const HIDDEN: &str = "all text of the page is hidden";
 
 #[derive(Debug)]
 pub(super) struct ContentRun {
-    compiled: Arc<Compiled>,
+    compiled: Arc<CompiledProgram>,
     limits: Limits,
     pending: Vec<u8>,
     offset: u64,
-    phase: Phase,
+    phase: ContentPhase,
     hold: Hold,
     meter: Meter,
     clean: ContentCleaner,
@@ -56,7 +56,7 @@ pub(super) struct ContentRun {
 }
 
 #[derive(Debug)]
-enum Phase {
+enum ContentPhase {
     Sniff,
     Json,
     Page { decoder: Decoder, page: Box<Page>, holds: bool },
@@ -65,7 +65,7 @@ enum Phase {
 
 impl ContentRun {
     pub(super) fn new(
-        compiled: &Arc<Compiled>,
+        compiled: &Arc<CompiledProgram>,
         rules: &ContentRules,
         options: &CallOptions,
     ) -> Self {
@@ -75,7 +75,7 @@ impl ContentRun {
             limits: options.limits_ref().clone(),
             pending: Vec::new(),
             offset: 0,
-            phase: Phase::Sniff,
+            phase: ContentPhase::Sniff,
             hold: Hold::default(),
             meter: Meter::default(),
             clean: ContentCleaner::default(),
@@ -94,7 +94,7 @@ impl ContentRun {
     pub(super) fn restart(&mut self) {
         self.pending.clear();
         self.offset = 0;
-        self.phase = Phase::Sniff;
+        self.phase = ContentPhase::Sniff;
         self.hold = Hold::default();
         self.meter = Meter::default();
         self.clean = ContentCleaner::default();
@@ -111,7 +111,7 @@ impl ContentRun {
     pub(super) fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         let mut rest = chunk;
         while !rest.is_empty() {
-            let size = if matches!(self.phase, Phase::Sniff) { SNIFFED } else { PIECE };
+            let size = if matches!(self.phase, ContentPhase::Sniff) { SNIFFED } else { PIECE };
             let room = size.saturating_sub(self.pending.len()).max(1);
             let (now, later) = rest.split_at(rest.len().min(room));
             self.pending.extend_from_slice(now);
@@ -126,15 +126,15 @@ impl ContentRun {
     /// The document is complete.
     pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         self.piece(true, sink)?;
-        match std::mem::replace(&mut self.phase, Phase::Sniff) {
-            Phase::Json => self.end_json(sink)?,
-            Phase::Page { decoder, page, .. } => {
+        match std::mem::replace(&mut self.phase, ContentPhase::Sniff) {
+            ContentPhase::Json => self.end_json(sink)?,
+            ContentPhase::Page { decoder, page, .. } => {
                 self.end_page(*page, sink);
                 if !self.spoke {
                     self.end_bare_page(&decoder, sink)?;
                 }
             }
-            Phase::Text(_) | Phase::Sniff => {}
+            ContentPhase::Text(_) | ContentPhase::Sniff => {}
         }
         let mut rest = String::new();
         self.clean.end(&mut rest);
@@ -147,7 +147,7 @@ impl ContentRun {
 
     /// Handles what is pending.
     fn piece(&mut self, last: bool, sink: &mut dyn Sink) -> Result<(), Error> {
-        if matches!(self.phase, Phase::Sniff) {
+        if matches!(self.phase, ContentPhase::Sniff) {
             if self.pending.is_empty() {
                 let raise = Raise::new(ErrorKind::UnexpectedEnd, "the document is empty");
                 return Err(Error::at(raise, 0, String::new()));
@@ -157,14 +157,14 @@ impl ContentRun {
         let piece = std::mem::take(&mut self.pending);
         self.offset += piece.len() as u64;
         match &mut self.phase {
-            Phase::Sniff => {}
-            Phase::Json => self.keep(&piece)?,
-            Phase::Text(decoder) => {
+            ContentPhase::Sniff => {}
+            ContentPhase::Json => self.keep(&piece)?,
+            ContentPhase::Text(decoder) => {
                 let text = decoder.decode(&piece, last);
                 self.from = Some("text");
                 self.say(&text, sink);
             }
-            Phase::Page { decoder, page, holds } => {
+            ContentPhase::Page { decoder, page, holds } => {
                 let html = decoder.decode(&piece, last);
                 let text = page.push(&html);
                 let held = *holds && !page.has_text();
@@ -191,19 +191,19 @@ impl ContentRun {
     }
 
     /// Tells the kind of document from its beginning.
-    fn sniff(&self) -> Phase {
+    fn sniff(&self) -> ContentPhase {
         let beginning = self.pending.as_slice();
         let bare = beginning.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(beginning).trim_ascii_start();
         if matches!(bare.first(), Some(b'{' | b'[' | b'"')) {
-            return Phase::Json;
+            return ContentPhase::Json;
         }
         let decoder = Decoder::new(beginning);
         let text = decoder.again().decode(beginning, false);
         if is_html(&text) {
             let page = Box::new(Page::new(self.markdown()));
-            return Phase::Page { decoder, page, holds: true };
+            return ContentPhase::Page { decoder, page, holds: true };
         }
-        Phase::Text(decoder)
+        ContentPhase::Text(decoder)
     }
 
     /// Text of the output.
@@ -313,7 +313,7 @@ impl ContentRun {
         let limits = self.limits.clone();
         let extract = rules.extract.as_ref().map(|program| (program, false));
         for (program, first) in extract.into_iter().chain([(&rules.usual, true)]) {
-            match Fields::read(program, first, &mut hold, &limits) {
+            match ContentFields::read(program, first, &mut hold, &limits) {
                 Ok(fields) => {
                     let peak = fields.bytes();
                     self.meter

@@ -10,7 +10,9 @@ use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
 use crate::filter::run::hold::Hold;
 use crate::filter::run::payload::PayloadStage;
-use crate::filter::run::stage::{Engine, Stage, With, config, failed};
+use crate::filter::run::stage::{
+    StageHandler, StageMachine, StageState, machine_config, stage_error,
+};
 use crate::json::bom::Bom;
 use crate::json::key::text_of;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
@@ -21,15 +23,15 @@ use crate::spec::Spec;
 
 /// What was selected, in the order in which it is read.
 #[derive(Debug, Default)]
-pub(super) struct Fields {
-    fields: Vec<Field>,
+pub(super) struct ContentFields {
+    fields: Vec<ContentField>,
     /// Of each item the first field with text counts, alone.
     first: bool,
     bytes: u64,
 }
 
 #[derive(Debug)]
-struct Field {
+struct ContentField {
     /// Which object it is of, and which of the fields that were declared it is.
     item: u64,
     number: usize,
@@ -38,13 +40,13 @@ struct Field {
 }
 
 /// Takes no more than it may.
-struct Capped {
+struct CappedSink {
     json: Vec<u8>,
     limit: u64,
     over: bool,
 }
 
-impl Sink for Capped {
+impl Sink for CappedSink {
     fn write(&mut self, bytes: &[u8]) {
         self.over = self.over || (self.json.len() + bytes.len()) as u64 > self.limit;
         if self.over {
@@ -55,7 +57,7 @@ impl Sink for Capped {
     }
 }
 
-impl Fields {
+impl ContentFields {
     /// Reads the fields that `program` selects.
     ///
     /// # Errors
@@ -67,7 +69,7 @@ impl Fields {
         limits: &Limits,
     ) -> Result<Self, Error> {
         let options = CallOptions::new().limits(limits.clone());
-        let mut selected = Capped { json: Vec::new(), limit: limits.item(), over: false };
+        let mut selected = CappedSink { json: Vec::new(), limit: limits.item(), over: false };
         let mut meter = Meter::default();
         let mut bom = Bom::new();
         let mut stage = PayloadStage::new(program, &options, options.scanner(), None, None);
@@ -86,13 +88,13 @@ impl Fields {
         if stage.is_total_miss() {
             return Err(Error::new(ErrorKind::Miss, "the answer has none of the fields"));
         }
-        let Capped { json, over, .. } = selected;
+        let CappedSink { json, over, .. } = selected;
         if over {
             return Err(Error::at(too_much(limits.item()), 0, String::new()));
         }
-        let mut found = Found { limit: limits.item(), ..Found::default() };
+        let mut found = FieldReader { limit: limits.item(), ..FieldReader::default() };
         run(&mut found, &json, limits)?;
-        let Found { mut fields, bytes, .. } = found;
+        let FieldReader { mut fields, bytes, .. } = found;
         fields.sort_by_key(|field| (field.item, field.number));
         Ok(Self { fields, first, bytes })
     }
@@ -131,13 +133,13 @@ fn too_much(limit: u64) -> Raise {
     )
 }
 
-impl Field {
+impl ContentField {
     fn text(self) -> String {
         match self.kind {
             Kind::String | Kind::EmptyString => text_of(&self.json),
             Kind::Null => String::new(),
             Kind::Array | Kind::Object => {
-                let mut inner = Inner::default();
+                let mut inner = InnerTextReader::default();
                 let limits = Limits::new().with_depth(usize::MAX);
                 // What was selected is valid.
                 _ = run(&mut inner, &self.json, &limits);
@@ -148,15 +150,15 @@ impl Field {
     }
 }
 
-fn run<S: Stage>(stage: &mut S, json: &[u8], limits: &Limits) -> Result<(), Error>
+fn run<S: StageState>(stage: &mut S, json: &[u8], limits: &Limits) -> Result<(), Error>
 where
-    for<'a> With<'a, S>: Handler,
+    for<'a> StageHandler<'a, S>: Handler,
 {
-    let mut engine = Engine::new(config(&Spec::new(), limits, false), Scanner::new());
+    let mut engine = StageMachine::new(machine_config(&Spec::new(), limits, false), Scanner::new());
     let mut nowhere = Vec::new();
     let fed = engine.feed(stage, json, &mut nowhere).map(|_| ());
     let ended = fed.and_then(|()| engine.end(stage, &mut nowhere));
-    ended.map_err(|failure| failed(failure, &engine.machine))
+    ended.map_err(|failure| stage_error(failure, &engine.machine))
 }
 
 fn string_of(json: &[u8]) -> String {
@@ -164,23 +166,23 @@ fn string_of(json: &[u8]) -> String {
 }
 
 /// What a field takes beside its JSON.
-const OVERHEAD: u64 = 2 * size_of::<Field>() as u64;
+const OVERHEAD: u64 = 2 * size_of::<ContentField>() as u64;
 
 /// Reads a selection's output.
 #[derive(Debug, Default)]
-struct Found {
-    fields: Vec<Field>,
-    open: Option<Field>,
+struct FieldReader {
+    fields: Vec<ContentField>,
+    open: Option<ContentField>,
     items: u64,
     bytes: u64,
     limit: u64,
 }
 
-impl Stage for Found {
+impl StageState for FieldReader {
     fn flush(&mut self, _: &mut dyn Sink) {}
 }
 
-impl Handler for With<'_, Found> {
+impl Handler for StageHandler<'_, FieldReader> {
     fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
         let found = &mut *self.stage;
         let mut number = 0;
@@ -199,7 +201,7 @@ impl Handler for With<'_, Found> {
             _ if matches!(kind, Kind::String | Kind::EmptyString) => found.items += 1,
             _ => return Ok(Interest::Skip),
         }
-        found.open = Some(Field { item: found.items, number, kind, json: Vec::new() });
+        found.open = Some(ContentField { item: found.items, number, kind, json: Vec::new() });
         Ok(Interest::Copy)
     }
 
@@ -227,16 +229,16 @@ impl Handler for With<'_, Found> {
 
 /// Reads the texts inside a field.
 #[derive(Debug, Default)]
-struct Inner {
+struct InnerTextReader {
     text: String,
     open: Option<Vec<u8>>,
 }
 
-impl Stage for Inner {
+impl StageState for InnerTextReader {
     fn flush(&mut self, _: &mut dyn Sink) {}
 }
 
-impl Handler for With<'_, Inner> {
+impl Handler for StageHandler<'_, InnerTextReader> {
     fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
         if kind.is_container() {
             return Ok(Interest::Inspect);

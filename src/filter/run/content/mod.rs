@@ -27,14 +27,14 @@ const NO_FILTER: &str =
     "the registry has no filter of a known type for this tool: its full response passes";
 
 #[derive(Debug)]
-pub(super) struct Whole {
-    run: Run,
+pub(super) struct WholeDocument {
+    run: WholeRun,
     /// A newline came, and nothing behind it.
     newline: bool,
 }
 
 #[derive(Debug)]
-enum Run {
+enum WholeRun {
     Pass {
         warns: bool,
     },
@@ -42,7 +42,7 @@ enum Run {
     Content(Box<ContentRun>),
 }
 
-impl Whole {
+impl WholeDocument {
     /// The run of a program that takes documents as a whole.
     #[cfg_attr(
         not(feature = "content"),
@@ -52,10 +52,10 @@ impl Whole {
         let compiled = program.compiled();
         let rules = compiled.whole.as_ref()?;
         let run = match rules {
-            WholeRules::Pass { warns } => Run::Pass { warns: *warns },
+            WholeRules::Pass { warns } => WholeRun::Pass { warns: *warns },
             #[cfg(feature = "content")]
             WholeRules::Content(rules) => {
-                Run::Content(Box::new(ContentRun::new(&Arc::clone(compiled), rules, options)))
+                WholeRun::Content(Box::new(ContentRun::new(&Arc::clone(compiled), rules, options)))
             }
         };
         Some(Self { run, newline: false })
@@ -64,55 +64,55 @@ impl Whole {
     pub(super) fn restart(&mut self) {
         self.newline = false;
         match &mut self.run {
-            Run::Pass { .. } => {}
+            WholeRun::Pass { .. } => {}
             #[cfg(feature = "content")]
-            Run::Content(run) => run.restart(),
+            WholeRun::Content(run) => run.restart(),
         }
     }
 
     pub(super) fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { run, newline } = self;
-        let mut sink = Unended { sink, newline };
+        let mut sink = FinalNewlineSink { sink, newline };
         match run {
-            Run::Pass { .. } => sink.write(chunk),
+            WholeRun::Pass { .. } => sink.write(chunk),
             #[cfg(feature = "content")]
-            Run::Content(run) => run.write(chunk, &mut sink)?,
+            WholeRun::Content(run) => run.write(chunk, &mut sink)?,
         }
         Ok(())
     }
 
     pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { run, newline } = self;
-        let mut sink = Unended { sink, newline };
+        let mut sink = FinalNewlineSink { sink, newline };
         match run {
-            Run::Pass { .. } => _ = &mut sink,
+            WholeRun::Pass { .. } => _ = &mut sink,
             #[cfg(feature = "content")]
-            Run::Content(run) => run.end(&mut sink)?,
+            WholeRun::Content(run) => run.end(&mut sink)?,
         }
         Ok(())
     }
 
     pub(super) fn report(&self, report: &mut Report) {
         match &self.run {
-            Run::Pass { warns } => {
+            WholeRun::Pass { warns } => {
                 report.filter_applied = false;
                 if *warns && report.error.is_none() {
                     report.filter_error = Some(NO_FILTER.to_owned());
                 }
             }
             #[cfg(feature = "content")]
-            Run::Content(run) => run.report(report),
+            WholeRun::Content(run) => run.report(report),
         }
     }
 }
 
 /// Keeps a newline until something follows.
-struct Unended<'a> {
+struct FinalNewlineSink<'a> {
     sink: &'a mut dyn Sink,
     newline: &'a mut bool,
 }
 
-impl Sink for Unended<'_> {
+impl Sink for FinalNewlineSink<'_> {
     fn write(&mut self, bytes: &[u8]) {
         let Some((last, before)) = bytes.split_last() else { return };
         if std::mem::take(self.newline) {

@@ -8,23 +8,23 @@ use crate::limits::{Limits, Meter};
 use crate::sink::Sink;
 
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct HeldOutput {
     shut: bool,
-    waiting: Waiting,
+    waiting: HeldBytes,
 }
 
 /// Output behind a gate that is shut.
 #[derive(Debug)]
-struct Waiting {
+struct HeldBytes {
     hold: Hold,
     limits: Limits,
     meter: Meter,
     failed: Option<Raise>,
 }
 
-impl Gate {
+impl HeldOutput {
     pub(super) fn new(shut: bool, limits: &Limits) -> Self {
-        let waiting = Waiting {
+        let waiting = HeldBytes {
             hold: Hold::default(),
             limits: limits.clone(),
             meter: Meter::default(),
@@ -74,7 +74,7 @@ impl Gate {
     }
 }
 
-impl Sink for Waiting {
+impl Sink for HeldBytes {
     fn write(&mut self, bytes: &[u8]) {
         if self.failed.is_none() {
             self.failed = self.hold.push(bytes, &self.limits, &mut self.meter).err();

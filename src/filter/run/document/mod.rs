@@ -19,10 +19,10 @@ mod tests;
 use std::sync::Arc;
 
 use super::hold::Hold;
-use super::stage::{Engine, config, failed};
+use super::stage::{DiscardSink, StageMachine, machine_config, stage_error};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::compile::patches::Patches;
-use crate::filter::compile::program::Compiled;
+use crate::filter::compile::program::CompiledProgram;
 use crate::json::machine::Failure;
 use crate::limits::{Limits, Meter};
 use crate::report::Report;
@@ -30,21 +30,21 @@ use crate::scan::Scanner;
 use crate::sink::Sink;
 use crate::tree::Tree;
 use apply::Applied;
-use held_output::Gate;
-use patcher::Edited;
-use retain::Retain;
+use held_output::HeldOutput;
+use patcher::StreamPatcher;
+use retain::RetainStage;
 
 #[derive(Debug)]
 pub(super) struct DocumentStage {
-    program: Arc<Compiled>,
+    program: Arc<CompiledProgram>,
     limits: Limits,
-    engine: Engine,
-    handler: Handler,
+    engine: StageMachine,
+    handler: DocumentHandler,
     patches: Option<Arc<Patches>>,
     /// Input that waits until it is known whether the operations can be applied.
     check: Option<Hold>,
     /// What retain left, for a tree.
-    gather: Option<Gather>,
+    gather: Option<TreeInput>,
     /// Charged for input that waits.
     meter: Meter,
     /// Bytes in front of the document.
@@ -56,20 +56,20 @@ pub(super) struct DocumentStage {
 }
 
 #[derive(Debug)]
-enum Handler {
-    Retain(Box<Retain>),
-    Edited(Box<Edited>),
+enum DocumentHandler {
+    Retain(Box<RetainStage>),
+    Edited(Box<StreamPatcher>),
 }
 
 impl DocumentStage {
-    pub(super) fn new(program: &Arc<Compiled>, limits: &Limits, scanner: Scanner) -> Self {
+    pub(super) fn new(program: &Arc<CompiledProgram>, limits: &Limits, scanner: Scanner) -> Self {
         let patches = program.patches.clone();
-        let retain = Retain::new(program);
+        let retain = RetainStage::new(program);
         let mut stage = Self {
             program: program.clone(),
             limits: limits.clone(),
-            engine: Engine::new(config(&program.spec, limits, false), scanner),
-            handler: Handler::Retain(Box::new(retain)),
+            engine: StageMachine::new(machine_config(&program.spec, limits, false), scanner),
+            handler: DocumentHandler::Retain(Box::new(retain)),
             patches,
             check: None,
             gather: None,
@@ -85,8 +85,8 @@ impl DocumentStage {
 
     /// Begins a new document.
     pub(super) fn restart(&mut self) {
-        self.engine.restart(config(&self.program.spec, &self.limits, false));
-        if let Handler::Retain(retain) = &mut self.handler {
+        self.engine.restart(machine_config(&self.program.spec, &self.limits, false));
+        if let DocumentHandler::Retain(retain) = &mut self.handler {
             retain.restart();
         }
         (self.prefix, self.meter) = (0, Meter::default());
@@ -98,7 +98,7 @@ impl DocumentStage {
         (self.check, self.gather) = (None, None);
         let Some(patches) = &self.patches else { return };
         if patches.edits().is_none() {
-            self.gather = Some(Gather::new(self.limits.item()));
+            self.gather = Some(TreeInput::new(self.limits.item()));
             return;
         }
         // Where a failure lets the document pass, input waits, not output.
@@ -107,17 +107,17 @@ impl DocumentStage {
         self.edit(patches.can_fail() && !passes);
     }
 
-    /// Makes the edits what the document goes through. `gate`: output waits until they cannot fail.
-    fn edit(&mut self, gate: bool) {
+    /// Sends the document through the edits. `holds`: output waits until no operation can fail.
+    fn edit(&mut self, holds: bool) {
         let Some(patches) = &self.patches else { return };
-        if let Handler::Edited(edited) = &mut self.handler {
+        if let DocumentHandler::Edited(edited) = &mut self.handler {
             edited.restart();
-            edited.gate.restart(gate);
+            edited.output.restart(holds);
             return;
         }
-        let gate = Gate::new(gate, &self.limits);
-        let edited = Edited::new(&self.program, patches, gate);
-        self.handler = Handler::Edited(Box::new(edited));
+        let output = HeldOutput::new(holds, &self.limits);
+        let edited = StreamPatcher::new(&self.program, patches, output);
+        self.handler = DocumentHandler::Edited(Box::new(edited));
     }
 
     pub(super) fn skip_prefix(&mut self, bytes: u64) {
@@ -145,10 +145,10 @@ impl DocumentStage {
     fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { engine, handler, .. } = self;
         let (fed, full) = match handler {
-            Handler::Retain(retain) => (engine.feed(&mut **retain, chunk, sink), None),
-            Handler::Edited(edited) => {
+            DocumentHandler::Retain(retain) => (engine.feed(&mut **retain, chunk, sink), None),
+            DocumentHandler::Edited(edited) => {
                 let fed = engine.feed(&mut **edited, chunk, sink);
-                (fed, edited.gate.error())
+                (fed, edited.output.error())
             }
         };
         // What waits had come before what failed.
@@ -157,8 +157,10 @@ impl DocumentStage {
 
     /// Reads on to learn whether the operations can be applied.
     fn write_checked(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
-        let Self { engine, handler: Handler::Edited(edited), .. } = self else { return Ok(()) };
-        let fed = engine.feed(&mut **edited, chunk, &mut Nowhere);
+        let Self { engine, handler: DocumentHandler::Edited(edited), .. } = self else {
+            return Ok(());
+        };
+        let fed = engine.feed(&mut **edited, chunk, &mut DiscardSink);
         let fed = settled(engine, fed, None);
         let certain = edited.certain_at();
         let failed_at = fed.as_ref().err().and_then(Error::offset);
@@ -185,12 +187,12 @@ impl DocumentStage {
     /// Reads what waits once more, to be patched, or not.
     fn again(&mut self, sink: &mut dyn Sink, patch: bool) -> Result<(), Error> {
         let Some(mut hold) = self.check.take() else { return Ok(()) };
-        self.engine.restart(config(&self.program.spec, &self.limits, false));
+        self.engine.restart(machine_config(&self.program.spec, &self.limits, false));
         self.engine.machine.skip_prefix(self.prefix);
         if patch {
             self.edit(false);
         } else {
-            self.handler = Handler::Retain(Box::new(Retain::new(&self.program)));
+            self.handler = DocumentHandler::Retain(Box::new(RetainStage::new(&self.program)));
         }
         let mut meter = std::mem::take(&mut self.meter);
         let drained = hold.drain(
@@ -212,10 +214,10 @@ impl DocumentStage {
             return self.end_tree(gather, sink);
         }
         if self.check.is_some() {
-            self.end_handler(&mut Nowhere)?;
+            self.end_handler(&mut DiscardSink)?;
             let failure = match &self.handler {
-                Handler::Edited(edited) => edited.failure(),
-                Handler::Retain(_) => None,
+                DocumentHandler::Edited(edited) => edited.failure(),
+                DocumentHandler::Retain(_) => None,
             };
             // A failure is all that could be found so late.
             if let (Some((operation, raise)), Some(patches)) = (failure, &self.patches) {
@@ -225,7 +227,8 @@ impl DocumentStage {
             return self.end_handler(sink);
         }
         self.end_handler(sink)?;
-        let (Handler::Edited(edited), Some(patches)) = (&self.handler, &self.patches) else {
+        let (DocumentHandler::Edited(edited), Some(patches)) = (&self.handler, &self.patches)
+        else {
             return Ok(());
         };
         if let Some((operation, raise)) = edited.failure() {
@@ -239,17 +242,17 @@ impl DocumentStage {
     fn end_handler(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { engine, handler, .. } = self;
         let (ended, full) = match handler {
-            Handler::Retain(retain) => (engine.end(&mut **retain, sink), None),
-            Handler::Edited(edited) => {
+            DocumentHandler::Retain(retain) => (engine.end(&mut **retain, sink), None),
+            DocumentHandler::Edited(edited) => {
                 let ended = engine.end(&mut **edited, sink);
-                (ended, edited.gate.error())
+                (ended, edited.output.error())
             }
         };
         settled(engine, ended, full)
     }
 
     /// Patches what was gathered.
-    fn end_tree(&mut self, gather: Gather, sink: &mut dyn Sink) -> Result<(), Error> {
+    fn end_tree(&mut self, gather: TreeInput, sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { program, limits, patches: Some(patches), engine, .. } = self else {
             return Ok(());
         };
@@ -274,8 +277,8 @@ impl DocumentStage {
     }
 
     pub(super) fn report(&self, report: &mut Report) {
-        if let Handler::Edited(edited) = &self.handler {
-            report.held_peak_bytes += edited.gate.peak();
+        if let DocumentHandler::Edited(edited) = &self.handler {
+            report.held_peak_bytes += edited.output.peak();
         }
         report.held_peak_bytes += self.tree_peak + self.meter.peak();
         if report.error.is_some() {
@@ -294,23 +297,27 @@ impl DocumentStage {
 }
 
 /// The error of what had to wait, which came before what failed; else that.
-fn settled<T>(engine: &Engine, fed: Result<T, Failure>, full: Option<Error>) -> Result<(), Error> {
+fn settled<T>(
+    engine: &StageMachine,
+    fed: Result<T, Failure>,
+    full: Option<Error>,
+) -> Result<(), Error> {
     match full {
         Some(error) => Err(error),
-        None => fed.map(|_| ()).map_err(|failure| failed(failure, &engine.machine)),
+        None => fed.map(|_| ()).map_err(|failure| stage_error(failure, &engine.machine)),
     }
 }
 
 /// The document for a tree.
 #[derive(Debug)]
-struct Gather {
+struct TreeInput {
     text: Vec<u8>,
     limit: u64,
     meter: Meter,
     failed: Option<Raise>,
 }
 
-impl Gather {
+impl TreeInput {
     fn new(limit: u64) -> Self {
         Self { text: Vec::new(), limit, meter: Meter::default(), failed: None }
     }
@@ -322,7 +329,7 @@ impl Gather {
     }
 }
 
-impl Sink for Gather {
+impl Sink for TreeInput {
     fn write(&mut self, bytes: &[u8]) {
         let (before, more) = (self.text.len() as u64, bytes.len() as u64);
         match self.meter.charge("item", self.limit, before, more) {
@@ -330,11 +337,4 @@ impl Sink for Gather {
             Err(raise) => _ = self.failed.get_or_insert(raise),
         }
     }
-}
-
-/// Takes no output.
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn write(&mut self, _: &[u8]) {}
 }

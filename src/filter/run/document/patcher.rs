@@ -1,23 +1,23 @@
-//! The stage on a document that is patched while it streams: what `retain` keeps goes through the [`Edits`].
+//! The stage on a document that is patched while it streams: what `retain` keeps goes through the [`StreamingEdits`].
 //!
 //! A container on the way to something kept is there if something in it is: it is *entered* at the first such value, and
 //! only then counts for the edits. Inside what goes, or is rewritten, nothing is written, and what is read is what an
 //! operation needs to have been there.
 //!
-//! Output waits behind the [`Gate`] until nothing that an operation needs is missing any more; if something still is at the
+//! Output waits behind the [`HeldOutput`] until nothing that an operation needs is missing any more; if something still is at the
 //! end, the first operation that lacks something fails.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::held_output::Gate;
-use super::scope::{Scope, Verdict};
+use super::held_output::HeldOutput;
+use super::scope::{DocumentScope, Retention};
 use crate::error::{ErrorKind, Raise};
-use crate::filter::compile::edits::{Edits, Effect, Fate};
+use crate::filter::compile::edits::{NodeEdit, StreamingEdits, ValueEdit};
 use crate::filter::compile::patches::Patches;
-use crate::filter::compile::program::Compiled;
-use crate::filter::run::stage::{Stage, With};
+use crate::filter::compile::program::CompiledProgram;
+use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::key::is_too_long_for;
 use crate::json::writer::Writer;
 use crate::json::{Excluded, Halt, Handler, Interest, Kind, Slot};
@@ -26,42 +26,42 @@ use crate::sink::Sink;
 use crate::tree::patch::{NO_INDEX, NO_PARENT, nothing_at};
 
 #[derive(Debug)]
-pub(super) struct Edited {
-    scope: Scope,
+pub(super) struct StreamPatcher {
+    scope: DocumentScope,
     patches: Arc<Patches>,
     /// By node of the edits.
-    met: Vec<Met>,
+    met: Vec<NodeProgress>,
     /// Checks that are open.
     missing: usize,
     /// Where the last of them was met.
     certain_at: Option<u64>,
-    open: SmallVec<[Open; 16]>,
+    open: SmallVec<[PatchedContainer; 16]>,
     /// How many of the open containers are there.
     entered: usize,
     writer: Writer,
-    pub(super) gate: Gate,
+    pub(super) output: HeldOutput,
 }
 
 /// What was met at a node.
 #[derive(Clone, Copy, Debug, Default)]
-struct Met {
+struct NodeProgress {
     /// Something, anywhere.
     there: bool,
     /// The first value at the first place.
-    first: Option<Is>,
+    first: Option<ValueShape>,
     /// A new value was written for one of the document.
     written: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Is {
+enum ValueShape {
     Object,
     Array,
     Scalar,
 }
 
 #[derive(Debug)]
-struct Open {
+struct PatchedContainer {
     /// `None`: it is kept, and all that is in it.
     cursor: Option<Cursor>,
     node: Option<NodeId>,
@@ -76,7 +76,7 @@ struct Open {
     key: Vec<u8>,
 }
 
-impl Is {
+impl ValueShape {
     fn of(kind: Kind) -> Self {
         match kind {
             Kind::Object => Self::Object,
@@ -86,11 +86,15 @@ impl Is {
     }
 }
 
-impl Edited {
+impl StreamPatcher {
     /// Output goes through `gate`.
-    pub(super) fn new(program: &Arc<Compiled>, patches: &Arc<Patches>, gate: Gate) -> Self {
+    pub(super) fn new(
+        program: &Arc<CompiledProgram>,
+        patches: &Arc<Patches>,
+        output: HeldOutput,
+    ) -> Self {
         let mut edited = Self {
-            scope: Scope::new(program, true),
+            scope: DocumentScope::new(program, true),
             patches: patches.clone(),
             met: Vec::new(),
             missing: 0,
@@ -98,7 +102,7 @@ impl Edited {
             open: SmallVec::new(),
             entered: 0,
             writer: Writer::default(),
-            gate,
+            output,
         };
         edited.restart();
         edited
@@ -113,7 +117,7 @@ impl Edited {
         self.met.clear();
         let (nodes, checks) =
             self.patches.edits().map_or((0, 0), |edits| (edits.nodes.len(), edits.checks));
-        self.met.resize(nodes, Met::default());
+        self.met.resize(nodes, NodeProgress::default());
         self.missing = checks;
         self.certain_at = None;
     }
@@ -128,13 +132,13 @@ impl Edited {
         let edits = self.patches.edits().filter(|_| self.missing > 0)?;
         let failing = edits.nodes.iter().zip(&self.met).filter_map(|(effect, met)| {
             let needed = effect.needed.filter(|_| !met.there);
-            let object = effect.object.filter(|_| met.first != Some(Is::Object));
+            let object = effect.object.filter(|_| met.first != Some(ValueShape::Object));
             let first = [needed, object].into_iter().flatten().min()?;
             Some((first, effect, met))
         });
         let (operation, effect, met) = failing.min_by_key(|(operation, ..)| *operation)?;
         let raise = match met.first {
-            Some(Is::Array) => Raise::new(ErrorKind::Patch, NO_INDEX),
+            Some(ValueShape::Array) => Raise::new(ErrorKind::Patch, NO_INDEX),
             Some(_) => Raise::new(ErrorKind::Patch, NO_PARENT),
             None => nothing_at(edits.path(effect), self.depth_of(edits, effect)),
         };
@@ -142,7 +146,7 @@ impl Edited {
     }
 
     /// How many steps of the path to an effect lead somewhere.
-    fn depth_of(&self, edits: &Edits, effect: &Effect) -> usize {
+    fn depth_of(&self, edits: &StreamingEdits, effect: &NodeEdit) -> usize {
         let mut node = 0;
         edits
             .path(effect)
@@ -170,15 +174,15 @@ impl Edited {
     }
 }
 
-impl Stage for Edited {
+impl StageState for StreamPatcher {
     fn flush(&mut self, sink: &mut dyn Sink) {
-        self.writer.flush(self.gate.through(sink));
+        self.writer.flush(self.output.through(sink));
     }
 }
 
 /// What is about one value.
 #[derive(Clone, Copy)]
-struct At {
+struct ValueContext {
     node: Option<NodeId>,
     kind: Kind,
     offset: u64,
@@ -186,9 +190,9 @@ struct At {
     silent: bool,
 }
 
-impl With<'_, Edited> {
+impl StageHandler<'_, StreamPatcher> {
     /// A value at a node was met. Whether it is the first at the first place.
-    fn meet(&mut self, node: NodeId, is: Is, in_first: bool, offset: u64) -> bool {
+    fn meet(&mut self, node: NodeId, is: ValueShape, in_first: bool, offset: u64) -> bool {
         let edited = &mut *self.stage;
         let Some(met) = edited.met.get_mut(node as usize) else { return false };
         let first = in_first && met.first.is_none();
@@ -202,12 +206,12 @@ impl With<'_, Edited> {
         };
         let before = edited.missing;
         edited.missing -= usize::from(!was_there && effect.needed.is_some());
-        edited.missing -= usize::from(effect.object.is_some() && first && is == Is::Object);
+        edited.missing -= usize::from(effect.object.is_some() && first && is == ValueShape::Object);
         if before > 0 && edited.missing == 0 {
             edited.certain_at = Some(offset);
             // What was written by now could wait, or could not, wherever the input was cut.
-            edited.writer.flush(edited.gate.through(self.sink));
-            edited.gate.open(self.sink);
+            edited.writer.flush(edited.output.through(self.sink));
+            edited.output.open(self.sink);
         }
         first
     }
@@ -219,7 +223,7 @@ impl With<'_, Edited> {
             let outer = self.stage.entered.checked_sub(1).and_then(|at| self.stage.open.get(at));
             let (in_first, silent) =
                 outer.map_or((true, false), |outer| (outer.first, outer.silent));
-            let is = if object { Is::Object } else { Is::Array };
+            let is = if object { ValueShape::Object } else { ValueShape::Array };
             let first = match node {
                 Some(node) => self.meet(node, is, in_first, offset),
                 None => in_first,
@@ -237,8 +241,8 @@ impl With<'_, Edited> {
                 self.rewrite(node, first, is_member.then_some(&key));
             }
         }
-        let Edited { writer, gate, .. } = &mut *self.stage;
-        writer.commit(gate.through(self.sink));
+        let StreamPatcher { writer, output, .. } = &mut *self.stage;
+        writer.commit(output.through(self.sink));
     }
 
     /// The value that is inside `depth` open containers is there.
@@ -250,15 +254,15 @@ impl With<'_, Edited> {
 
     /// Writes the new value of a node in place of one of the document, if it has one and it is not written yet.
     fn rewrite(&mut self, node: NodeId, first: bool, key: Option<&[u8]>) {
-        let Edited { patches, met, writer, gate, .. } = &mut *self.stage;
+        let StreamPatcher { patches, met, writer, output, .. } = &mut *self.stage;
         let Some(effect) = patches.edits().and_then(|edits| edits.nodes.get(node as usize)) else {
             return;
         };
         let Some(met) = met.get_mut(node as usize) else { return };
         let due = if effect.new.is_some() { first } else { !met.written };
-        let (Fate::Set(value), true) = (&effect.fate, due) else { return };
+        let (ValueEdit::Set(value), true) = (&effect.fate, due) else { return };
         met.written = true;
-        let sink = gate.through(self.sink);
+        let sink = output.through(self.sink);
         if let Some(key) = key {
             writer.spelled(sink, key);
         }
@@ -267,25 +271,25 @@ impl With<'_, Edited> {
     }
 
     /// A container that may have something in it that is kept.
-    fn way(&mut self, slot: Slot<'_>, at: At, cursor: Cursor) -> Interest {
-        let Edited { patches, open, writer, gate, .. } = &mut *self.stage;
+    fn way(&mut self, slot: Slot<'_>, at: ValueContext, cursor: Cursor) -> Interest {
+        let StreamPatcher { patches, open, writer, output, .. } = &mut *self.stage;
         let object = at.kind == Kind::Object;
         let fate =
             patches.edits().zip(at.node).and_then(|(edits, node)| edits.nodes.get(node as usize));
-        let fate = fate.map_or(&Fate::Keep, |effect| &effect.fate);
-        let silent = at.silent || !matches!(fate, Fate::Keep);
+        let fate = fate.map_or(&ValueEdit::Keep, |effect| &effect.fate);
+        let silent = at.silent || !matches!(fate, ValueEdit::Keep);
         let mut key = Vec::new();
         let bracket = if object { b'{' } else { b'[' };
         match slot {
-            Slot::Member(spelled) if matches!(fate, Fate::Set(_)) => {
+            Slot::Member(spelled) if matches!(fate, ValueEdit::Set(_)) => {
                 key.extend_from_slice(spelled.raw());
             }
             _ if silent => {}
-            Slot::Top => writer.open(gate.through(self.sink), bracket),
+            Slot::Top => writer.open(output.through(self.sink), bracket),
             Slot::Member(spelled) => writer.open_deferred_spelled(spelled.raw(), bracket),
             Slot::Element(_) => writer.open_deferred(None, bracket),
         }
-        open.push(Open {
+        open.push(PatchedContainer {
             cursor: Some(cursor),
             node: at.node,
             object,
@@ -302,7 +306,7 @@ impl With<'_, Edited> {
     }
 
     /// A value that is kept.
-    fn kept(&mut self, slot: Slot<'_>, at: At) -> Interest {
+    fn kept(&mut self, slot: Slot<'_>, at: ValueContext) -> Interest {
         if self.stage.entered < self.stage.open.len() {
             self.enter(at.offset);
         }
@@ -315,12 +319,12 @@ impl With<'_, Edited> {
             if at.silent {
                 return Interest::Skip;
             }
-            let Edited { writer, gate, .. } = &mut *self.stage;
-            writer.begin(gate.through(self.sink));
+            let StreamPatcher { writer, output, .. } = &mut *self.stage;
+            writer.begin(output.through(self.sink));
             return copy;
         };
         let in_first = self.stage.open.last().is_none_or(|open| open.first);
-        let first = self.meet(node, Is::of(at.kind), in_first, at.offset);
+        let first = self.meet(node, ValueShape::of(at.kind), in_first, at.offset);
         let key = match slot {
             Slot::Member(key) => Some(key.raw()),
             _ => None,
@@ -328,17 +332,17 @@ impl With<'_, Edited> {
         if !at.silent {
             self.rewrite(node, first, key);
         }
-        let Edited { patches, open, entered, writer, gate, .. } = &mut *self.stage;
+        let StreamPatcher { patches, open, entered, writer, output, .. } = &mut *self.stage;
         let Some(edits) = patches.edits() else { return copy };
         let Some(effect) = edits.nodes.get(node as usize) else { return copy };
-        let silent = at.silent || !matches!(effect.fate, Fate::Keep);
+        let silent = at.silent || !matches!(effect.fate, ValueEdit::Keep);
         let goes_on = at.kind.is_container() && !edits.trie.children(node).is_empty();
         if silent && !(goes_on && effect.checks_below) {
             return Interest::Skip;
         }
         let object = at.kind == Kind::Object;
         if !silent {
-            let sink = gate.through(self.sink);
+            let sink = output.through(self.sink);
             if !goes_on {
                 writer.begin(sink);
                 return copy;
@@ -349,14 +353,22 @@ impl With<'_, Edited> {
             writer.open(sink, if object { b'{' } else { b'[' });
         }
         let key = Vec::new();
-        open.push(Open { cursor: None, node: at.node, object, kept: 0, first, silent, key });
+        open.push(PatchedContainer {
+            cursor: None,
+            node: at.node,
+            object,
+            kept: 0,
+            first,
+            silent,
+            key,
+        });
         *entered = open.len();
         Interest::Inspect
     }
 
     /// The members that come to an object behind those that it has.
     fn add_new(&mut self, node: NodeId) {
-        let Edited { patches, met, writer, gate, .. } = &mut *self.stage;
+        let StreamPatcher { patches, met, writer, output, .. } = &mut *self.stage;
         let Some(edits) = patches.edits() else { return };
         let news = edits.nodes.get(node as usize).map_or(&[][..], |effect| &effect.news);
         for child in news {
@@ -367,7 +379,7 @@ impl With<'_, Edited> {
             if !new.always && met.get(child).is_some_and(|met| met.first.is_some()) {
                 continue;
             }
-            let sink = gate.through(self.sink);
+            let sink = output.through(self.sink);
             writer.key(sink, &new.key);
             writer.begin(sink);
             writer.raw(sink, &new.value);
@@ -376,17 +388,17 @@ impl With<'_, Edited> {
 }
 
 /// Whether the open container at `at` is a member.
-fn outer_is_object(open: &[Open], at: usize) -> bool {
+fn outer_is_object(open: &[PatchedContainer], at: usize) -> bool {
     at.checked_sub(1).and_then(|outer| open.get(outer)).is_some_and(|outer| outer.object)
 }
 
-impl Handler for With<'_, Edited> {
+impl Handler for StageHandler<'_, StreamPatcher> {
     #[inline]
     fn value(&mut self, mut slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
-        let Edited { scope, patches, open, .. } = &mut *self.stage;
+        let StreamPatcher { scope, patches, open, .. } = &mut *self.stage;
         let top = open.last();
         let verdict = match top {
-            Some(Open { cursor: None, .. }) => Verdict::Kept,
+            Some(PatchedContainer { cursor: None, .. }) => Retention::Kept,
             _ => scope.judge(&mut slot, kind, top.and_then(|top| top.cursor.as_ref()))?,
         };
         let trie = patches.edits().map(|edits| &edits.trie);
@@ -402,18 +414,18 @@ impl Handler for With<'_, Edited> {
             _ => None,
         };
         let silent = top.is_some_and(|top| top.silent);
-        let mut at = At { node, kind, offset, silent };
+        let mut at = ValueContext { node, kind, offset, silent };
         let interest = match verdict {
-            Verdict::Beside(interest) => return Ok(interest),
-            Verdict::Way(cursor) => return Ok(self.way(slot, at, cursor)),
-            Verdict::Kept => self.kept(slot, at),
-            Verdict::Gone => {
+            Retention::Outside(interest) => return Ok(interest),
+            Retention::Partly(cursor) => return Ok(self.way(slot, at, cursor)),
+            Retention::Kept => self.kept(slot, at),
+            Retention::Removed => {
                 if let Slot::Top = slot {
                     // A text without containers, of which nothing is kept, must still be a JSON text.
                     at.kind = Kind::Null;
                     if self.kept(slot, at) == Interest::Copy {
-                        let Edited { writer, gate, .. } = &mut *self.stage;
-                        writer.raw(gate.through(self.sink), b"null");
+                        let StreamPatcher { writer, output, .. } = &mut *self.stage;
+                        writer.raw(output.through(self.sink), b"null");
                     }
                 }
                 Interest::Skip
@@ -428,7 +440,7 @@ impl Handler for With<'_, Edited> {
 
     #[inline]
     fn wanted(&self) -> Option<&Names> {
-        let Edited { scope, patches, open, .. } = &*self.stage;
+        let StreamPatcher { scope, patches, open, .. } = &*self.stage;
         let top = open.last().filter(|_| scope.is_inside())?;
         match &top.cursor {
             Some(cursor) => cursor.names(scope.retain()?),
@@ -451,8 +463,8 @@ impl Handler for With<'_, Edited> {
 
     #[inline]
     fn keep(&mut self, members: &[u8]) {
-        let Edited { writer, gate, .. } = &mut *self.stage;
-        let sink = gate.through(self.sink);
+        let StreamPatcher { writer, output, .. } = &mut *self.stage;
+        let sink = output.through(self.sink);
         writer.begin(sink);
         writer.raw(sink, members);
     }
@@ -467,12 +479,12 @@ impl Handler for With<'_, Edited> {
             if let (Some(node), true, true, false) = (node, object && top.first, is_there, silent) {
                 self.add_new(node);
             }
-            let Edited { writer, gate, .. } = &mut *self.stage;
+            let StreamPatcher { writer, output, .. } = &mut *self.stage;
             if !silent {
-                writer.close(gate.through(self.sink), if object { b'}' } else { b']' });
+                writer.close(output.through(self.sink), if object { b'}' } else { b']' });
             }
         }
-        let Edited { open, entered, scope, .. } = &mut *self.stage;
+        let StreamPatcher { open, entered, scope, .. } = &mut *self.stage;
         open.pop();
         *entered = open.len().min(*entered);
         if open.is_empty() {
@@ -483,8 +495,8 @@ impl Handler for With<'_, Edited> {
 
     #[inline]
     fn raw(&mut self, bytes: &[u8]) {
-        let Edited { writer, gate, .. } = &mut *self.stage;
-        writer.raw(gate.through(self.sink), bytes);
+        let StreamPatcher { writer, output, .. } = &mut *self.stage;
+        writer.raw(output.through(self.sink), bytes);
     }
 
     fn copied(&mut self, _: u64) -> Result<(), Halt> {
@@ -497,9 +509,9 @@ impl Handler for With<'_, Edited> {
     fn takes_long_keys(&self, limit: usize) -> bool {
         match self.stage.open.last() {
             // What is kept is kept with its key.
-            Some(Open { cursor: None, silent: false, .. }) => false,
+            Some(PatchedContainer { cursor: None, silent: false, .. }) => false,
             // What is in it goes, but some of it must have been there.
-            Some(Open { cursor: None, .. }) => {
+            Some(PatchedContainer { cursor: None, .. }) => {
                 let edits = self.stage.patches.edits();
                 is_too_long_for(limit, edits.map_or(0, |edits| edits.trie.longest_name()))
             }

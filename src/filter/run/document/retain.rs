@@ -8,30 +8,34 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::scope::{Scope, Verdict};
-use crate::filter::compile::program::Compiled;
-use crate::filter::run::stage::{Stage, With};
+use super::scope::{DocumentScope, Retention};
+use crate::filter::compile::program::CompiledProgram;
+use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::path::trie::{Cursor, Names};
 use crate::sink::Sink;
 
 #[derive(Debug)]
-pub(super) struct Retain {
-    scope: Scope,
-    open: SmallVec<[Open; 16]>,
+pub(super) struct RetainStage {
+    scope: DocumentScope,
+    open: SmallVec<[RetainedContainer; 16]>,
     writer: Writer,
 }
 
 #[derive(Debug)]
-struct Open {
+struct RetainedContainer {
     cursor: Cursor,
     object: bool,
 }
 
-impl Retain {
-    pub(super) fn new(program: &Arc<Compiled>) -> Self {
-        Self { scope: Scope::new(program, true), open: SmallVec::new(), writer: Writer::default() }
+impl RetainStage {
+    pub(super) fn new(program: &Arc<CompiledProgram>) -> Self {
+        Self {
+            scope: DocumentScope::new(program, true),
+            open: SmallVec::new(),
+            writer: Writer::default(),
+        }
     }
 
     /// Begins a new document.
@@ -42,28 +46,28 @@ impl Retain {
     }
 }
 
-impl Stage for Retain {
+impl StageState for RetainStage {
     fn flush(&mut self, sink: &mut dyn Sink) {
         self.writer.flush(sink);
     }
 }
 
-impl Handler for With<'_, Retain> {
+impl Handler for StageHandler<'_, RetainStage> {
     #[inline]
     fn value(&mut self, mut slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
         let Self { stage, sink } = self;
-        let Retain { scope, open, writer } = &mut **stage;
+        let RetainStage { scope, open, writer } = &mut **stage;
         let top = open.last().map(|top| &top.cursor);
         let cursor = match scope.judge(&mut slot, kind, top)? {
-            Verdict::Beside(interest) => return Ok(interest),
-            Verdict::Kept => {
+            Retention::Outside(interest) => return Ok(interest),
+            Retention::Kept => {
                 writer.begin(*sink);
                 return Ok(match slot {
                     Slot::Member(_) => Interest::CopyMember,
                     _ => Interest::Copy,
                 });
             }
-            Verdict::Gone => {
+            Retention::Removed => {
                 if let Slot::Top = slot {
                     // It ends without an event.
                     scope.leave();
@@ -73,7 +77,7 @@ impl Handler for With<'_, Retain> {
                 }
                 return Ok(Interest::Skip);
             }
-            Verdict::Way(cursor) => cursor,
+            Retention::Partly(cursor) => cursor,
         };
         let object = kind == Kind::Object;
         let bracket = if object { b'{' } else { b'[' };
@@ -82,7 +86,7 @@ impl Handler for With<'_, Retain> {
             Slot::Member(key) => writer.open_deferred_spelled(key.raw(), bracket),
             Slot::Element(_) => writer.open_deferred(None, bracket),
         }
-        open.push(Open { cursor, object });
+        open.push(RetainedContainer { cursor, object });
         Ok(Interest::Inspect)
     }
 
@@ -96,7 +100,7 @@ impl Handler for With<'_, Retain> {
     }
 
     fn close(&mut self, _: u64) -> Result<(), Halt> {
-        let Retain { scope, open, writer } = &mut *self.stage;
+        let RetainStage { scope, open, writer } = &mut *self.stage;
         if !scope.close()? {
             return Ok(());
         }

@@ -6,64 +6,64 @@
 use std::sync::Arc;
 
 use crate::error::{ErrorKind, Raise};
-use crate::filter::compile::program::Compiled;
+use crate::filter::compile::program::CompiledProgram;
 use crate::json::key::is_too_long_for;
 use crate::json::{Halt, Interest, Kind, Slot};
 use crate::path::Token;
 use crate::path::trie::{Cursor, Trie};
 
 #[derive(Debug)]
-pub(in crate::filter) struct Scope {
-    program: Arc<Compiled>,
+pub(in crate::filter) struct DocumentScope {
+    program: Arc<CompiledProgram>,
     /// All of the document is kept.
     whole: bool,
     /// Whether the document is to be found in the input.
     extracts: bool,
-    place: Place,
+    place: ScopePosition,
 }
 
 /// Where the machine is, seen from the extracted value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ScopePosition {
     /// On the way to it, inside so many containers.
-    Way(usize),
+    OnPath(usize),
     /// In it.
     Inside,
     /// Behind it.
-    Behind,
+    After,
 }
 
 /// What is to be done with a value.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum Retention {
     /// It is not of the document: this is wanted of it.
-    Beside(Interest),
+    Outside(Interest),
     /// It is kept, and all that is in it.
     Kept,
     /// A container: what is in it may be kept.
-    Way(Cursor),
+    Partly(Cursor),
     /// Nothing of it is kept.
-    Gone,
+    Removed,
 }
 
-impl Scope {
+impl DocumentScope {
     /// `retains`: whether that rule counts.
-    pub(in crate::filter) fn new(program: &Arc<Compiled>, retains: bool) -> Self {
+    pub(in crate::filter) fn new(program: &Arc<CompiledProgram>, retains: bool) -> Self {
         let extracts = program.extract.is_some();
-        let place = if extracts { Place::Way(0) } else { Place::Inside };
+        let place = if extracts { ScopePosition::OnPath(0) } else { ScopePosition::Inside };
         let whole = !retains || program.retain.is_none();
         Self { program: program.clone(), whole, extracts, place }
     }
 
     /// Begins a new document.
     pub(in crate::filter) fn restart(&mut self) {
-        self.place = if self.extracts { Place::Way(0) } else { Place::Inside };
+        self.place = if self.extracts { ScopePosition::OnPath(0) } else { ScopePosition::Inside };
     }
 
     /// Whether the machine is in the document.
     #[inline]
     pub(in crate::filter) fn is_inside(&self) -> bool {
-        self.place == Place::Inside
+        self.place == ScopePosition::Inside
     }
 
     /// Judges a value; `top` is the cursor of the container that is open. The document's own slot is `Top`.
@@ -73,22 +73,22 @@ impl Scope {
         slot: &mut Slot<'_>,
         kind: Kind,
         top: Option<&Cursor>,
-    ) -> Result<Verdict, Halt> {
+    ) -> Result<Retention, Halt> {
         if let Some(interest) = self.find(slot, kind)? {
-            return Ok(Verdict::Beside(interest));
+            return Ok(Retention::Outside(interest));
         }
-        let Some(trie) = self.retain() else { return Ok(Verdict::Kept) };
+        let Some(trie) = self.retain() else { return Ok(Retention::Kept) };
         let cursor = match (*slot, top) {
             (Slot::Member(key), Some(top)) => key.with_name(|name| top.member(trie, name)),
             (Slot::Element(index), Some(top)) => top.element(trie, index),
             _ => trie.start(),
         };
         Ok(if cursor.is_hit() {
-            Verdict::Kept
+            Retention::Kept
         } else if kind.is_container() && (!cursor.is_dead() || matches!(slot, Slot::Top)) {
-            Verdict::Way(cursor)
+            Retention::Partly(cursor)
         } else {
-            Verdict::Gone
+            Retention::Removed
         })
     }
 
@@ -99,7 +99,7 @@ impl Scope {
         slot: &mut Slot<'_>,
         kind: Kind,
     ) -> Result<Option<Interest>, Halt> {
-        if self.place != Place::Inside {
+        if self.place != ScopePosition::Inside {
             if let Some(interest) = self.beside(*slot, kind)? {
                 return Ok(Some(interest));
             }
@@ -116,7 +116,7 @@ impl Scope {
     /// A value before the extracted one, or behind it: what is wanted of it, or `None` if it is the extracted one.
     #[cold]
     fn beside(&mut self, slot: Slot<'_>, kind: Kind) -> Result<Option<Interest>, Halt> {
-        let Place::Way(step) = self.place else { return Ok(Some(Interest::SkipRest)) };
+        let ScopePosition::OnPath(step) = self.place else { return Ok(Some(Interest::SkipRest)) };
         let path = self.program.extract.as_ref().map_or(&[][..], |path| &path.0);
         let here = match (slot, step.checked_sub(1).and_then(|step| path.get(step))) {
             (Slot::Member(key), Some(Token::Name(name))) => {
@@ -130,20 +130,20 @@ impl Scope {
             return Ok(Some(Interest::Skip));
         }
         if step == path.len() {
-            self.place = Place::Inside;
+            self.place = ScopePosition::Inside;
             return Ok(None);
         }
         if !kind.is_container() {
             return Err(self.nothing_there());
         }
-        self.place = Place::Way(step + 1);
+        self.place = ScopePosition::OnPath(step + 1);
         Ok(Some(Interest::Inspect))
     }
 
     /// The document has ended.
     pub(in crate::filter) fn leave(&mut self) {
         if self.extracts {
-            self.place = Place::Behind;
+            self.place = ScopePosition::After;
         }
     }
 
@@ -153,9 +153,9 @@ impl Scope {
     /// It is one on the way to the document, which was not in it.
     pub(in crate::filter) fn close(&self) -> Result<bool, Halt> {
         match self.place {
-            Place::Way(_) => Err(self.nothing_there()),
-            Place::Behind => Ok(false),
-            Place::Inside => Ok(true),
+            ScopePosition::OnPath(_) => Err(self.nothing_there()),
+            ScopePosition::After => Ok(false),
+            ScopePosition::Inside => Ok(true),
         }
     }
 

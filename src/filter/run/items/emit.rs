@@ -1,10 +1,10 @@
 //! Emits values: whole, or without what is excluded and dropped.
 
-use super::{Cx, Label, Role, State};
+use super::{ContainerRole, Cx, ItemsState, Label};
 use crate::json::{Halt, Interest, Kind, Slot};
 use crate::path::trie::Cursor;
 
-impl State {
+impl ItemsState {
     /// Emits a value as it is.
     pub(super) fn pass(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>) -> Interest {
         let (writer, sink) = self.out(cx.sink);
@@ -28,7 +28,7 @@ impl State {
         }
         self.open(cx, slot, kind);
         let object = kind == Kind::Object;
-        self.roles.push(Role::Emit { cursor, object, item: !object });
+        self.roles.push(ContainerRole::Emit { cursor, object, item: !object });
         Interest::Inspect
     }
 
@@ -128,7 +128,7 @@ impl State {
         let member = !matches!(label, Label::None);
         self.open_labelled(cx, label, kind, member && cx.rules.drop_empty);
         let object = kind == Kind::Object;
-        self.roles.push(Role::Emit { cursor: cursor.clone(), object, item: false });
+        self.roles.push(ContainerRole::Emit { cursor: cursor.clone(), object, item: false });
         Interest::Inspect
     }
 
@@ -140,7 +140,7 @@ impl State {
         slot: Slot<'_>,
         kind: Kind,
     ) -> Result<Interest, Halt> {
-        let Some(Role::Emit { cursor, item, .. }) = self.roles.last() else {
+        let Some(ContainerRole::Emit { cursor, item, .. }) = self.roles.last() else {
             return Ok(Interest::Skip);
         };
         let trie = &cx.rules.exclude;
@@ -152,7 +152,7 @@ impl State {
                 let interest = self.emit(cx, slot.into(), kind, &below);
                 if kind == Kind::Array
                     && interest == Interest::Inspect
-                    && let Some(Role::Emit { item, .. }) = self.roles.last_mut()
+                    && let Some(ContainerRole::Emit { item, .. }) = self.roles.last_mut()
                 {
                     *item = true;
                 }

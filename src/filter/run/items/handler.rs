@@ -2,19 +2,19 @@
 //!
 //! Knows which rules there are and in which role the innermost container is; what follows from that is in the other files.
 
-use super::select::Taker;
-use super::{Cx, Items, Role, Target};
-use crate::filter::run::stage::With;
+use super::select::MemberTaker;
+use super::{ContainerRole, Cx, ItemsStage, PayloadTarget};
+use crate::filter::run::stage::StageHandler;
 use crate::json::key::is_too_long_for;
 use crate::json::{Excluded, Halt, Handler, Interest, Kind, Slot, Take};
 use crate::path::Token;
 use crate::path::trie::{Names, NodeId};
 use crate::spec::DuplicateKeys;
 
-impl Handler for With<'_, Items> {
+impl Handler for StageHandler<'_, ItemsStage> {
     #[inline]
     fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
-        let Items { program, state } = &mut *self.stage;
+        let ItemsStage { program, state } = &mut *self.stage;
         let rules = &program.items;
         let offset = state.replaying.unwrap_or(offset);
         state.value(&mut Cx { rules, sink: self.sink, offset }, slot, kind)
@@ -23,7 +23,7 @@ impl Handler for With<'_, Items> {
     #[inline]
     fn wanted(&self) -> Option<&Names> {
         // With nothing left to find, the machine must ask: the answer is to skip the rest; and where names are kept.
-        let Some(Role::Select { node, left: 1.., names: false, .. }) =
+        let Some(ContainerRole::Select { node, left: 1.., names: false, .. }) =
             self.stage.state.roles.last()
         else {
             return None;
@@ -35,7 +35,7 @@ impl Handler for With<'_, Items> {
     fn is_done(&self) -> bool {
         let rules = &self.stage.program.items;
         let last = self.stage.state.roles.last();
-        matches!(last, Some(Role::Select { left: 0, .. }))
+        matches!(last, Some(ContainerRole::Select { left: 0, .. }))
             && rules.duplicates == DuplicateKeys::First
     }
 
@@ -47,7 +47,7 @@ impl Handler for With<'_, Items> {
         kind: Kind,
         offset: u64,
     ) -> Result<Interest, Halt> {
-        let Items { program, state } = &mut *self.stage;
+        let ItemsStage { program, state } = &mut *self.stage;
         let rules = &program.items;
         let offset = state.replaying.unwrap_or(offset);
         state.select_child(&mut Cx { rules, sink: self.sink, offset }, child, slot, kind)
@@ -55,15 +55,15 @@ impl Handler for With<'_, Items> {
 
     #[inline]
     fn taking(&mut self) -> Option<(&Names, impl Take)> {
-        let Items { program, state } = &mut *self.stage;
+        let ItemsStage { program, state } = &mut *self.stage;
         let rules = &program.items;
-        Taker::new(rules, state, self.sink)
+        MemberTaker::new(rules, state, self.sink)
     }
 
     #[inline]
     fn excluded(&self) -> Option<Excluded<'_>> {
         let rules = &self.stage.program.items;
-        let Some(Role::Emit { cursor, object, .. }) = self.stage.state.roles.last() else {
+        let Some(ContainerRole::Emit { cursor, object, .. }) = self.stage.state.roles.last() else {
             return None;
         };
         let names = match (cursor.is_dead(), object) {
@@ -83,7 +83,7 @@ impl Handler for With<'_, Items> {
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {
-        let Items { program, state } = &mut *self.stage;
+        let ItemsStage { program, state } = &mut *self.stage;
         let rules = &program.items;
         let offset = state.replaying.unwrap_or(offset);
         state.close(&mut Cx { rules, sink: self.sink, offset })
@@ -117,13 +117,13 @@ impl Handler for With<'_, Items> {
     }
 
     fn takes_long_keys(&self, limit: usize) -> bool {
-        let Items { program, state } = &*self.stage;
+        let ItemsStage { program, state } = &*self.stage;
         let rules = &program.items;
         let longest = match state.roles.last() {
             // What is kept is kept with its key.
-            Some(Role::Emit { .. }) => return false,
-            Some(Role::Way { .. }) => match &state.target {
-                Target::At(path) if !rules.keep_siblings => {
+            Some(ContainerRole::Emit { .. }) => return false,
+            Some(ContainerRole::OnPath { .. }) => match &state.target {
+                PayloadTarget::At(path) if !rules.keep_siblings => {
                     path.0.iter().map(Token::len).max().unwrap_or(0)
                 }
                 // Siblings are kept with their keys, and the payload is found by its place or kind.

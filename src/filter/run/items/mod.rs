@@ -23,15 +23,15 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use pending_output::Gate;
-use seen_names::Seen;
+use pending_output::PendingOutput;
+use seen_names::SeenNames;
 
-use super::payload_length::{self, Length};
+use super::payload_length::{PayloadItems, PayloadLength};
 use super::root::Payload;
-use super::stage::{Engine, Stage};
+use super::stage::{StageMachine, StageState};
 use crate::error::{ErrorKind, Raise};
-use crate::filter::compile::items::{ItemRules, RootRule, Selection};
-use crate::filter::compile::program::Compiled;
+use crate::filter::compile::items::{ItemRules, RootRule, SelectRules};
+use crate::filter::compile::program::CompiledProgram;
 use crate::json::key::Key;
 use crate::json::writer::Writer;
 use crate::json::{Halt, Interest, Kind, Slot};
@@ -49,9 +49,9 @@ pub(super) const SHOWN: usize = 5;
 
 /// What the members of an open container mean.
 #[derive(Clone, Debug)]
-enum Role {
+enum ContainerRole {
     /// On the way to the payload: which step of the root path its child takes, and whether it was met.
-    Way { step: usize, members: u64, met: bool, object: bool },
+    OnPath { step: usize, members: u64, met: bool, object: bool },
     /// The payload, an array.
     Items,
     /// Inside an item, at a node of the select trie; `left` children have not come.
@@ -63,11 +63,11 @@ enum Role {
     /// elements are excluded from like items.
     Emit { cursor: Cursor, object: bool, item: bool },
     /// A held value is read again.
-    Replay(Task),
+    Replay(ReplayTask),
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Task {
+enum ReplayTask {
     /// For a source that begins with the value, at this token of its path.
     Source { source: u32, token: usize },
     /// For the sources inside it.
@@ -76,7 +76,7 @@ enum Task {
 
 /// Where the payload is, once that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Target {
+enum PayloadTarget {
     Document,
     RawText,
     Member(u64),
@@ -86,7 +86,7 @@ enum Target {
 
 /// How the wait for the first hit ended, when the input must be read again from the checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum WaitOutcome {
     /// There was one.
     Hit,
     /// There was none: the payload passes unselected.
@@ -94,29 +94,29 @@ enum Verdict {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Items {
-    program: Arc<Compiled>,
-    state: State,
+pub(super) struct ItemsStage {
+    program: Arc<CompiledProgram>,
+    state: ItemsState,
 }
 
 #[derive(Clone, Debug)]
-struct State {
-    target: Target,
-    roles: SmallVec<[Role; 8]>,
+struct ItemsState {
+    target: PayloadTarget,
+    roles: SmallVec<[ContainerRole; 8]>,
     writer: Writer,
-    gate: Gate,
+    pending: PendingOutput,
     /// Offset of the value from which on input is held.
     waiting: Option<u64>,
     /// How many bytes behind it may be.
     patience: u64,
-    verdict: Option<Verdict>,
-    snapshot: Option<Snapshot>,
+    verdict: Option<WaitOutcome>,
+    snapshot: Option<ItemsSnapshot>,
     /// By source: found in some item.
     found: Vec<bool>,
     /// An object was among the items.
     objects: bool,
     /// Names of members, if they are wanted.
-    seen: Option<Box<Seen>>,
+    seen: Option<Box<SeenNames>>,
     payload_met: bool,
     /// The payload is an object: what passes beside a selection does so from it.
     single: bool,
@@ -124,7 +124,7 @@ struct State {
     met: Vec<u64>,
     /// Containers of all documents so far.
     serial: u64,
-    capture: Option<Capture>,
+    capture: Option<CapturedValue>,
     /// Bytes of held values that are being read again.
     captured: u64,
     /// A held value is read again; its end was at this offset.
@@ -134,25 +134,25 @@ struct State {
     /// The payload's name, against which later members are duplicates.
     payload_name: Option<Vec<u8>>,
     scratch: Vec<u8>,
-    counts: Counts,
+    counts: ItemCounts,
     /// Who else wants to know how long the payload is.
-    length: Option<Length>,
+    length: Option<PayloadLength>,
     limits: Limits,
     scanner: Scanner,
-    replays: Replays,
+    replays: ReplayMachines,
 }
 
 /// The state at the checkpoint.
 #[derive(Clone, Debug)]
-enum Snapshot {
+enum ItemsSnapshot {
     /// That of a run that begins.
     Beginning,
-    State(Box<State>),
+    State(Box<ItemsState>),
 }
 
 /// What the report wants to know.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct ItemCounts {
     pub(super) seen: Option<u64>,
     pub(super) kept: u64,
     pub(super) stopped: bool,
@@ -164,7 +164,7 @@ pub(super) struct Counts {
 
 /// A value that is held because more than one output needs it.
 #[derive(Clone, Debug)]
-struct Capture {
+struct CapturedValue {
     node: NodeId,
     item: bool,
     bytes: Vec<u8>,
@@ -173,9 +173,9 @@ struct Capture {
 
 /// Engines for held values, one for each that is inside another. Not part of what a checkpoint remembers.
 #[derive(Debug, Default)]
-struct Replays(Vec<Engine>);
+struct ReplayMachines(Vec<StageMachine>);
 
-impl Clone for Replays {
+impl Clone for ReplayMachines {
     fn clone(&self) -> Self {
         Self::default()
     }
@@ -188,25 +188,25 @@ struct Cx<'a> {
     offset: u64,
 }
 
-impl Items {
+impl ItemsStage {
     /// `patience`: bytes that may be read between the checkpoint and the first hit.
     pub(super) fn new(
-        program: &Arc<Compiled>,
+        program: &Arc<CompiledProgram>,
         payload: Option<Payload>,
         patience: u64,
         limits: &Limits,
         scanner: Scanner,
-        length: Option<Length>,
+        length: Option<PayloadLength>,
     ) -> Self {
         let target = target(&program.items, payload);
         let select = program.items.select.as_ref();
         let (sources, nodes) =
             select.map_or((0, 0), |select| (select.sources.len(), select.nodes.len()));
-        let state = State {
+        let state = ItemsState {
             target,
             roles: SmallVec::new(),
             writer: Writer::default(),
-            gate: Gate::default(),
+            pending: PendingOutput::default(),
             waiting: None,
             patience,
             verdict: None,
@@ -224,11 +224,11 @@ impl Items {
             gathered: 0,
             payload_name: None,
             scratch: Vec::new(),
-            counts: Counts::default(),
+            counts: ItemCounts::default(),
             length,
             limits: limits.clone(),
             scanner,
-            replays: Replays::default(),
+            replays: ReplayMachines::default(),
         };
         Self { program: program.clone(), state }
     }
@@ -260,8 +260,8 @@ impl Items {
         let seen = self.state.seen.take();
         match self.state.snapshot.take() {
             None => {}
-            Some(Snapshot::Beginning) => self.state.reset(),
-            Some(Snapshot::State(state)) => self.state = *state,
+            Some(ItemsSnapshot::Beginning) => self.state.reset(),
+            Some(ItemsSnapshot::State(state)) => self.state = *state,
         }
         self.state.verdict = verdict;
         self.state.counts.error = error;
@@ -272,16 +272,18 @@ impl Items {
     /// Whether the array in the place of the document missed as well, so that the document is the payload after all.
     pub(super) fn gave_up_array(&self) -> bool {
         self.program.items.root == RootRule::DocumentOrArray
-            && self.state.verdict == Some(Verdict::Miss)
+            && self.state.verdict == Some(WaitOutcome::Miss)
     }
 
     /// Closes what is open, after the run was stopped.
     pub(super) fn close_all(&mut self, sink: &mut dyn Sink) {
         while let Some(role) = self.state.roles.pop() {
             match role {
-                Role::Way { object: true, .. } => _ = self.state.writer.close(sink, b'}'),
-                Role::Way { .. } => _ = self.state.writer.close(sink, b']'),
-                Role::Items => {
+                ContainerRole::OnPath { object: true, .. } => {
+                    _ = self.state.writer.close(sink, b'}')
+                }
+                ContainerRole::OnPath { .. } => _ = self.state.writer.close(sink, b']'),
+                ContainerRole::Items => {
                     self.state.tell_length();
                     self.state.writer.close(sink, b']');
                 }
@@ -294,16 +296,16 @@ impl Items {
     /// Steps of the machines that read held values again.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
-        self.state.replays.0.iter().map(Engine::steps).sum()
+        self.state.replays.0.iter().map(StageMachine::steps).sum()
     }
 
-    pub(super) fn counts(&self) -> &Counts {
+    pub(super) fn counts(&self) -> &ItemCounts {
         &self.state.counts
     }
 
     /// Whether the document turned out to be plain text in a member `raw`, so that select does not apply.
     pub(super) fn is_raw_text(&self) -> bool {
-        self.state.target == Target::RawText
+        self.state.target == PayloadTarget::RawText
     }
 
     /// Bytes that may be read between the checkpoint and the first hit.
@@ -342,14 +344,14 @@ impl Items {
     }
 }
 
-impl Stage for Items {
+impl StageState for ItemsStage {
     fn flush(&mut self, sink: &mut dyn Sink) {
         let (writer, sink) = self.state.out(sink);
         writer.flush(sink);
     }
 }
 
-impl Capture {
+impl CapturedValue {
     fn push(&mut self, bytes: &[u8], limit: u64) {
         if self.over || (self.bytes.len() + bytes.len()) as u64 > limit {
             self.over = true;
@@ -362,22 +364,22 @@ impl Capture {
 }
 
 /// Where the payload is, as far as it is known before the document begins.
-fn target(rules: &ItemRules, payload: Option<Payload>) -> Target {
+fn target(rules: &ItemRules, payload: Option<Payload>) -> PayloadTarget {
     match (payload, &rules.root) {
-        (Some(Payload::Member(number)), _) => Target::Member(number),
-        (Some(Payload::RawText), _) => Target::RawText,
-        (None, RootRule::First) => Target::First,
-        (None, RootRule::At(path)) => Target::At(path.clone()),
-        _ => Target::Document,
+        (Some(Payload::Member(number)), _) => PayloadTarget::Member(number),
+        (Some(Payload::RawText), _) => PayloadTarget::RawText,
+        (None, RootRule::First) => PayloadTarget::First,
+        (None, RootRule::At(path)) => PayloadTarget::At(path.clone()),
+        _ => PayloadTarget::Document,
     }
 }
 
-impl State {
+impl ItemsState {
     /// As it was before the document began. What is known of the document from elsewhere stays.
     fn reset(&mut self) {
         self.roles.clear();
         self.writer.reset();
-        self.gate = Gate::default();
+        self.pending = PendingOutput::default();
         self.waiting = None;
         self.snapshot = None;
         self.found.fill(false);
@@ -391,27 +393,27 @@ impl State {
         self.replaying = None;
         self.gathered = 0;
         self.payload_name = None;
-        self.counts = Counts::default();
+        self.counts = ItemCounts::default();
     }
 
     /// Where output goes now.
     #[inline]
     fn out<'a>(&'a mut self, sink: &'a mut dyn Sink) -> (&'a mut Writer, &'a mut dyn Sink) {
-        let sink: &mut dyn Sink = if self.gate.shut { &mut self.gate } else { sink };
+        let sink: &mut dyn Sink = if self.pending.active { &mut self.pending } else { sink };
         (&mut self.writer, sink)
     }
 
     #[inline]
     fn value(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) -> Result<Interest, Halt> {
         match self.roles.last() {
-            Some(Role::Select { .. }) => self.in_select(cx, slot, kind),
-            Some(Role::Emit { .. }) => self.in_emit(cx, slot, kind),
-            Some(Role::Items) => self.element(cx, slot, kind),
-            Some(Role::Gather { .. }) => self.in_gather(cx, slot, kind),
-            Some(Role::Way { .. }) => self.on_the_way(cx, slot, kind),
-            Some(Role::Replay(task)) => match *task {
-                Task::Source { source, token } => self.source(cx, source, token, slot, kind),
-                Task::Inside(node) => self.inside(cx, node, kind),
+            Some(ContainerRole::Select { .. }) => self.in_select(cx, slot, kind),
+            Some(ContainerRole::Emit { .. }) => self.in_emit(cx, slot, kind),
+            Some(ContainerRole::Items) => self.element(cx, slot, kind),
+            Some(ContainerRole::Gather { .. }) => self.in_gather(cx, slot, kind),
+            Some(ContainerRole::OnPath { .. }) => self.on_the_way(cx, slot, kind),
+            Some(ContainerRole::Replay(task)) => match *task {
+                ReplayTask::Source { source, token } => self.source(cx, source, token, slot, kind),
+                ReplayTask::Inside(node) => self.inside(cx, node, kind),
             },
             None => self.document(cx, slot, kind),
         }
@@ -420,23 +422,23 @@ impl State {
     fn close(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
         let role = self.roles.pop();
         let bracket = match role {
-            Some(Role::Way { object, .. }) => {
+            Some(ContainerRole::OnPath { object, .. }) => {
                 if self.roles.is_empty() && !self.payload_met {
                     self.no_payload(cx)?;
                 }
                 if object { b'}' } else { b']' }
             }
-            Some(Role::Items) => {
+            Some(ContainerRole::Items) => {
                 self.considered(cx)?;
                 self.tell_length();
                 b']'
             }
-            Some(Role::Select { item: true, .. }) => {
+            Some(ContainerRole::Select { item: true, .. }) => {
                 self.item_ends(cx)?;
                 b'}'
             }
-            Some(Role::Emit { object: true, .. }) => b'}',
-            Some(Role::Gather { outer: true, .. } | Role::Emit { .. }) => b']',
+            Some(ContainerRole::Emit { object: true, .. }) => b'}',
+            Some(ContainerRole::Gather { outer: true, .. } | ContainerRole::Emit { .. }) => b']',
             _ => return Ok(()),
         };
         let (writer, sink) = self.out(cx.sink);
@@ -447,8 +449,8 @@ impl State {
     /// The payload ends: its length is known.
     fn tell_length(&self) {
         if let Some(length) = &self.length {
-            let Counts { seen, kept, stopped: more, .. } = self.counts;
-            length.set(payload_length::Items { seen: seen.unwrap_or(kept), kept, more });
+            let ItemCounts { seen, kept, stopped: more, .. } = self.counts;
+            length.set(PayloadItems { seen: seen.unwrap_or(kept), kept, more });
         }
     }
 
@@ -483,12 +485,12 @@ impl State {
 
     fn max_items(&self, rules: &ItemRules) -> u64 {
         // After a total miss everything passes at full length.
-        if self.verdict == Some(Verdict::Miss) { u64::MAX } else { rules.max_items }
+        if self.verdict == Some(WaitOutcome::Miss) { u64::MAX } else { rules.max_items }
     }
 
     /// The selection, unless it does not apply to this document.
-    fn selection<'a>(&self, rules: &'a ItemRules) -> Option<&'a Selection> {
-        if self.verdict == Some(Verdict::Miss) || self.target == Target::RawText {
+    fn selection<'a>(&self, rules: &'a ItemRules) -> Option<&'a SelectRules> {
+        if self.verdict == Some(WaitOutcome::Miss) || self.target == PayloadTarget::RawText {
             return None;
         }
         rules.select.as_ref()
@@ -522,7 +524,7 @@ impl State {
 
     /// An item that was selected from has ended.
     fn item_ends(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
-        if !matches!(self.roles.last(), Some(Role::Items)) {
+        if !matches!(self.roles.last(), Some(ContainerRole::Items)) {
             self.considered(cx)?;
         }
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Invariant: while the gate is shut, nothing of what was written since the checkpoint is with the sink.
 
-use super::{Cx, SHOWN, Snapshot, State, Target, Verdict};
+use super::{Cx, ItemsSnapshot, ItemsState, PayloadTarget, SHOWN, WaitOutcome};
 use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::items::{RootRule, WaitFrom};
 use crate::json::{Halt, Interest};
@@ -11,19 +11,19 @@ use crate::sink::Sink;
 use crate::work::{Work, count, words};
 
 /// Output that waits for the first hit. More of it is made again instead, from the held input.
-const GATE: usize = 64 << 10;
+const KEPT: usize = 64 << 10;
 
 /// Output that may have to be taken back.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gate {
-    pub(super) shut: bool,
+pub(super) struct PendingOutput {
+    pub(super) active: bool,
     kept: Vec<u8>,
     overflow: bool,
 }
 
-impl Sink for Gate {
+impl Sink for PendingOutput {
     fn write(&mut self, bytes: &[u8]) {
-        if self.overflow || self.kept.len() + bytes.len() > GATE {
+        if self.overflow || self.kept.len() + bytes.len() > KEPT {
             self.overflow = true;
             self.kept.clear();
         } else {
@@ -33,12 +33,12 @@ impl Sink for Gate {
     }
 }
 
-impl State {
+impl ItemsState {
     /// Whether the input from here on must be held.
     pub(super) fn must_wait(&self, cx: &Cx<'_>, from: WaitFrom) -> bool {
         self.waiting.is_none()
             && self.verdict.is_none()
-            && self.target != Target::RawText
+            && self.target != PayloadTarget::RawText
             && cx.rules.waits() == Some(from)
     }
 
@@ -48,29 +48,29 @@ impl State {
         self.writer.flush(cx.sink);
         // Before the first container opens, nothing has happened yet.
         self.snapshot = Some(if self.roles.is_empty() {
-            Snapshot::Beginning
+            ItemsSnapshot::Beginning
         } else {
-            Snapshot::State(Box::new(self.clone()))
+            ItemsSnapshot::State(Box::new(self.clone()))
         });
-        self.gate = Gate { shut: true, ..Gate::default() };
+        self.pending = PendingOutput { active: true, ..PendingOutput::default() };
         self.waiting = Some(cx.offset);
         Ok(Interest::Mark)
     }
 
     /// What was waited for is certain: the output so far is good.
-    pub(super) fn open_gate(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+    pub(super) fn release_output(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
         let Some(mark) = self.waiting else { return Ok(()) };
         if cx.offset.saturating_sub(mark) > self.patience {
             return Err(Halt::Overdue);
         }
-        if self.gate.overflow {
-            self.verdict = Some(Verdict::Hit);
+        if self.pending.overflow {
+            self.verdict = Some(WaitOutcome::Hit);
             return Err(Halt::Rewind);
         }
         self.waiting = None;
         self.snapshot = None;
-        cx.sink.write(&self.gate.kept);
-        self.gate = Gate::default();
+        cx.sink.write(&self.pending.kept);
+        self.pending = PendingOutput::default();
         Ok(())
     }
 
@@ -84,10 +84,10 @@ impl State {
             return Err(Halt::Overdue);
         }
         if cx.rules.root == RootRule::DocumentOrArray {
-            self.target = Target::Document;
+            self.target = PayloadTarget::Document;
         }
         self.counts.error = Some(format!("{message}: select does not apply"));
-        self.verdict = Some(Verdict::Miss);
+        self.verdict = Some(WaitOutcome::Miss);
         Err(Halt::Rewind)
     }
 
@@ -112,7 +112,7 @@ impl State {
             return Ok(());
         }
         if !self.objects || cx.rules.select.is_none() {
-            return self.open_gate(cx);
+            return self.release_output(cx);
         }
         let Some(select) = &cx.rules.select else { return Ok(()) };
         let mut sources = select.sources.iter().filter(|source| !source.passing);

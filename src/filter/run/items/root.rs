@@ -1,11 +1,11 @@
 //! The way from the document to its payload: which members are on it, beside it, or come twice.
 
-use super::{Cx, Role, State, Target};
+use super::{ContainerRole, Cx, ItemsState, PayloadTarget};
 use crate::filter::compile::items::WaitFrom;
 use crate::json::{Halt, Interest, Kind, Slot};
 use crate::path::{Path, Token};
 
-impl State {
+impl ItemsState {
     pub(super) fn document(
         &mut self,
         cx: &mut Cx<'_>,
@@ -17,7 +17,7 @@ impl State {
             return Err(self.closed_miss(cx, message.to_owned()));
         }
         if cx.rules.closed && cx.rules.select.is_some() {
-            if self.target == Target::RawText {
+            if self.target == PayloadTarget::RawText {
                 let message =
                     "the document is plain text in `raw`, from which nothing can be selected";
                 return Err(self.closed_miss(cx, message.to_owned()));
@@ -33,19 +33,19 @@ impl State {
         if !kind.is_container() {
             // No payload, and no miss.
             self.payload_met = true;
-            self.open_gate(cx)?;
+            self.release_output(cx)?;
             return Ok(self.pass(cx, slot));
         }
         let here = match self.target {
-            Target::Document | Target::RawText => true,
-            Target::Member(_) | Target::First => kind == Kind::Array,
-            Target::At(_) => false,
+            PayloadTarget::Document | PayloadTarget::RawText => true,
+            PayloadTarget::Member(_) | PayloadTarget::First => kind == Kind::Array,
+            PayloadTarget::At(_) => false,
         };
         if here {
             return self.payload(cx, slot, kind, "");
         }
         self.open(cx, slot, kind);
-        self.roles.push(Role::Way {
+        self.roles.push(ContainerRole::OnPath {
             step: 0,
             members: 0,
             met: false,
@@ -60,12 +60,12 @@ impl State {
         slot: Slot<'_>,
         kind: Kind,
     ) -> Result<Interest, Halt> {
-        let Some(Role::Way { step, members, met, .. }) = self.roles.last() else {
+        let Some(ContainerRole::OnPath { step, members, met, .. }) = self.roles.last() else {
             return Ok(Interest::Skip);
         };
         let (step, members, met) = (*step, *members, *met);
         let (here, last, again) = match &self.target {
-            Target::At(path) => {
+            PayloadTarget::At(path) => {
                 let token = path.0.get(step);
                 let here = match slot {
                     Slot::Member(key) => match token {
@@ -79,13 +79,15 @@ impl State {
                 };
                 (here && !met, step + 1 == path.0.len(), here && met)
             }
-            Target::Member(number) => (members == *number, true, met && self.is_payload_name(slot)),
+            PayloadTarget::Member(number) => {
+                (members == *number, true, met && self.is_payload_name(slot))
+            }
             _ => (kind == Kind::Array && !met, true, met && self.is_payload_name(slot)),
         };
         if here && last && self.must_wait(cx, WaitFrom::Payload) && kind.is_container() {
             return self.mark(cx);
         }
-        if let Some(Role::Way { members, met, .. }) = self.roles.last_mut() {
+        if let Some(ContainerRole::OnPath { members, met, .. }) = self.roles.last_mut() {
             *members += 1;
             *met |= here;
         }
@@ -94,7 +96,7 @@ impl State {
         }
         if here && last {
             let pointer = match (&self.target, slot) {
-                (Target::At(path), _) => path.to_pointer(),
+                (PayloadTarget::At(path), _) => path.to_pointer(),
                 (_, Slot::Member(key)) => {
                     self.payload_name = key.with_name(|name| name.map(<[u8]>::to_vec));
                     let name =
@@ -108,7 +110,12 @@ impl State {
         if here && kind.is_container() {
             self.open(cx, slot, kind);
             let object = kind == Kind::Object;
-            self.roles.push(Role::Way { step: step + 1, members: 0, met: false, object });
+            self.roles.push(ContainerRole::OnPath {
+                step: step + 1,
+                members: 0,
+                met: false,
+                object,
+            });
             return Ok(Interest::Inspect);
         }
         if cx.rules.keep_siblings { Ok(self.pass(cx, slot)) } else { Ok(Interest::Skip) }
@@ -134,13 +141,13 @@ impl State {
         self.counts.root = Some(pointer.to_owned());
         let selects = cx.rules.select.is_some();
         if !selects || !(kind.is_container() || cx.rules.closed) {
-            self.open_gate(cx)?;
+            self.release_output(cx)?;
         }
         match kind {
             Kind::Array => {
                 self.counts.seen = Some(0);
                 self.open(cx, slot, kind);
-                self.roles.push(Role::Items);
+                self.roles.push(ContainerRole::Items);
                 Ok(Interest::Inspect)
             }
             Kind::Object => {
@@ -161,7 +168,7 @@ impl State {
             return Ok(());
         }
         let message = match &self.target {
-            Target::At(path) => format!("nothing is at the payload's root {path}"),
+            PayloadTarget::At(path) => format!("nothing is at the payload's root {path}"),
             _ => "the document has no array that could be the payload".to_owned(),
         };
         if cx.rules.closed {

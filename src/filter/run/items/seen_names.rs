@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::filter::compile::items::{Selection, Source};
+use crate::filter::compile::items::{SelectRules, SelectSource};
 use crate::nearest::{LONGEST, Pairs, closest_within};
 use crate::path::Token;
 use crate::path::trie::NodeId;
@@ -16,12 +16,12 @@ const OF_ALL: usize = 512;
 
 /// The names of the first object that was met at each node of the select trie.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenNames {
     objects: HashMap<NodeId, Vec<Box<str>>>,
     total: usize,
 }
 
-impl Seen {
+impl SeenNames {
     /// An object is entered at a node. Returns whether its names are wanted.
     pub(super) fn begin(&mut self, node: NodeId) -> bool {
         count(Work::Names, 1);
@@ -51,8 +51,8 @@ impl Seen {
     /// The path that was probably meant by a source: with another name where it fails.
     pub(super) fn meant(
         &self,
-        select: &Selection,
-        source: &Source,
+        select: &SelectRules,
+        source: &SelectSource,
         pairs: &mut Pairs,
     ) -> Option<String> {
         let mut node: NodeId = 0;

@@ -1,9 +1,9 @@
 //! Projects an item: walks the select trie, gathers what wildcards find, and replays shared values.
 
-use super::{Capture, Cx, Items, Label, Role, State, Task};
+use super::{CapturedValue, ContainerRole, Cx, ItemsStage, ItemsState, Label, ReplayTask};
 use crate::error::{ErrorKind, Raise};
-use crate::filter::compile::items::{ItemRules, Selection, Source};
-use crate::filter::run::stage::{Engine, With, config};
+use crate::filter::compile::items::{ItemRules, SelectRules, SelectSource};
+use crate::filter::run::stage::{StageHandler, StageMachine, machine_config};
 use crate::json::machine::Failure;
 use crate::json::writer::Writer;
 use crate::json::{Halt, Interest, Kind, Slot, Take, Taken, Whole};
@@ -12,11 +12,11 @@ use crate::path::trie::{Names, NodeId};
 use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
 
-impl State {
+impl ItemsState {
     /// Goes into a container at a node of the select trie.
     pub(super) fn enter_select(
         &mut self,
-        selection: &Selection,
+        selection: &SelectRules,
         node: NodeId,
         object: bool,
         item: bool,
@@ -29,7 +29,7 @@ impl State {
             (false, _) => at.elements,
         };
         let names = object && self.seen.as_mut().is_some_and(|seen| seen.begin(node));
-        self.roles.push(Role::Select { node, serial: self.serial, left, item, names });
+        self.roles.push(ContainerRole::Select { node, serial: self.serial, left, item, names });
     }
 
     /// A member or element of a container in an item.
@@ -41,7 +41,7 @@ impl State {
         kind: Kind,
     ) -> Result<Interest, Halt> {
         let rules = cx.rules;
-        let (Some(Role::Select { node, left, names, .. }), Some(selection)) =
+        let (Some(ContainerRole::Select { node, left, names, .. }), Some(selection)) =
             (self.roles.last_mut(), &rules.select)
         else {
             return Ok(Interest::Skip);
@@ -74,7 +74,7 @@ impl State {
         slot: Slot<'_>,
         kind: Kind,
     ) -> Result<Interest, Halt> {
-        let (Some(Role::Select { serial, left, .. }), Some(selection)) =
+        let (Some(ContainerRole::Select { serial, left, .. }), Some(selection)) =
             (self.roles.last_mut(), &cx.rules.select)
         else {
             return Ok(Interest::Skip);
@@ -144,7 +144,7 @@ impl State {
             && !*found
         {
             *found = true;
-            self.open_gate(cx)?;
+            self.release_output(cx)?;
         }
         if gathers {
             return Ok(self.gather(cx, number, source, token));
@@ -161,14 +161,20 @@ impl State {
 
     /// The container of a source's first wildcard, from which an array is made.
     #[cold]
-    fn gather(&mut self, cx: &mut Cx<'_>, number: u32, source: &Source, token: usize) -> Interest {
+    fn gather(
+        &mut self,
+        cx: &mut Cx<'_>,
+        number: u32,
+        source: &SelectSource,
+        token: usize,
+    ) -> Interest {
         if source.exclude.is_hit() {
             return Interest::Skip;
         }
         let deferred = cx.rules.drop_empty;
         self.open_labelled(cx, Label::Given(&source.key), Kind::Array, deferred);
         self.gathered = 0;
-        self.roles.push(Role::Gather { source: number, token, met: false, outer: true });
+        self.roles.push(ContainerRole::Gather { source: number, token, met: false, outer: true });
         Interest::Inspect
     }
 
@@ -180,7 +186,8 @@ impl State {
         kind: Kind,
     ) -> Result<Interest, Halt> {
         let rules = cx.rules;
-        let Some(Role::Gather { source: number, token, met, .. }) = self.roles.last_mut() else {
+        let Some(ContainerRole::Gather { source: number, token, met, .. }) = self.roles.last_mut()
+        else {
             return Ok(Interest::Skip);
         };
         let Some(source) =
@@ -216,20 +223,25 @@ impl State {
         if !kind.is_container() {
             return Ok(Interest::Skip);
         }
-        self.roles.push(Role::Gather { source: number, token: next, met: false, outer: false });
+        self.roles.push(ContainerRole::Gather {
+            source: number,
+            token: next,
+            met: false,
+            outer: false,
+        });
         Ok(Interest::Inspect)
     }
 
     /// The value that begins now is held, for it is needed more than once.
     pub(super) fn capture(&mut self, node: NodeId, item: bool) {
-        self.capture = Some(Capture { node, item, bytes: Vec::new(), over: false });
+        self.capture = Some(CapturedValue { node, item, bytes: Vec::new(), over: false });
     }
 }
 
 /// Takes the usual members of a selection: scalars that leave as they came.
-pub(super) struct Taker<'a> {
+pub(super) struct MemberTaker<'a> {
     rules: &'a ItemRules,
-    selection: &'a Selection,
+    selection: &'a SelectRules,
     serial: u64,
     left: &'a mut u32,
     met: &'a mut [u64],
@@ -238,23 +250,23 @@ pub(super) struct Taker<'a> {
     sink: &'a mut dyn Sink,
 }
 
-impl<'a> Taker<'a> {
+impl<'a> MemberTaker<'a> {
     /// For the object that was entered last, and with the names that are wanted of it; not while something waits or is
     /// held.
     #[inline(always)]
     pub(super) fn new(
         rules: &'a ItemRules,
-        state: &'a mut State,
+        state: &'a mut ItemsState,
         sink: &'a mut dyn Sink,
     ) -> Option<(&'a Names, Self)> {
-        let State { roles, met, found, writer, gate, capture, .. } = state;
-        let Some(Role::Select { node, serial, left: left @ 1.., names: false, .. }) =
+        let ItemsState { roles, met, found, writer, pending, capture, .. } = state;
+        let Some(ContainerRole::Select { node, serial, left: left @ 1.., names: false, .. }) =
             roles.last_mut()
         else {
             return None;
         };
         let selection = rules.select.as_ref()?;
-        if gate.shut || capture.is_some() {
+        if pending.active || capture.is_some() {
             return None;
         }
         let names = selection.trie.names(*node)?;
@@ -263,7 +275,7 @@ impl<'a> Taker<'a> {
     }
 }
 
-impl Take for Taker<'_> {
+impl Take for MemberTaker<'_> {
     #[inline(always)]
     fn take(&mut self, child: NodeId, member: Whole<'_>) -> Taken {
         let Whole { text, key, key_end, value, end } = member;
@@ -292,7 +304,7 @@ impl Take for Taker<'_> {
     }
 }
 
-impl With<'_, Items> {
+impl StageHandler<'_, ItemsStage> {
     /// A held value is complete: reads it once for each output that begins with it, then once for those inside.
     #[cold]
     pub(super) fn replay(&mut self, end: u64) -> Result<(), Halt> {
@@ -314,18 +326,20 @@ impl With<'_, Items> {
         state.captured += bytes;
         state.counts.captured_peak = state.counts.captured_peak.max(state.captured);
 
-        let starts =
-            node.starts.iter().map(|source| Task::Source { source: *source, token: node.depth });
-        let inside = (node.members > 0).then_some(Task::Inside(capture.node));
+        let starts = node
+            .starts
+            .iter()
+            .map(|source| ReplayTask::Source { source: *source, token: node.depth });
+        let inside = (node.members > 0).then_some(ReplayTask::Inside(capture.node));
         for task in starts.chain(inside) {
-            self.stage.state.roles.push(Role::Replay(task));
-            let config = config(&program.spec, &self.stage.state.limits, rules.drop_empty);
+            self.stage.state.roles.push(ContainerRole::Replay(task));
+            let config = machine_config(&program.spec, &self.stage.state.limits, rules.drop_empty);
             let mut engine = match self.stage.state.replays.0.pop() {
                 Some(mut engine) => {
                     engine.restart(config);
                     engine
                 }
-                None => Engine::new(config, self.stage.state.scanner),
+                None => StageMachine::new(config, self.stage.state.scanner),
             };
             let replayed = engine
                 .feed(self.stage, &capture.bytes, self.sink)

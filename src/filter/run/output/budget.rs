@@ -3,15 +3,15 @@
 //!
 //! Knows bytes of the frame (everything around the items) and of items; no JSON. Holds at most the budget, and a piece of
 //! what comes: an item that cannot fit is not kept, nor is any behind it. When the frame and the items that stay are too
-//! long, all goes to the [`Forms`].
+//! long, all goes to the [`ShorterForms`].
 
 use super::notes;
-use super::omission::{Omission, Taken, element};
-use super::shorten::{Forms, Over};
+use super::omission::{MarkNames, Omission, element};
+use super::shorten::{OverflowMode, ShorterForms};
 use crate::error::{Error, Raise};
-use crate::filter::compile::size_policy::Policy;
+use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::run::hold::Hold;
-use crate::filter::run::payload_length::{Items, Length};
+use crate::filter::run::payload_length::{PayloadItems, PayloadLength};
 use crate::limits::{Limits, Meter};
 use crate::sink::Sink;
 use crate::spec::{self, Omitted, OnOver};
@@ -21,8 +21,8 @@ use crate::work::{self, Work, words};
 const AT_ONCE: u64 = 2 * super::PIECE as u64;
 
 #[derive(Debug)]
-pub(super) struct Budget {
-    policy: Policy,
+pub(super) struct ItemBudget {
+    policy: SizePolicy,
     /// Bytes that are left at most.
     limit: u64,
     /// The call's, and those with room for what is about to be dropped.
@@ -32,7 +32,7 @@ pub(super) struct Budget {
     /// All around the items.
     pub(super) frame: Hold,
     /// Places in the frame.
-    pub(super) points: Vec<(u64, Point)>,
+    pub(super) points: Vec<(u64, FramePoint)>,
     /// The items, with a newline in front of each: no minified JSON has one.
     pub(super) items: Hold,
     /// Items that have begun, and those that are complete.
@@ -43,13 +43,13 @@ pub(super) struct Budget {
     pub(super) stay: u64,
     /// No more items are kept.
     closed: bool,
-    array: Array,
+    array: ArrayState,
     /// A mark is a member of the object around the payload, which has members that are called like one.
     in_object: bool,
-    taken: Taken,
+    taken: MarkNames,
     /// Counts those that were left out before.
-    length: Length,
-    forms: Option<Forms>,
+    length: PayloadLength,
+    forms: Option<ShorterForms>,
     /// Items behind those that stay, as long as they are not longer than a mark. Else they are left out.
     tail: Vec<u8>,
     tail_cut: bool,
@@ -61,9 +61,9 @@ pub(super) struct Budget {
 
 /// A place in the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Point {
+pub(super) enum FramePoint {
     /// A container begins that leads to the payload, or is it.
-    Way,
+    OnPath,
     Payload,
     /// The items belong here.
     Items,
@@ -72,15 +72,15 @@ pub(super) enum Point {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Array {
+enum ArrayState {
     /// The payload is no array, or has not begun.
     None,
     Open,
     Ended,
 }
 
-impl Budget {
-    pub(super) fn new(policy: Policy, length: &Length, limits: &Limits) -> Self {
+impl ItemBudget {
+    pub(super) fn new(policy: SizePolicy, length: &PayloadLength, limits: &Limits) -> Self {
         let roomy = match limits.spill() {
             0 => limits.clone().with_held(limits.held().saturating_add(AT_ONCE)),
             spill => limits.clone().with_spill(spill.saturating_add(AT_ONCE)),
@@ -99,9 +99,9 @@ impl Budget {
             complete_bytes: 0,
             stay: 0,
             closed: false,
-            array: Array::None,
+            array: ArrayState::None,
             in_object: false,
-            taken: Taken::default(),
+            taken: MarkNames::default(),
             length: length.clone(),
             forms: None,
             tail: Vec::new(),
@@ -112,29 +112,29 @@ impl Budget {
     }
 
     /// A place in the frame is here.
-    pub(super) fn point(&mut self, point: Point, sink: &mut dyn Sink) -> Result<(), Raise> {
+    pub(super) fn point(&mut self, point: FramePoint, sink: &mut dyn Sink) -> Result<(), Raise> {
         match (point, &self.forms) {
             _ if self.policy.budget.is_none() => {
-                if point == Point::Mark
+                if point == FramePoint::Mark
                     && let Some(text) = self.mark_text(self.begun)
                 {
                     sink.write(text.as_bytes());
                 }
             }
             (_, None) => self.points.push((self.frame.len(), point)),
-            (Point::Way, Some(_)) => self.shorter(&[notes::WAY], sink)?,
-            (Point::Payload, Some(_)) => self.shorter(&[notes::PAYLOAD], sink)?,
-            (Point::Items, Some(_)) => {}
-            (Point::Mark, Some(_)) => self.note_mark(sink)?,
+            (FramePoint::OnPath, Some(_)) => self.shorter(&[notes::WAY], sink)?,
+            (FramePoint::Payload, Some(_)) => self.shorter(&[notes::PAYLOAD], sink)?,
+            (FramePoint::Items, Some(_)) => {}
+            (FramePoint::Mark, Some(_)) => self.note_mark(sink)?,
         }
         Ok(())
     }
 
     /// The payload, an array, begins; whether it is a member.
     pub(super) fn array(&mut self, in_object: bool, sink: &mut dyn Sink) -> Result<(), Raise> {
-        self.array = Array::Open;
+        self.array = ArrayState::Open;
         self.in_object = in_object;
-        self.point(Point::Items, sink)
+        self.point(FramePoint::Items, sink)
     }
 
     /// A member beside the payload, by its key as it is spelled.
@@ -144,7 +144,7 @@ impl Budget {
 
     /// The payload ends.
     pub(super) fn end_array(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
-        self.array = Array::Ended;
+        self.array = ArrayState::Ended;
         if self.forms.is_some() && !self.tail_cut {
             let tail = std::mem::take(&mut self.tail);
             // Without an item in front of it there is no comma.
@@ -156,24 +156,24 @@ impl Budget {
 
     /// Items that are kept, once the document is complete; `None`: the payload is no array.
     pub(super) fn kept(&self) -> Option<u64> {
-        (self.array != Array::None)
+        (self.array != ArrayState::None)
             .then(|| if self.forms.is_none() { self.complete } else { self.in_forms() })
     }
 
     /// Whether the budget left something out.
     pub(super) fn has_cut(&self) -> bool {
-        self.cut || self.tail_cut || self.forms.as_ref().is_some_and(Forms::has_cut)
+        self.cut || self.tail_cut || self.forms.as_ref().is_some_and(ShorterForms::has_cut)
     }
 
     /// Whether what is left is too long.
     pub(super) fn is_exceeded(&self) -> bool {
-        self.forms.as_ref().is_some_and(Forms::is_exceeded)
+        self.forms.as_ref().is_some_and(ShorterForms::is_exceeded)
     }
 
     /// Where the payload is in what is left, if that may be another place.
     #[cfg(feature = "template")]
     pub(super) fn steps(&self) -> Option<&[u64]> {
-        self.forms.as_ref().filter(|_| self.array != Array::None).map(Forms::steps)
+        self.forms.as_ref().filter(|_| self.array != ArrayState::None).map(ShorterForms::steps)
     }
 
     /// The text of the payload's mark, if there is one.
@@ -315,8 +315,8 @@ impl Budget {
     /// The text of the mark if `kept` items are kept, if there is a mark.
     fn mark_body(&self, kept: u64) -> Option<String> {
         let came = self.came();
-        let Items { seen, more, .. } =
-            self.length.get().unwrap_or(Items { seen: came, kept: came, more: false });
+        let PayloadItems { seen, more, .. } =
+            self.length.get().unwrap_or(PayloadItems { seen: came, kept: came, more: false });
         let of = seen.max(came);
         let marked = match self.policy.omitted {
             Some(Omitted::Silent) => false,
@@ -324,7 +324,7 @@ impl Budget {
             None => kept < came,
         };
         let omission = Omission { omitted: of.saturating_sub(kept), of, more };
-        (self.array != Array::None && marked).then(|| omission.items())
+        (self.array != ArrayState::None && marked).then(|| omission.items())
     }
 
     /// The text of that mark.
@@ -403,10 +403,10 @@ impl Budget {
             return Ok(());
         };
         let over = match self.policy.on_over {
-            OnOver::Warn => Over::Stream,
-            OnOver::Error => Over::Drop,
+            OnOver::Warn => OverflowMode::Stream,
+            OnOver::Error => OverflowMode::Drop,
         };
-        self.forms = Some(Forms::new(self.limit, count, self.marks(), over));
+        self.forms = Some(ShorterForms::new(self.limit, count, self.marks(), over));
         let mut frame = std::mem::take(&mut self.frame);
         let mut points = std::mem::take(&mut self.points).into_iter().peekable();
         let mut meter = std::mem::take(&mut self.meter);
@@ -435,8 +435,8 @@ impl Budget {
         Ok(())
     }
 
-    fn hand_on(&mut self, point: Point, sink: &mut dyn Sink) -> Result<(), Raise> {
-        if point != Point::Items {
+    fn hand_on(&mut self, point: FramePoint, sink: &mut dyn Sink) -> Result<(), Raise> {
+        if point != FramePoint::Items {
             return self.point(point, sink);
         }
         let all_stay = self.begun <= self.policy.min_items;
@@ -449,12 +449,12 @@ impl Budget {
         self.tail_cut = self.closed || !self.is_short(all - stay, behind);
         let mut items = std::mem::take(&mut self.items);
         let mut text = Vec::new();
-        let upto = if self.tail_cut || self.array == Array::Open { stay } else { all };
+        let upto = if self.tail_cut || self.array == ArrayState::Open { stay } else { all };
         each_part(&mut items, 1, upto, |piece| {
             joined(piece, &mut text);
             self.shorter(&text, sink).map(|()| true)
         })?;
-        if !self.tail_cut && self.array == Array::Open {
+        if !self.tail_cut && self.array == ArrayState::Open {
             let mut tail = Vec::new();
             each_part(&mut items, stay, all, |piece| {
                 joined(piece, &mut text);
@@ -474,13 +474,13 @@ impl Budget {
         let mut frame = std::mem::take(frame);
         let mut at = 0;
         let mut text = Vec::new();
-        let mut tell = |point: Point, sink: &mut dyn Sink| match (point, mark) {
-            (Point::Items, _) => each_part(items, 1, bytes, |piece| {
+        let mut tell = |point: FramePoint, sink: &mut dyn Sink| match (point, mark) {
+            (FramePoint::Items, _) => each_part(items, 1, bytes, |piece| {
                 joined(piece, &mut text);
                 sink.write(&text);
                 Ok(!sink.is_closed())
             }),
-            (Point::Mark, Some(mark)) => {
+            (FramePoint::Mark, Some(mark)) => {
                 sink.write(mark.as_bytes());
                 Ok(())
             }

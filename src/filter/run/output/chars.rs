@@ -8,43 +8,43 @@ use smallvec::SmallVec;
 pub(super) const LONGEST: usize = 12;
 
 /// The character that has begun, as it is spelled.
-pub(super) type Spelled = SmallVec<[u8; LONGEST]>;
+pub(super) type SpelledChar = SmallVec<[u8; LONGEST]>;
 
 /// The part of a character that has come.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Character {
-    bytes: Spelled,
+pub(super) struct PartialChar {
+    bytes: SpelledChar,
     /// How long it will be; 0: it begins with the next byte.
     wanted: usize,
 }
 
 /// The effect of a byte.
-pub(super) enum Read {
+pub(super) enum CharRead {
     /// The character is not complete.
     Open,
     /// This character is complete; the byte belongs to it.
-    Complete(Spelled),
+    Complete(SpelledChar),
     /// This character was complete before the bytes that follow it, which begin another one.
-    Before(Spelled, Spelled),
+    Before(SpelledChar, SpelledChar),
 }
 
-impl Character {
+impl PartialChar {
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
     /// Ends the character, because its string or its text ends.
-    pub(super) fn take(&mut self) -> Spelled {
+    pub(super) fn take(&mut self) -> SpelledChar {
         self.wanted = 0;
         std::mem::take(&mut self.bytes)
     }
 
     /// Adds a byte of a string, which is no closing quote unless a character is open.
-    pub(super) fn add(&mut self, byte: u8) -> Read {
+    pub(super) fn add(&mut self, byte: u8) -> CharRead {
         if self.is_high() && self.bytes.len() == self.wanted {
             // It waits for its other half.
             if byte != b'\\' {
-                return Read::Before(self.take(), Spelled::from_slice(&[byte]));
+                return CharRead::Before(self.take(), SpelledChar::from_slice(&[byte]));
             }
             self.wanted = LONGEST;
         }
@@ -53,9 +53,9 @@ impl Character {
             let other = self.bytes.get(6..).unwrap_or_default();
             if !may_be_low(other) {
                 // It was alone, and another character has begun.
-                let other = Spelled::from_slice(other);
+                let other = SpelledChar::from_slice(other);
                 self.bytes.truncate(6);
-                return Read::Before(self.take(), other);
+                return CharRead::Before(self.take(), other);
             }
             return self.read(self.bytes.len() == LONGEST);
         }
@@ -74,8 +74,8 @@ impl Character {
         self.read(self.bytes.len() == self.wanted && !self.is_high())
     }
 
-    fn read(&mut self, complete: bool) -> Read {
-        if complete { Read::Complete(self.take()) } else { Read::Open }
+    fn read(&mut self, complete: bool) -> CharRead {
+        if complete { CharRead::Complete(self.take()) } else { CharRead::Open }
     }
 
     /// Whether the character is the first half of a pair.

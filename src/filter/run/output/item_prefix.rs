@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 #[cfg(feature = "tokens")]
-use super::budget::Point;
-use super::budget::{Budget, each_part};
+use super::budget::FramePoint;
+use super::budget::{ItemBudget, each_part};
 use crate::error::Raise;
 use crate::spec;
 #[cfg(feature = "tokens")]
@@ -16,7 +16,7 @@ const REMEMBERED: usize = 64;
 
 /// The first items.
 #[derive(Clone, Copy, Debug)]
-struct Prefix {
+struct ItemPrefix {
     count: u64,
     /// Their size, with a newline before each.
     bytes: u64,
@@ -24,7 +24,7 @@ struct Prefix {
     tokens: u64,
 }
 
-impl Budget {
+impl ItemBudget {
     /// The longest prefix of items that fits with its mark: how many they are, the bytes that they take, and the mark.
     /// `None`: not even those that stay fit.
     pub(super) fn fitting(
@@ -35,7 +35,7 @@ impl Budget {
         let least = self.least();
         let frame = self.frame.len();
         let prefixes = self.prefixes(budget)?;
-        for Prefix { count, bytes, tokens } in prefixes.into_iter().rev() {
+        for ItemPrefix { count, bytes, tokens } in prefixes.into_iter().rev() {
             if count < least {
                 break;
             }
@@ -50,12 +50,13 @@ impl Budget {
     }
 
     /// Prefixes that fit without a mark; of many the longest ones.
-    fn prefixes(&mut self, budget: spec::Budget) -> Result<VecDeque<Prefix>, Raise> {
+    fn prefixes(&mut self, budget: spec::Budget) -> Result<VecDeque<ItemPrefix>, Raise> {
         let (limit, frame) = (self.limit(), self.frame.len());
         let (stay, complete, upto) = (self.stay, self.complete, self.complete_bytes);
         let mut prefixes = VecDeque::new();
         #[cfg(feature = "tokens")]
-        let mut purse = Purse { counter: Counter::default(), spent: self.frame_tokens(budget)? };
+        let mut purse =
+            TokenTally { counter: Counter::default(), spent: self.frame_tokens(budget)? };
         #[cfg(not(feature = "tokens"))]
         let _ = budget;
         let most = match budget {
@@ -71,7 +72,7 @@ impl Budget {
                 if prefixes.len() == REMEMBERED {
                     prefixes.pop_front();
                 }
-                prefixes.push_back(Prefix { count, bytes, tokens });
+                prefixes.push_back(ItemPrefix { count, bytes, tokens });
             }
             fits
         };
@@ -147,7 +148,7 @@ impl Budget {
         if matches!(budget, spec::Budget::Bytes(_)) {
             return Ok(0);
         }
-        let items = self.points.iter().find(|(_, point)| *point == Point::Items);
+        let items = self.points.iter().find(|(_, point)| *point == FramePoint::Items);
         let (length, stay) = (self.frame.len(), self.stay);
         let place = items.map_or(length, |(place, _)| *place);
         let mut counter = Counter::default();
@@ -167,13 +168,13 @@ impl Budget {
 
 /// The tokens that items take.
 #[cfg(feature = "tokens")]
-struct Purse {
+struct TokenTally {
     counter: Counter,
     spent: u64,
 }
 
 #[cfg(feature = "tokens")]
-impl Purse {
+impl TokenTally {
     /// The item whose bytes were counted is complete.
     fn pay(&mut self) {
         self.spent += self.counter.finish();

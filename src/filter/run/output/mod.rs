@@ -23,13 +23,13 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use super::payload_length::Length;
+use super::payload_length::PayloadLength;
 use super::root::Payload;
-use super::root_path::Place;
-use super::stage::{Engine, config, failed};
+use super::root_path::RootPath;
+use super::stage::{StageMachine, machine_config, stage_error};
 use crate::error::Error;
-use crate::filter::compile::program::Compiled;
-use crate::filter::compile::size_policy::Policy;
+use crate::filter::compile::program::CompiledProgram;
+use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::options::CallOptions;
 use crate::json::machine::Config;
 use crate::limits::{Limits, Meter};
@@ -40,65 +40,65 @@ use crate::spec::{Budget, OnOver};
 #[cfg(feature = "template")]
 use crate::template::Totals;
 #[cfg(feature = "text")]
-use raw_text::Lines;
+use raw_text::RawTextStage;
 #[cfg(not(feature = "tokens"))]
 use size::BYTES_PER_TOKEN;
-use size::{PIECE, Size};
-use split_items::Fit;
+use size::{OutputSize, PIECE};
+use split_items::ItemSplitter;
 #[cfg(feature = "template")]
-use summary::{Rendered, Summary};
+use summary::{RenderedItems, SummaryCounts, SummaryStage};
 
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(super) struct OutputStages {
     limits: Limits,
     config: Config,
     scanner: Scanner,
-    policy: Policy,
+    policy: SizePolicy,
     /// Whether something is done to the size of the document.
     fits: bool,
-    length: Length,
+    length: PayloadLength,
     /// Those of the document that has begun.
-    stages: Option<Stages>,
+    stages: Option<OutputPipeline>,
     /// Engines of earlier documents, to be used again.
-    spare: Vec<Engine>,
+    spare: Vec<StageMachine>,
     failed: bool,
 }
 
 #[derive(Debug)]
-struct Stages {
+struct OutputPipeline {
     #[cfg(feature = "text")]
-    lines: Option<(Engine, Lines)>,
-    rest: Rest,
+    lines: Option<(StageMachine, RawTextStage)>,
+    rest: AfterText,
 }
 
 /// The stages behind the text filter.
 #[derive(Debug)]
-struct Rest {
-    fit: Option<(Engine, Fit)>,
-    last: Last,
+struct AfterText {
+    fit: Option<(StageMachine, ItemSplitter)>,
+    last: AfterBudget,
     /// Bytes that came here: the size of the filtered document.
     bytes: u64,
 }
 
 /// The stages behind the budget.
 #[derive(Debug)]
-struct Last {
+struct AfterBudget {
     #[cfg(feature = "template")]
-    summary: Option<(Engine, Summary)>,
+    summary: Option<(StageMachine, SummaryStage)>,
     meter: Meter,
-    policy: Policy,
+    policy: SizePolicy,
     /// The size of the output: of what came here, or of that with a summary in it.
-    size: Size,
+    size: OutputSize,
     /// The output is longer than its budget.
     exceeded: bool,
     error: Option<String>,
 }
 
-impl Tail {
+impl OutputStages {
     /// The stages of a program, with the call's budget instead of its own. `None`: there are none.
-    pub(super) fn new(program: &Compiled, options: &CallOptions) -> Option<Self> {
+    pub(super) fn new(program: &CompiledProgram, options: &CallOptions) -> Option<Self> {
         let spec = &program.spec;
-        let policy = Policy::new(spec, options.policy());
+        let policy = SizePolicy::new(spec, options.policy());
         if !policy.applies(spec) && !spec.shapes_output() {
             return None;
         }
@@ -106,11 +106,11 @@ impl Tail {
         Some(Self {
             limits: limits.clone(),
             // Stages pass minified text to each other, even if the spec of a call with a budget keeps white space.
-            config: Config { keep_white: false, ..config(spec, limits, false) },
+            config: Config { keep_white: false, ..machine_config(spec, limits, false) },
             scanner: options.scanner(),
             policy,
             fits: policy.applies(spec),
-            length: Length::default(),
+            length: PayloadLength::default(),
             stages: None,
             spare: Vec::new(),
             failed: false,
@@ -118,7 +118,7 @@ impl Tail {
     }
 
     /// A document begins, whose payload is known.
-    pub(super) fn begin(&mut self, program: &Compiled, payload: Option<Payload>) {
+    pub(super) fn begin(&mut self, program: &CompiledProgram, payload: Option<Payload>) {
         let Self { limits, config, scanner, policy, fits, length, stages, spare, failed } = self;
         *failed = false;
         length.reset();
@@ -130,36 +130,41 @@ impl Tail {
                 engine.restart(config.clone());
                 engine
             }
-            None => Engine::new(config.clone(), *scanner),
+            None => StageMachine::new(config.clone(), *scanner),
         };
-        let place = Place::new(&program.items.root, payload, program.items.keep_siblings);
+        let place = RootPath::new(&program.items.root, payload, program.items.keep_siblings);
         #[cfg(feature = "text")]
-        let lines = program.tail.text.as_ref();
+        let lines = program.output.text.as_ref();
         #[cfg(feature = "template")]
-        let has_summary = program.tail.compact.is_some();
+        let has_summary = program.output.compact.is_some();
         #[cfg(not(feature = "template"))]
         let has_summary = false;
         // A document that is too long may fit as a summary. Only the size of the output decides.
         let fit_policy =
-            if has_summary { Policy { on_over: OnOver::Warn, ..*policy } } else { *policy };
-        let fit = fits.then(|| (engine(), Fit::new(place.clone(), fit_policy, length, limits)));
-        let last = Last {
+            if has_summary { SizePolicy { on_over: OnOver::Warn, ..*policy } } else { *policy };
+        let fit =
+            fits.then(|| (engine(), ItemSplitter::new(place.clone(), fit_policy, length, limits)));
+        let last = AfterBudget {
             #[cfg(feature = "template")]
-            summary: program.tail.compact.as_ref().map(|templates| {
-                let summary =
-                    Summary::new(templates.clone(), place.clone(), config.clone(), limits.clone());
+            summary: program.output.compact.as_ref().map(|templates| {
+                let summary = SummaryStage::new(
+                    templates.clone(),
+                    place.clone(),
+                    config.clone(),
+                    limits.clone(),
+                );
                 (engine(), summary)
             }),
             meter: Meter::default(),
             policy: *policy,
-            size: Size::new(policy.budget),
+            size: OutputSize::new(policy.budget),
             exceeded: false,
             error: None,
         };
-        *stages = Some(Stages {
+        *stages = Some(OutputPipeline {
             #[cfg(feature = "text")]
-            lines: lines.map(|text| (engine(), Lines::new(text.clone(), limits.clone()))),
-            rest: Rest { fit, last, bytes: 0 },
+            lines: lines.map(|text| (engine(), RawTextStage::new(text.clone(), limits.clone()))),
+            rest: AfterText { fit, last, bytes: 0 },
         });
     }
 
@@ -172,15 +177,15 @@ impl Tail {
         let Some(stages) = &mut self.stages else { return Ok(()) };
         #[cfg(feature = "text")]
         if let Some((engine, lines)) = &mut stages.lines {
-            let mut out = Behind { stage: &mut stages.rest, sink, error: None };
+            let mut out = StageSink { stage: &mut stages.rest, sink, error: None };
             let fed = engine.feed(lines, bytes, &mut out);
-            return out.result(fed.map_err(|failure| failed(failure, &engine.machine)));
+            return out.result(fed.map_err(|failure| stage_error(failure, &engine.machine)));
         }
         stages.rest.take(bytes, sink)
     }
 
     /// Where the stage in front says how long the payload is.
-    pub(super) fn length(&self) -> &Length {
+    pub(super) fn length(&self) -> &PayloadLength {
         &self.length
     }
 
@@ -222,7 +227,10 @@ impl Tail {
     }
 
     pub(super) fn report(&self, report: &mut Report) {
-        let Some(Stages { rest: Rest { fit, last, bytes, .. }, .. }) = &self.stages else { return };
+        let Some(OutputPipeline { rest: AfterText { fit, last, bytes, .. }, .. }) = &self.stages
+        else {
+            return;
+        };
         report.held_peak_bytes += last.meter.peak();
         if let Some((_, fit)) = fit {
             report.held_peak_bytes += fit.held_peak();
@@ -263,19 +271,19 @@ impl Tail {
     }
 }
 
-impl Stages {
+impl OutputPipeline {
     /// The document is complete.
     fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
         #[cfg(feature = "text")]
         if let Some((engine, lines)) = &mut self.lines {
-            let mut out = Behind { stage: &mut self.rest, sink, error: None };
+            let mut out = StageSink { stage: &mut self.rest, sink, error: None };
             let ended = engine.end(lines, &mut out);
-            out.result(ended.map_err(|failure| failed(failure, &engine.machine)))?;
+            out.result(ended.map_err(|failure| stage_error(failure, &engine.machine)))?;
         }
         self.rest.end(kept, original, sink)
     }
 
-    fn leave_engines(self, spare: &mut Vec<Engine>) {
+    fn leave_engines(self, spare: &mut Vec<StageMachine>) {
         #[cfg(feature = "text")]
         spare.extend(self.lines.map(|(engine, _)| engine));
         spare.extend(self.rest.fit.map(|(engine, _)| engine));
@@ -285,35 +293,35 @@ impl Stages {
 }
 
 /// Takes what a stage in front writes.
-trait Takes {
+trait ByteStage {
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error>;
 }
 
-impl Takes for Tail {
+impl ByteStage for OutputStages {
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         self.write(bytes, sink)
     }
 }
 
-impl Takes for Rest {
+impl ByteStage for AfterText {
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         self.bytes += bytes.len() as u64;
         let Some((engine, fit)) = &mut self.fit else { return self.last.take(bytes, sink) };
-        let mut out = Behind { stage: &mut self.last, sink, error: None };
+        let mut out = StageSink { stage: &mut self.last, sink, error: None };
         let fed = engine.feed(fit, bytes, &mut out);
         let held = fit.failed();
-        out.result(held.and(fed.map_err(|failure| failed(failure, &engine.machine))))
+        out.result(held.and(fed.map_err(|failure| stage_error(failure, &engine.machine))))
     }
 }
 
-impl Rest {
+impl AfterText {
     fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
         let mut kept = kept;
         if let Some((engine, fit)) = &mut self.fit {
-            let mut out = Behind { stage: &mut self.last, sink: &mut *sink, error: None };
+            let mut out = StageSink { stage: &mut self.last, sink: &mut *sink, error: None };
             let ended = engine.end(fit, &mut out);
             let held = fit.finish(&mut out);
-            out.result(held.and(ended.map_err(|failure| failed(failure, &engine.machine))))?;
+            out.result(held.and(ended.map_err(|failure| stage_error(failure, &engine.machine))))?;
             self.last.exceeded = fit.is_exceeded();
             kept = fit.kept().unwrap_or(kept);
         }
@@ -323,7 +331,7 @@ impl Rest {
     }
 }
 
-impl Takes for Last {
+impl ByteStage for AfterBudget {
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         self.size.write(bytes);
         #[cfg(feature = "template")]
@@ -335,14 +343,14 @@ impl Takes for Last {
     }
 }
 
-impl Last {
+impl AfterBudget {
     /// The filtered document, which has so many bytes, is complete.
     #[cfg(feature = "template")]
     fn end(
         &mut self,
         kept: u64,
         original: u64,
-        fit: Option<&Fit>,
+        fit: Option<&ItemSplitter>,
         bytes: u64,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
@@ -350,14 +358,14 @@ impl Last {
         else {
             return self.policy.check(self.exceeded, bytes);
         };
-        if let Some(place) = fit.and_then(Fit::place) {
+        if let Some(place) = fit.and_then(ItemSplitter::place) {
             summary.move_to(place);
         }
-        let mark = fit.and_then(Fit::mark);
-        let counts = summary::Counts { totals: Totals::new(kept, original), items: kept, mark };
+        let mark = fit.and_then(ItemSplitter::mark);
+        let counts = SummaryCounts { totals: Totals::new(kept, original), items: kept, mark };
         let mut rendered = summary.render(engine, counts, meter)?;
-        if let (Some(budget), Rendered::Text(text)) = (policy.budget, &mut rendered) {
-            *size = Size::new(Some(budget));
+        if let (Some(budget), RenderedItems::Text(text)) = (policy.budget, &mut rendered) {
+            *size = OutputSize::new(Some(budget));
             summary.swap(engine, text, counts, size)?;
             size.end();
             *exceeded = size.exceeds(budget);
@@ -372,7 +380,7 @@ impl Last {
         &mut self,
         _: u64,
         _: u64,
-        _: Option<&Fit>,
+        _: Option<&ItemSplitter>,
         bytes: u64,
         _: &mut dyn Sink,
     ) -> Result<(), Error> {
@@ -381,13 +389,13 @@ impl Last {
 }
 
 /// A stage as the sink of the one in front. The first error is kept; nothing is written behind it.
-struct Behind<'a, T> {
+struct StageSink<'a, T> {
     stage: &'a mut T,
     sink: &'a mut dyn Sink,
     error: Option<Error>,
 }
 
-impl<T> Behind<'_, T> {
+impl<T> StageSink<'_, T> {
     /// The error of this stage, which has read only what came before one of the stage in front; else that.
     fn result<R>(self, fed: Result<R, Error>) -> Result<(), Error> {
         match self.error {
@@ -397,7 +405,7 @@ impl<T> Behind<'_, T> {
     }
 }
 
-impl<T: Takes> Sink for Behind<'_, T> {
+impl<T: ByteStage> Sink for StageSink<'_, T> {
     fn write(&mut self, bytes: &[u8]) {
         if self.error.is_none() {
             self.error = self.stage.take(bytes, self.sink).err();
@@ -411,12 +419,12 @@ impl<T: Takes> Sink for Behind<'_, T> {
 
 /// Runs `step` with the tail, if there is one, in front of the sink.
 pub(super) fn in_front<R>(
-    tail: &mut Option<Tail>,
+    tail: &mut Option<OutputStages>,
     sink: &mut dyn Sink,
     step: impl FnOnce(&mut dyn Sink) -> Result<R, Error>,
 ) -> Result<R, Error> {
     let Some(tail) = tail else { return step(sink) };
-    let mut out = Behind { stage: &mut *tail, sink, error: None };
+    let mut out = StageSink { stage: &mut *tail, sink, error: None };
     let done = step(&mut out);
     match out.error {
         Some(error) => {

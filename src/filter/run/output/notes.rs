@@ -16,7 +16,7 @@ pub(super) const MARK: u8 = 0x05;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Note {
-    Way,
+    OnPath,
     Payload,
     /// It lasts until the character that it begins with comes again.
     Span(u8),
@@ -26,7 +26,7 @@ impl Note {
     /// The note that begins with this byte.
     pub(super) fn of(byte: u8) -> Option<Self> {
         match byte {
-            WAY => Some(Self::Way),
+            WAY => Some(Self::OnPath),
             PAYLOAD => Some(Self::Payload),
             GAP | ITEMS | MARK => Some(Self::Span(byte)),
             _ => None,
@@ -48,12 +48,12 @@ pub(super) fn gap(out: &mut Vec<u8>, children: u64) {
 
 /// Leaves notes out of a text that is written in pieces.
 #[derive(Debug, Default)]
-pub(super) struct Hidden {
+pub(super) struct NoteStripper {
     /// The note that is open.
     open: Option<u8>,
 }
 
-impl Hidden {
+impl NoteStripper {
     pub(super) fn write(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8])) {
         while !bytes.is_empty() {
             let note = bytes.iter().position(|byte| *byte <= MARK).unwrap_or(bytes.len());
@@ -74,7 +74,7 @@ impl Hidden {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hidden, ITEMS, MARK, gap, span};
+    use super::{ITEMS, MARK, NoteStripper, gap, span};
 
     #[test]
     fn notes_are_left_out() {
@@ -84,7 +84,7 @@ mod tests {
         span(&mut text, MARK, b",3");
         text.push(b']');
         for size in 1..=text.len() {
-            let (mut hidden, mut out) = (Hidden::default(), Vec::new());
+            let (mut hidden, mut out) = (NoteStripper::default(), Vec::new());
             for piece in text.chunks(size) {
                 hidden.write(piece, |piece| out.extend_from_slice(piece));
             }

@@ -61,9 +61,9 @@ impl Omission {
 
 /// The members of an object that are called like a mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Taken(Option<u32>);
+pub(super) struct MarkNames(Option<u32>);
 
-impl Taken {
+impl MarkNames {
     /// Adds a member, by its key without quotes as it is spelled.
     pub(super) fn add(&mut self, spelled: &[u8]) {
         if spelled.len() <= LONGEST {
@@ -120,7 +120,7 @@ fn number(spelled: &[u8]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Omission, Taken, element};
+    use super::{MarkNames, Omission, element};
 
     #[test]
     fn a_mark_has_a_name_of_its_own() {
@@ -132,11 +132,11 @@ mod tests {
             (&["_omitted", "_omitted007", "_omitted3"], "_omitted8"),
             (&["_omitted999999"], "_omitted1000000"),
         ] {
-            let mut taken = Taken::default();
+            let mut taken = MarkNames::default();
             keys.iter().for_each(|key| taken.add(key.as_bytes()));
             assert_eq!(taken.member("0", true), format!("\"{name}\":0"), "{keys:?}");
         }
-        let mut taken = Taken::default();
+        let mut taken = MarkNames::default();
         assert_eq!(taken.member("0", false), ",\"_omitted\":0");
         assert_eq!(taken.member("0", false), ",\"_omitted2\":0");
     }
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(element(&omission.items(), false), r#",{"_omitted":{"items":3,"of":5}}"#);
         assert_eq!(omission.length(), r#","_omitted":{"members":3,"of":5}"#.len());
         assert_eq!(omission.length(), element(&omission.items(), false).len());
-        let beside = Taken::default().member(&omission.items(), false);
+        let beside = MarkNames::default().member(&omission.items(), false);
         assert_eq!(omission.length_beside(), beside.len());
         let omission = Omission { more: true, ..omission };
         assert_eq!(omission.items(), r#"{"items":3,"more":true}"#);

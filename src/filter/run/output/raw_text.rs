@@ -3,7 +3,7 @@
 //!
 //! Knows one name and no line; all other members pass as they are. `_text_filtered: true` joins them at the end.
 
-use crate::filter::run::stage::{Stage, With};
+use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::Limits;
@@ -16,19 +16,19 @@ const RAW: &[u8] = b"raw";
 const FILTERED: &[u8] = b"_text_filtered";
 
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct RawTextStage {
     program: TextProgram,
     limits: Limits,
     writer: Writer,
     /// The text that is filtered now.
-    text: Option<Text>,
+    text: Option<RawTextMember>,
     /// There was a text.
     filtered: bool,
     /// The document says already that its text is filtered.
     said: bool,
 }
 
-struct Text {
+struct RawTextMember {
     lines: Quoted,
     /// Its opening quote has come.
     begun: bool,
@@ -36,21 +36,21 @@ struct Text {
     last: Option<u8>,
 }
 
-impl std::fmt::Debug for Text {
+impl std::fmt::Debug for RawTextMember {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Text").field("begun", &self.begun).finish_non_exhaustive()
+        f.debug_struct("RawTextMember").field("begun", &self.begun).finish_non_exhaustive()
     }
 }
 
-struct ToWriter<'a>(&'a mut Writer, &'a mut dyn Sink);
+struct WriterSink<'a>(&'a mut Writer, &'a mut dyn Sink);
 
-impl Sink for ToWriter<'_> {
+impl Sink for WriterSink<'_> {
     fn write(&mut self, bytes: &[u8]) {
         self.0.raw(self.1, bytes);
     }
 }
 
-impl Lines {
+impl RawTextStage {
     pub(super) fn new(program: TextProgram, limits: Limits) -> Self {
         Self {
             program,
@@ -63,16 +63,16 @@ impl Lines {
     }
 }
 
-impl Stage for Lines {
+impl StageState for RawTextStage {
     fn flush(&mut self, sink: &mut dyn Sink) {
         self.writer.flush(sink);
     }
 }
 
-impl Handler for With<'_, Lines> {
+impl Handler for StageHandler<'_, RawTextStage> {
     fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
         let Self { stage, sink } = self;
-        let Lines { program, limits, writer, text, filtered, said } = &mut **stage;
+        let RawTextStage { program, limits, writer, text, filtered, said } = &mut **stage;
         let Slot::Member(key) = slot else {
             if kind == Kind::Object {
                 writer.open(*sink, b'{');
@@ -89,13 +89,14 @@ impl Handler for With<'_, Lines> {
         }
         writer.spelled(*sink, key.raw());
         writer.begin(*sink);
-        *text = Some(Text { lines: Quoted::new(program, limits), begun: false, last: None });
+        *text =
+            Some(RawTextMember { lines: Quoted::new(program, limits), begun: false, last: None });
         *filtered = true;
         Ok(Interest::Copy)
     }
 
     fn close(&mut self, _: u64) -> Result<(), Halt> {
-        let Lines { writer, filtered: true, said, .. } = &mut *self.stage else {
+        let RawTextStage { writer, filtered: true, said, .. } = &mut *self.stage else {
             self.stage.writer.close(self.sink, b'}');
             return Ok(());
         };
@@ -108,7 +109,7 @@ impl Handler for With<'_, Lines> {
     }
 
     fn raw(&mut self, bytes: &[u8]) {
-        let Lines { writer, text, .. } = &mut *self.stage;
+        let RawTextStage { writer, text, .. } = &mut *self.stage;
         let Some(text) = text else { return writer.raw(self.sink, bytes) };
         let mut rest = bytes;
         if !text.begun
@@ -119,7 +120,7 @@ impl Handler for With<'_, Lines> {
             rest = behind;
         }
         if let Some((last, before)) = rest.split_last() {
-            let mut to = ToWriter(writer, self.sink);
+            let mut to = WriterSink(writer, self.sink);
             if let Some(earlier) = text.last.replace(*last) {
                 text.lines.write(&[earlier], &mut to);
             }
@@ -128,9 +129,9 @@ impl Handler for With<'_, Lines> {
     }
 
     fn copied(&mut self, _: u64) -> Result<(), Halt> {
-        let Lines { writer, text, .. } = &mut *self.stage;
+        let RawTextStage { writer, text, .. } = &mut *self.stage;
         if let Some(mut text) = text.take() {
-            text.lines.end(&mut ToWriter(writer, self.sink));
+            text.lines.end(&mut WriterSink(writer, self.sink));
             writer.raw(self.sink, b"\"");
         }
         Ok(())

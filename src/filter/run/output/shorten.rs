@@ -12,11 +12,11 @@
 //! whole. The child on the way to the payload stays, with a run before it and one behind it; the payload itself is not cut
 //! here.
 
-use super::chars::Read;
+use super::chars::CharRead;
 use super::notes;
 use super::notes::Note;
 use super::omission::{self, Omission};
-use super::shorten_lexer::{Level, Lexer, Next, Run, Short, State};
+use super::shorten_lexer::{ChildRun, FormLevel, FormLexer, LexState, NextChild, ShortRun};
 use crate::error::Raise;
 use crate::filter::run::hold::Hold;
 use crate::limits::{Limits, Meter};
@@ -34,7 +34,7 @@ const REST: &[u8] = b"...";
 
 /// The handling of a text of which no form fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(super) enum OverflowMode {
     /// It streams in its last form.
     Stream,
     /// Nothing of it is written.
@@ -42,9 +42,9 @@ pub(super) enum Over {
 }
 
 #[derive(Debug)]
-pub(super) struct Forms {
+pub(super) struct ShorterForms {
     limit: u64,
-    over: Over,
+    over: OverflowMode,
     /// Whether a mark stands where children are left out.
     marks: bool,
     /// Characters of a string; three more are no reason to cut it.
@@ -62,17 +62,17 @@ pub(super) struct Forms {
     cut: bool,
     /// Where the payload is: the number of the child, of each container on the way.
     steps: Vec<u64>,
-    lexer: Lexer,
+    lexer: FormLexer,
     /// The part of a note that was seen in the streamed text.
-    hidden: notes::Hidden,
+    hidden: notes::NoteStripper,
     /// Bytes that were looked at.
     #[cfg(test)]
     pub(super) work: u64,
 }
 
-impl Forms {
+impl ShorterForms {
     /// Forms of at most `limit` bytes, if that can be; strings have at most half of `budget` characters at first.
-    pub(super) fn new(limit: u64, budget: u64, marks: bool, over: Over) -> Self {
+    pub(super) fn new(limit: u64, budget: u64, marks: bool, over: OverflowMode) -> Self {
         Self {
             limit,
             over,
@@ -86,8 +86,8 @@ impl Forms {
             exceeded: false,
             cut: false,
             steps: Vec::new(),
-            lexer: Lexer::new(),
-            hidden: notes::Hidden::default(),
+            lexer: FormLexer::new(),
+            hidden: notes::NoteStripper::default(),
             #[cfg(test)]
             work: 0,
         }
@@ -117,7 +117,7 @@ impl Forms {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Raise> {
-        if self.exceeded && self.over == Over::Drop {
+        if self.exceeded && self.over == OverflowMode::Drop {
             return Ok(());
         }
         self.lex(bytes);
@@ -129,7 +129,7 @@ impl Forms {
         }
         if !self.exceeded {
             self.held.push(&self.made, limits, meter)?;
-        } else if self.over == Over::Stream {
+        } else if self.over == OverflowMode::Stream {
             self.hidden.write(&self.made, |piece| sink.write(piece));
         }
         self.made.clear();
@@ -138,7 +138,7 @@ impl Forms {
 
     /// The text is complete.
     pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Raise> {
-        if self.exceeded && self.over == Over::Drop {
+        if self.exceeded && self.over == OverflowMode::Drop {
             self.held.clear(meter);
             return Ok(());
         }
@@ -172,7 +172,7 @@ impl Forms {
     #[cfg(feature = "tokens")]
     fn tokens(&mut self) -> Result<u64, Raise> {
         let mut counter = crate::tokens::Counter::default();
-        let mut hidden = notes::Hidden::default();
+        let mut hidden = notes::NoteStripper::default();
         let take = |piece: &[u8]| {
             hidden.write(piece, |piece| counter.push(piece));
             Ok(true)
@@ -201,7 +201,7 @@ impl Forms {
     fn again(&mut self, limits: &Limits, meter: &mut Meter) -> Result<(), Raise> {
         let mut held = std::mem::take(&mut self.held);
         let made = std::mem::take(&mut self.made);
-        let open = std::mem::replace(&mut self.lexer, Lexer::new());
+        let open = std::mem::replace(&mut self.lexer, FormLexer::new());
         self.size = 0;
         held.drain(
             meter,
@@ -215,12 +215,12 @@ impl Forms {
         )?;
         self.lex(&made);
         match open.run {
-            Run::None => self.lex(&open.rest),
-            Run::Short => {
+            ChildRun::None => self.lex(&open.rest),
+            ChildRun::Short => {
                 self.lex(&open.short.text);
                 self.lex(&open.rest);
             }
-            Run::Dropped(children) => {
+            ChildRun::Dropped(children) => {
                 let mut gap = Vec::new();
                 notes::gap(&mut gap, children);
                 self.lex(&gap);
@@ -232,7 +232,7 @@ impl Forms {
             self.chars(&last, 1);
         }
         // Text that was left out is not held.
-        let Lexer { levels, run, short, rest, .. } = std::mem::replace(&mut self.lexer, open);
+        let FormLexer { levels, run, short, rest, .. } = std::mem::replace(&mut self.lexer, open);
         (self.lexer.levels, self.lexer.run) = (levels, run);
         (self.lexer.short, self.lexer.rest) = (short, rest);
         Ok(())
@@ -246,17 +246,17 @@ impl Forms {
         count(Work::Tail, bytes.len());
         while let Some((first, behind)) = bytes.split_first() {
             match self.lexer.state {
-                State::Outside => bytes = self.outside(bytes),
-                State::Note(kind) => {
+                LexState::Outside => bytes = self.outside(bytes),
+                LexState::Note(kind) => {
                     bytes = behind;
                     if *first == kind {
-                        self.lexer.state = State::Outside;
+                        self.lexer.state = LexState::Outside;
                         self.note(kind);
                     } else {
                         self.lexer.note.push(*first);
                     }
                 }
-                State::Key | State::Value => {
+                LexState::Key | LexState::Value => {
                     let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0x80..);
                     let plain = bytes.iter().position(special).unwrap_or(bytes.len());
                     if self.lexer.character.is_empty() && plain > 0 {
@@ -277,10 +277,10 @@ impl Forms {
         let Some((first, behind)) = bytes.split_first() else { return bytes };
         if let Some(note) = Note::of(*first) {
             match note {
-                Note::Way => self.lexer.next = Next::Way,
-                Note::Payload => self.lexer.next = Next::Payload,
+                Note::OnPath => self.lexer.next = NextChild::OnPath,
+                Note::Payload => self.lexer.next = NextChild::Payload,
                 Note::Span(kind) => {
-                    self.lexer.state = State::Note(kind);
+                    self.lexer.state = LexState::Note(kind);
                     return behind;
                 }
             }
@@ -312,16 +312,16 @@ impl Forms {
                     self.keep_note();
                 }
                 self.put(&[first]);
-                if !self.lexer.is_inside_run() && self.lexer.run == Run::None {
-                    let payload = self.lexer.next == Next::Payload;
-                    self.lexer.levels.push(Level { payload, ..Level::default() });
+                if !self.lexer.is_inside_run() && self.lexer.run == ChildRun::None {
+                    let payload = self.lexer.next == NextChild::Payload;
+                    self.lexer.levels.push(FormLevel { payload, ..FormLevel::default() });
                 }
-                self.lexer.next = Next::Any;
+                self.lexer.next = NextChild::Any;
                 self.lexer.kinds.push(object);
                 (self.lexer.key, self.lexer.fresh) = (object, true);
             }
             b'"' => {
-                self.lexer.state = if self.lexer.key { State::Key } else { State::Value };
+                self.lexer.state = if self.lexer.key { LexState::Key } else { LexState::Value };
                 self.lexer.chars = 0;
                 self.lexer.name.clear();
                 self.put(b"\"");
@@ -346,7 +346,7 @@ impl Forms {
             return;
         }
         let Self { lexer, most, marks, .. } = self;
-        let wanted = lexer.next != Next::Any;
+        let wanted = lexer.next != NextChild::Any;
         let Some(level) = lexer.levels.last_mut() else { return };
         level.count += 1;
         if wanted || level.payload || level.count <= *most {
@@ -362,30 +362,30 @@ impl Forms {
             return self.keep_note();
         }
         match &mut lexer.run {
-            Run::Short => lexer.short.children += 1,
-            Run::Dropped(children) => *children += 1,
+            ChildRun::Short => lexer.short.children += 1,
+            ChildRun::Dropped(children) => *children += 1,
             none if *marks => {
-                *none = Run::Short;
-                lexer.short = Short { children: 1, ..Short::default() };
+                *none = ChildRun::Short;
+                lexer.short = ShortRun { children: 1, ..ShortRun::default() };
             }
-            none => *none = Run::Dropped(1),
+            none => *none = ChildRun::Dropped(1),
         }
     }
 
     /// Keeps what was noted of the child that comes next.
     fn keep_note(&mut self) {
         match self.lexer.next {
-            Next::Any => {}
-            Next::Way => self.made.push(notes::WAY),
-            Next::Payload => self.made.push(notes::PAYLOAD),
+            NextChild::Any => {}
+            NextChild::OnPath => self.made.push(notes::WAY),
+            NextChild::Payload => self.made.push(notes::PAYLOAD),
         }
     }
 
     /// A run ends, if there is one: before the child on the way to the payload, or with its container.
     fn end_run(&mut self) {
-        match std::mem::replace(&mut self.lexer.run, Run::None) {
-            Run::None => {}
-            Run::Short => {
+        match std::mem::replace(&mut self.lexer.run, ChildRun::None) {
+            ChildRun::None => {}
+            ChildRun::Short => {
                 let short = std::mem::take(&mut self.lexer.short);
                 if let Some(level) = self.lexer.levels.last_mut() {
                     level.kept += short.children;
@@ -393,7 +393,7 @@ impl Forms {
                 }
                 self.put(&short.text);
             }
-            Run::Dropped(children) => {
+            ChildRun::Dropped(children) => {
                 self.cut = true;
                 notes::gap(&mut self.made, children);
             }
@@ -411,7 +411,7 @@ impl Forms {
         }
         self.end_run();
         let level = self.lexer.levels.pop().unwrap_or_default();
-        let Level { count, kept, mut taken, items, .. } = level;
+        let FormLevel { count, kept, mut taken, items, .. } = level;
         let mut mark = |body: &str| match bracket {
             b'}' => taken.member(body, kept == 0),
             _ => omission::element(body, kept == 0),
@@ -448,8 +448,8 @@ impl Forms {
                 {
                     level.count += children;
                     match &mut self.lexer.run {
-                        Run::Dropped(dropped) => *dropped += children,
-                        run => *run = Run::Dropped(children),
+                        ChildRun::Dropped(dropped) => *dropped += children,
+                        run => *run = ChildRun::Dropped(children),
                     }
                 }
             }
@@ -464,8 +464,8 @@ impl Forms {
 
     /// The run is too long to stay.
     fn drop_run(&mut self) {
-        if self.lexer.run == Run::Short {
-            self.lexer.run = Run::Dropped(self.lexer.short.children);
+        if self.lexer.run == ChildRun::Short {
+            self.lexer.run = ChildRun::Dropped(self.lexer.short.children);
         }
     }
 
@@ -473,12 +473,12 @@ impl Forms {
     fn put(&mut self, bytes: &[u8]) {
         let Self { lexer, made, size, .. } = self;
         match &mut lexer.run {
-            Run::None => {
+            ChildRun::None => {
                 *size += bytes.len() as u64;
                 made.extend_from_slice(bytes);
             }
-            Run::Dropped(_) => {}
-            Run::Short => {
+            ChildRun::Dropped(_) => {}
+            ChildRun::Short => {
                 let of = lexer.levels.last().map_or(0, |level| level.count);
                 let omission = Omission { omitted: lexer.short.children, of, more: false };
                 if lexer.short.text.len() + bytes.len() > omission.length() {
@@ -495,9 +495,9 @@ impl Forms {
             return self.end_string();
         }
         match self.lexer.character.add(byte) {
-            Read::Open => {}
-            Read::Complete(character) => self.chars(&character, 1),
-            Read::Before(character, next) => {
+            CharRead::Open => {}
+            CharRead::Complete(character) => self.chars(&character, 1),
+            CharRead::Before(character, next) => {
                 self.chars(&character, 1);
                 for byte in next {
                     self.byte(byte);
@@ -508,7 +508,7 @@ impl Forms {
 
     /// Characters of a string: one of `bytes`, or as many as bytes.
     fn chars(&mut self, bytes: &[u8], count: u64) {
-        if self.lexer.state == State::Key {
+        if self.lexer.state == LexState::Key {
             if self.lexer.name.len() <= omission::LONGEST {
                 let few = bytes.get(..omission::LONGEST + 1).unwrap_or(bytes);
                 self.lexer.name.extend_from_slice(few);
@@ -536,12 +536,12 @@ impl Forms {
     }
 
     fn end_string(&mut self) {
-        let key = self.lexer.state == State::Key;
+        let key = self.lexer.state == LexState::Key;
         if key && !self.lexer.is_inside_run() {
-            let Lexer { levels, run, name, short, .. } = &mut self.lexer;
+            let FormLexer { levels, run, name, short, .. } = &mut self.lexer;
             match (run, levels.last_mut()) {
-                (Run::None, Some(level)) => level.taken.add(name),
-                (Run::Short, _) => short.taken.add(name),
+                (ChildRun::None, Some(level)) => level.taken.add(name),
+                (ChildRun::Short, _) => short.taken.add(name),
                 _ => {}
             }
         }
@@ -553,6 +553,6 @@ impl Forms {
             self.put(&rest);
         }
         self.put(b"\"");
-        self.lexer.state = State::Outside;
+        self.lexer.state = LexState::Outside;
     }
 }

@@ -2,32 +2,32 @@
 
 use smallvec::SmallVec;
 
-use super::chars::{Character, LONGEST};
-use super::omission::Taken;
+use super::chars::{LONGEST, PartialChar};
+use super::omission::MarkNames;
 use crate::json::levels::Levels;
 
 /// Where in the text the next byte is.
 #[derive(Debug)]
-pub(super) struct Lexer {
+pub(super) struct FormLexer {
     /// The kinds of all open containers.
     pub(super) kinds: Levels,
     /// The open containers that are not inside a run.
-    pub(super) levels: Vec<Level>,
+    pub(super) levels: Vec<FormLevel>,
     /// Whether the innermost of them is in a run.
-    pub(super) run: Run,
+    pub(super) run: ChildRun,
     /// The run that may stay.
-    pub(super) short: Short,
+    pub(super) short: ShortRun,
     /// A container has opened, and nothing in it has come.
     pub(super) fresh: bool,
     /// The note about the next child.
-    pub(super) next: Next,
+    pub(super) next: NextChild,
     /// The next string is a key.
     pub(super) key: bool,
-    pub(super) state: State,
+    pub(super) state: LexState,
     /// Characters of the string that is open.
     pub(super) chars: u64,
     /// The one that is open.
-    pub(super) character: Character,
+    pub(super) character: PartialChar,
     /// Those behind the threshold, while they are no more than the dots would be.
     pub(super) rest: SmallVec<[u8; 3 * LONGEST]>,
     /// The key that is open, as far as it may be that of a mark.
@@ -36,21 +36,21 @@ pub(super) struct Lexer {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Level {
+pub(super) struct FormLevel {
     /// It is the payload.
     pub(super) payload: bool,
     /// Children that have begun, and those of them that stay.
     pub(super) count: u64,
     pub(super) kept: u64,
     /// Members that stay and are called like a mark.
-    pub(super) taken: Taken,
+    pub(super) taken: MarkNames,
     /// The text of the payload's mark, if this is its parent.
     pub(super) items: Vec<u8>,
 }
 
 /// Whether the child that is open may be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Run {
+pub(super) enum ChildRun {
     /// It stays.
     None,
     /// The run stays if it gets no longer than a mark.
@@ -60,14 +60,14 @@ pub(super) enum Run {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Short {
+pub(super) struct ShortRun {
     pub(super) text: SmallVec<[u8; 64]>,
     pub(super) children: u64,
-    pub(super) taken: Taken,
+    pub(super) taken: MarkNames,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum LexState {
     Outside,
     /// In a key: it stays whole.
     Key,
@@ -76,26 +76,26 @@ pub(super) enum State {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextChild {
     Any,
     /// It leads to the payload.
-    Way,
+    OnPath,
     Payload,
 }
 
-impl Lexer {
+impl FormLexer {
     pub(super) fn new() -> Self {
         Self {
             kinds: Levels::new(),
             levels: Vec::new(),
-            run: Run::None,
-            short: Short::default(),
+            run: ChildRun::None,
+            short: ShortRun::default(),
             fresh: false,
-            next: Next::Any,
+            next: NextChild::Any,
             key: false,
-            state: State::Outside,
+            state: LexState::Outside,
             chars: 0,
-            character: Character::default(),
+            character: PartialChar::default(),
             rest: SmallVec::new(),
             name: SmallVec::new(),
             note: Vec::new(),

@@ -13,7 +13,7 @@ pub(super) const BYTES_PER_TOKEN: u64 = 4;
 
 /// The size of a text, in what its budget is counted in.
 #[derive(Debug)]
-pub(super) struct Size {
+pub(super) struct OutputSize {
     pub(super) bytes: u64,
     /// Counts the tokens, and how many those were.
     #[cfg(feature = "tokens")]
@@ -22,7 +22,7 @@ pub(super) struct Size {
     pub(super) counted: Option<u64>,
 }
 
-impl Size {
+impl OutputSize {
     pub(super) fn new(budget: Option<Budget>) -> Self {
         #[cfg(not(feature = "tokens"))]
         let _ = budget;
@@ -57,7 +57,7 @@ impl Size {
     }
 }
 
-impl Sink for Size {
+impl Sink for OutputSize {
     fn write(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         #[cfg(feature = "tokens")]

@@ -1,23 +1,23 @@
 //! The stage that keeps a budget: tells the items of the filtered document from all around them.
 //!
-//! Knows the place of the payload; what is kept is the [`Budget`]'s to say.
+//! Knows the place of the payload; what is kept is the [`ItemBudget`]'s to say.
 
-use super::budget::{Budget, Point};
+use super::budget::{FramePoint, ItemBudget};
 use crate::error::{Error, Raise};
-use crate::filter::compile::size_policy::Policy;
-use crate::filter::run::payload_length::Length;
-use crate::filter::run::root_path::{Place, Step, Way};
-use crate::filter::run::stage::{Stage, With};
+use crate::filter::compile::size_policy::SizePolicy;
+use crate::filter::run::payload_length::PayloadLength;
+use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
+use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::Limits;
 use crate::sink::Sink;
 
 #[derive(Debug)]
-pub(super) struct Fit {
-    way: Way,
+pub(super) struct ItemSplitter {
+    way: RootTracker,
     writer: Writer,
-    budget: Budget,
+    budget: ItemBudget,
     /// The payload is open.
     in_items: bool,
     /// An item is copied.
@@ -27,13 +27,13 @@ pub(super) struct Fit {
 }
 
 /// Bytes of the frame.
-struct Frame<'a> {
-    budget: &'a mut Budget,
+struct FrameSink<'a> {
+    budget: &'a mut ItemBudget,
     sink: &'a mut dyn Sink,
     failed: &'a mut Option<Raise>,
 }
 
-impl Sink for Frame<'_> {
+impl Sink for FrameSink<'_> {
     fn write(&mut self, bytes: &[u8]) {
         if self.failed.is_none() {
             *self.failed = self.budget.frame(bytes, self.sink).err();
@@ -41,12 +41,17 @@ impl Sink for Frame<'_> {
     }
 }
 
-impl Fit {
-    pub(super) fn new(place: Place, policy: Policy, length: &Length, limits: &Limits) -> Self {
+impl ItemSplitter {
+    pub(super) fn new(
+        place: RootPath,
+        policy: SizePolicy,
+        length: &PayloadLength,
+        limits: &Limits,
+    ) -> Self {
         Self {
-            way: Way::new(place),
+            way: RootTracker::new(place),
             writer: Writer::default(),
-            budget: Budget::new(policy, length, limits),
+            budget: ItemBudget::new(policy, length, limits),
             in_items: false,
             in_item: false,
             failed: None,
@@ -81,8 +86,8 @@ impl Fit {
 
     /// Where the payload is in what is left, if that may be another place.
     #[cfg(feature = "template")]
-    pub(super) fn place(&self) -> Option<Place> {
-        self.budget.steps().map(|steps| Place::Steps(steps.to_vec()))
+    pub(super) fn place(&self) -> Option<RootPath> {
+        self.budget.steps().map(|steps| RootPath::Steps(steps.to_vec()))
     }
 
     /// The text of the payload's mark, if there is one.
@@ -102,27 +107,30 @@ impl Fit {
         self.budget.work()
     }
 
-    fn frame<'a>(&'a mut self, sink: &'a mut dyn Sink) -> (&'a mut Writer, &'a mut Way, Frame<'a>) {
+    fn frame<'a>(
+        &'a mut self,
+        sink: &'a mut dyn Sink,
+    ) -> (&'a mut Writer, &'a mut RootTracker, FrameSink<'a>) {
         let Self { writer, budget, failed, way, .. } = self;
-        (writer, way, Frame { budget, sink, failed })
+        (writer, way, FrameSink { budget, sink, failed })
     }
 
     /// Runs a step of the budget, unless one failed.
-    fn step(&mut self, step: impl FnOnce(&mut Budget) -> Result<(), Raise>) {
+    fn step(&mut self, step: impl FnOnce(&mut ItemBudget) -> Result<(), Raise>) {
         if self.failed.is_none() {
             self.failed = step(&mut self.budget).err();
         }
     }
 }
 
-impl Stage for Fit {
+impl StageState for ItemSplitter {
     fn flush(&mut self, sink: &mut dyn Sink) {
         let (writer, _, mut frame) = self.frame(sink);
         writer.flush(&mut frame);
     }
 }
 
-impl Handler for With<'_, Fit> {
+impl Handler for StageHandler<'_, ItemSplitter> {
     fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
         let Self { stage, sink } = self;
         if stage.in_items {
@@ -143,13 +151,14 @@ impl Handler for With<'_, Fit> {
             stage.budget.beside(key.raw());
         }
         let step = stage.way.step(slot, kind);
-        if step != Step::Beside {
+        if step != RootStep::Outside {
             stage.flush(*sink);
-            let point = if step == Step::Items { Point::Payload } else { Point::Way };
+            let point =
+                if step == RootStep::Items { FramePoint::Payload } else { FramePoint::OnPath };
             stage.step(|budget| budget.point(point, *sink));
         }
         let (writer, way, mut frame) = stage.frame(*sink);
-        if step == Step::Beside {
+        if step == RootStep::Outside {
             writer.begin(&mut frame);
             return Ok(match slot {
                 Slot::Member(_) => Interest::CopyMember,
@@ -161,7 +170,7 @@ impl Handler for With<'_, Fit> {
         }
         writer.open(&mut frame, if kind == Kind::Object { b'{' } else { b'[' });
         way.enter(kind);
-        if step == Step::Items {
+        if step == RootStep::Items {
             let in_object = way.is_around_in_object();
             writer.flush(&mut frame);
             stage.step(|budget| budget.array(in_object, *sink));
@@ -182,7 +191,7 @@ impl Handler for With<'_, Fit> {
             stage.step(|budget| budget.end_array(*sink));
         }
         if alone || parent {
-            stage.step(|budget| budget.point(Point::Mark, *sink));
+            stage.step(|budget| budget.point(FramePoint::Mark, *sink));
         }
         let (writer, way, mut frame) = stage.frame(*sink);
         writer.close(&mut frame, if way.is_in_object() { b'}' } else { b']' });

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::run::hold::Hold;
-use crate::filter::run::root_path::{Place, Step, Way};
-use crate::filter::run::stage::{Engine, Stage, With, failed};
+use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
+use crate::filter::run::stage::{DiscardSink, StageHandler, StageMachine, StageState, stage_error};
 use crate::json::machine::Config;
 use crate::json::writer::Writer;
 use crate::json::{Halt, Handler, Interest, Kind, Slot};
@@ -25,7 +25,7 @@ const SUMMARY: [&[u8]; 3] = [b"summary", b"_compact", b"_original_items"];
 
 /// The items seen so far.
 #[derive(Clone, Copy)]
-pub(super) struct Counts<'a> {
+pub(super) struct SummaryCounts<'a> {
     pub(super) totals: Totals,
     /// Those that are there: an element behind them is their mark.
     pub(super) items: u64,
@@ -34,18 +34,18 @@ pub(super) struct Counts<'a> {
 }
 
 #[derive(Debug)]
-pub(super) struct Summary {
+pub(super) struct SummaryStage {
     templates: Arc<Templates>,
     limits: Limits,
     config: Config,
-    place: Place,
+    place: RootPath,
     document: Hold,
 }
 
-impl Summary {
+impl SummaryStage {
     pub(super) fn new(
         templates: Arc<Templates>,
-        place: Place,
+        place: RootPath,
         config: Config,
         limits: Limits,
     ) -> Self {
@@ -59,28 +59,28 @@ impl Summary {
     }
 
     /// The payload is somewhere else.
-    pub(super) fn move_to(&mut self, place: Place) {
+    pub(super) fn move_to(&mut self, place: RootPath) {
         self.place = place;
     }
 
     /// Hands the document on with what was rendered of it. Tells why it was left as it was.
     pub(super) fn finish(
         &mut self,
-        engine: &mut Engine,
-        rendered: Rendered,
-        counts: Counts<'_>,
+        engine: &mut StageMachine,
+        rendered: RenderedItems,
+        counts: SummaryCounts<'_>,
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<Option<String>, Error> {
         match rendered {
-            Rendered::Text(mut text) => {
+            RenderedItems::Text(mut text) => {
                 self.swap(engine, &mut text, counts, sink)?;
                 self.document.clear(meter);
                 text.clear(meter);
                 Ok(None)
             }
-            Rendered::NoItems => self.pass(meter, sink).map(|()| None),
-            Rendered::Failed(message) => self.pass(meter, sink).map(|()| Some(message)),
+            RenderedItems::NoItems => self.pass(meter, sink).map(|()| None),
+            RenderedItems::Failed(message) => self.pass(meter, sink).map(|()| Some(message)),
         }
     }
 
@@ -97,14 +97,14 @@ impl Summary {
     /// The document is complete: renders its items.
     pub(super) fn render(
         &mut self,
-        engine: &mut Engine,
-        counts: Counts<'_>,
+        engine: &mut StageMachine,
+        counts: SummaryCounts<'_>,
         meter: &mut Meter,
-    ) -> Result<Rendered, Error> {
-        let Counts { totals, items, .. } = counts;
+    ) -> Result<RenderedItems, Error> {
+        let SummaryCounts { totals, items, .. } = counts;
         let Self { templates, limits, config, place, document } = self;
-        let mut render = Render {
-            way: Way::new(place.clone()),
+        let mut render = ItemRenderer {
+            way: RootTracker::new(place.clone()),
             templates,
             totals,
             items,
@@ -125,33 +125,33 @@ impl Summary {
         document.visit(
             |piece| {
                 engine
-                    .feed(&mut render, piece, &mut Nowhere)
-                    .map_err(|failure| failed(failure, &engine.machine))?;
+                    .feed(&mut render, piece, &mut DiscardSink)
+                    .map_err(|failure| stage_error(failure, &engine.machine))?;
                 Ok(render.failed.is_none())
             },
             at_the_end,
         )?;
         if !render.any {
-            return Ok(Rendered::NoItems);
+            return Ok(RenderedItems::NoItems);
         }
         render.footer();
         Ok(match render.failed {
-            Some(Trouble::Template(message)) => Rendered::Failed(message),
-            Some(Trouble::Limit(raise)) => return Err(at_the_end(raise)),
-            None => Rendered::Text(render.text),
+            Some(RenderFailure::Template(message)) => RenderedItems::Failed(message),
+            Some(RenderFailure::Limit(raise)) => return Err(at_the_end(raise)),
+            None => RenderedItems::Text(render.text),
         })
     }
 
     /// Writes the document with the summary in the payload's place.
     pub(super) fn swap(
         &mut self,
-        engine: &mut Engine,
+        engine: &mut StageMachine,
         text: &mut Hold,
-        counts: Counts<'_>,
+        counts: SummaryCounts<'_>,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let mut swap = Swap {
-            way: Way::new(self.place.clone()),
+        let mut swap = SummarySwap {
+            way: RootTracker::new(self.place.clone()),
             writer: Writer::default(),
             text,
             counts,
@@ -163,7 +163,7 @@ impl Summary {
             |piece| {
                 engine
                     .feed(&mut swap, piece, sink)
-                    .map_err(|failure| failed(failure, &engine.machine))?;
+                    .map_err(|failure| stage_error(failure, &engine.machine))?;
                 Ok(!sink.is_closed())
             },
             at_the_end,
@@ -182,27 +182,21 @@ fn at_the_end(document: &Hold) -> impl Fn(Raise) -> Error + Copy + use<> {
 }
 
 /// The text that the templates made of the items.
-pub(super) enum Rendered {
+pub(super) enum RenderedItems {
     Text(Hold),
     /// The payload is no array.
     NoItems,
     Failed(String),
 }
 
-enum Trouble {
+enum RenderFailure {
     Template(String),
     Limit(Raise),
 }
 
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn write(&mut self, _: &[u8]) {}
-}
-
 /// Reads the items and renders them.
-struct Render<'a> {
-    way: Way,
+struct ItemRenderer<'a> {
+    way: RootTracker,
     templates: &'a Templates,
     totals: Totals,
     items: u64,
@@ -219,10 +213,10 @@ struct Render<'a> {
     begun: bool,
     /// Bytes that may still be rendered.
     left: usize,
-    failed: Option<Trouble>,
+    failed: Option<RenderFailure>,
 }
 
-impl Render<'_> {
+impl ItemRenderer<'_> {
     fn header(&mut self) {
         let Self { templates, totals, left, scratch, .. } = self;
         let rendered = templates.header(totals, *left, scratch);
@@ -257,7 +251,7 @@ impl Render<'_> {
             return;
         }
         match rendered {
-            Err(message) => self.failed = Some(Trouble::Template(message)),
+            Err(message) => self.failed = Some(RenderFailure::Template(message)),
             Ok(false) => {}
             Ok(true) => {
                 count(Work::Tail, self.scratch.len());
@@ -272,7 +266,7 @@ impl Render<'_> {
                     escape(&notice::marked(line), &mut quoted);
                 }
                 if let Err(raise) = self.text.push(&quoted, self.limits, self.meter) {
-                    self.failed = Some(Trouble::Limit(raise));
+                    self.failed = Some(RenderFailure::Limit(raise));
                 }
             }
         }
@@ -295,11 +289,11 @@ fn escape(text: &[u8], quoted: &mut Vec<u8>) {
     }
 }
 
-impl Stage for Render<'_> {
+impl StageState for ItemRenderer<'_> {
     fn flush(&mut self, _: &mut dyn Sink) {}
 }
 
-impl Handler for With<'_, Render<'_>> {
+impl Handler for StageHandler<'_, ItemRenderer<'_>> {
     fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
         let render = &mut *self.stage;
         if render.failed.is_some() {
@@ -313,11 +307,11 @@ impl Handler for With<'_, Render<'_>> {
             return Ok(if render.in_item { Interest::Copy } else { Interest::Skip });
         }
         let step = render.way.step(slot, kind);
-        if step == Step::Beside {
+        if step == RootStep::Outside {
             return Ok(Interest::Skip);
         }
         render.way.enter(kind);
-        render.in_items = step == Step::Items;
+        render.in_items = step == RootStep::Items;
         if render.in_items {
             render.any = true;
             render.header();
@@ -339,7 +333,7 @@ impl Handler for With<'_, Render<'_>> {
             render.item.extend_from_slice(bytes);
             if render.item.len() as u64 > limit {
                 let message = format!("an item has more than {limit} bytes (limit `item`)");
-                render.failed = Some(Trouble::Limit(Raise::new(ErrorKind::Limit, message)));
+                render.failed = Some(RenderFailure::Limit(Raise::new(ErrorKind::Limit, message)));
             }
         }
     }
@@ -352,15 +346,15 @@ impl Handler for With<'_, Render<'_>> {
 }
 
 /// Writes the document, and the summary in the payload's place.
-struct Swap<'a> {
-    way: Way,
+struct SummarySwap<'a> {
+    way: RootTracker,
     writer: Writer,
     text: &'a mut Hold,
-    counts: Counts<'a>,
+    counts: SummaryCounts<'a>,
     failed: Option<Raise>,
 }
 
-impl Swap<'_> {
+impl SummarySwap<'_> {
     fn summary(&mut self, slot: Slot<'_>, sink: &mut dyn Sink) {
         let Self { writer, text, counts, failed, .. } = self;
         writer.begin(sink);
@@ -391,22 +385,22 @@ impl Swap<'_> {
     }
 }
 
-impl Stage for Swap<'_> {
+impl StageState for SummarySwap<'_> {
     fn flush(&mut self, sink: &mut dyn Sink) {
         self.writer.flush(sink);
     }
 }
 
-impl Handler for With<'_, Swap<'_>> {
+impl Handler for StageHandler<'_, SummarySwap<'_>> {
     fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
         let Self { stage, sink } = self;
         let beside = stage.way.is_at_parent();
         match stage.way.step(slot, kind) {
-            Step::Items => {
+            RootStep::Items => {
                 stage.summary(slot, *sink);
                 return Ok(Interest::Skip);
             }
-            Step::Way => {
+            RootStep::OnPath => {
                 if let Slot::Member(key) = slot {
                     stage.writer.spelled(*sink, key.raw());
                 }
@@ -414,7 +408,7 @@ impl Handler for With<'_, Swap<'_>> {
                 stage.way.enter(kind);
                 return Ok(Interest::Inspect);
             }
-            Step::Beside => {}
+            RootStep::Outside => {}
         }
         if let Slot::Member(key) = slot {
             if beside && key.with_name(|name| name.is_some_and(|name| SUMMARY.contains(&name))) {
