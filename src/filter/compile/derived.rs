@@ -41,6 +41,7 @@ impl Program {
 impl CompiledProgram {
     /// Nothing but `extract`. `failed`: the call failed as well.
     fn raw(&self, failed: bool) -> Self {
+        // The other rules do not apply to raw output, and neither does a new one.
         let Spec { extract, validation, whitespace, allow_raw, .. } = self.spec.clone();
         let on_error = Some(self.on_error());
         let pass = self.whole.is_some();
@@ -65,7 +66,62 @@ impl CompiledProgram {
     fn failed(&self) -> Self {
         let items = self.items.failed();
         let text = self.whole.is_some();
+        // Every field is named: a new rule does not compile until it applies to the response of a failed call, or does not.
+        let Spec {
+            extract,
+            select: _,
+            exclude,
+            retain,
+            patches,
+            lenient_remove,
+            on_test_failure,
+            test,
+            when,
+            otherwise,
+            root,
+            siblings: _,
+            max_items: _,
+            stop_early: _,
+            drop_nulls: _,
+            drop_empty: _,
+            text_filter,
+            budget,
+            min_items,
+            omitted,
+            on_over,
+            compact: _,
+            content: _,
+            on_error: _,
+            validation,
+            whitespace,
+            duplicate_keys,
+            allow_raw,
+            envelope,
+            foreign,
+            wrap: _,
+            pass: _,
+        } = self.spec.clone();
         let spec = Spec {
+            extract,
+            exclude,
+            retain,
+            patches,
+            lenient_remove,
+            on_test_failure,
+            test,
+            when,
+            otherwise,
+            text_filter,
+            budget,
+            min_items,
+            omitted,
+            on_over,
+            validation,
+            whitespace,
+            duplicate_keys,
+            allow_raw,
+            envelope,
+            foreign,
             select: None,
             max_items: 0,
             stop_early: false,
@@ -76,9 +132,8 @@ impl CompiledProgram {
             content: None,
             wrap: false,
             on_error: Some(self.on_error()),
-            root: if items.refuses { Root::Object } else { self.spec.root.clone() },
+            root: if items.refuses { Root::Object } else { root },
             pass: text,
-            ..self.spec.clone()
         };
         Self {
             spec,
@@ -152,18 +207,34 @@ impl ItemRules {
 
     /// Those that apply to the response of a failed call.
     fn failed(&self) -> Self {
-        let refuses = self.closed && self.select.is_some();
+        // Every rule is named: a new one does not compile until it applies to the response of a failed call, or does not.
+        let Self {
+            idle: _,
+            root,
+            keep_siblings: _,
+            max_items: _,
+            stop_early: _,
+            select,
+            exclude,
+            drop_nulls: _,
+            drop_empty: _,
+            closed,
+            judges: _,
+            refuses: _,
+            duplicates,
+        } = self;
+        let refuses = *closed && select.is_some();
         Self {
-            idle: self.exclude.is_empty() && !refuses,
-            root: match &self.root {
+            idle: exclude.is_empty() && !refuses,
+            root: match root {
                 _ if refuses => RootRule::Document,
                 RootRule::DocumentOrArray => RootRule::Document,
                 root => root.clone(),
             },
-            exclude: self.exclude.clone(),
-            closed: self.closed,
+            exclude: exclude.clone(),
+            closed: *closed,
             refuses,
-            duplicates: self.duplicates,
+            duplicates: *duplicates,
             ..Self::none()
         }
     }

@@ -100,54 +100,87 @@ impl ItemRules {
         spec: &Spec,
         allowance: &mut Allowance,
     ) -> Result<Self, Error> {
-        let root = match &spec.root {
+        // Every field is named: a new rule does not compile until it is part of `idle`, or does not apply to items.
+        let Spec {
+            extract: _,
+            select,
+            exclude,
+            retain: _,
+            patches: _,
+            lenient_remove: _,
+            on_test_failure: _,
+            test: _,
+            when: _,
+            otherwise: _,
+            root,
+            siblings,
+            max_items,
+            stop_early,
+            drop_nulls,
+            drop_empty,
+            text_filter: _,
+            budget: _,
+            min_items: _,
+            omitted: _,
+            on_over: _,
+            compact: _,
+            content: _,
+            on_error: _,
+            validation: _,
+            whitespace: _,
+            duplicate_keys,
+            allow_raw: _,
+            envelope,
+            foreign: _,
+            wrap,
+            pass: _,
+        } = spec;
+        let root = match root {
             Root::Auto => RootRule::Auto,
             Root::First => RootRule::First,
-            Root::Object if spec.envelope && spec.select.is_some() => RootRule::DocumentOrArray,
+            Root::Object if *envelope && select.is_some() => RootRule::DocumentOrArray,
             Root::Object => RootRule::Document,
             Root::At(text) => {
                 RootRule::At(one_place("root", "the payload", text, false, allowance)?)
             }
         };
-        if spec.stop_early && spec.max_items == 0 {
+        if *stop_early && *max_items == 0 {
             let message = "stop_early needs max_items: there is no item to stop at".into();
             return refuse_in("stop_early", 0, false, message);
         }
-        let mut excluded = Vec::with_capacity(spec.exclude.len());
-        for (entry, text) in spec.exclude.iter().enumerate() {
-            let path = read(text, spec.envelope);
+        let mut excluded = Vec::with_capacity(exclude.len());
+        for (entry, text) in exclude.iter().enumerate() {
+            let path = read(text, *envelope);
             excluded.push(steps(path, "exclude", entry, text, allowance)?);
         }
         let mut exclude = Trie::new(&excluded);
         exclude.sharpen(allowance);
-        let select = match &spec.select {
+        let select = match select {
             None => None,
-            Some(select) => {
-                Some(SelectRules::compile(&select.0, spec.envelope, &exclude, allowance)?)
-            }
+            Some(select) => Some(SelectRules::compile(&select.0, *envelope, &exclude, allowance)?),
         };
         let idle = select.is_none()
             && exclude.is_empty()
-            && spec.max_items == 0
-            && !spec.drop_nulls
-            && !spec.drop_empty
-            && spec.siblings == Siblings::Keep
-            && !spec.wrap
+            && *max_items == 0
+            && !*drop_nulls
+            && !*drop_empty
+            && *siblings == Siblings::Keep
+            && !*wrap
             && !matches!(root, RootRule::At(_));
         Ok(Self {
             idle,
             root,
-            keep_siblings: spec.siblings == Siblings::Keep,
-            max_items: if spec.max_items == 0 { u64::MAX } else { spec.max_items },
-            stop_early: spec.stop_early,
+            keep_siblings: *siblings == Siblings::Keep,
+            max_items: if *max_items == 0 { u64::MAX } else { *max_items },
+            stop_early: *stop_early,
             select,
             exclude,
-            drop_nulls: spec.drop_nulls,
-            drop_empty: spec.drop_empty,
+            drop_nulls: *drop_nulls,
+            drop_empty: *drop_empty,
             closed: spec.is_closed(),
             judges: true,
             refuses: false,
-            duplicates: spec.duplicate_keys,
+            duplicates: *duplicate_keys,
         })
     }
 
@@ -179,6 +212,15 @@ pub(in crate::filter) enum WaitFrom {
     Payload,
 }
 
+impl SelectSource {
+    /// Returns whether the source is the value at `depth`, and only that: a member that a fast loop may take by its name.
+    fn is_plain_at(&self, depth: usize) -> bool {
+        // Every field is named: a source with a new property is not taken by the loop until it is considered here.
+        let Self { text: _, key: _, key_is_name: _, path, passing: _, exclude } = self;
+        path.0.len() == depth && !exclude.is_hit()
+    }
+}
+
 impl SelectRules {
     /// `envelope`: paths are read as kimbap reads them, and the members of its envelope pass as well.
     fn compile(
@@ -194,15 +236,15 @@ impl SelectRules {
         let mut sources = Vec::with_capacity(written.len());
         let mut keys = HashSet::new();
         for (entry, source) in written.iter().enumerate() {
-            let text = &source.path;
+            let Written { key, path: text } = source;
             let path = steps(read(text, envelope), "select", entry, text, allowance)?;
-            let Some(name) = source.key.as_deref().or_else(|| path.last_name()) else {
+            let Some(name) = key.as_deref().or_else(|| path.last_name()) else {
                 let message = format!(
                     "select: {text} has no name for the output; give it one: key={text}, in a file `key: \"{text}\"`"
                 );
                 return refuse_in("select", entry, false, message);
             };
-            if name.is_empty() && source.key.is_some() {
+            if name.is_empty() && key.is_some() {
                 let message = format!("select: the output key of {text} is empty");
                 return refuse_in("select", entry, true, message);
             }
@@ -210,16 +252,16 @@ impl SelectRules {
                 let message = format!(
                     "select: the output key {name:?} comes twice; give the second another: other={text}, in a file `other: \"{text}\"`"
                 );
-                return refuse_in("select", entry, source.key.is_some(), message);
+                return refuse_in("select", entry, key.is_some(), message);
             }
             let at_key = exclude.start().member(exclude, Some(name.as_bytes()));
-            let key = key::quote(name);
-            let plain = key.len() == name.len() + 2;
+            let quoted = key::quote(name);
+            let plain = quoted.len() == name.len() + 2;
             let last = path.0.last();
             let key_is_name = plain && matches!(last, Some(Token::Name(last)) if **last == *name);
             sources.push(SelectSource {
                 text: text.clone(),
-                key,
+                key: quoted,
                 key_is_name,
                 path,
                 passing: false,
@@ -267,8 +309,7 @@ impl SelectRules {
             node.shared = !node.starts.is_empty() && node.starts.len() + others > 1;
             if let ([start], false) = (node.starts.as_slice(), node.shared)
                 && let Some(source) = sources.get(*start as usize)
-                && source.path.0.len() == node.depth
-                && !source.exclude.is_hit()
+                && source.is_plain_at(node.depth)
             {
                 node.plain = Some(*start);
             }

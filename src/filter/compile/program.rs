@@ -104,15 +104,50 @@ impl Program {
         extract: Option<Path>,
         allowance: &mut Allowance,
     ) -> Result<Self, Error> {
+        // Every field is named: a new rule does not compile until one of these compiles it.
+        let Spec {
+            extract: _,
+            select,
+            exclude,
+            retain,
+            patches,
+            lenient_remove: _,
+            on_test_failure: _,
+            test: _,
+            when: _,
+            otherwise: _,
+            root: _,
+            siblings: _,
+            max_items: _,
+            stop_early: _,
+            drop_nulls: _,
+            drop_empty: _,
+            text_filter: _,
+            budget: _,
+            min_items: _,
+            omitted: _,
+            on_over: _,
+            compact: _,
+            content: _,
+            on_error: _,
+            validation: _,
+            whitespace: _,
+            duplicate_keys: _,
+            allow_raw: _,
+            envelope: _,
+            foreign: _,
+            wrap: _,
+            pass: _,
+        } = spec;
         let when = When::compile(spec, extract.as_ref(), allowance)?;
-        let selects = spec.select.as_ref().map_or(0, |select| select.0.len());
-        let retains = spec.retain.as_ref().map_or(0, Vec::len);
-        let patches = spec.patches.as_ref().map_or(0, Vec::len);
-        let rules = selects + spec.exclude.len() + retains + patches;
+        let selects = select.as_ref().map_or(0, |select| select.0.len());
+        let retains = retain.as_ref().map_or(0, Vec::len);
+        let patches = patches.as_ref().map_or(0, Vec::len);
+        let rules = selects + exclude.len() + retains + patches;
         if rules > MAX_RULES {
             return refuse(format!("{rules} rules are more than {MAX_RULES}"));
         }
-        let retain = match &spec.retain {
+        let retain = match retain {
             None => None,
             Some(pointers) => {
                 let mut paths = Vec::with_capacity(pointers.len());

@@ -4,6 +4,7 @@
 //! nothing, on any document (`tests/explain.rs`).
 
 mod document;
+mod output;
 mod text;
 mod tree;
 
@@ -23,6 +24,7 @@ use crate::spec::{
     Validation, Whitespace,
 };
 use document::{branches, choice, extract_stage, whole_stage};
+use output::output_stages;
 use tree::PathList;
 
 /// How a program runs: the stages that it has, whether each streams or may have to hold input, and why.
@@ -226,31 +228,41 @@ impl Program {
     /// The same for a call that skips no rule.
     fn explained(&self, options: &CallOptions) -> Explanation {
         let compiled = self.compiled();
-        let spec = &compiled.spec;
+        let CompiledProgram {
+            spec,
+            extract: _,
+            may_lack_extract: _,
+            when,
+            retain,
+            patches,
+            items,
+            whole: _,
+            output: _,
+            derived: _,
+        } = &**compiled;
         let policy = SizePolicy::new(spec, options.policy());
         let budget = policy.budget;
-        let tail = compiled.spec.shapes_output() || policy.applies(spec);
-        let items = Some(&compiled.items).filter(|items| !self.is_text() && (!items.idle || tail));
+        let tail = spec.shapes_output() || policy.applies(spec);
+        let items = Some(items).filter(|items| !self.is_text() && (!items.idle || tail));
         let mut stages = Vec::new();
         if self.is_text() {
             stages.push(whole_stage(spec, budget));
         }
         stages.extend(extract_stage(compiled));
         if !self.is_text() {
-            stages.extend(compiled.retain.as_ref().map(|trie| {
+            stages.extend(retain.as_ref().map(|trie| {
                 let paths = PathList::plain(trie, spec.retain.as_deref().unwrap_or_default(), true);
                 StageExplanation::new(StageAction::Retain { paths }, Vec::new())
             }));
-            stages.extend(compiled.patches.as_ref().map(|patches| patches.stage(spec)));
-            stages.extend(compiled.when.as_ref().map(|_| choice(spec)));
+            stages.extend(patches.as_ref().map(|patches| patches.stage(spec)));
+            stages.extend(when.as_ref().map(|_| choice(spec)));
             stages.extend(items.into_iter().flat_map(|items| items.stages(compiled)));
-            stages.extend(tail_stages(spec, &policy));
+            stages.extend(output_stages(spec, &policy));
         }
         if stages.is_empty() {
             stages.push(StageExplanation::new(StageAction::Validate, Vec::new()));
         }
-        let branches =
-            compiled.when.as_ref().map_or_else(Vec::new, |when| branches(when, spec, options));
+        let branches = when.as_ref().map_or_else(Vec::new, |when| branches(when, spec, options));
         let modes = stages.iter().map(|stage| stage.mode);
         let modes = modes.chain(branches.iter().map(|branch| branch.explanation.mode));
         Explanation {
@@ -442,50 +454,6 @@ impl HoldReason {
     }
 }
 
-/// The stages behind those on items.
-fn tail_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplanation> {
-    let text = spec
-        .text_filter
-        .as_ref()
-        .map(|_| StageExplanation::new(StageAction::TextFilter, Vec::new()));
-    let mark = policy.budget.is_none() && policy.marks_max_items(spec);
-    let mark = mark.then(|| StageExplanation::new(StageAction::Mark, Vec::new()));
-    let compact = spec.compact.as_ref().map(|_| {
-        let document = HoldExplanation {
-            what: "the filtered document, then its text,",
-            until: "the last item is rendered",
-            limits: &["held", "spill"],
-            instead: None,
-        };
-        let item = HoldExplanation {
-            what: "an item",
-            until: "it is rendered",
-            limits: &["item"],
-            instead: None,
-        };
-        StageExplanation::new(StageAction::Compact, vec![document, item])
-    });
-    [text, budget_stage(policy), mark, compact].into_iter().flatten().collect()
-}
-
-/// The stage that keeps a budget, if there is one.
-fn budget_stage(policy: &SizePolicy) -> Option<StageExplanation> {
-    let SizePolicy { budget, min_items, omitted, on_over } = *policy;
-    let holds = HoldExplanation {
-        what: "what fits",
-        until: "the document ends",
-        limits: &["held", "spill"],
-        instead: None,
-    };
-    let omitted = omitted.unwrap_or(Omitted::Mark);
-    budget.map(|budget| {
-        StageExplanation::new(
-            StageAction::Budget { budget, min_items, omitted, on_over },
-            vec![holds],
-        )
-    })
-}
-
 impl ItemRules {
     fn reasons(&self) -> Vec<HoldReason> {
         let root = match self.root {
@@ -500,39 +468,54 @@ impl ItemRules {
 
     fn stages(&self, compiled: &CompiledProgram) -> Vec<StageExplanation> {
         let spec = &compiled.spec;
+        // Every rule is named: a new one does not compile until it is explained.
+        let Self {
+            idle: _,
+            root,
+            keep_siblings: _,
+            max_items: _,
+            stop_early: _,
+            select,
+            exclude,
+            drop_nulls,
+            drop_empty,
+            closed: _,
+            judges: _,
+            refuses,
+            duplicates: _,
+        } = self;
         let (at_root, at_select): (Vec<_>, Vec<_>) =
             self.reasons().into_iter().partition(|reason| {
-                matches!(reason, HoldReason::Root | HoldReason::RootByHit) || self.select.is_none()
+                matches!(reason, HoldReason::Root | HoldReason::RootByHit) || select.is_none()
             });
         let hold = |reasons: Vec<HoldReason>| {
             reasons.into_iter().map(|reason| reason.holds(compiled, self)).collect::<Vec<_>>()
         };
-        if self.refuses {
+        if *refuses {
             return vec![StageExplanation::new(StageAction::Refuse, Vec::new())];
         }
-        let or_array = self.root == RootRule::DocumentOrArray;
-        let root = StageAction::Root { root: spec.root.clone(), siblings: spec.siblings, or_array };
-        let mut stages = vec![StageExplanation::new(root, hold(at_root))];
+        let or_array = *root == RootRule::DocumentOrArray;
+        let action =
+            StageAction::Root { root: spec.root.clone(), siblings: spec.siblings, or_array };
+        let mut stages = vec![StageExplanation::new(action, hold(at_root))];
         let mut streams = |does| stages.push(StageExplanation::new(does, Vec::new()));
         if spec.max_items > 0 {
             streams(StageAction::MaxItems { count: spec.max_items, stop_early: spec.stop_early });
         }
-        if let Some(select) = &self.select {
+        if let Some(select) = select {
             let paths = PathList::selected(select, spec);
             let from_the_item = select.node(0).shared;
             let does = StageAction::Select { paths, early_skip: self.early_skip(from_the_item) };
             stages.push(StageExplanation::new(does, hold(at_select)));
         }
         let mut streams = |does| stages.push(StageExplanation::new(does, Vec::new()));
-        if !self.exclude.is_empty() {
-            streams(StageAction::Exclude {
-                paths: PathList::plain(&self.exclude, &spec.exclude, false),
-            });
+        if !exclude.is_empty() {
+            streams(StageAction::Exclude { paths: PathList::plain(exclude, &spec.exclude, false) });
         }
-        if self.drop_nulls {
+        if *drop_nulls {
             streams(StageAction::DropNulls);
         }
-        if self.drop_empty {
+        if *drop_empty {
             streams(StageAction::DropEmpty);
         }
         if spec.wrap {

@@ -1,6 +1,7 @@
 //! Emits values: whole, or without what is excluded and dropped.
 
 use super::{ContainerRole, Cx, ItemsState, Label};
+use crate::filter::compile::items::ItemRules;
 use crate::json::{Halt, Interest, Kind, Slot};
 use crate::path::trie::Cursor;
 
@@ -35,7 +36,23 @@ impl ItemsState {
     /// Whether something inside a value may have to go.
     #[inline]
     fn is_changed_below(&self, cx: &Cx<'_>, kind: Kind, cursor: &Cursor) -> bool {
-        kind.is_container() && (!cursor.is_dead() || cx.rules.drop_nulls || cx.rules.drop_empty)
+        // Every rule is named: a new one does not compile until it is considered here.
+        let ItemRules {
+            idle: _,
+            root: _,
+            keep_siblings: _,
+            max_items: _,
+            stop_early: _,
+            select: _,
+            exclude: _,
+            drop_nulls,
+            drop_empty,
+            closed: _,
+            judges: _,
+            refuses: _,
+            duplicates: _,
+        } = cx.rules;
+        kind.is_container() && (!cursor.is_dead() || *drop_nulls || *drop_empty)
     }
 
     /// Opens a container, with its key as the input spells it.
@@ -84,12 +101,27 @@ impl ItemsState {
         kind: Kind,
         cursor: &Cursor,
     ) -> Interest {
-        let rules = cx.rules;
+        // Every rule is named: a new one does not compile until it is considered here.
+        let ItemRules {
+            idle: _,
+            root: _,
+            keep_siblings: _,
+            max_items: _,
+            stop_early: _,
+            select: _,
+            exclude: _,
+            drop_nulls,
+            drop_empty,
+            closed: _,
+            judges: _,
+            refuses: _,
+            duplicates: _,
+        } = cx.rules;
         let member = !matches!(label, Label::None);
         let dropped = member
             && match kind {
-                Kind::Null => rules.drop_nulls,
-                Kind::EmptyString => rules.drop_empty,
+                Kind::Null => *drop_nulls,
+                Kind::EmptyString => *drop_empty,
                 _ => false,
             };
         if dropped || cursor.is_hit() {

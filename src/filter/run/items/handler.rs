@@ -4,6 +4,7 @@
 
 use super::select::MemberTaker;
 use super::{ContainerRole, Cx, ItemsStage, PayloadTarget};
+use crate::filter::compile::items::ItemRules;
 use crate::filter::run::stage::StageHandler;
 use crate::json::key::is_too_long_for;
 use crate::json::{Excluded, Halt, Handler, Interest, Kind, Slot, Take};
@@ -62,17 +63,32 @@ impl Handler for StageHandler<'_, ItemsStage> {
 
     #[inline]
     fn excluded(&self) -> Option<Excluded<'_>> {
-        let rules = &self.stage.program.items;
+        // Every rule is named: the loop must not keep a member past a rule that it does not know.
+        let ItemRules {
+            idle: _,
+            root: _,
+            keep_siblings: _,
+            max_items: _,
+            stop_early: _,
+            select: _,
+            exclude,
+            drop_nulls,
+            drop_empty,
+            closed: _,
+            judges: _,
+            refuses: _,
+            duplicates: _,
+        } = &self.stage.program.items;
         let Some(ContainerRole::Emit { cursor, object, .. }) = self.stage.state.roles.last() else {
             return None;
         };
         let names = match (cursor.is_dead(), object) {
             (true, _) => None,
-            (false, true) => Some((cursor.names(&rules.exclude)?, &rules.exclude)),
+            (false, true) => Some((cursor.names(exclude)?, exclude)),
             // Elements have numbers, which may be excluded.
             (false, false) => return None,
         };
-        Some(Excluded { names, nulls: rules.drop_nulls, empty: rules.drop_empty })
+        Some(Excluded { names, nulls: *drop_nulls, empty: *drop_empty })
     }
 
     #[inline]
@@ -118,18 +134,33 @@ impl Handler for StageHandler<'_, ItemsStage> {
 
     fn takes_long_keys(&self, limit: usize) -> bool {
         let ItemsStage { program, state } = &*self.stage;
-        let rules = &program.items;
+        // Every rule is named: a key that is too long to compare must not pass a rule that would have matched it.
+        let ItemRules {
+            idle: _,
+            root: _,
+            keep_siblings,
+            max_items: _,
+            stop_early: _,
+            select,
+            exclude: _,
+            drop_nulls: _,
+            drop_empty: _,
+            closed: _,
+            judges: _,
+            refuses: _,
+            duplicates: _,
+        } = &program.items;
         let longest = match state.roles.last() {
             // What is kept is kept with its key.
             Some(ContainerRole::Emit { .. }) => return false,
             Some(ContainerRole::OnPath { .. }) => match &state.target {
-                PayloadTarget::At(path) if !rules.keep_siblings => {
+                PayloadTarget::At(path) if !*keep_siblings => {
                     path.0.iter().map(Token::len).max().unwrap_or(0)
                 }
                 // Siblings are kept with their keys, and the payload is found by its place or kind.
                 _ => return false,
             },
-            _ => rules.select.as_ref().map_or(0, |select| select.trie.longest_name()),
+            _ => select.as_ref().map_or(0, |select| select.trie.longest_name()),
         };
         is_too_long_for(limit, longest)
     }

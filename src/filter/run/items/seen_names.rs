@@ -173,7 +173,7 @@ mod tests {
             let document = format!("{{\"id\":1,{}}}", members.join(","));
             let mut filter = Filter::with_options(&program, &options, Vec::new());
             filter.write(document.as_bytes()).unwrap();
-            filter.core.end(&mut Vec::new()).unwrap();
+            filter.run.end(&mut Vec::new()).unwrap();
             done();
             let report = filter.report();
             assert_eq!(report.missed.len(), paths);

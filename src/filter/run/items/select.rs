@@ -282,8 +282,24 @@ impl Take for MemberTaker<'_> {
         let Some(met) = self.met.get_mut(child as usize) else { return Taken::No };
         let Some(number) = self.selection.node(child).plain else { return Taken::No };
         let Some(source) = self.selection.sources.get(number as usize) else { return Taken::No };
-        let dropped = (self.rules.drop_nulls && text.get(value) == Some(&b'n'))
-            || (self.rules.drop_empty && text.get(value..end) == Some(b"\"\""));
+        // Every rule is named: the loop must not take a member past a rule that it does not know.
+        let ItemRules {
+            idle: _,
+            root: _,
+            keep_siblings: _,
+            max_items: _,
+            stop_early: _,
+            select: _,
+            exclude: _,
+            drop_nulls,
+            drop_empty,
+            closed: _,
+            judges: _,
+            refuses: _,
+            duplicates: _,
+        } = self.rules;
+        let dropped = (*drop_nulls && text.get(value) == Some(&b'n'))
+            || (*drop_empty && text.get(value..end) == Some(b"\"\""));
         // The first hit of a source opens the gate.
         let found = self.found.get(number as usize) == Some(&true);
         if dropped || !found || *met == self.serial {

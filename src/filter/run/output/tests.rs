@@ -68,7 +68,7 @@ fn work_grows_with_the_bytes_and_no_faster() {
                     filter.write(chunk).unwrap();
                 }
                 filter.end().unwrap();
-                let (steps, looks) = filter.core.tail_steps();
+                let (steps, looks) = filter.run.output_steps();
                 let bound = 2 * (STEPS_A_BYTE * length + 4 * chunks + 100);
                 let said = format!("{rules}, {shape}, chunks of {chunk}");
                 assert!(steps > 0, "{said}");
