@@ -3,31 +3,12 @@
 //! [`Filter`] is the façade, [`core`] one run. Where a spec has branches, the document [chooses](choose) one. Stages in a
 //! [`chain`] do the work: one on the [`document`], then [`items`] on its payload, then those of the [`tail`] on what is left.
 //! Each is a machine with a handler, and reads what the one before writes. Drivers that can read a document twice find out
-//! first what would have to wait, through [`Scout`].
+//! first what would have to wait, through [`FirstPass`].
 
-mod call;
-mod chain;
-mod choose;
-#[cfg(feature = "content")]
-mod content;
-mod core;
-mod document;
+mod compile;
 mod explain;
-pub(crate) mod hold;
-mod items;
-mod length;
 mod options;
-mod patches;
-mod payload;
-mod program;
-mod root;
-mod scout;
-mod seek;
-mod stage;
-mod tail;
-mod when;
-mod whole;
-mod wrap;
+mod run;
 
 #[cfg(test)]
 mod costs;
@@ -38,11 +19,12 @@ use crate::error::Error;
 use crate::report::{MissedPath, Report};
 use crate::sink::Sink;
 
-use self::core::{Core, Pass};
+pub use compile::program::Program;
 pub use explain::{Explanation, Mode};
 pub use options::CallOptions;
-pub use program::Program;
-pub(crate) use scout::{Ahead, Scout};
+use run::filter_run::{FilterRun, RunMode};
+pub(crate) use run::first_pass::{FirstPass, Lookahead};
+pub(crate) use run::hold;
 
 /// One run of a program: bytes are pushed in, output goes to a [`Sink`].
 ///
@@ -67,7 +49,7 @@ pub(crate) use scout::{Ahead, Scout};
 /// ```
 #[derive(Debug)]
 pub struct Filter<S> {
-    core: Core,
+    run: FilterRun,
     sink: S,
 }
 
@@ -79,7 +61,7 @@ impl<S: Sink> Filter<S> {
 
     /// A run of a program for one call.
     pub fn with_options(program: &Program, options: &CallOptions, sink: S) -> Self {
-        Self { core: Core::new(program, options, Ahead::default(), Pass::Stream), sink }
+        Self { run: FilterRun::new(program, options, Lookahead::default(), RunMode::Stream), sink }
     }
 
     /// A run over a document of which some is known already. `whole`: it comes in one chunk, so nothing need be held.
@@ -87,11 +69,11 @@ impl<S: Sink> Filter<S> {
         program: &Program,
         options: &CallOptions,
         sink: S,
-        ahead: Ahead,
+        ahead: Lookahead,
         whole: bool,
     ) -> Self {
-        let pass = if whole { Pass::Whole } else { Pass::Stream };
-        Self { core: Core::new(program, options, ahead, pass), sink }
+        let pass = if whole { RunMode::Slice } else { RunMode::Stream };
+        Self { run: FilterRun::new(program, options, ahead, pass), sink }
     }
 
     /// Takes the next bytes of the document.
@@ -99,8 +81,8 @@ impl<S: Sink> Filter<S> {
     /// # Errors
     /// Malformed input, a reached limit, a miss under `on_error: closed`. After an error the filter stays failed.
     pub fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
-        let Self { core, sink } = self;
-        core.write(chunk, sink)
+        let Self { run, sink } = self;
+        run.write(chunk, sink)
     }
 
     /// The document is complete.
@@ -108,16 +90,16 @@ impl<S: Sink> Filter<S> {
     /// # Errors
     /// As for [`write`](Self::write), and [`UnexpectedEnd`](crate::ErrorKind::UnexpectedEnd) if it is not complete.
     pub fn end(&mut self) -> Result<Report, Error> {
-        let Self { core, sink } = self;
-        core.end(sink)?;
-        Ok(core.report())
+        let Self { run, sink } = self;
+        run.end(sink)?;
+        Ok(run.report())
     }
 
     /// The same, with a report that has no plan: that is the program's, and the same for every document.
     pub(crate) fn end_unplanned(&mut self) -> Result<Report, Error> {
-        let Self { core, sink } = self;
-        core.end(sink)?;
-        Ok(core.tally())
+        let Self { run, sink } = self;
+        run.end(sink)?;
+        Ok(run.tally())
     }
 
     /// Begins a new document with the same program, options and sink; what was allocated is used again.
@@ -137,33 +119,33 @@ impl<S: Sink> Filter<S> {
     /// # Ok::<(), tamis::Error>(())
     /// ```
     pub fn restart(&mut self) {
-        self.core.restart();
+        self.run.restart();
     }
 
     /// Whether the run stopped early: the output is complete and further input is ignored.
     pub fn is_done(&self) -> bool {
-        self.core.is_done()
+        self.run.is_done()
     }
 
     /// What the run did so far; after an error, with the error in it.
     pub fn report(&self) -> Report {
-        self.core.report()
+        self.run.report()
     }
 
     /// Says what was probably meant by the first selected paths that were not found.
     pub(crate) fn suggest(&self, missed: &mut [MissedPath]) {
-        self.core.suggest(missed);
+        self.run.suggest(missed);
     }
 
     /// The most bytes that waited at once so far.
     pub(crate) fn held_peak(&self) -> u64 {
-        self.core.tally().held_peak_bytes
+        self.run.tally().held_peak_bytes
     }
 
     /// Makes an error of the driver's the run's own; the report tells it.
     pub(crate) fn fail(&mut self, error: &Error) -> Report {
-        self.core.fail(error);
-        self.core.report()
+        self.run.fail(error);
+        self.run.report()
     }
 
     /// Where the output goes.

@@ -1,7 +1,8 @@
 //! What one call asks for, on top of the program.
 
-use super::program::Compiled;
+use super::compile::call::{CallPolicy, Skips};
 use crate::error::Error;
+use crate::filter::compile::program::CompiledProgram;
 use crate::limits::Limits;
 use crate::reserved;
 use crate::scan::Scanner;
@@ -27,15 +28,6 @@ pub struct CallOptions {
     limits: Limits,
     suggest: bool,
     scanner: Option<Scanner>,
-}
-
-/// What a call says of the size of its output.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct CallPolicy {
-    pub(super) budget: Option<Budget>,
-    pub(super) min_items: Option<u64>,
-    pub(super) omitted: Option<Omitted>,
-    pub(super) on_over: Option<OnOver>,
 }
 
 impl CallOptions {
@@ -214,7 +206,7 @@ impl CallOptions {
     }
 
     /// Which rules of a program the call skips, if it skips any.
-    pub(crate) fn skips(&self, program: &Compiled) -> Option<Skips> {
+    pub(crate) fn skips(&self, program: &CompiledProgram) -> Option<Skips> {
         match (self.raw && program.spec.allows_raw(), self.is_error) {
             (true, false) => Some(Skips::Raw),
             (true, true) => Some(Skips::RawOfFailed),
@@ -228,27 +220,6 @@ impl CallOptions {
         let raw = matches!(skips, Some(Skips::Raw | Skips::RawOfFailed));
         let policy = if raw { CallPolicy::default() } else { self.policy };
         Self { raw: false, is_error: false, policy, ..self.clone() }
-    }
-}
-
-/// Which rules a call skips.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Skips {
-    /// All but `extract`: raw output was asked for.
-    Raw,
-    /// The same, of a failed call.
-    RawOfFailed,
-    /// Those that do not apply to the response of a failed call.
-    Failed,
-}
-
-impl Skips {
-    /// What the report says.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Raw | Self::RawOfFailed => "raw_mode",
-            Self::Failed => "error_response",
-        }
     }
 }
 

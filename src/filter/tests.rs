@@ -1,7 +1,9 @@
 //! What holds for every program: keys over the limit, nesting over the limit, every kernel.
 
-use super::costs::programs;
-use super::{CallOptions, Filter, Program};
+use super::Filter;
+use crate::filter::compile::program::Program;
+use crate::filter::costs::programs;
+use crate::filter::options::CallOptions;
 use crate::limits::Limits;
 use crate::scan::tests::scanners;
 use crate::spec::{Spec, Whitespace};

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::{each_chunk, pump};
 use crate::error::{Error, ErrorKind};
-use crate::filter::{Ahead, CallOptions, Filter, Program, Scout};
+use crate::filter::{CallOptions, Filter, FirstPass, Lookahead, Program};
 use crate::io::sinks::WriteSink;
 use crate::report::Report;
 
@@ -16,10 +16,10 @@ fn read_ahead(
     file: &mut File,
     program: &Program,
     options: &CallOptions,
-    ahead: &mut Ahead,
+    ahead: &mut Lookahead,
 ) -> Result<(), Error> {
     let begin = file.stream_position().map_err(Error::read)?;
-    while let Some(scout) = Scout::new(program, options, *ahead) {
+    while let Some(scout) = FirstPass::new(program, options, *ahead) {
         let found = look(file, scout);
         file.seek(SeekFrom::Start(begin)).map_err(Error::read)?;
         *ahead = found?;
@@ -27,7 +27,7 @@ fn read_ahead(
     Ok(())
 }
 
-fn look(file: &mut File, mut scout: Scout) -> Result<Ahead, Error> {
+fn look(file: &mut File, mut scout: FirstPass) -> Result<Lookahead, Error> {
     each_chunk(file, |chunk| scout.write(chunk).map(|enough| !enough))?;
     scout.end()
 }
@@ -67,7 +67,7 @@ pub fn filter_file<W: Write>(
 ) -> (Report, Result<(), Error>) {
     let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
     let before = if regular { stamp(&file) } else { None };
-    let mut ahead = Ahead::default();
+    let mut ahead = Lookahead::default();
     if regular && let Err(error) = read_ahead(&mut file, program, options, &mut ahead) {
         // Whoever wraps the reader sees what a run would have read of it.
         let read = error.offset().map_or(0, |offset| offset.saturating_add(1));

@@ -33,7 +33,7 @@ mod transform;
 use std::io::{ErrorKind as IoKind, Read, Write};
 
 use crate::error::{Error, ErrorKind};
-use crate::filter::{Ahead, CallOptions, Filter, Program, Scout};
+use crate::filter::{CallOptions, Filter, FirstPass, Lookahead, Program};
 use crate::report::Report;
 
 #[cfg(feature = "tokio")]
@@ -142,8 +142,8 @@ pub fn filter_slice_with(
     options: &CallOptions,
     document: &[u8],
 ) -> Result<(Vec<u8>, Report), Error> {
-    let mut ahead = Ahead::default();
-    while let Some(mut scout) = Scout::new(program, options, ahead) {
+    let mut ahead = Lookahead::default();
+    while let Some(mut scout) = FirstPass::new(program, options, ahead) {
         scout.write(document)?;
         ahead = scout.end()?;
     }

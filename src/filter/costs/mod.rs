@@ -4,7 +4,9 @@
 
 mod rules;
 
-use super::{CallOptions, Filter, Program};
+use super::Filter;
+use crate::filter::compile::program::Program;
+use crate::filter::options::CallOptions;
 use crate::limits::Limits;
 #[cfg(feature = "template")]
 use crate::spec::Compact;
@@ -54,7 +56,7 @@ fn run(program: &Program, limits: &Limits, document: &[u8], chunk: usize) -> Cos
     let mut filter = Filter::with_options(program, &options, Vec::new());
     let fed = document.chunks(chunk).try_for_each(|chunk| filter.write(chunk));
     let ended = fed.and_then(|()| filter.end()).is_ok();
-    let steps = filter.core.steps() + filter.core.tail_steps().0;
+    let steps = filter.run.steps() + filter.run.output_steps().0;
     Cost { steps, done: done(), held: filter.report().held_peak_bytes, ended }
 }
 

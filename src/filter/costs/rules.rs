@@ -9,7 +9,7 @@
 //! | names and wildcards that lead to the same value | a look at each place that they lead to, no more than there are rules |
 
 use super::run;
-use crate::filter::Program;
+use crate::filter::compile::program::Program;
 use crate::limits::Limits;
 use crate::spec::{Json, Operation, Otherwise, Spec, Test};
 use crate::work::done;

@@ -4,6 +4,7 @@
 //! nothing, on any document (`tests/explain.rs`).
 
 mod document;
+mod output;
 mod text;
 mod tree;
 
@@ -11,19 +12,20 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::CallOptions;
-use super::options::Skips;
-use super::program::{Compiled, ItemRules, Program, RootRule, WaitFrom};
-use super::seek::Seeking;
-use super::tail::Policy;
-use super::when::When;
+use crate::filter::compile::call::Skips;
+use crate::filter::compile::items::{ItemRules, RootRule, WaitFrom};
+use crate::filter::compile::program::{CompiledProgram, Program};
+use crate::filter::compile::size_policy::SizePolicy;
+use crate::filter::compile::when::When;
+use crate::filter::options::CallOptions;
 use crate::limits::Limits;
 use crate::spec::{
     Budget, Content, DuplicateKeys, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings, Spec,
     Validation, Whitespace,
 };
 use document::{branches, choice, extract_stage, whole_stage};
-use tree::Paths;
+use output::output_stages;
+use tree::PathList;
 
 /// How a program runs: the stages that it has, whether each streams or may have to hold input, and why.
 ///
@@ -71,17 +73,17 @@ pub struct Explanation {
     whitespace: Whitespace,
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate_keys: Option<DuplicateKeys>,
-    stages: Vec<Stage>,
+    stages: Vec<StageExplanation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    branches: Vec<Branch>,
+    branches: Vec<BranchExplanation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     total_miss: Option<TotalMiss>,
-    limits: Bounds,
+    limits: LimitValues,
 }
 
 /// What happens to a document for which a branch holds, or none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Branch {
+struct BranchExplanation {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     test: Option<String>,
@@ -104,17 +106,17 @@ pub enum Mode {
 
 /// One stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Stage {
+struct StageExplanation {
     #[serde(flatten)]
-    does: Does,
+    does: StageAction,
     mode: Mode,
-    holds: Vec<Holds>,
+    holds: Vec<HoldExplanation>,
 }
 
 /// What a stage does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
-enum Does {
+enum StageAction {
     /// There is no rule.
     Validate,
     Extract {
@@ -123,7 +125,7 @@ enum Does {
         optional: bool,
     },
     Retain {
-        paths: Paths,
+        paths: PathList,
     },
     When {
         otherwise: &'static str,
@@ -149,11 +151,11 @@ enum Does {
         stop_early: bool,
     },
     Select {
-        paths: Paths,
+        paths: PathList,
         early_skip: EarlySkip,
     },
     Exclude {
-        paths: Paths,
+        paths: PathList,
     },
     DropNulls,
     DropEmpty,
@@ -175,7 +177,7 @@ enum Does {
 
 /// What waits, until when, and within which limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Holds {
+struct HoldExplanation {
     what: &'static str,
     until: &'static str,
     limits: &'static [&'static str],
@@ -198,7 +200,7 @@ struct TotalMiss {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-struct Bounds {
+struct LimitValues {
     depth: usize,
     key: usize,
     held: u64,
@@ -226,31 +228,41 @@ impl Program {
     /// The same for a call that skips no rule.
     fn explained(&self, options: &CallOptions) -> Explanation {
         let compiled = self.compiled();
-        let spec = &compiled.spec;
-        let policy = Policy::new(spec, options);
+        let CompiledProgram {
+            spec,
+            extract: _,
+            may_lack_extract: _,
+            when,
+            retain,
+            patches,
+            items,
+            whole: _,
+            output: _,
+            derived: _,
+        } = &**compiled;
+        let policy = SizePolicy::new(spec, options.policy());
         let budget = policy.budget;
-        let tail = compiled.spec.shapes_output() || policy.applies(spec);
-        let items = Some(&compiled.items).filter(|items| !self.is_text() && (!items.idle || tail));
+        let tail = spec.shapes_output() || policy.applies(spec);
+        let items = Some(items).filter(|items| !self.is_text() && (!items.idle || tail));
         let mut stages = Vec::new();
         if self.is_text() {
             stages.push(whole_stage(spec, budget));
         }
         stages.extend(extract_stage(compiled));
         if !self.is_text() {
-            stages.extend(compiled.retain.as_ref().map(|trie| {
-                let paths = Paths::plain(trie, spec.retain.as_deref().unwrap_or_default(), true);
-                Stage::new(Does::Retain { paths }, Vec::new())
+            stages.extend(retain.as_ref().map(|trie| {
+                let paths = PathList::plain(trie, spec.retain.as_deref().unwrap_or_default(), true);
+                StageExplanation::new(StageAction::Retain { paths }, Vec::new())
             }));
-            stages.extend(compiled.patches.as_ref().map(|patches| patches.stage(spec)));
-            stages.extend(compiled.when.as_ref().map(|_| choice(spec)));
+            stages.extend(patches.as_ref().map(|patches| patches.stage(spec)));
+            stages.extend(when.as_ref().map(|_| choice(spec)));
             stages.extend(items.into_iter().flat_map(|items| items.stages(compiled)));
-            stages.extend(tail_stages(spec, &policy));
+            stages.extend(output_stages(spec, &policy));
         }
         if stages.is_empty() {
-            stages.push(Stage::new(Does::Validate, Vec::new()));
+            stages.push(StageExplanation::new(StageAction::Validate, Vec::new()));
         }
-        let branches =
-            compiled.when.as_ref().map_or_else(Vec::new, |when| branches(when, spec, options));
+        let branches = when.as_ref().map_or_else(Vec::new, |when| branches(when, spec, options));
         let modes = stages.iter().map(|stage| stage.mode);
         let modes = modes.chain(branches.iter().map(|branch| branch.explanation.mode));
         Explanation {
@@ -263,7 +275,7 @@ impl Program {
             stages,
             branches,
             total_miss: items.and_then(|items| items.total_miss(spec)),
-            limits: Bounds::from(options.limits_ref()),
+            limits: LimitValues::from(options.limits_ref()),
         }
     }
 
@@ -277,7 +289,7 @@ impl Program {
     /// The same, for a call.
     pub(super) fn plan_with(&self, options: &CallOptions) -> Vec<String> {
         let compiled = self.compiled();
-        let policy = Policy::new(&compiled.spec, options);
+        let policy = SizePolicy::new(&compiled.spec, options.policy());
         let mut plan = Vec::new();
         if self.is_text() {
             return vec![
@@ -291,7 +303,7 @@ impl Program {
         match (&compiled.extract, compiled.may_lack_extract) {
             (None, _) => {}
             (Some(_), false) => plan.push("extract: stream"),
-            (Some(_), true) => plan.push(Seeking::PLAN),
+            (Some(_), true) => plan.push(EXTRACT_SEARCH),
         }
         if compiled.when.is_some() {
             plan.push(CHOICE);
@@ -307,7 +319,7 @@ impl Program {
         if rules && !items.idle || compiled.spec.shapes_output() || policy.applies(&compiled.spec) {
             let reasons = items.reasons();
             plan.extend(reasons.iter().map(|reason| reason.line()));
-            if !reasons.contains(&Reason::Shared) {
+            if !reasons.contains(&HoldReason::Shared) {
                 plan.push("items: stream");
             }
         }
@@ -344,6 +356,10 @@ impl Program {
     }
 }
 
+/// The line of the search for a value to extract that need not be there.
+pub(super) const EXTRACT_SEARCH: &str = "extract: hold the document until it is certain to have that value, or not (limits held, \
+                                   spill)";
+
 /// The line of a budget.
 pub(super) const BUDGET: &str =
     "budget: hold what fits until the document ends (limits held, spill)";
@@ -360,7 +376,7 @@ impl fmt::Display for Program {
 
 /// Why rules on items may have to hold something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
+enum HoldReason {
     /// Where the payload is, is decided late.
     Root,
     /// The same, where it is the document if that has a value that is selected.
@@ -371,7 +387,7 @@ enum Reason {
     Shared,
 }
 
-impl Reason {
+impl HoldReason {
     fn line(self) -> &'static str {
         match self {
             Self::Root => {
@@ -397,26 +413,26 @@ impl Reason {
         }
     }
 
-    fn holds(self, compiled: &Compiled, items: &ItemRules) -> Holds {
+    fn holds(self, compiled: &CompiledProgram, items: &ItemRules) -> HoldExplanation {
         let both: &[&str] = &["held", "spill"];
         // What an earlier stage leaves comes as a stream, whatever the document is.
         let first =
             compiled.extract.is_none() && compiled.retain.is_none() && compiled.patches.is_none();
         let one_slice = first.then_some("nothing, where the document is one slice");
         match self {
-            Self::Root => Holds {
+            Self::Root => HoldExplanation {
                 what: "the document",
                 until: "an array `items` begins or the object ends",
                 limits: both,
                 instead: Some("a slice or a regular file is read twice"),
             },
-            Self::RootByHit => Holds {
+            Self::RootByHit => HoldExplanation {
                 what: "the document",
                 until: "one of the selected paths is found in it, or it ends",
                 limits: both,
                 instead: Some("a slice or a regular file is read twice"),
             },
-            Self::Hit { from, .. } => Holds {
+            Self::Hit { from, .. } => HoldExplanation {
                 what: match from {
                     WaitFrom::Document => "the document",
                     WaitFrom::Payload => "the payload",
@@ -428,7 +444,7 @@ impl Reason {
                 limits: both,
                 instead: one_slice,
             },
-            Self::Shared => Holds {
+            Self::Shared => HoldExplanation {
                 what: "a value that more than one output needs",
                 until: "it is complete; then it is read once for each",
                 limits: &["item"],
@@ -438,88 +454,72 @@ impl Reason {
     }
 }
 
-/// The stages behind those on items.
-fn tail_stages(spec: &Spec, policy: &Policy) -> Vec<Stage> {
-    let text = spec.text_filter.as_ref().map(|_| Stage::new(Does::TextFilter, Vec::new()));
-    let mark = policy.budget.is_none() && policy.marks_max_items(spec);
-    let mark = mark.then(|| Stage::new(Does::Mark, Vec::new()));
-    let compact = spec.compact.as_ref().map(|_| {
-        let document = Holds {
-            what: "the filtered document, then its text,",
-            until: "the last item is rendered",
-            limits: &["held", "spill"],
-            instead: None,
-        };
-        let item =
-            Holds { what: "an item", until: "it is rendered", limits: &["item"], instead: None };
-        Stage::new(Does::Compact, vec![document, item])
-    });
-    [text, budget_stage(policy), mark, compact].into_iter().flatten().collect()
-}
-
-/// The stage that keeps a budget, if there is one.
-fn budget_stage(policy: &Policy) -> Option<Stage> {
-    let Policy { budget, min_items, omitted, on_over } = *policy;
-    let holds = Holds {
-        what: "what fits",
-        until: "the document ends",
-        limits: &["held", "spill"],
-        instead: None,
-    };
-    let omitted = omitted.unwrap_or(Omitted::Mark);
-    budget
-        .map(|budget| Stage::new(Does::Budget { budget, min_items, omitted, on_over }, vec![holds]))
-}
-
 impl ItemRules {
-    fn reasons(&self) -> Vec<Reason> {
+    fn reasons(&self) -> Vec<HoldReason> {
         let root = match self.root {
-            RootRule::Auto => Some(Reason::Root),
-            RootRule::DocumentOrArray => Some(Reason::RootByHit),
+            RootRule::Auto => Some(HoldReason::Root),
+            RootRule::DocumentOrArray => Some(HoldReason::RootByHit),
             _ => None,
         };
-        let hit = self.waits().map(|from| Reason::Hit { from, closed: self.closed });
+        let hit = self.waits().map(|from| HoldReason::Hit { from, closed: self.closed });
         let shared = self.select.iter().flat_map(|select| &select.nodes).any(|node| node.shared);
-        [root, hit, shared.then_some(Reason::Shared)].into_iter().flatten().collect()
+        [root, hit, shared.then_some(HoldReason::Shared)].into_iter().flatten().collect()
     }
 
-    fn stages(&self, compiled: &Compiled) -> Vec<Stage> {
+    fn stages(&self, compiled: &CompiledProgram) -> Vec<StageExplanation> {
         let spec = &compiled.spec;
+        // Every rule is named: a new one does not compile until it is explained.
+        let Self {
+            idle: _,
+            root,
+            keep_siblings: _,
+            max_items: _,
+            stop_early: _,
+            select,
+            exclude,
+            drop_nulls,
+            drop_empty,
+            closed: _,
+            judges: _,
+            refuses,
+            duplicates: _,
+        } = self;
         let (at_root, at_select): (Vec<_>, Vec<_>) =
             self.reasons().into_iter().partition(|reason| {
-                matches!(reason, Reason::Root | Reason::RootByHit) || self.select.is_none()
+                matches!(reason, HoldReason::Root | HoldReason::RootByHit) || select.is_none()
             });
-        let hold = |reasons: Vec<Reason>| {
+        let hold = |reasons: Vec<HoldReason>| {
             reasons.into_iter().map(|reason| reason.holds(compiled, self)).collect::<Vec<_>>()
         };
-        if self.refuses {
-            return vec![Stage::new(Does::Refuse, Vec::new())];
+        if *refuses {
+            return vec![StageExplanation::new(StageAction::Refuse, Vec::new())];
         }
-        let or_array = self.root == RootRule::DocumentOrArray;
-        let root = Does::Root { root: spec.root.clone(), siblings: spec.siblings, or_array };
-        let mut stages = vec![Stage::new(root, hold(at_root))];
-        let mut streams = |does| stages.push(Stage::new(does, Vec::new()));
+        let or_array = *root == RootRule::DocumentOrArray;
+        let action =
+            StageAction::Root { root: spec.root.clone(), siblings: spec.siblings, or_array };
+        let mut stages = vec![StageExplanation::new(action, hold(at_root))];
+        let mut streams = |does| stages.push(StageExplanation::new(does, Vec::new()));
         if spec.max_items > 0 {
-            streams(Does::MaxItems { count: spec.max_items, stop_early: spec.stop_early });
+            streams(StageAction::MaxItems { count: spec.max_items, stop_early: spec.stop_early });
         }
-        if let Some(select) = &self.select {
-            let paths = Paths::selected(select, spec);
+        if let Some(select) = select {
+            let paths = PathList::selected(select, spec);
             let from_the_item = select.node(0).shared;
-            let does = Does::Select { paths, early_skip: self.early_skip(from_the_item) };
-            stages.push(Stage::new(does, hold(at_select)));
+            let does = StageAction::Select { paths, early_skip: self.early_skip(from_the_item) };
+            stages.push(StageExplanation::new(does, hold(at_select)));
         }
-        let mut streams = |does| stages.push(Stage::new(does, Vec::new()));
-        if !self.exclude.is_empty() {
-            streams(Does::Exclude { paths: Paths::plain(&self.exclude, &spec.exclude, false) });
+        let mut streams = |does| stages.push(StageExplanation::new(does, Vec::new()));
+        if !exclude.is_empty() {
+            streams(StageAction::Exclude { paths: PathList::plain(exclude, &spec.exclude, false) });
         }
-        if self.drop_nulls {
-            streams(Does::DropNulls);
+        if *drop_nulls {
+            streams(StageAction::DropNulls);
         }
-        if self.drop_empty {
-            streams(Does::DropEmpty);
+        if *drop_empty {
+            streams(StageAction::DropEmpty);
         }
         if spec.wrap {
-            streams(Does::Wrap);
+            streams(StageAction::Wrap);
         }
         stages
     }
@@ -554,14 +554,14 @@ impl ItemRules {
     }
 }
 
-impl Stage {
-    fn new(does: Does, holds: Vec<Holds>) -> Self {
+impl StageExplanation {
+    fn new(does: StageAction, holds: Vec<HoldExplanation>) -> Self {
         let mode = if holds.is_empty() { Mode::Stream } else { Mode::Hold };
         Self { does, mode, holds }
     }
 }
 
-impl From<&Limits> for Bounds {
+impl From<&Limits> for LimitValues {
     fn from(limits: &Limits) -> Self {
         Self {
             depth: limits.depth(),

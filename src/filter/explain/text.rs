@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Bounds, Does, Explanation, Holds, Mode, Stage};
+use super::{Explanation, HoldExplanation, LimitValues, Mode, StageAction, StageExplanation};
 use crate::limits::Limits;
 use crate::spec::{
     DuplicateKeys, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings, Validation, Whitespace,
@@ -28,8 +28,10 @@ impl fmt::Display for Explanation {
                 "skipped: the call failed; rules that select, cut or sum up items do not apply, and nothing is a miss"
             )?,
             Some(_) => {
-                let extracts =
-                    self.stages.iter().any(|stage| matches!(stage.does, Does::Extract { .. }));
+                let extracts = self
+                    .stages
+                    .iter()
+                    .any(|stage| matches!(stage.does, StageAction::Extract { .. }));
                 let which = if extracts { "no rule but extract" } else { "no rule" };
                 writeln!(f, "skipped: raw output was asked for; {which} applies")?;
             }
@@ -41,7 +43,9 @@ impl fmt::Display for Explanation {
             }
         };
         // What may be any text is not validated.
-        let text = |stage: &Stage| matches!(stage.does, Does::Pass | Does::Content { .. });
+        let text = |stage: &StageExplanation| {
+            matches!(stage.does, StageAction::Pass | StageAction::Content { .. })
+        };
         if !self.stages.iter().any(text) {
             writeln!(f, "validation: {validation}")?;
         }
@@ -69,7 +73,7 @@ impl fmt::Display for Explanation {
         self.fmt_stages(f)?;
         for branch in &self.branches {
             let test = branch.test.as_deref().map_or("no branch holds", |test| test);
-            writeln!(f, "\n{}: where {}", branch.name, Plain(test))?;
+            writeln!(f, "\n{}: where {}", branch.name, OneLine(test))?;
             branch.explanation.fmt_stages(f)?;
         }
         Ok(())
@@ -94,7 +98,7 @@ impl Explanation {
     }
 }
 
-impl Does {
+impl StageAction {
     fn name(&self) -> &'static str {
         match self {
             Self::Validate => "validate",
@@ -120,29 +124,29 @@ impl Does {
     }
 }
 
-impl Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>, limits: &Bounds) -> fmt::Result {
+impl StageExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>, limits: &LimitValues) -> fmt::Result {
         match &self.does {
-            Does::Validate => writeln!(f, "   the document passes")?,
-            Does::Extract { path, optional } => {
+            StageAction::Validate => writeln!(f, "   the document passes")?,
+            StageAction::Extract { path, optional } => {
                 let without = if *optional { "the document as it is" } else { "an error" };
-                let path = Plain(path);
+                let path = OneLine(path);
                 writeln!(f, "   the value at {path} is the document; without it, {without}")?;
             }
-            Does::Retain { paths } => {
+            StageAction::Retain { paths } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
                 writeln!(f, "   everything else goes; names reach through arrays")?;
             }
-            Does::When { otherwise } => {
+            StageAction::When { otherwise } => {
                 writeln!(f, "   the first branch applies whose test holds; they are below")?;
                 writeln!(f, "   a member on the path of a test that comes twice is an error")?;
                 if *otherwise == "error" {
                     writeln!(f, "   where none holds: an error, and no output")?;
                 }
             }
-            Does::Patches { operations, lenient_remove, on_test_failure, tree } => {
+            StageAction::Patches { operations, lenient_remove, on_test_failure, tree } => {
                 for operation in operations {
-                    writeln!(f, "   {}", Plain(operation))?;
+                    writeln!(f, "   {}", OneLine(operation))?;
                 }
                 if *lenient_remove {
                     writeln!(f, "   what is to be removed need not be there")?;
@@ -160,11 +164,11 @@ impl Stage {
                     None => {}
                 }
                 if let Some(why) = tree {
-                    writeln!(f, "   needs a tree: {}", Plain(why))?;
+                    writeln!(f, "   needs a tree: {}", OneLine(why))?;
                 }
             }
-            Does::Root { root, siblings, or_array } => {
-                writeln!(f, "   {}", Where(root))?;
+            StageAction::Root { root, siblings, or_array } => {
+                writeln!(f, "   {}", RootText(root))?;
                 if *or_array {
                     writeln!(
                         f,
@@ -178,11 +182,11 @@ impl Stage {
                     Siblings::Drop => writeln!(f, "   members beside it go")?,
                 }
             }
-            Does::Refuse => writeln!(
+            StageAction::Refuse => writeln!(
                 f,
                 "   an error, and no output: only what is selected may leave (`on_error: closed`), and the call failed"
             )?,
-            Does::MaxItems { count, stop_early } => {
+            StageAction::MaxItems { count, stop_early } => {
                 let rest = if *stop_early {
                     "reading stops at the next one, and what follows is not validated"
                 } else {
@@ -190,30 +194,43 @@ impl Stage {
                 };
                 match count {
                     1 => writeln!(f, "   the first item stays; {rest}")?,
-                    count => writeln!(f, "   the first {} items stay; {rest}", Number(*count))?,
+                    count => {
+                        writeln!(f, "   the first {} items stay; {rest}", GroupedNumber(*count))?
+                    }
                 }
             }
-            Does::Select { paths, early_skip } => {
+            StageAction::Select { paths, early_skip } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
                 let on = if early_skip.on { "on" } else { "off" };
                 let count = paths.len() as u64;
                 let paths = if count == 1 { "path" } else { "paths" };
-                writeln!(f, "   {} {paths}; early skip {on}: {}", Number(count), early_skip.why)?;
+                writeln!(
+                    f,
+                    "   {} {paths}; early skip {on}: {}",
+                    GroupedNumber(count),
+                    early_skip.why
+                )?;
             }
-            Does::Exclude { paths } => {
+            StageAction::Exclude { paths } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
                 writeln!(f, "   every duplicate too; names reach through arrays")?;
             }
-            Does::Pass => writeln!(f, "   the document passes, whatever it is")?,
-            Does::Wrap => writeln!(f, "   a document that is no array becomes the element of one")?,
-            Does::Content { content } => {
+            StageAction::Pass => writeln!(f, "   the document passes, whatever it is")?,
+            StageAction::Wrap => {
+                writeln!(f, "   a document that is no array becomes the element of one")?
+            }
+            StageAction::Content { content } => {
                 let fields = match content.extract.as_slice() {
                     [] => "content, else text, else body".to_owned(),
                     paths => paths.join(", "),
                 };
-                writeln!(f, "   of a page its main text; of JSON the text of {}", Plain(&fields))?;
+                writeln!(
+                    f,
+                    "   of a page its main text; of JSON the text of {}",
+                    OneLine(&fields)
+                )?;
                 if content.max_tokens > 0 {
-                    let tokens = Number(content.max_tokens);
+                    let tokens = GroupedNumber(content.max_tokens);
                     writeln!(
                         f,
                         "   at most {tokens} tokens, cut behind a paragraph, a sentence or a word"
@@ -221,14 +238,14 @@ impl Stage {
                 }
                 writeln!(f, "   where there is no text, the document as it is")?;
             }
-            Does::TextFilter => {
+            StageAction::TextFilter => {
                 writeln!(f, "   the lines of a text in the document's member `raw` are filtered")?;
             }
-            Does::Budget { budget, min_items, omitted, on_over } => {
+            StageAction::Budget { budget, min_items, omitted, on_over } => {
                 let least = match min_items {
                     0 => "all of them if need be".to_owned(),
                     1 => "but the first is kept".to_owned(),
-                    count => format!("but the first {} are kept", Number(*count)),
+                    count => format!("but the first {} are kept", GroupedNumber(*count)),
                 };
                 writeln!(f, "   at most {budget}")?;
                 writeln!(f, "   too long: items are dropped from the end, {least}")?;
@@ -249,22 +266,22 @@ impl Stage {
                     )?;
                 }
             }
-            Does::Mark => {
+            StageAction::Mark => {
                 writeln!(f, "   a member `_omitted` says how many items are missing")?;
             }
-            Does::Compact => {
+            StageAction::Compact => {
                 writeln!(
                     f,
                     "   an array of items becomes text, made by templates; an object stays"
                 )?;
             }
-            Does::DropNulls => {
+            StageAction::DropNulls => {
                 writeln!(
                     f,
                     "   members that are null go, at every depth of an item; elements stay"
                 )?;
             }
-            Does::DropEmpty => {
+            StageAction::DropEmpty => {
                 writeln!(
                     f,
                     "   members that are \"\", [] or {{}} go, after all other drops; elements stay"
@@ -275,16 +292,16 @@ impl Stage {
     }
 }
 
-impl Holds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>, limits: &Bounds) -> fmt::Result {
+impl HoldExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>, limits: &LimitValues) -> fmt::Result {
         writeln!(f, "   holds {} until {}", self.what, self.until)?;
-        let default = Bounds::from(&Limits::new());
+        let default = LimitValues::from(&Limits::new());
         let said = |now: u64, default: u64| if now == default { ", the default" } else { "" };
         if self.limits.contains(&"item") {
             let said = said(limits.item, default.item);
-            writeln!(f, "     at most {} (limit item{said})", Size(limits.item))?;
+            writeln!(f, "     at most {} (limit item{said})", ByteSize(limits.item))?;
         } else {
-            let (held, spill) = (Size(limits.held), Size(limits.spill));
+            let (held, spill) = (ByteSize(limits.held), ByteSize(limits.spill));
             let held_said = said(limits.held, default.held);
             let spill_said = said(limits.spill, default.spill);
             write!(f, "     at most {held} in memory (limit held{held_said}), then ")?;
@@ -302,9 +319,9 @@ impl Holds {
 }
 
 /// Where the payload is.
-struct Where<'a>(&'a Root);
+struct RootText<'a>(&'a Root);
 
-impl fmt::Display for Where<'_> {
+impl fmt::Display for RootText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Root::Auto => f.write_str(
@@ -313,15 +330,15 @@ impl fmt::Display for Where<'_> {
             ),
             Root::First => f.write_str("first: the document if it is an array, else its first array"),
             Root::Object => f.write_str("object: the document itself, whatever arrays it has"),
-            Root::At(path) => write!(f, "the value at {}", Plain(path)),
+            Root::At(path) => write!(f, "the value at {}", OneLine(path)),
         }
     }
 }
 
 /// A path on one line, whatever it has.
-struct Plain<'a>(&'a str);
+struct OneLine<'a>(&'a str);
 
-impl fmt::Display for Plain<'_> {
+impl fmt::Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = self.0.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char });
         plain.collect::<String>().fmt(f)
@@ -329,9 +346,9 @@ impl fmt::Display for Plain<'_> {
 }
 
 /// A number with its thousands apart.
-struct Number(u64);
+struct GroupedNumber(u64);
 
-impl fmt::Display for Number {
+impl fmt::Display for GroupedNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = self.0.to_string();
         for (at, digit) in digits.chars().enumerate() {
@@ -345,15 +362,15 @@ impl fmt::Display for Number {
 }
 
 /// A number of bytes, in the largest unit in which it is whole.
-struct Size(u64);
+struct ByteSize(u64);
 
-impl fmt::Display for Size {
+impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (shift, unit) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] {
             if self.0 > 0 && self.0.trailing_zeros() >= shift {
-                return write!(f, "{} {unit}", Number(self.0 >> shift));
+                return write!(f, "{} {unit}", GroupedNumber(self.0 >> shift));
             }
         }
-        write!(f, "{} bytes", Number(self.0))
+        write!(f, "{} bytes", GroupedNumber(self.0))
     }
 }

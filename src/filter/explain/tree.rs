@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde::{Serialize, Serializer};
 
-use crate::filter::program::Selection;
+use crate::filter::compile::items::SelectRules;
 use crate::path::trie::{NodeId, Trie};
 use crate::path::{Path, Token};
 use crate::spec::Spec;
@@ -17,13 +17,13 @@ const WIDEST: usize = 40;
 
 /// Paths, each with what happens there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Paths {
-    leaves: Vec<Leaf>,
+pub(super) struct PathList {
+    leaves: Vec<PathEntry>,
     drawn: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-struct Leaf {
+struct PathEntry {
     /// As it was written.
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,32 +36,34 @@ struct Leaf {
     held: Option<bool>,
 }
 
-impl Serialize for Paths {
+impl Serialize for PathList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.leaves.serialize(serializer)
     }
 }
 
-impl Paths {
+impl PathList {
     /// Of a rule that does one thing with all its paths: `retain` keeps, `exclude` removes.
     pub(super) fn plain(trie: &Trie, written: &[String], retain: bool) -> Self {
-        let leaves =
-            written.iter().map(|path| Leaf { path: path.clone(), ..Leaf::default() }).collect();
+        let leaves = written
+            .iter()
+            .map(|path| PathEntry { path: path.clone(), ..PathEntry::default() })
+            .collect();
         let (root, what) = if retain { ("document", "keep") } else { ("item", "remove") };
         let mark = |node| (!trie.ends(node).is_empty()).then(|| what.to_owned());
         Self { leaves, drawn: draw(trie, root, retain, mark) }
     }
 
-    pub(super) fn selected(select: &Selection, spec: &Spec) -> Self {
+    pub(super) fn selected(select: &SelectRules, spec: &Spec) -> Self {
         let written = spec.select.iter().flat_map(|select| &select.0);
-        let leaves = select.sources.iter().zip(written).map(|(source, written)| Leaf {
+        let leaves = select.sources.iter().zip(written).map(|(source, written)| PathEntry {
             path: source.text.clone(),
             key: written.output_key(),
             many: Some(source.path.0.contains(&Token::Any)),
             excluded: Some(source.exclude.is_hit()),
             held: Some(false),
         });
-        let mut leaves: Vec<Leaf> = leaves.collect();
+        let mut leaves: Vec<PathEntry> = leaves.collect();
         for node in select.nodes.iter().filter(|node| node.shared) {
             for source in &node.starts {
                 if let Some(leaf) = leaves.get_mut(*source as usize) {
@@ -101,7 +103,7 @@ impl Paths {
 }
 
 /// One line of a tree that waits to be drawn.
-struct Next {
+struct PendingNode {
     node: NodeId,
     /// The tokens from the line above.
     steps: Path,
@@ -120,7 +122,7 @@ fn draw(
     let mut ends: Vec<bool> = Vec::new();
     let mut todo = Vec::new();
     below(trie, 0, 0, &mut todo);
-    while let Some(Next { node, steps, depth, last }) = todo.pop() {
+    while let Some(PendingNode { node, steps, depth, last }) = todo.pop() {
         ends.truncate(depth);
         let mut line = String::new();
         for end in &ends {
@@ -170,9 +172,9 @@ fn draw(
 }
 
 /// Puts the places below `node` on the stack, the first on top.
-fn below(trie: &Trie, node: NodeId, depth: usize, todo: &mut Vec<Next>) {
+fn below(trie: &Trie, node: NodeId, depth: usize, todo: &mut Vec<PendingNode>) {
     for (number, (token, child)) in trie.children(node).iter().rev().enumerate() {
         let steps = Path(vec![token.clone()]);
-        todo.push(Next { node: *child, steps, depth, last: number == 0 });
+        todo.push(PendingNode { node: *child, steps, depth, last: number == 0 });
     }
 }

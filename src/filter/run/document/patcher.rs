@@ -1,0 +1,521 @@
+//! The stage on a document that is patched while it streams: what `retain` keeps goes through the [`StreamingEdits`].
+//!
+//! A container on the way to something kept is there if something in it is: it is *entered* at the first such value, and
+//! only then counts for the edits. Inside what goes, or is rewritten, nothing is written, and what is read is what an
+//! operation needs to have been there.
+//!
+//! Output waits behind the [`HeldOutput`] until nothing that an operation needs is missing any more; if something still is at the
+//! end, the first operation that lacks something fails.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::held_output::HeldOutput;
+use super::scope::{DocumentScope, Retention};
+use crate::error::{ErrorKind, Raise};
+use crate::filter::compile::edits::{NodeEdit, StreamingEdits, ValueEdit};
+use crate::filter::compile::patches::Patches;
+use crate::filter::compile::program::CompiledProgram;
+use crate::filter::run::stage::{StageHandler, StageState};
+use crate::json::key::is_too_long_for;
+use crate::json::writer::Writer;
+use crate::json::{Excluded, Halt, Handler, Interest, Kind, Slot};
+use crate::path::trie::{Cursor, Names, NodeId};
+use crate::sink::Sink;
+use crate::tree::patch::{NO_INDEX, NO_PARENT, nothing_at};
+
+#[derive(Debug)]
+pub(super) struct StreamPatcher {
+    scope: DocumentScope,
+    patches: Arc<Patches>,
+    /// By node of the edits.
+    met: Vec<NodeProgress>,
+    /// Checks that are open.
+    missing: usize,
+    /// Where the last of them was met.
+    certain_at: Option<u64>,
+    open: SmallVec<[PatchedContainer; 16]>,
+    /// How many of the open containers are there.
+    entered: usize,
+    writer: Writer,
+    pub(super) output: HeldOutput,
+}
+
+/// What was met at a node.
+#[derive(Clone, Copy, Debug, Default)]
+struct NodeProgress {
+    /// Something, anywhere.
+    there: bool,
+    /// The first value at the first place.
+    first: Option<ValueShape>,
+    /// A new value was written for one of the document.
+    written: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ValueShape {
+    Object,
+    Array,
+    Scalar,
+}
+
+#[derive(Debug)]
+struct PatchedContainer {
+    /// `None`: it is kept, and all that is in it.
+    cursor: Option<Cursor>,
+    node: Option<NodeId>,
+    object: bool,
+    /// Elements that are there so far: what is kept closes ranks.
+    kept: u64,
+    /// It is the first at its place, and so are those around it.
+    first: bool,
+    /// Nothing in it is written.
+    silent: bool,
+    /// Its key as spelled, if it is to be rewritten once it is entered.
+    key: Vec<u8>,
+}
+
+impl ValueShape {
+    fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Object => Self::Object,
+            Kind::Array => Self::Array,
+            _ => Self::Scalar,
+        }
+    }
+}
+
+impl StreamPatcher {
+    /// Output goes through `gate`.
+    pub(super) fn new(
+        program: &Arc<CompiledProgram>,
+        patches: &Arc<Patches>,
+        output: HeldOutput,
+    ) -> Self {
+        let mut edited = Self {
+            scope: DocumentScope::new(program, true),
+            patches: patches.clone(),
+            met: Vec::new(),
+            missing: 0,
+            certain_at: None,
+            open: SmallVec::new(),
+            entered: 0,
+            writer: Writer::default(),
+            output,
+        };
+        edited.restart();
+        edited
+    }
+
+    /// Begins a new document.
+    pub(super) fn restart(&mut self) {
+        self.scope.restart();
+        self.open.clear();
+        self.entered = 0;
+        self.writer.reset();
+        self.met.clear();
+        let (nodes, checks) =
+            self.patches.edits().map_or((0, 0), |edits| (edits.nodes.len(), edits.checks));
+        self.met.resize(nodes, NodeProgress::default());
+        self.missing = checks;
+        self.certain_at = None;
+    }
+
+    /// The offset of the value with which no operation could fail any more, if one could.
+    pub(super) fn certain_at(&self) -> Option<u64> {
+        self.certain_at
+    }
+
+    /// The operation that fails, for the document is complete and lacks what it needs; and why.
+    pub(super) fn failure(&self) -> Option<(usize, Raise)> {
+        let edits = self.patches.edits().filter(|_| self.missing > 0)?;
+        let failing = edits.nodes.iter().zip(&self.met).filter_map(|(effect, met)| {
+            let needed = effect.needed.filter(|_| !met.there);
+            let object = effect.object.filter(|_| met.first != Some(ValueShape::Object));
+            let first = [needed, object].into_iter().flatten().min()?;
+            Some((first, effect, met))
+        });
+        let (operation, effect, met) = failing.min_by_key(|(operation, ..)| *operation)?;
+        let raise = match met.first {
+            Some(ValueShape::Array) => Raise::new(ErrorKind::Patch, NO_INDEX),
+            Some(_) => Raise::new(ErrorKind::Patch, NO_PARENT),
+            None => nothing_at(edits.path(effect), self.depth_of(edits, effect)),
+        };
+        Some((operation, raise))
+    }
+
+    /// How many steps of the path to an effect lead somewhere.
+    fn depth_of(&self, edits: &StreamingEdits, effect: &NodeEdit) -> usize {
+        let mut node = 0;
+        edits
+            .path(effect)
+            .iter()
+            .take_while(|token| {
+                let child = match token {
+                    crate::path::Token::Name(name) => edits.trie.member(node, name.as_bytes()),
+                    crate::path::Token::Any => None,
+                };
+                node = child.unwrap_or_default();
+                child
+                    .and_then(|node| self.met.get(node as usize))
+                    .is_some_and(|met| met.first.is_some())
+            })
+            .count()
+    }
+
+    /// Operations that did something, and removes that had nothing to remove.
+    pub(super) fn applied(&self) -> (u64, u64) {
+        let Some(edits) = self.patches.edits() else { return (0, 0) };
+        let missed = edits.nodes.iter().zip(&self.met);
+        let missed = missed.filter(|(effect, met)| effect.lenient && !met.there).count() as u64;
+        let idle = edits.idle + missed;
+        (edits.operations - idle, idle)
+    }
+}
+
+impl StageState for StreamPatcher {
+    fn flush(&mut self, sink: &mut dyn Sink) {
+        self.writer.flush(self.output.through(sink));
+    }
+}
+
+/// What is about one value.
+#[derive(Clone, Copy)]
+struct ValueContext {
+    node: Option<NodeId>,
+    kind: Kind,
+    offset: u64,
+    /// What it is in is not written.
+    silent: bool,
+}
+
+impl StageHandler<'_, StreamPatcher> {
+    /// A value at a node was met. Whether it is the first at the first place.
+    fn meet(&mut self, node: NodeId, is: ValueShape, in_first: bool, offset: u64) -> bool {
+        let edited = &mut *self.stage;
+        let Some(met) = edited.met.get_mut(node as usize) else { return false };
+        let first = in_first && met.first.is_none();
+        let was_there = std::mem::replace(&mut met.there, true);
+        if first {
+            met.first = Some(is);
+        }
+        let Some(effect) = edited.patches.edits().and_then(|edits| edits.nodes.get(node as usize))
+        else {
+            return first;
+        };
+        let before = edited.missing;
+        edited.missing -= usize::from(!was_there && effect.needed.is_some());
+        edited.missing -= usize::from(effect.object.is_some() && first && is == ValueShape::Object);
+        if before > 0 && edited.missing == 0 {
+            edited.certain_at = Some(offset);
+            // What was written by now could wait, or could not, wherever the input was cut.
+            edited.writer.flush(edited.output.through(self.sink));
+            edited.output.open(self.sink);
+        }
+        first
+    }
+
+    /// Something in the innermost container is kept: it is there, and so are those around it.
+    fn enter(&mut self, offset: u64) {
+        while let Some(open) = self.stage.open.get(self.stage.entered) {
+            let (node, object) = (open.node, open.object);
+            let outer = self.stage.entered.checked_sub(1).and_then(|at| self.stage.open.get(at));
+            let (in_first, silent) =
+                outer.map_or((true, false), |outer| (outer.first, outer.silent));
+            let is = if object { ValueShape::Object } else { ValueShape::Array };
+            let first = match node {
+                Some(node) => self.meet(node, is, in_first, offset),
+                None => in_first,
+            };
+            let mut key = Vec::new();
+            let (is_member, at) =
+                (outer_is_object(&self.stage.open, self.stage.entered), self.stage.entered);
+            self.count(at);
+            if let Some(open) = self.stage.open.get_mut(at) {
+                open.first = first;
+                std::mem::swap(&mut key, &mut open.key);
+            }
+            self.stage.entered += 1;
+            if let (Some(node), false) = (node, silent) {
+                self.rewrite(node, first, is_member.then_some(&key));
+            }
+        }
+        let StreamPatcher { writer, output, .. } = &mut *self.stage;
+        writer.commit(output.through(self.sink));
+    }
+
+    /// The value that is inside `depth` open containers is there.
+    fn count(&mut self, depth: usize) {
+        if let Some(outer) = depth.checked_sub(1).and_then(|at| self.stage.open.get_mut(at)) {
+            outer.kept += 1;
+        }
+    }
+
+    /// Writes the new value of a node in place of one of the document, if it has one and it is not written yet.
+    fn rewrite(&mut self, node: NodeId, first: bool, key: Option<&[u8]>) {
+        let StreamPatcher { patches, met, writer, output, .. } = &mut *self.stage;
+        let Some(effect) = patches.edits().and_then(|edits| edits.nodes.get(node as usize)) else {
+            return;
+        };
+        let Some(met) = met.get_mut(node as usize) else { return };
+        let due = if effect.new.is_some() { first } else { !met.written };
+        let (ValueEdit::Set(value), true) = (&effect.fate, due) else { return };
+        met.written = true;
+        let sink = output.through(self.sink);
+        if let Some(key) = key {
+            writer.spelled(sink, key);
+        }
+        writer.begin(sink);
+        writer.raw(sink, value);
+    }
+
+    /// A container that may have something in it that is kept.
+    fn way(&mut self, slot: Slot<'_>, at: ValueContext, cursor: Cursor) -> Interest {
+        let StreamPatcher { patches, open, writer, output, .. } = &mut *self.stage;
+        let object = at.kind == Kind::Object;
+        let fate =
+            patches.edits().zip(at.node).and_then(|(edits, node)| edits.nodes.get(node as usize));
+        let fate = fate.map_or(&ValueEdit::Keep, |effect| &effect.fate);
+        let silent = at.silent || !matches!(fate, ValueEdit::Keep);
+        let mut key = Vec::new();
+        let bracket = if object { b'{' } else { b'[' };
+        match slot {
+            Slot::Member(spelled) if matches!(fate, ValueEdit::Set(_)) => {
+                key.extend_from_slice(spelled.raw());
+            }
+            _ if silent => {}
+            Slot::Top => writer.open(output.through(self.sink), bracket),
+            Slot::Member(spelled) => writer.open_deferred_spelled(spelled.raw(), bracket),
+            Slot::Element(_) => writer.open_deferred(None, bracket),
+        }
+        open.push(PatchedContainer {
+            cursor: Some(cursor),
+            node: at.node,
+            object,
+            kept: 0,
+            first: false,
+            silent,
+            key,
+        });
+        if let Slot::Top = slot {
+            // It always is there.
+            self.enter(at.offset);
+        }
+        Interest::Inspect
+    }
+
+    /// A value that is kept.
+    fn kept(&mut self, slot: Slot<'_>, at: ValueContext) -> Interest {
+        if self.stage.entered < self.stage.open.len() {
+            self.enter(at.offset);
+        }
+        self.count(self.stage.open.len());
+        let copy = match slot {
+            Slot::Member(_) => Interest::CopyMember,
+            _ => Interest::Copy,
+        };
+        let Some(node) = at.node else {
+            if at.silent {
+                return Interest::Skip;
+            }
+            let StreamPatcher { writer, output, .. } = &mut *self.stage;
+            writer.begin(output.through(self.sink));
+            return copy;
+        };
+        let in_first = self.stage.open.last().is_none_or(|open| open.first);
+        let first = self.meet(node, ValueShape::of(at.kind), in_first, at.offset);
+        let key = match slot {
+            Slot::Member(key) => Some(key.raw()),
+            _ => None,
+        };
+        if !at.silent {
+            self.rewrite(node, first, key);
+        }
+        let StreamPatcher { patches, open, entered, writer, output, .. } = &mut *self.stage;
+        let Some(edits) = patches.edits() else { return copy };
+        let Some(effect) = edits.nodes.get(node as usize) else { return copy };
+        let silent = at.silent || !matches!(effect.fate, ValueEdit::Keep);
+        let goes_on = at.kind.is_container() && !edits.trie.children(node).is_empty();
+        if silent && !(goes_on && effect.checks_below) {
+            return Interest::Skip;
+        }
+        let object = at.kind == Kind::Object;
+        if !silent {
+            let sink = output.through(self.sink);
+            if !goes_on {
+                writer.begin(sink);
+                return copy;
+            }
+            if let Some(key) = key {
+                writer.spelled(sink, key);
+            }
+            writer.open(sink, if object { b'{' } else { b'[' });
+        }
+        let key = Vec::new();
+        open.push(PatchedContainer {
+            cursor: None,
+            node: at.node,
+            object,
+            kept: 0,
+            first,
+            silent,
+            key,
+        });
+        *entered = open.len();
+        Interest::Inspect
+    }
+
+    /// The members that come to an object behind those that it has.
+    fn add_new(&mut self, node: NodeId) {
+        let StreamPatcher { patches, met, writer, output, .. } = &mut *self.stage;
+        let Some(edits) = patches.edits() else { return };
+        let news = edits.nodes.get(node as usize).map_or(&[][..], |effect| &effect.news);
+        for child in news {
+            let child = *child as usize;
+            let Some(new) = edits.nodes.get(child).and_then(|effect| effect.new.as_ref()) else {
+                continue;
+            };
+            if !new.always && met.get(child).is_some_and(|met| met.first.is_some()) {
+                continue;
+            }
+            let sink = output.through(self.sink);
+            writer.key(sink, &new.key);
+            writer.begin(sink);
+            writer.raw(sink, &new.value);
+        }
+    }
+}
+
+/// Whether the open container at `at` is a member.
+fn outer_is_object(open: &[PatchedContainer], at: usize) -> bool {
+    at.checked_sub(1).and_then(|outer| open.get(outer)).is_some_and(|outer| outer.object)
+}
+
+impl Handler for StageHandler<'_, StreamPatcher> {
+    #[inline]
+    fn value(&mut self, mut slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+        let StreamPatcher { scope, patches, open, .. } = &mut *self.stage;
+        let top = open.last();
+        let verdict = match top {
+            Some(PatchedContainer { cursor: None, .. }) => Retention::Kept,
+            _ => scope.judge(&mut slot, kind, top.and_then(|top| top.cursor.as_ref()))?,
+        };
+        let trie = patches.edits().map(|edits| &edits.trie);
+        let outer = top.and_then(|top| trie.zip(top.node));
+        let node = match (slot, outer) {
+            (Slot::Top, _) => Some(0),
+            (Slot::Member(key), Some((trie, outer))) => {
+                key.with_name(|name| trie.member(outer, name?))
+            }
+            (Slot::Element(_), Some((trie, outer))) => {
+                trie.element(outer, top.map_or(0, |top| top.kept))
+            }
+            _ => None,
+        };
+        let silent = top.is_some_and(|top| top.silent);
+        let mut at = ValueContext { node, kind, offset, silent };
+        let interest = match verdict {
+            Retention::Outside(interest) => return Ok(interest),
+            Retention::Partly(cursor) => return Ok(self.way(slot, at, cursor)),
+            Retention::Kept => self.kept(slot, at),
+            Retention::Removed => {
+                if let Slot::Top = slot {
+                    // A text without containers, of which nothing is kept, must still be a JSON text.
+                    at.kind = Kind::Null;
+                    if self.kept(slot, at) == Interest::Copy {
+                        let StreamPatcher { writer, output, .. } = &mut *self.stage;
+                        writer.raw(output.through(self.sink), b"null");
+                    }
+                }
+                Interest::Skip
+            }
+        };
+        if let (Slot::Top, Interest::Skip) = (slot, interest) {
+            // It ends without an event.
+            self.stage.scope.leave();
+        }
+        Ok(interest)
+    }
+
+    #[inline]
+    fn wanted(&self) -> Option<&Names> {
+        let StreamPatcher { scope, patches, open, .. } = &*self.stage;
+        let top = open.last().filter(|_| scope.is_inside())?;
+        match &top.cursor {
+            Some(cursor) => cursor.names(scope.retain()?),
+            // What is in it goes, whatever it is; some of it must have been there.
+            None if top.silent => patches.edits()?.trie.names(top.node?),
+            None => None,
+        }
+    }
+
+    #[inline]
+    fn excluded(&self) -> Option<Excluded<'_>> {
+        let top = self.stage.open.last()?;
+        if top.cursor.is_some() || top.silent || !top.object {
+            return None;
+        }
+        let trie = &self.stage.patches.edits()?.trie;
+        let names = Some((trie.names(top.node?)?, trie));
+        Some(Excluded { names, nulls: false, empty: false })
+    }
+
+    #[inline]
+    fn keep(&mut self, members: &[u8]) {
+        let StreamPatcher { writer, output, .. } = &mut *self.stage;
+        let sink = output.through(self.sink);
+        writer.begin(sink);
+        writer.raw(sink, members);
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        if !self.stage.scope.close()? {
+            return Ok(());
+        }
+        let is_there = self.stage.entered == self.stage.open.len();
+        if let Some(top) = self.stage.open.last() {
+            let (node, object, silent) = (top.node, top.object, top.silent);
+            if let (Some(node), true, true, false) = (node, object && top.first, is_there, silent) {
+                self.add_new(node);
+            }
+            let StreamPatcher { writer, output, .. } = &mut *self.stage;
+            if !silent {
+                writer.close(output.through(self.sink), if object { b'}' } else { b']' });
+            }
+        }
+        let StreamPatcher { open, entered, scope, .. } = &mut *self.stage;
+        open.pop();
+        *entered = open.len().min(*entered);
+        if open.is_empty() {
+            scope.leave();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn raw(&mut self, bytes: &[u8]) {
+        let StreamPatcher { writer, output, .. } = &mut *self.stage;
+        writer.raw(output.through(self.sink), bytes);
+    }
+
+    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+        if self.stage.open.is_empty() {
+            self.stage.scope.leave();
+        }
+        Ok(())
+    }
+
+    fn takes_long_keys(&self, limit: usize) -> bool {
+        match self.stage.open.last() {
+            // What is kept is kept with its key.
+            Some(PatchedContainer { cursor: None, silent: false, .. }) => false,
+            // What is in it goes, but some of it must have been there.
+            Some(PatchedContainer { cursor: None, .. }) => {
+                let edits = self.stage.patches.edits();
+                is_too_long_for(limit, edits.map_or(0, |edits| edits.trie.longest_name()))
+            }
+            _ => self.stage.scope.takes_long_keys(limit),
+        }
+    }
+}

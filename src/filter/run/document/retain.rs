@@ -1,0 +1,144 @@
+//! The stage on a document that is not patched: keeps what the pointers of `retain` name, with the containers around it, and
+//! drops the rest. Without pointers it keeps the document, which is validating and minifying.
+//!
+//! Streams: a container on the way is opened when something in it is kept. The root always is. What is beside the extracted
+//! value is read and writes nothing.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::scope::{DocumentScope, Retention};
+use crate::filter::compile::program::CompiledProgram;
+use crate::filter::run::stage::{StageHandler, StageState};
+use crate::json::writer::Writer;
+use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::path::trie::{Cursor, Names};
+use crate::sink::Sink;
+
+#[derive(Debug)]
+pub(super) struct RetainStage {
+    scope: DocumentScope,
+    open: SmallVec<[RetainedContainer; 16]>,
+    writer: Writer,
+}
+
+#[derive(Debug)]
+struct RetainedContainer {
+    cursor: Cursor,
+    object: bool,
+}
+
+impl RetainStage {
+    pub(super) fn new(program: &Arc<CompiledProgram>) -> Self {
+        Self {
+            scope: DocumentScope::new(program, true),
+            open: SmallVec::new(),
+            writer: Writer::default(),
+        }
+    }
+
+    /// Begins a new document.
+    pub(super) fn restart(&mut self) {
+        self.scope.restart();
+        self.open.clear();
+        self.writer.reset();
+    }
+}
+
+impl StageState for RetainStage {
+    fn flush(&mut self, sink: &mut dyn Sink) {
+        self.writer.flush(sink);
+    }
+}
+
+impl Handler for StageHandler<'_, RetainStage> {
+    #[inline]
+    fn value(&mut self, mut slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+        let Self { stage, sink } = self;
+        let RetainStage { scope, open, writer } = &mut **stage;
+        let top = open.last().map(|top| &top.cursor);
+        let cursor = match scope.judge(&mut slot, kind, top)? {
+            Retention::Outside(interest) => return Ok(interest),
+            Retention::Kept => {
+                writer.begin(*sink);
+                return Ok(match slot {
+                    Slot::Member(_) => Interest::CopyMember,
+                    _ => Interest::Copy,
+                });
+            }
+            Retention::Removed => {
+                if let Slot::Top = slot {
+                    // It ends without an event.
+                    scope.leave();
+                    // A text without containers, of which nothing is kept, must still be a JSON text.
+                    writer.begin(*sink);
+                    writer.raw(*sink, b"null");
+                }
+                return Ok(Interest::Skip);
+            }
+            Retention::Partly(cursor) => cursor,
+        };
+        let object = kind == Kind::Object;
+        let bracket = if object { b'{' } else { b'[' };
+        match slot {
+            Slot::Top => writer.open(*sink, bracket),
+            Slot::Member(key) => writer.open_deferred_spelled(key.raw(), bracket),
+            Slot::Element(_) => writer.open_deferred(None, bracket),
+        }
+        open.push(RetainedContainer { cursor, object });
+        Ok(Interest::Inspect)
+    }
+
+    #[inline]
+    fn wanted(&self) -> Option<&Names> {
+        if !self.stage.scope.is_inside() {
+            return None;
+        }
+        let trie = self.stage.scope.retain()?;
+        self.stage.open.last()?.cursor.names(trie)
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        let RetainStage { scope, open, writer } = &mut *self.stage;
+        if !scope.close()? {
+            return Ok(());
+        }
+        if let Some(top) = open.pop() {
+            writer.close(self.sink, if top.object { b'}' } else { b']' });
+        }
+        if open.is_empty() {
+            scope.leave();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn raw(&mut self, bytes: &[u8]) {
+        self.stage.writer.raw(self.sink, bytes);
+    }
+
+    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+        if self.stage.open.is_empty() {
+            self.stage.scope.leave();
+        }
+        Ok(())
+    }
+
+    fn lead(&mut self, bytes: &[u8]) {
+        if self.stage.scope.is_inside() {
+            self.stage.writer.lead(bytes);
+        }
+    }
+
+    fn gap(&mut self, bytes: &[u8]) {
+        if self.stage.scope.is_inside() {
+            self.stage.writer.gap(bytes);
+        }
+    }
+
+    fn takes_long_keys(&self, limit: usize) -> bool {
+        // One that is on no path goes with its value.
+        self.stage.scope.takes_long_keys(limit)
+    }
+}

@@ -1,0 +1,199 @@
+//! Emits values: whole, or without what is excluded and dropped.
+
+use super::{ContainerRole, Cx, ItemsState, Label};
+use crate::filter::compile::items::ItemRules;
+use crate::json::{Halt, Interest, Kind, Slot};
+use crate::path::trie::Cursor;
+
+impl ItemsState {
+    /// Emits a value as it is.
+    pub(super) fn pass(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>) -> Interest {
+        let (writer, sink) = self.out(cx.sink);
+        writer.begin(sink);
+        match slot {
+            Slot::Member(_) => Interest::CopyMember,
+            Slot::Top | Slot::Element(_) => Interest::Copy,
+        }
+    }
+
+    /// Emits an item without what is excluded and dropped inside; it stays itself, even if nothing is left of it.
+    pub(super) fn unselected(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: Slot<'_>,
+        kind: Kind,
+        cursor: Cursor,
+    ) -> Interest {
+        if !self.is_changed_below(cx, kind, &cursor) {
+            return self.pass(cx, slot);
+        }
+        self.open(cx, slot, kind);
+        let object = kind == Kind::Object;
+        self.roles.push(ContainerRole::Emit { cursor, object, item: !object });
+        Interest::Inspect
+    }
+
+    /// Whether something inside a value may have to go.
+    #[inline]
+    fn is_changed_below(&self, cx: &Cx<'_>, kind: Kind, cursor: &Cursor) -> bool {
+        // Every rule is named: a new one does not compile until it is considered here.
+        let ItemRules {
+            idle: _,
+            root: _,
+            keep_siblings: _,
+            max_items: _,
+            stop_early: _,
+            select: _,
+            exclude: _,
+            drop_nulls,
+            drop_empty,
+            closed: _,
+            judges: _,
+            refuses: _,
+            duplicates: _,
+        } = cx.rules;
+        kind.is_container() && (!cursor.is_dead() || *drop_nulls || *drop_empty)
+    }
+
+    /// Opens a container, with its key as the input spells it.
+    pub(super) fn open(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) {
+        self.open_labelled(cx, slot.into(), kind, false);
+    }
+
+    pub(super) fn open_labelled(
+        &mut self,
+        cx: &mut Cx<'_>,
+        label: Label<'_>,
+        kind: Kind,
+        deferred: bool,
+    ) {
+        let bracket = if kind == Kind::Object { b'{' } else { b'[' };
+        let mut spelled = std::mem::take(&mut self.scratch);
+        let key = match label {
+            Label::None => None,
+            Label::Given(key) => Some(key),
+            Label::Spelled(key) => {
+                spelled.clear();
+                spelled.push(b'"');
+                spelled.extend_from_slice(key.raw());
+                spelled.push(b'"');
+                Some(spelled.as_slice())
+            }
+        };
+        let (writer, sink) = self.out(cx.sink);
+        if deferred {
+            writer.open_deferred(key, bracket);
+        } else {
+            if let Some(key) = key {
+                writer.key(sink, key);
+            }
+            writer.open(sink, bracket);
+        }
+        self.scratch = spelled;
+    }
+
+    /// Emits a value without what is excluded below `cursor` and dropped.
+    #[inline(always)]
+    pub(super) fn emit(
+        &mut self,
+        cx: &mut Cx<'_>,
+        label: Label<'_>,
+        kind: Kind,
+        cursor: &Cursor,
+    ) -> Interest {
+        // Every rule is named: a new one does not compile until it is considered here.
+        let ItemRules {
+            idle: _,
+            root: _,
+            keep_siblings: _,
+            max_items: _,
+            stop_early: _,
+            select: _,
+            exclude: _,
+            drop_nulls,
+            drop_empty,
+            closed: _,
+            judges: _,
+            refuses: _,
+            duplicates: _,
+        } = cx.rules;
+        let member = !matches!(label, Label::None);
+        let dropped = member
+            && match kind {
+                Kind::Null => *drop_nulls,
+                Kind::EmptyString => *drop_empty,
+                _ => false,
+            };
+        if dropped || cursor.is_hit() {
+            return Interest::Skip;
+        }
+        if self.is_changed_below(cx, kind, cursor) {
+            return self.emit_in_part(cx, label, kind, cursor);
+        }
+        let (writer, sink) = self.out(cx.sink);
+        match label {
+            Label::Spelled(_) => {
+                writer.begin(sink);
+                Interest::CopyMember
+            }
+            Label::Given(key) => {
+                writer.key(sink, key);
+                writer.begin(sink);
+                Interest::Copy
+            }
+            Label::None => {
+                writer.begin(sink);
+                Interest::Copy
+            }
+        }
+    }
+
+    /// Opens a container of which something may have to go.
+    #[inline(never)]
+    fn emit_in_part(
+        &mut self,
+        cx: &mut Cx<'_>,
+        label: Label<'_>,
+        kind: Kind,
+        cursor: &Cursor,
+    ) -> Interest {
+        let member = !matches!(label, Label::None);
+        self.open_labelled(cx, label, kind, member && cx.rules.drop_empty);
+        let object = kind == Kind::Object;
+        self.roles.push(ContainerRole::Emit { cursor: cursor.clone(), object, item: false });
+        Interest::Inspect
+    }
+
+    /// A member or element of a container that is emitted in part.
+    #[inline]
+    pub(super) fn in_emit(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: Slot<'_>,
+        kind: Kind,
+    ) -> Result<Interest, Halt> {
+        let Some(ContainerRole::Emit { cursor, item, .. }) = self.roles.last() else {
+            return Ok(Interest::Skip);
+        };
+        let trie = &cx.rules.exclude;
+        let below = match slot {
+            _ if cursor.is_dead() => Cursor::default(),
+            Slot::Element(index) if *item => {
+                let mut below = cursor.element(trie, index);
+                below.begin(trie);
+                let interest = self.emit(cx, slot.into(), kind, &below);
+                if kind == Kind::Array
+                    && interest == Interest::Inspect
+                    && let Some(ContainerRole::Emit { item, .. }) = self.roles.last_mut()
+                {
+                    *item = true;
+                }
+                return Ok(interest);
+            }
+            Slot::Member(key) => key.with_name(|name| cursor.member(trie, name)),
+            Slot::Element(index) => cursor.element(trie, index),
+            Slot::Top => Cursor::default(),
+        };
+        Ok(self.emit(cx, slot.into(), kind, &below))
+    }
+}

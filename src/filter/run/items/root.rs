@@ -1,0 +1,180 @@
+//! The way from the document to its payload: which members are on it, beside it, or come twice.
+
+use super::{ContainerRole, Cx, ItemsState, PayloadTarget};
+use crate::filter::compile::items::WaitFrom;
+use crate::json::{Halt, Interest, Kind, Slot};
+use crate::path::{Path, Token};
+
+impl ItemsState {
+    pub(super) fn document(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: Slot<'_>,
+        kind: Kind,
+    ) -> Result<Interest, Halt> {
+        if cx.rules.refuses {
+            let message = "the call failed, and nothing can be selected from its response";
+            return Err(self.closed_miss(cx, message.to_owned()));
+        }
+        if cx.rules.closed && cx.rules.select.is_some() {
+            if self.target == PayloadTarget::RawText {
+                let message =
+                    "the document is plain text in `raw`, from which nothing can be selected";
+                return Err(self.closed_miss(cx, message.to_owned()));
+            }
+            if !kind.is_container() {
+                let message = "the document is a scalar, from which nothing can be selected";
+                return Err(self.closed_miss(cx, message.to_owned()));
+            }
+        }
+        if self.must_wait(cx, WaitFrom::Document) {
+            return self.mark(cx);
+        }
+        if !kind.is_container() {
+            // No payload, and no miss.
+            self.payload_met = true;
+            self.release_output(cx)?;
+            return Ok(self.pass(cx, slot));
+        }
+        let here = match self.target {
+            PayloadTarget::Document | PayloadTarget::RawText => true,
+            PayloadTarget::Member(_) | PayloadTarget::First => kind == Kind::Array,
+            PayloadTarget::At(_) => false,
+        };
+        if here {
+            return self.payload(cx, slot, kind, "");
+        }
+        self.open(cx, slot, kind);
+        self.roles.push(ContainerRole::OnPath {
+            step: 0,
+            members: 0,
+            met: false,
+            object: kind == Kind::Object,
+        });
+        Ok(Interest::Inspect)
+    }
+
+    pub(super) fn on_the_way(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: Slot<'_>,
+        kind: Kind,
+    ) -> Result<Interest, Halt> {
+        let Some(ContainerRole::OnPath { step, members, met, .. }) = self.roles.last() else {
+            return Ok(Interest::Skip);
+        };
+        let (step, members, met) = (*step, *members, *met);
+        let (here, last, again) = match &self.target {
+            PayloadTarget::At(path) => {
+                let token = path.0.get(step);
+                let here = match slot {
+                    Slot::Member(key) => match token {
+                        Some(Token::Name(name)) => {
+                            key.with_name(|spelled| spelled == Some(name.as_bytes()))
+                        }
+                        _ => false,
+                    },
+                    Slot::Element(index) => token.and_then(Token::index) == Some(index),
+                    Slot::Top => false,
+                };
+                (here && !met, step + 1 == path.0.len(), here && met)
+            }
+            PayloadTarget::Member(number) => {
+                (members == *number, true, met && self.is_payload_name(slot))
+            }
+            _ => (kind == Kind::Array && !met, true, met && self.is_payload_name(slot)),
+        };
+        if here && last && self.must_wait(cx, WaitFrom::Payload) && kind.is_container() {
+            return self.mark(cx);
+        }
+        if let Some(ContainerRole::OnPath { members, met, .. }) = self.roles.last_mut() {
+            *members += 1;
+            *met |= here;
+        }
+        if again {
+            return self.duplicate(cx);
+        }
+        if here && last {
+            let pointer = match (&self.target, slot) {
+                (PayloadTarget::At(path), _) => path.to_pointer(),
+                (_, Slot::Member(key)) => {
+                    self.payload_name = key.with_name(|name| name.map(<[u8]>::to_vec));
+                    let name =
+                        String::from_utf8_lossy(self.payload_name.as_deref().unwrap_or(key.raw()));
+                    Path(vec![Token::Name(name.into())]).to_pointer()
+                }
+                _ => String::new(),
+            };
+            return self.payload(cx, slot, kind, &pointer);
+        }
+        if here && kind.is_container() {
+            self.open(cx, slot, kind);
+            let object = kind == Kind::Object;
+            self.roles.push(ContainerRole::OnPath {
+                step: step + 1,
+                members: 0,
+                met: false,
+                object,
+            });
+            return Ok(Interest::Inspect);
+        }
+        if cx.rules.keep_siblings { Ok(self.pass(cx, slot)) } else { Ok(Interest::Skip) }
+    }
+
+    pub(super) fn is_payload_name(&self, slot: Slot<'_>) -> bool {
+        let (Slot::Member(key), Some(payload)) = (slot, &self.payload_name) else { return false };
+        key.with_name(|name| name == Some(payload))
+    }
+
+    /// The payload itself.
+    pub(super) fn payload(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: Slot<'_>,
+        kind: Kind,
+        pointer: &str,
+    ) -> Result<Interest, Halt> {
+        if kind.is_container() && self.must_wait(cx, WaitFrom::Payload) {
+            return self.mark(cx);
+        }
+        self.payload_met = true;
+        self.counts.root = Some(pointer.to_owned());
+        let selects = cx.rules.select.is_some();
+        if !selects || !(kind.is_container() || cx.rules.closed) {
+            self.release_output(cx)?;
+        }
+        match kind {
+            Kind::Array => {
+                self.counts.seen = Some(0);
+                self.open(cx, slot, kind);
+                self.roles.push(ContainerRole::Items);
+                Ok(Interest::Inspect)
+            }
+            Kind::Object => {
+                self.single = true;
+                self.item(cx, slot, kind)
+            }
+            _ if cx.rules.closed && cx.rules.select.is_some() => {
+                let message = "the payload is neither an object nor an array, so that nothing can be selected from it";
+                Err(self.closed_miss(cx, message.to_owned()))
+            }
+            _ => Ok(self.pass(cx, slot)),
+        }
+    }
+
+    /// The document has no payload where the root says.
+    pub(super) fn no_payload(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+        if !cx.rules.judges {
+            return Ok(());
+        }
+        let message = match &self.target {
+            PayloadTarget::At(path) => format!("nothing is at the payload's root {path}"),
+            _ => "the document has no array that could be the payload".to_owned(),
+        };
+        if cx.rules.closed {
+            return self.total_miss(cx, message);
+        }
+        self.counts.error = Some(format!("{message}: the rules on items apply to nothing"));
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! The size of a text, in bytes or tokens.
+
+use crate::sink::Sink;
+use crate::spec::Budget;
+#[cfg(feature = "tokens")]
+use crate::tokens::Counter;
+
+/// Bytes that are handled at once.
+pub(super) const PIECE: usize = 64 << 10;
+/// Bytes that a token has, where tokens are not counted.
+#[cfg(not(feature = "tokens"))]
+pub(super) const BYTES_PER_TOKEN: u64 = 4;
+
+/// The size of a text, in what its budget is counted in.
+#[derive(Debug)]
+pub(super) struct OutputSize {
+    pub(super) bytes: u64,
+    /// Counts the tokens, and how many those were.
+    #[cfg(feature = "tokens")]
+    counter: Option<Counter>,
+    #[cfg(feature = "tokens")]
+    pub(super) counted: Option<u64>,
+}
+
+impl OutputSize {
+    pub(super) fn new(budget: Option<Budget>) -> Self {
+        #[cfg(not(feature = "tokens"))]
+        let _ = budget;
+        Self {
+            bytes: 0,
+            #[cfg(feature = "tokens")]
+            counter: matches!(budget, Some(Budget::Tokens(_))).then(Counter::default),
+            #[cfg(feature = "tokens")]
+            counted: None,
+        }
+    }
+
+    /// The text is complete.
+    #[cfg_attr(not(feature = "tokens"), expect(clippy::unused_self, reason = "bytes are counted"))]
+    pub(super) fn end(&mut self) {
+        #[cfg(feature = "tokens")]
+        {
+            self.counted = self.counter.as_mut().map(Counter::finish);
+        }
+    }
+
+    /// Whether the text is longer than its budget.
+    #[cfg(feature = "template")]
+    pub(super) fn exceeds(&self, budget: Budget) -> bool {
+        match budget {
+            Budget::Bytes(limit) => self.bytes > limit,
+            #[cfg(feature = "tokens")]
+            Budget::Tokens(limit) => self.counted.is_some_and(|tokens| tokens > limit),
+            #[cfg(not(feature = "tokens"))]
+            Budget::Tokens(limit) => self.bytes.div_ceil(BYTES_PER_TOKEN) > limit,
+        }
+    }
+}
+
+impl Sink for OutputSize {
+    fn write(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        #[cfg(feature = "tokens")]
+        if let Some(counter) = &mut self.counter {
+            counter.push(bytes);
+        }
+    }
+}

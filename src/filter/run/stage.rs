@@ -1,0 +1,138 @@
+//! One stage: a machine, the masks that it walks, and a handler's state; what is the same for all of them.
+
+use crate::error::Error;
+use crate::json::Handler;
+use crate::json::machine::{Config, Failure, Fed, Machine};
+use crate::limits::Limits;
+use crate::scan::{Scanner, Window};
+use crate::sink::Sink;
+use crate::spec::{Spec, Validation, Whitespace};
+
+/// The state of a handler between chunks.
+pub(super) trait StageState {
+    /// Hands the gathered output on.
+    fn flush(&mut self, sink: &mut dyn Sink);
+}
+
+/// A stage's state and where its output goes: together they handle events.
+pub(super) struct StageHandler<'a, S> {
+    pub(super) stage: &'a mut S,
+    pub(super) sink: &'a mut dyn Sink,
+}
+
+/// A machine and its window.
+pub(super) struct StageMachine {
+    pub(super) machine: Machine,
+    scanner: Scanner,
+    window: Box<Window>,
+    /// Steps on earlier documents.
+    #[cfg(test)]
+    earlier: u64,
+}
+
+impl StageMachine {
+    pub(super) fn new(config: Config, scanner: Scanner) -> Self {
+        Self {
+            machine: Machine::new(config),
+            scanner,
+            window: Window::new(),
+            #[cfg(test)]
+            earlier: 0,
+        }
+    }
+
+    pub(super) fn scanner(&self) -> Scanner {
+        self.scanner
+    }
+
+    /// Begins a new document.
+    pub(super) fn restart(&mut self, config: Config) {
+        #[cfg(test)]
+        {
+            self.earlier += self.machine.steps();
+        }
+        self.machine.restart(config);
+    }
+
+    /// Goes on as `earlier`.
+    pub(super) fn go_back(&mut self, earlier: Machine) {
+        #[cfg(test)]
+        {
+            self.earlier += self.machine.steps();
+        }
+        self.machine = earlier;
+    }
+
+    /// Steps on all documents.
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> u64 {
+        self.earlier + self.machine.steps()
+    }
+
+    #[inline]
+    pub(super) fn feed<S: StageState>(
+        &mut self,
+        stage: &mut S,
+        chunk: &[u8],
+        sink: &mut dyn Sink,
+    ) -> Result<Fed, Failure>
+    where
+        for<'a> StageHandler<'a, S>: Handler,
+    {
+        let mut handler = StageHandler { stage, sink };
+        let fed = self.machine.feed(self.scanner, &mut self.window, chunk, &mut handler);
+        let StageHandler { stage, sink } = handler;
+        stage.flush(sink);
+        fed
+    }
+
+    pub(super) fn end<S: StageState>(
+        &mut self,
+        stage: &mut S,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Failure>
+    where
+        for<'a> StageHandler<'a, S>: Handler,
+    {
+        let mut handler = StageHandler { stage, sink };
+        let ended = self.machine.end(&mut handler);
+        let StageHandler { stage, sink } = handler;
+        stage.flush(sink);
+        ended
+    }
+}
+
+impl std::fmt::Debug for StageMachine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StageMachine").field("machine", &self.machine).finish_non_exhaustive()
+    }
+}
+
+/// The machine's part of a spec and of the limits.
+pub(super) fn machine_config(spec: &Spec, limits: &Limits, tell_empty: bool) -> Config {
+    Config {
+        depth: limits.depth(),
+        key: limits.key(),
+        structure: spec.validation == Validation::Structure,
+        keep_white: spec.whitespace == Whitespace::Keep,
+        tell_empty,
+    }
+}
+
+/// What a stage that cannot go back makes of a failure.
+pub(super) fn stage_error(failure: Failure, machine: &Machine) -> Error {
+    match failure {
+        Failure::Error(error) => error,
+        Failure::Rewind | Failure::Overdue => machine.place(crate::error::Raise::new(
+            crate::error::ErrorKind::Limit,
+            "a decision came too late",
+        )),
+    }
+}
+
+/// A sink that discards everything written to it.
+pub(super) struct DiscardSink;
+
+impl Sink for DiscardSink {
+    fn write(&mut self, _: &[u8]) {}
+}
