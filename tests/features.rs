@@ -7,7 +7,7 @@
 
 use tamis::{
     Budget, CallOptions, Compact, Content, Error, ErrorKind, Omitted, Program, Prune, PruneProgram,
-    Report, Spec, TextFilter, filter_slice_with, prune_slice,
+    Report, Spec, TextSpec, filter_slice_with, prune_slice,
 };
 
 /// Filters `document` within a budget of `tokens`, with no items that are always kept.
@@ -99,7 +99,7 @@ fn rules_of_a_feature() {
     let rules: [(&str, bool, Spec); 3] = [
         ("content", cfg!(feature = "content"), Spec::new().content(Content::new())),
         ("template", cfg!(feature = "template"), Spec::new().compact(Compact::new("x"))),
-        ("text", cfg!(feature = "text"), Spec::new().text_filter(TextFilter::new())),
+        ("text", cfg!(feature = "text"), Spec::new().text_filter(TextSpec::new())),
     ];
     for (feature, is_on, spec) in rules {
         let compiled: Result<Program, Error> = Program::compile(&spec);
@@ -128,7 +128,8 @@ fn manifests_of_a_feature() {
 #[test]
 fn suggestions() {
     let options = CallOptions::new().suggest(true);
-    let program = Program::compile(&Spec::new().root("object").select("id").select("nmae")).unwrap();
+    let program =
+        Program::compile(&Spec::new().root("object").select("id").select("nmae")).unwrap();
     let document = br#"{"id":1,"name":"harbour"}"#;
     let (_, report) = filter_slice_with(&program, &options, document).unwrap();
     let meant = report.missed.iter().map(|missed| missed.meant.as_deref());
@@ -161,11 +162,10 @@ async fn an_encoded_response() {
     for (coding, status) in [("identity", 200), ("gzip", 502)] {
         let program = program.clone();
         let layer = tamis::FilterLayer::new(move |_, _| Some(tamis::Transform::json(&program)));
-        let service =
-            ServiceBuilder::new().layer(layer).service_fn(async |_: http::Request<()>| {
-                let response = http::Response::builder().header("content-encoding", coding);
-                response.body(Full::<Bytes>::from(DOCUMENT))
-            });
+        let service = ServiceBuilder::new().layer(layer).service_fn(async |_: http::Request<()>| {
+            let response = http::Response::builder().header("content-encoding", coding);
+            response.body(Full::<Bytes>::from(DOCUMENT))
+        });
         let request = http::Request::get("/").body(()).unwrap();
         let response = service.oneshot(request).await.unwrap();
         assert_eq!(response.status(), status, "{coding}");

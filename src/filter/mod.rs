@@ -20,7 +20,7 @@ use crate::report::{MissedPath, Report};
 use crate::sink::Sink;
 
 pub use compile::program::Program;
-pub use explain::{Explanation, Mode};
+pub use explain::{ExecutionMode, Explanation};
 pub use options::CallOptions;
 use run::filter_run::{FilterRun, RunMode};
 pub(crate) use run::first_pass::{FirstPass, Lookahead};

@@ -27,8 +27,8 @@ use std::sync::Arc;
 
 pub use error::{ManifestError, ManifestErrorKind, Problem};
 
-use crate::allowance::Allowance;
 use crate::filter::Program;
+use crate::regex_budget::RegexBudget;
 use crate::reserved::ReservedParameters;
 use crate::spec::Spec;
 use building::Building;
@@ -221,14 +221,14 @@ impl Manifest {
     /// # Complexity
     /// Linear in the text, plus the time and memory to compile the patterns of text filters.
     pub fn parse(name: &str, text: &str) -> Result<Self, ManifestError> {
-        Self::parse_within(name, text, &mut Allowance::new())
+        Self::parse_within(name, text, &mut RegexBudget::new())
     }
 
     /// Like [`parse`](Self::parse), with a given budget for compiled patterns and templates.
     pub(crate) fn parse_within(
         name: &str,
         text: &str,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, ManifestError> {
         let invalid = |problems: Problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
         let text = Text::new(name, text.strip_prefix('\u{feff}').unwrap_or(text));

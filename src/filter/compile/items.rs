@@ -5,12 +5,12 @@
 use std::collections::HashSet;
 
 use super::rule_paths::{one_place, read, refuse_in, steps};
-use crate::allowance::Allowance;
 use crate::error::Error;
 use crate::json::key;
 use crate::path::trie::{Cursor, NodeId, Trie};
-use crate::path::{Path, Token};
-use crate::spec::{DuplicateKeys, Root, Siblings, Source as Written, Spec};
+use crate::path::{Path, PathToken};
+use crate::regex_budget::RegexBudget;
+use crate::spec::{DuplicateKeys, Root, SelectPath as Written, Siblings, Spec};
 
 /// Selected sources inside one another: each level reads the value once more.
 const MAX_OVERLAP: usize = 32;
@@ -98,7 +98,7 @@ pub(in crate::filter) struct SelectSource {
 impl ItemRules {
     pub(in crate::filter) fn compile(
         spec: &Spec,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
         // Every field is named: a new rule does not compile until it is part of `idle`, or does not apply to items.
         let Spec {
@@ -227,7 +227,7 @@ impl SelectRules {
         written: &[Written],
         envelope: bool,
         exclude: &Trie,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
         if written.is_empty() {
             let message = "select names no path; leave it out to keep everything".into();
@@ -258,7 +258,8 @@ impl SelectRules {
             let quoted = key::quote(name);
             let plain = quoted.len() == name.len() + 2;
             let last = path.0.last();
-            let key_is_name = plain && matches!(last, Some(Token::Name(last)) if **last == *name);
+            let key_is_name =
+                plain && matches!(last, Some(PathToken::Name(last)) if **last == *name);
             sources.push(SelectSource {
                 text: text.clone(),
                 key: quoted,
@@ -274,7 +275,7 @@ impl SelectRules {
                     text: name.to_owned(),
                     key: key::quote(name),
                     key_is_name: true,
-                    path: Path(vec![Token::Name(name.into())]),
+                    path: Path(vec![PathToken::Name(name.into())]),
                     passing: true,
                     exclude: exclude.start().member(exclude, Some(name.as_bytes())),
                 });
@@ -289,7 +290,7 @@ impl SelectRules {
             let mut node: NodeId = 0;
             let mut depth = 0;
             for token in &source.path.0 {
-                let Token::Name(name) = token else { break };
+                let PathToken::Name(name) = token else { break };
                 if let Some(count) = through.get_mut(node as usize) {
                     *count += 1;
                 }
@@ -314,7 +315,7 @@ impl SelectRules {
                 node.plain = Some(*start);
             }
             for (token, _) in trie.children(id as NodeId) {
-                node.members += u32::from(*token != Token::Any);
+                node.members += u32::from(*token != PathToken::Any);
                 node.elements += u32::from(token.index().is_some());
             }
             // A name of its own: no path leads through it.
@@ -341,7 +342,7 @@ impl SelectRules {
             for token in &source.path.0 {
                 shared +=
                     usize::from(self.nodes.get(node as usize).is_some_and(|node| node.shared));
-                let Token::Name(name) = token else { break };
+                let PathToken::Name(name) = token else { break };
                 node = self.trie.member(node, name.as_bytes()).unwrap_or_default();
             }
             if shared > MAX_OVERLAP {

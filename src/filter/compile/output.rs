@@ -3,8 +3,8 @@
 #[cfg(feature = "template")]
 use std::sync::Arc;
 
-use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind};
+use crate::regex_budget::RegexBudget;
 #[cfg(feature = "template")]
 use crate::spec::Compact;
 use crate::spec::{Spec, Whitespace};
@@ -28,7 +28,7 @@ impl OutputRules {
     /// Compiles what a spec says of the filtered document.
     pub(in crate::filter) fn compile(
         spec: &Spec,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
         #[cfg(not(any(feature = "text", feature = "template")))]
         let _ = allowance;
@@ -93,7 +93,7 @@ impl OutputRules {
 fn compile_compact(
     compact: &Compact,
     foreign: bool,
-    allowance: &mut Allowance,
+    allowance: &mut RegexBudget,
 ) -> Result<Templates, Error> {
     let Compact { header, item, footer } = compact;
     let compiled = Templates::compile_within(header.as_deref(), item, footer.as_deref(), allowance);

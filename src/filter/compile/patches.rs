@@ -13,15 +13,15 @@ use std::sync::Arc;
 
 use super::edits::{StreamingEdits, TreeReason};
 use super::rule_paths::steps;
-use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, Raise, RulePlace};
 use crate::path::Path;
-use crate::spec::{OnTestFailure, Op, Operation, Spec, Whitespace};
-use crate::tree::patch::Edit;
+use crate::regex_budget::RegexBudget;
+use crate::spec::{OnTestFailure, PatchOp, PatchOpKind, Spec, Whitespace};
+use crate::tree::patch::TreeEdit;
 
 #[derive(Debug)]
 pub(crate) struct Patches {
-    pub(in crate::filter) sequence: Vec<Edit>,
+    pub(in crate::filter) sequence: Vec<TreeEdit>,
     /// What the operations are called.
     pub(in crate::filter) names: Vec<String>,
     pub(in crate::filter) lenient: bool,
@@ -33,7 +33,7 @@ impl Patches {
     /// Those of a spec. `None`: it has none.
     pub(in crate::filter) fn compile(
         spec: &Spec,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Option<Arc<Self>>, Error> {
         let operations = spec.patches.as_deref().unwrap_or_default();
         if operations.is_empty() {
@@ -85,7 +85,7 @@ impl Patches {
 }
 
 /// An operation as it is declared, checked.
-fn edit(entry: usize, operation: &Operation, allowance: &mut Allowance) -> Result<Edit, Error> {
+fn edit(entry: usize, operation: &PatchOp, allowance: &mut RegexBudget) -> Result<TreeEdit, Error> {
     let refuse = |message: &str| {
         let message = format!("patches[{entry}], {operation}: {message}");
         let place =
@@ -108,20 +108,20 @@ fn edit(entry: usize, operation: &Operation, allowance: &mut Allowance) -> Resul
         None => Err(refuse(&format!("`{op}` wants a `from`"))),
     };
     Ok(match operation.op {
-        Op::Add => Edit::Add { path, value: value()? },
-        Op::Remove if path.0.is_empty() => {
+        PatchOpKind::Add => TreeEdit::Add { path, value: value()? },
+        PatchOpKind::Remove if path.0.is_empty() => {
             return Err(refuse("the document itself cannot be removed"));
         }
-        Op::Remove => Edit::Remove { path },
-        Op::Replace => Edit::Replace { path, value: value()? },
-        Op::Copy => Edit::Copy { from: from()?, path },
-        Op::Test => Edit::Test { path, value: value()? },
-        Op::Move => {
+        PatchOpKind::Remove => TreeEdit::Remove { path },
+        PatchOpKind::Replace => TreeEdit::Replace { path, value: value()? },
+        PatchOpKind::Copy => TreeEdit::Copy { from: from()?, path },
+        PatchOpKind::Test => TreeEdit::Test { path, value: value()? },
+        PatchOpKind::Move => {
             let from = from()?;
             if path.0.len() > from.0.len() && path.0.starts_with(&from.0) {
                 return Err(refuse("a value cannot be moved into itself"));
             }
-            Edit::Move { from, path }
+            TreeEdit::Move { from, path }
         }
     })
 }

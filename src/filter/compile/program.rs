@@ -11,10 +11,10 @@ use super::output::OutputRules;
 use super::patches::Patches;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
 use super::when::When;
-use crate::allowance::Allowance;
 use crate::error::Error;
 use crate::path::Path;
 use crate::path::trie::Trie;
+use crate::regex_budget::RegexBudget;
 use crate::spec::Spec;
 
 /// A compiled [`Spec`]: immutable, cheap to clone, to be shared by any number of threads and runs.
@@ -80,11 +80,11 @@ impl Program {
     /// Linear in the length of all paths, which may have 100,000 steps together. The patterns of text filters may compile to
     /// 10 MiB in one list, and to 24 MiB in all lists of all branches together; what is refused is compiled no further.
     pub fn compile(spec: &Spec) -> Result<Self, Error> {
-        Self::compile_within(spec, &mut Allowance::new())
+        Self::compile_within(spec, &mut RegexBudget::new())
     }
 
     /// The same where other specs have taken their part of the allowance for patterns.
-    pub(crate) fn compile_within(spec: &Spec, allowance: &mut Allowance) -> Result<Self, Error> {
+    pub(crate) fn compile_within(spec: &Spec, allowance: &mut RegexBudget) -> Result<Self, Error> {
         if spec.test.is_some() {
             let message = "`test` stands in a branch of `when`, and nowhere else";
             return refuse_in("test", 0, true, message.into());
@@ -102,7 +102,7 @@ impl Program {
     pub(in crate::filter) fn compile_at(
         spec: &Spec,
         extract: Option<Path>,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
         // Every field is named: a new rule does not compile until one of these compiles it.
         let Spec {

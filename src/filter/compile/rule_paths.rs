@@ -1,8 +1,8 @@
 //! Parses the paths of rules, and reports what is wrong with a rule at its place in the spec.
 
-use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, RulePlace};
-use crate::path::{Path, PathError, Token};
+use crate::path::{Path, PathError, PathToken};
+use crate::regex_budget::RegexBudget;
 
 /// Paths of one spec, all rules together.
 pub(in crate::filter) const MAX_RULES: usize = 10_000;
@@ -15,10 +15,10 @@ pub(in crate::filter) fn one_place(
     what: &str,
     text: &str,
     foreign: bool,
-    allowance: &mut Allowance,
+    allowance: &mut RegexBudget,
 ) -> Result<Path, Error> {
     let path = steps(read(text, foreign), rule, 0, text, allowance)?;
-    if path.0.contains(&Token::Any) {
+    if path.0.contains(&PathToken::Any) {
         let message = format!("{rule}: a wildcard cannot say where {what} is: {text}");
         return refuse_in(rule, 0, false, message);
     }
@@ -36,7 +36,7 @@ pub(in crate::filter) fn steps(
     rule: &'static str,
     entry: usize,
     text: &str,
-    allowance: &mut Allowance,
+    allowance: &mut RegexBudget,
 ) -> Result<Path, Error> {
     let path = path.map_err(|error| {
         let message = format!("{rule}: {}", error.message);

@@ -52,21 +52,21 @@ use tree::PathList;
 /// `what`, `until`, `limits` (their names) and `instead`, when nothing is held.
 ///
 /// ```
-/// use tamis::{CallOptions, Mode, Program, Spec};
+/// use tamis::{CallOptions, ExecutionMode, Program, Spec};
 ///
 /// let program = Program::compile(&Spec::new().exclude("body").root("/items"))?;
 /// let explanation = program.explain(&CallOptions::new());
-/// assert_eq!(explanation.mode(), Mode::Stream);
+/// assert_eq!(explanation.mode(), ExecutionMode::Stream);
 /// assert!(explanation.to_string().contains("2. exclude: stream"));
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
-/// assert_eq!(program.explain(&CallOptions::new()).mode(), Mode::Hold);
+/// assert_eq!(program.explain(&CallOptions::new()).mode(), ExecutionMode::Hold);
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     version: u32,
-    mode: Mode,
+    mode: ExecutionMode,
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped: Option<&'static str>,
     validation: Validation,
@@ -95,7 +95,7 @@ struct BranchExplanation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Mode {
+pub enum ExecutionMode {
     /// Output leaves while input arrives; nothing waits.
     Stream,
     /// A bounded amount may have to wait until something is decided.
@@ -109,7 +109,7 @@ pub enum Mode {
 struct StageExplanation {
     #[serde(flatten)]
     does: StageAction,
-    mode: Mode,
+    mode: ExecutionMode,
     holds: Vec<HoldExplanation>,
 }
 
@@ -209,9 +209,9 @@ struct LimitValues {
 }
 
 impl Explanation {
-    /// [`Mode::Stream`] if no stage ever holds input.
+    /// [`ExecutionMode::Stream`] if no stage ever holds input.
     #[must_use]
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> ExecutionMode {
         self.mode
     }
 }
@@ -267,7 +267,7 @@ impl Program {
         let modes = modes.chain(branches.iter().map(|branch| branch.explanation.mode));
         Explanation {
             version: 1,
-            mode: modes.max().unwrap_or(Mode::Stream),
+            mode: modes.max().unwrap_or(ExecutionMode::Stream),
             skipped: None,
             validation: spec.validation,
             whitespace: spec.whitespace,
@@ -556,7 +556,7 @@ impl ItemRules {
 
 impl StageExplanation {
     fn new(does: StageAction, holds: Vec<HoldExplanation>) -> Self {
-        let mode = if holds.is_empty() { Mode::Stream } else { Mode::Hold };
+        let mode = if holds.is_empty() { ExecutionMode::Stream } else { ExecutionMode::Hold };
         Self { does, mode, holds }
     }
 }

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use super::{Explanation, HoldExplanation, LimitValues, Mode, StageAction, StageExplanation};
+use super::{
+    ExecutionMode, Explanation, HoldExplanation, LimitValues, StageAction, StageExplanation,
+};
 use crate::limits::Limits;
 use crate::spec::{
     DuplicateKeys, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings, Validation, Whitespace,
 };
 
-impl fmt::Display for Mode {
+impl fmt::Display for ExecutionMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Stream => "stream",

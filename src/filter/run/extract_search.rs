@@ -8,7 +8,7 @@ use super::stage::{StageHandler, StageMachine, StageState, machine_config, stage
 use crate::error::Error;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::sink::Sink;
 
 /// The search in one document after another.
@@ -84,7 +84,12 @@ impl StageState for ExtractProbe {
 }
 
 impl Handler for StageHandler<'_, ExtractProbe> {
-    fn value(&mut self, mut slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+    fn value(
+        &mut self,
+        mut slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
         let ExtractProbe { scope, found, .. } = &mut *self.stage;
         if found.is_some() {
             return Ok(Interest::SkipRest);

@@ -16,10 +16,10 @@ use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::filter::compile::when::{Branch, When};
 use crate::filter::explain::EXTRACT_SEARCH;
 use crate::filter::options::CallOptions;
-use crate::json::bom::Bom;
+use crate::json::bom::BomSkipper;
 use crate::limits::Meter;
-use crate::nearest::Pairs;
-use crate::report::{Failed, MissedPath, Report};
+use crate::nearest::ComparisonBudget;
+use crate::report::{FailureReport, MissedPath, Report};
 use crate::sink::Sink;
 use crate::spec::Validation;
 
@@ -50,7 +50,7 @@ pub(in crate::filter) struct FilterRun {
     /// The program of the branch.
     branch: Option<(Branch, Program)>,
     meter: Meter,
-    bom: Bom,
+    bom: BomSkipper,
     /// Bytes in front of the document.
     prefix: u64,
     written: u64,
@@ -64,7 +64,7 @@ pub(in crate::filter) struct FilterRun {
     skips: Option<Skips>,
     /// The program has rules.
     applies: bool,
-    failure: Option<Failed>,
+    failure: Option<FailureReport>,
 }
 
 /// The choice of a branch, and what follows from it.
@@ -89,8 +89,8 @@ enum RunState {
 type FeedStep = fn(&mut FilterRun, &[u8], &mut dyn Sink) -> Result<Option<u64>, Error>;
 
 /// Of JSON the mark is skipped; any other text has its own way with it.
-fn bom_of(program: &Program) -> Bom {
-    if program.is_text() { Bom::settled() } else { Bom::new() }
+fn bom_of(program: &Program) -> BomSkipper {
+    if program.is_text() { BomSkipper::settled() } else { BomSkipper::new() }
 }
 
 impl FilterRun {
@@ -210,7 +210,7 @@ impl FilterRun {
     /// Makes an error the run's own.
     pub(in crate::filter) fn fail(&mut self, error: &Error) {
         self.state = RunState::Failed;
-        self.failure.get_or_insert_with(|| Failed::from(error));
+        self.failure.get_or_insert_with(|| FailureReport::from(error));
     }
 
     /// Whether there is something to find out ahead of a run, beyond what is known.
@@ -270,7 +270,7 @@ impl FilterRun {
         self.written += counted.bytes;
         if let Err(error) = &result {
             self.state = RunState::Failed;
-            self.failure = Some(Failed::from(error));
+            self.failure = Some(FailureReport::from(error));
         }
         result
     }
@@ -493,7 +493,7 @@ impl FilterRun {
     /// Says what was probably meant by the first selected paths that were not found: no message names more of them.
     pub(in crate::filter) fn suggest(&self, missed: &mut [MissedPath]) {
         let Some(items) = self.chain.as_ref().and_then(StageChain::items) else { return };
-        let mut pairs = Pairs::default();
+        let mut pairs = ComparisonBudget::default();
         for one in missed.iter_mut().take(SHOWN) {
             one.meant = items.meant(&one.path, &mut pairs);
         }

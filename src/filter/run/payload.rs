@@ -18,9 +18,9 @@ use super::wrap_in_array::ArrayWrap;
 use crate::error::Error;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::json::machine::{Config, Failure, Fed, Machine};
+use crate::json::machine::{FeedResult, Machine, MachineConfig, MachineFailure};
 use crate::limits::{Limits, Meter};
-use crate::nearest::Pairs;
+use crate::nearest::ComparisonBudget;
 use crate::report::Report;
 use crate::scan::Scanner;
 use crate::sink::Sink;
@@ -68,9 +68,9 @@ fn payload_config(
     limits: &Limits,
     output: Option<&OutputStages>,
     drops_empty: bool,
-) -> Config {
+) -> MachineConfig {
     let config = machine_config(&program.compiled().spec, limits, drops_empty);
-    Config { keep_white: config.keep_white && output.is_none(), ..config }
+    MachineConfig { keep_white: config.keep_white && output.is_none(), ..config }
 }
 
 impl PayloadStage {
@@ -305,7 +305,7 @@ impl PayloadStage {
             running.mark = Some(mark);
         }
         match fed {
-            Ok(Fed::Stopped) => {
+            Ok(FeedResult::Stopped) => {
                 self.offset = engine.machine.offset();
                 running.stopped = true;
                 in_front(output, sink, |sink| {
@@ -314,13 +314,13 @@ impl PayloadStage {
                 })?;
                 self.end_output(sink)
             }
-            Ok(Fed::All) => {
+            Ok(FeedResult::All) => {
                 self.offset = engine.machine.offset();
                 self.keep(chunk, begin, meter)
             }
-            Err(Failure::Rewind) => self.rewind(chunk, begin, meter, sink),
-            Err(Failure::Overdue) => Err(self.give_up(begin)),
-            Err(Failure::Error(error)) => {
+            Err(MachineFailure::Rewind) => self.rewind(chunk, begin, meter, sink),
+            Err(MachineFailure::Overdue) => Err(self.give_up(begin)),
+            Err(MachineFailure::Error(error)) => {
                 let waiting = running.items.waiting();
                 let at = error.offset().unwrap_or(begin);
                 self.offset = at;
@@ -434,7 +434,7 @@ impl PayloadStage {
     }
 
     /// The path that was probably meant by a selected one that was not found.
-    pub(super) fn meant(&self, path: &str, pairs: &mut Pairs) -> Option<String> {
+    pub(super) fn meant(&self, path: &str, pairs: &mut ComparisonBudget) -> Option<String> {
         let running = match &self.phase {
             PayloadPhase::Running(running) => running,
             // Between two documents.

@@ -12,7 +12,7 @@ use super::stage::{StageHandler, StageState};
 use crate::filter::compile::items::{RootRule, SelectRules};
 use crate::filter::compile::program::CompiledProgram;
 use crate::json::key::is_too_long_for;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::path::trie::NodeId;
 use crate::sink::Sink;
 
@@ -74,13 +74,18 @@ impl RootProbe {
     }
 
     /// What is wanted of a value. `None`: it is selected.
-    fn look(&mut self, selection: &SelectRules, slot: Slot<'_>, kind: Kind) -> Option<Interest> {
+    fn look(
+        &mut self,
+        selection: &SelectRules,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Option<Interest> {
         let node = match (slot, self.open.last()) {
-            (Slot::Top, _) => Some(0),
-            (Slot::Member(key), Some(at)) => {
+            (ValueSlot::Top, _) => Some(0),
+            (ValueSlot::Member(key), Some(at)) => {
                 key.with_name(|name| selection.trie.member(*at, name?))
             }
-            (Slot::Element(index), Some(at)) => selection.trie.element(*at, index),
+            (ValueSlot::Element(index), Some(at)) => selection.trie.element(*at, index),
             _ => None,
         };
         let Some(node) = node else { return Some(Interest::Skip) };
@@ -97,8 +102,8 @@ impl RootProbe {
         if found.any(|found| found) {
             return None;
         }
-        let below = if kind == Kind::Object { at.members } else { at.elements };
-        if !kind.is_container() || (below == 0 && !matches!(slot, Slot::Top)) {
+        let below = if kind == ValueKind::Object { at.members } else { at.elements };
+        if !kind.is_container() || (below == 0 && !matches!(slot, ValueSlot::Top)) {
             return Some(Interest::Skip);
         }
         self.open.push(node);
@@ -126,10 +131,10 @@ impl RootProbe {
         }
     }
 
-    fn member(&mut self, name: Option<&[u8]>, kind: Kind) {
+    fn member(&mut self, name: Option<&[u8]>, kind: ValueKind) {
         let number = self.members;
         self.members += 1;
-        if kind == Kind::Array {
+        if kind == ValueKind::Array {
             self.first.get_or_insert(number);
             match name {
                 Some(b"items") => self.items = Some(number),
@@ -138,7 +143,7 @@ impl RootProbe {
                 _ => {}
             }
         }
-        let string = matches!(kind, Kind::String | Kind::EmptyString);
+        let string = matches!(kind, ValueKind::String | ValueKind::EmptyString);
         match name {
             // That is settled.
             _ if self.not_raw => {}
@@ -154,16 +159,21 @@ impl StageState for RootProbe {
 }
 
 impl Handler for StageHandler<'_, RootProbe> {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+    fn value(
+        &mut self,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
         let probe = &mut *self.stage;
         let program = probe.program.clone();
         let selection = RootProbe::selection(&program);
         match slot {
-            Slot::Top if kind != Kind::Object => {
+            ValueSlot::Top if kind != ValueKind::Object => {
                 probe.decided = Some((Payload::Document, offset));
                 return Ok(Interest::Stop);
             }
-            Slot::Member(key) if probe.open.len() <= 1 => {
+            ValueSlot::Member(key) if probe.open.len() <= 1 => {
                 key.with_name(|name| probe.member(name, kind));
             }
             _ => {}
@@ -179,7 +189,7 @@ impl Handler for StageHandler<'_, RootProbe> {
             probe.decided = Some((Payload::Member(items), offset));
             return Ok(Interest::Stop);
         }
-        Ok(if let Slot::Top = slot { Interest::Inspect } else { Interest::Skip })
+        Ok(if let ValueSlot::Top = slot { Interest::Inspect } else { Interest::Skip })
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {

@@ -5,8 +5,8 @@
 
 use super::root::Payload;
 use crate::filter::compile::items::RootRule;
-use crate::json::{Kind, Slot};
-use crate::path::{Path, Token};
+use crate::json::{ValueKind, ValueSlot};
+use crate::path::{Path, PathToken};
 
 #[derive(Clone, Debug)]
 pub(super) struct RootTracker {
@@ -82,7 +82,7 @@ impl RootTracker {
     }
 
     /// Returns the position of the value that begins now.
-    pub(super) fn step(&mut self, slot: Slot<'_>, kind: Kind) -> RootStep {
+    pub(super) fn step(&mut self, slot: ValueSlot<'_>, kind: ValueKind) -> RootStep {
         let Some(level) = self.open.len().checked_sub(1) else { return self.document(kind) };
         let TrackedLevel { met, children, .. } = self
             .open
@@ -90,19 +90,19 @@ impl RootTracker {
             .copied()
             .unwrap_or(TrackedLevel { object: false, met: true, children: 0 });
         let here = match (&self.place, slot) {
-            (RootPath::Document, _) | (_, Slot::Top) => false,
-            (RootPath::First, _) => kind == Kind::Array,
+            (RootPath::Document, _) | (_, ValueSlot::Top) => false,
+            (RootPath::First, _) => kind == ValueKind::Array,
             (RootPath::Member(number), _) => children == *number,
             #[cfg(feature = "template")]
             (RootPath::Steps(steps), _) => steps.get(level) == Some(&children),
-            (RootPath::At { path, .. }, Slot::Member(key)) => match path.0.get(level) {
-                Some(Token::Name(name)) => {
+            (RootPath::At { path, .. }, ValueSlot::Member(key)) => match path.0.get(level) {
+                Some(PathToken::Name(name)) => {
                     key.with_name(|spelled| spelled == Some(name.as_bytes()))
                 }
                 _ => false,
             },
-            (RootPath::At { path, alone }, Slot::Element(index)) => {
-                let wanted = path.0.get(level).and_then(Token::index);
+            (RootPath::At { path, alone }, ValueSlot::Element(index)) => {
+                let wanted = path.0.get(level).and_then(PathToken::index);
                 wanted == Some(index) || (*alone && wanted.is_some())
             }
         };
@@ -115,28 +115,28 @@ impl RootTracker {
             return RootStep::Outside;
         }
         match (self.is_at_parent(), kind) {
-            (true, Kind::Array) => RootStep::Items,
-            (false, Kind::Object | Kind::Array) => RootStep::OnPath,
+            (true, ValueKind::Array) => RootStep::Items,
+            (false, ValueKind::Object | ValueKind::Array) => RootStep::OnPath,
             _ => RootStep::Outside,
         }
     }
 
-    fn document(&self, kind: Kind) -> RootStep {
+    fn document(&self, kind: ValueKind) -> RootStep {
         match (&self.place, kind) {
-            (RootPath::At { .. }, Kind::Object | Kind::Array) => RootStep::OnPath,
+            (RootPath::At { .. }, ValueKind::Object | ValueKind::Array) => RootStep::OnPath,
             #[cfg(feature = "template")]
-            (RootPath::Steps(steps), Kind::Object | Kind::Array) if !steps.is_empty() => {
+            (RootPath::Steps(steps), ValueKind::Object | ValueKind::Array) if !steps.is_empty() => {
                 RootStep::OnPath
             }
-            (_, Kind::Array) => RootStep::Items,
-            (RootPath::First | RootPath::Member(_), Kind::Object) => RootStep::OnPath,
+            (_, ValueKind::Array) => RootStep::Items,
+            (RootPath::First | RootPath::Member(_), ValueKind::Object) => RootStep::OnPath,
             _ => RootStep::Outside,
         }
     }
 
     /// Goes into a container on the way.
-    pub(super) fn enter(&mut self, kind: Kind) {
-        self.open.push(TrackedLevel { object: kind == Kind::Object, met: false, children: 0 });
+    pub(super) fn enter(&mut self, kind: ValueKind) {
+        self.open.push(TrackedLevel { object: kind == ValueKind::Object, met: false, children: 0 });
     }
 
     /// Whether the container that was entered last is an object.

@@ -13,9 +13,9 @@ use crate::filter::run::payload::PayloadStage;
 use crate::filter::run::stage::{
     StageHandler, StageMachine, StageState, machine_config, stage_error,
 };
-use crate::json::bom::Bom;
+use crate::json::bom::BomSkipper;
 use crate::json::key::text_of;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::{Limits, Meter};
 use crate::scan::Scanner;
 use crate::sink::Sink;
@@ -35,7 +35,7 @@ struct ContentField {
     /// Which object it is of, and which of the fields that were declared it is.
     item: u64,
     number: usize,
-    kind: Kind,
+    kind: ValueKind,
     json: Vec<u8>,
 }
 
@@ -71,7 +71,7 @@ impl ContentFields {
         let options = CallOptions::new().limits(limits.clone());
         let mut selected = CappedSink { json: Vec::new(), limit: limits.item(), over: false };
         let mut meter = Meter::default();
-        let mut bom = Bom::new();
+        let mut bom = BomSkipper::new();
         let mut stage = PayloadStage::new(program, &options, options.scanner(), None, None);
         document.visit(
             |piece| {
@@ -136,16 +136,16 @@ fn too_much(limit: u64) -> Raise {
 impl ContentField {
     fn text(self) -> String {
         match self.kind {
-            Kind::String | Kind::EmptyString => text_of(&self.json),
-            Kind::Null => String::new(),
-            Kind::Array | Kind::Object => {
+            ValueKind::String | ValueKind::EmptyString => text_of(&self.json),
+            ValueKind::Null => String::new(),
+            ValueKind::Array | ValueKind::Object => {
                 let mut inner = InnerTextReader::default();
                 let limits = Limits::new().with_depth(usize::MAX);
                 // What was selected is valid.
                 _ = run(&mut inner, &self.json, &limits);
                 if inner.text.trim().is_empty() { string_of(&self.json) } else { inner.text }
             }
-            Kind::Number | Kind::Bool => string_of(&self.json),
+            ValueKind::Number | ValueKind::Bool => string_of(&self.json),
         }
     }
 }
@@ -183,22 +183,22 @@ impl StageState for FieldReader {
 }
 
 impl Handler for StageHandler<'_, FieldReader> {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
         let found = &mut *self.stage;
         let mut number = 0;
         match slot {
-            Slot::Member(key) => {
+            ValueSlot::Member(key) => {
                 let read = key.with_name(|name| std::str::from_utf8(name?).ok()?.parse().ok());
                 number = read.unwrap_or(usize::MAX);
             }
             // The document, or an element of it.
-            _ if kind == Kind::Object => {
+            _ if kind == ValueKind::Object => {
                 found.items += 1;
                 return Ok(Interest::Inspect);
             }
-            Slot::Top if kind == Kind::Array => return Ok(Interest::Inspect),
+            ValueSlot::Top if kind == ValueKind::Array => return Ok(Interest::Inspect),
             // Strings alone are texts.
-            _ if matches!(kind, Kind::String | Kind::EmptyString) => found.items += 1,
+            _ if matches!(kind, ValueKind::String | ValueKind::EmptyString) => found.items += 1,
             _ => return Ok(Interest::Skip),
         }
         found.open = Some(ContentField { item: found.items, number, kind, json: Vec::new() });
@@ -239,17 +239,17 @@ impl StageState for InnerTextReader {
 }
 
 impl Handler for StageHandler<'_, InnerTextReader> {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
         if kind.is_container() {
             return Ok(Interest::Inspect);
         }
         let usual = match slot {
-            Slot::Member(key) => {
+            ValueSlot::Member(key) => {
                 key.with_name(|name| USUAL.iter().any(|usual| Some(usual.as_bytes()) == name))
             }
             _ => true,
         };
-        if !usual || !matches!(kind, Kind::String | Kind::EmptyString) {
+        if !usual || !matches!(kind, ValueKind::String | ValueKind::EmptyString) {
             return Ok(Interest::Skip);
         }
         self.stage.open = Some(Vec::new());

@@ -4,7 +4,7 @@ use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::patches::Patches;
 use crate::spec::OnTestFailure;
 use crate::tree::Tree;
-use crate::tree::patch::Did;
+use crate::tree::patch::EditOutcome;
 
 /// Why a test fails.
 const DIFFERS: &str = "the test failed: the value there is another one";
@@ -35,14 +35,16 @@ impl Patches {
         for (operation, edit) in self.sequence.iter().enumerate() {
             let did = tree.apply(edit, self.lenient);
             match did.map_err(|raise| self.named(operation, &raise))? {
-                Did::Apply => applied.operations += 1,
-                Did::Nothing => applied.without_effect += 1,
-                Did::Differs | Did::Lacks if self.on_test_failure == OnTestFailure::Stop => {
+                EditOutcome::Apply => applied.operations += 1,
+                EditOutcome::Nothing => applied.without_effect += 1,
+                EditOutcome::Differs | EditOutcome::Lacks
+                    if self.on_test_failure == OnTestFailure::Stop =>
+                {
                     applied.stopped_at = Some(self.name(operation).to_owned());
                     break;
                 }
-                Did::Differs => return Err(self.test_failed(operation, DIFFERS)),
-                Did::Lacks => return Err(self.test_failed(operation, LACKS)),
+                EditOutcome::Differs => return Err(self.test_failed(operation, DIFFERS)),
+                EditOutcome::Lacks => return Err(self.test_failed(operation, LACKS)),
             }
         }
         Ok(applied)

@@ -23,7 +23,7 @@ use super::stage::{DiscardSink, StageMachine, machine_config, stage_error};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
-use crate::json::machine::Failure;
+use crate::json::machine::MachineFailure;
 use crate::limits::{Limits, Meter};
 use crate::report::Report;
 use crate::scan::Scanner;
@@ -299,7 +299,7 @@ impl DocumentStage {
 /// The error of what had to wait, which came before what failed; else that.
 fn settled<T>(
     engine: &StageMachine,
-    fed: Result<T, Failure>,
+    fed: Result<T, MachineFailure>,
     full: Option<Error>,
 ) -> Result<(), Error> {
     match full {

@@ -2,17 +2,17 @@
 
 use super::{ContainerRole, Cx, ItemsState, Label};
 use crate::filter::compile::items::ItemRules;
-use crate::json::{Halt, Interest, Kind, Slot};
+use crate::json::{Halt, Interest, ValueKind, ValueSlot};
 use crate::path::trie::Cursor;
 
 impl ItemsState {
     /// Emits a value as it is.
-    pub(super) fn pass(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>) -> Interest {
+    pub(super) fn pass(&mut self, cx: &mut Cx<'_>, slot: ValueSlot<'_>) -> Interest {
         let (writer, sink) = self.out(cx.sink);
         writer.begin(sink);
         match slot {
-            Slot::Member(_) => Interest::CopyMember,
-            Slot::Top | Slot::Element(_) => Interest::Copy,
+            ValueSlot::Member(_) => Interest::CopyMember,
+            ValueSlot::Top | ValueSlot::Element(_) => Interest::Copy,
         }
     }
 
@@ -20,22 +20,22 @@ impl ItemsState {
     pub(super) fn unselected(
         &mut self,
         cx: &mut Cx<'_>,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
         cursor: Cursor,
     ) -> Interest {
         if !self.is_changed_below(cx, kind, &cursor) {
             return self.pass(cx, slot);
         }
         self.open(cx, slot, kind);
-        let object = kind == Kind::Object;
+        let object = kind == ValueKind::Object;
         self.roles.push(ContainerRole::Emit { cursor, object, item: !object });
         Interest::Inspect
     }
 
     /// Whether something inside a value may have to go.
     #[inline]
-    fn is_changed_below(&self, cx: &Cx<'_>, kind: Kind, cursor: &Cursor) -> bool {
+    fn is_changed_below(&self, cx: &Cx<'_>, kind: ValueKind, cursor: &Cursor) -> bool {
         // Every rule is named: a new one does not compile until it is considered here.
         let ItemRules {
             idle: _,
@@ -56,7 +56,7 @@ impl ItemsState {
     }
 
     /// Opens a container, with its key as the input spells it.
-    pub(super) fn open(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) {
+    pub(super) fn open(&mut self, cx: &mut Cx<'_>, slot: ValueSlot<'_>, kind: ValueKind) {
         self.open_labelled(cx, slot.into(), kind, false);
     }
 
@@ -64,10 +64,10 @@ impl ItemsState {
         &mut self,
         cx: &mut Cx<'_>,
         label: Label<'_>,
-        kind: Kind,
+        kind: ValueKind,
         deferred: bool,
     ) {
-        let bracket = if kind == Kind::Object { b'{' } else { b'[' };
+        let bracket = if kind == ValueKind::Object { b'{' } else { b'[' };
         let mut spelled = std::mem::take(&mut self.scratch);
         let key = match label {
             Label::None => None,
@@ -98,7 +98,7 @@ impl ItemsState {
         &mut self,
         cx: &mut Cx<'_>,
         label: Label<'_>,
-        kind: Kind,
+        kind: ValueKind,
         cursor: &Cursor,
     ) -> Interest {
         // Every rule is named: a new one does not compile until it is considered here.
@@ -120,8 +120,8 @@ impl ItemsState {
         let member = !matches!(label, Label::None);
         let dropped = member
             && match kind {
-                Kind::Null => *drop_nulls,
-                Kind::EmptyString => *drop_empty,
+                ValueKind::Null => *drop_nulls,
+                ValueKind::EmptyString => *drop_empty,
                 _ => false,
             };
         if dropped || cursor.is_hit() {
@@ -154,12 +154,12 @@ impl ItemsState {
         &mut self,
         cx: &mut Cx<'_>,
         label: Label<'_>,
-        kind: Kind,
+        kind: ValueKind,
         cursor: &Cursor,
     ) -> Interest {
         let member = !matches!(label, Label::None);
         self.open_labelled(cx, label, kind, member && cx.rules.drop_empty);
-        let object = kind == Kind::Object;
+        let object = kind == ValueKind::Object;
         self.roles.push(ContainerRole::Emit { cursor: cursor.clone(), object, item: false });
         Interest::Inspect
     }
@@ -169,8 +169,8 @@ impl ItemsState {
     pub(super) fn in_emit(
         &mut self,
         cx: &mut Cx<'_>,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
     ) -> Result<Interest, Halt> {
         let Some(ContainerRole::Emit { cursor, item, .. }) = self.roles.last() else {
             return Ok(Interest::Skip);
@@ -178,11 +178,11 @@ impl ItemsState {
         let trie = &cx.rules.exclude;
         let below = match slot {
             _ if cursor.is_dead() => Cursor::default(),
-            Slot::Element(index) if *item => {
+            ValueSlot::Element(index) if *item => {
                 let mut below = cursor.element(trie, index);
                 below.begin(trie);
                 let interest = self.emit(cx, slot.into(), kind, &below);
-                if kind == Kind::Array
+                if kind == ValueKind::Array
                     && interest == Interest::Inspect
                     && let Some(ContainerRole::Emit { item, .. }) = self.roles.last_mut()
                 {
@@ -190,9 +190,9 @@ impl ItemsState {
                 }
                 return Ok(interest);
             }
-            Slot::Member(key) => key.with_name(|name| cursor.member(trie, name)),
-            Slot::Element(index) => cursor.element(trie, index),
-            Slot::Top => Cursor::default(),
+            ValueSlot::Member(key) => key.with_name(|name| cursor.member(trie, name)),
+            ValueSlot::Element(index) => cursor.element(trie, index),
+            ValueSlot::Top => Cursor::default(),
         };
         Ok(self.emit(cx, slot.into(), kind, &below))
     }

@@ -7,14 +7,19 @@ use super::{ContainerRole, Cx, ItemsStage, PayloadTarget};
 use crate::filter::compile::items::ItemRules;
 use crate::filter::run::stage::StageHandler;
 use crate::json::key::is_too_long_for;
-use crate::json::{Excluded, Halt, Handler, Interest, Kind, Slot, Take};
-use crate::path::Token;
-use crate::path::trie::{Names, NodeId};
+use crate::json::{ExcludedMembers, Halt, Handler, Interest, MemberTaker, ValueKind, ValueSlot};
+use crate::path::PathToken;
+use crate::path::trie::{NameTable, NodeId};
 use crate::spec::DuplicateKeys;
 
 impl Handler for StageHandler<'_, ItemsStage> {
     #[inline]
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+    fn value(
+        &mut self,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
         let ItemsStage { program, state } = &mut *self.stage;
         let rules = &program.items;
         let offset = state.replaying.unwrap_or(offset);
@@ -22,7 +27,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
     }
 
     #[inline]
-    fn wanted(&self) -> Option<&Names> {
+    fn wanted(&self) -> Option<&NameTable> {
         // With nothing left to find, the machine must ask: the answer is to skip the rest; and where names are kept.
         let Some(ContainerRole::Select { node, left: 1.., names: false, .. }) =
             self.stage.state.roles.last()
@@ -44,8 +49,8 @@ impl Handler for StageHandler<'_, ItemsStage> {
     fn found(
         &mut self,
         child: NodeId,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
         offset: u64,
     ) -> Result<Interest, Halt> {
         let ItemsStage { program, state } = &mut *self.stage;
@@ -55,14 +60,14 @@ impl Handler for StageHandler<'_, ItemsStage> {
     }
 
     #[inline]
-    fn taking(&mut self) -> Option<(&Names, impl Take)> {
+    fn taking(&mut self) -> Option<(&NameTable, impl MemberTaker)> {
         let ItemsStage { program, state } = &mut *self.stage;
         let rules = &program.items;
         MemberTaker::new(rules, state, self.sink)
     }
 
     #[inline]
-    fn excluded(&self) -> Option<Excluded<'_>> {
+    fn excluded(&self) -> Option<ExcludedMembers<'_>> {
         // Every rule is named: the loop must not keep a member past a rule that it does not know.
         let ItemRules {
             idle: _,
@@ -88,7 +93,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
             // Elements have numbers, which may be excluded.
             (false, false) => return None,
         };
-        Some(Excluded { names, nulls: *drop_nulls, empty: *drop_empty })
+        Some(ExcludedMembers { names, nulls: *drop_nulls, empty: *drop_empty })
     }
 
     #[inline]
@@ -155,7 +160,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
             Some(ContainerRole::Emit { .. }) => return false,
             Some(ContainerRole::OnPath { .. }) => match &state.target {
                 PayloadTarget::At(path) if !*keep_siblings => {
-                    path.0.iter().map(Token::len).max().unwrap_or(0)
+                    path.0.iter().map(PathToken::len).max().unwrap_or(0)
                 }
                 // Siblings are kept with their keys, and the payload is found by its place or kind.
                 _ => return false,

@@ -2,15 +2,15 @@
 
 use super::{ContainerRole, Cx, ItemsState, PayloadTarget};
 use crate::filter::compile::items::WaitFrom;
-use crate::json::{Halt, Interest, Kind, Slot};
-use crate::path::{Path, Token};
+use crate::json::{Halt, Interest, ValueKind, ValueSlot};
+use crate::path::{Path, PathToken};
 
 impl ItemsState {
     pub(super) fn document(
         &mut self,
         cx: &mut Cx<'_>,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
     ) -> Result<Interest, Halt> {
         if cx.rules.refuses {
             let message = "the call failed, and nothing can be selected from its response";
@@ -38,7 +38,7 @@ impl ItemsState {
         }
         let here = match self.target {
             PayloadTarget::Document | PayloadTarget::RawText => true,
-            PayloadTarget::Member(_) | PayloadTarget::First => kind == Kind::Array,
+            PayloadTarget::Member(_) | PayloadTarget::First => kind == ValueKind::Array,
             PayloadTarget::At(_) => false,
         };
         if here {
@@ -49,7 +49,7 @@ impl ItemsState {
             step: 0,
             members: 0,
             met: false,
-            object: kind == Kind::Object,
+            object: kind == ValueKind::Object,
         });
         Ok(Interest::Inspect)
     }
@@ -57,8 +57,8 @@ impl ItemsState {
     pub(super) fn on_the_way(
         &mut self,
         cx: &mut Cx<'_>,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
     ) -> Result<Interest, Halt> {
         let Some(ContainerRole::OnPath { step, members, met, .. }) = self.roles.last() else {
             return Ok(Interest::Skip);
@@ -68,21 +68,21 @@ impl ItemsState {
             PayloadTarget::At(path) => {
                 let token = path.0.get(step);
                 let here = match slot {
-                    Slot::Member(key) => match token {
-                        Some(Token::Name(name)) => {
+                    ValueSlot::Member(key) => match token {
+                        Some(PathToken::Name(name)) => {
                             key.with_name(|spelled| spelled == Some(name.as_bytes()))
                         }
                         _ => false,
                     },
-                    Slot::Element(index) => token.and_then(Token::index) == Some(index),
-                    Slot::Top => false,
+                    ValueSlot::Element(index) => token.and_then(PathToken::index) == Some(index),
+                    ValueSlot::Top => false,
                 };
                 (here && !met, step + 1 == path.0.len(), here && met)
             }
             PayloadTarget::Member(number) => {
                 (members == *number, true, met && self.is_payload_name(slot))
             }
-            _ => (kind == Kind::Array && !met, true, met && self.is_payload_name(slot)),
+            _ => (kind == ValueKind::Array && !met, true, met && self.is_payload_name(slot)),
         };
         if here && last && self.must_wait(cx, WaitFrom::Payload) && kind.is_container() {
             return self.mark(cx);
@@ -97,11 +97,11 @@ impl ItemsState {
         if here && last {
             let pointer = match (&self.target, slot) {
                 (PayloadTarget::At(path), _) => path.to_pointer(),
-                (_, Slot::Member(key)) => {
+                (_, ValueSlot::Member(key)) => {
                     self.payload_name = key.with_name(|name| name.map(<[u8]>::to_vec));
                     let name =
                         String::from_utf8_lossy(self.payload_name.as_deref().unwrap_or(key.raw()));
-                    Path(vec![Token::Name(name.into())]).to_pointer()
+                    Path(vec![PathToken::Name(name.into())]).to_pointer()
                 }
                 _ => String::new(),
             };
@@ -109,7 +109,7 @@ impl ItemsState {
         }
         if here && kind.is_container() {
             self.open(cx, slot, kind);
-            let object = kind == Kind::Object;
+            let object = kind == ValueKind::Object;
             self.roles.push(ContainerRole::OnPath {
                 step: step + 1,
                 members: 0,
@@ -121,8 +121,10 @@ impl ItemsState {
         if cx.rules.keep_siblings { Ok(self.pass(cx, slot)) } else { Ok(Interest::Skip) }
     }
 
-    pub(super) fn is_payload_name(&self, slot: Slot<'_>) -> bool {
-        let (Slot::Member(key), Some(payload)) = (slot, &self.payload_name) else { return false };
+    pub(super) fn is_payload_name(&self, slot: ValueSlot<'_>) -> bool {
+        let (ValueSlot::Member(key), Some(payload)) = (slot, &self.payload_name) else {
+            return false;
+        };
         key.with_name(|name| name == Some(payload))
     }
 
@@ -130,8 +132,8 @@ impl ItemsState {
     pub(super) fn payload(
         &mut self,
         cx: &mut Cx<'_>,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
         pointer: &str,
     ) -> Result<Interest, Halt> {
         if kind.is_container() && self.must_wait(cx, WaitFrom::Payload) {
@@ -144,13 +146,13 @@ impl ItemsState {
             self.release_output(cx)?;
         }
         match kind {
-            Kind::Array => {
+            ValueKind::Array => {
                 self.counts.seen = Some(0);
                 self.open(cx, slot, kind);
                 self.roles.push(ContainerRole::Items);
                 Ok(Interest::Inspect)
             }
-            Kind::Object => {
+            ValueKind::Object => {
                 self.single = true;
                 self.item(cx, slot, kind)
             }

@@ -31,7 +31,7 @@ use crate::error::Error;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::options::CallOptions;
-use crate::json::machine::Config;
+use crate::json::machine::MachineConfig;
 use crate::limits::{Limits, Meter};
 use crate::report::Report;
 use crate::scan::Scanner;
@@ -51,7 +51,7 @@ use summary::{RenderedItems, SummaryCounts, SummaryStage};
 #[derive(Debug)]
 pub(super) struct OutputStages {
     limits: Limits,
-    config: Config,
+    config: MachineConfig,
     scanner: Scanner,
     policy: SizePolicy,
     /// Whether something is done to the size of the document.
@@ -106,7 +106,7 @@ impl OutputStages {
         Some(Self {
             limits: limits.clone(),
             // Stages pass minified text to each other, even if the spec of a call with a budget keeps white space.
-            config: Config { keep_white: false, ..machine_config(spec, limits, false) },
+            config: MachineConfig { keep_white: false, ..machine_config(spec, limits, false) },
             scanner: options.scanner(),
             policy,
             fits: policy.applies(spec),

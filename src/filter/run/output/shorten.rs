@@ -21,7 +21,7 @@ use crate::error::Raise;
 use crate::filter::run::hold::Hold;
 use crate::limits::{Limits, Meter};
 use crate::sink::Sink;
-use crate::work::{Work, count};
+use crate::test_work::{WorkKind, count};
 
 /// Strings are not cut below this.
 const LOWEST: u64 = 10;
@@ -171,7 +171,7 @@ impl ShorterForms {
 
     #[cfg(feature = "tokens")]
     fn tokens(&mut self) -> Result<u64, Raise> {
-        let mut counter = crate::tokens::Counter::default();
+        let mut counter = crate::tokens::TokenCounter::default();
         let mut hidden = notes::NoteStripper::default();
         let take = |piece: &[u8]| {
             hidden.write(piece, |piece| counter.push(piece));
@@ -243,7 +243,7 @@ impl ShorterForms {
         {
             self.work += bytes.len() as u64;
         }
-        count(Work::Tail, bytes.len());
+        count(WorkKind::Tail, bytes.len());
         while let Some((first, behind)) = bytes.split_first() {
             match self.lexer.state {
                 LexState::Outside => bytes = self.outside(bytes),

@@ -3,7 +3,7 @@
 use crate::sink::Sink;
 use crate::spec::Budget;
 #[cfg(feature = "tokens")]
-use crate::tokens::Counter;
+use crate::tokens::TokenCounter;
 
 /// Bytes that are handled at once.
 pub(super) const PIECE: usize = 64 << 10;
@@ -17,7 +17,7 @@ pub(super) struct OutputSize {
     pub(super) bytes: u64,
     /// Counts the tokens, and how many those were.
     #[cfg(feature = "tokens")]
-    counter: Option<Counter>,
+    counter: Option<TokenCounter>,
     #[cfg(feature = "tokens")]
     pub(super) counted: Option<u64>,
 }
@@ -29,7 +29,7 @@ impl OutputSize {
         Self {
             bytes: 0,
             #[cfg(feature = "tokens")]
-            counter: matches!(budget, Some(Budget::Tokens(_))).then(Counter::default),
+            counter: matches!(budget, Some(Budget::Tokens(_))).then(TokenCounter::default),
             #[cfg(feature = "tokens")]
             counted: None,
         }
@@ -40,7 +40,7 @@ impl OutputSize {
     pub(super) fn end(&mut self) {
         #[cfg(feature = "tokens")]
         {
-            self.counted = self.counter.as_mut().map(Counter::finish);
+            self.counted = self.counter.as_mut().map(TokenCounter::finish);
         }
     }
 

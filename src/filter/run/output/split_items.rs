@@ -8,15 +8,15 @@ use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::run::payload_length::PayloadLength;
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
 use crate::filter::run::stage::{StageHandler, StageState};
-use crate::json::writer::Writer;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::writer::JsonWriter;
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 use crate::sink::Sink;
 
 #[derive(Debug)]
 pub(super) struct ItemSplitter {
     way: RootTracker,
-    writer: Writer,
+    writer: JsonWriter,
     budget: ItemBudget,
     /// The payload is open.
     in_items: bool,
@@ -50,7 +50,7 @@ impl ItemSplitter {
     ) -> Self {
         Self {
             way: RootTracker::new(place),
-            writer: Writer::default(),
+            writer: JsonWriter::default(),
             budget: ItemBudget::new(policy, length, limits),
             in_items: false,
             in_item: false,
@@ -110,7 +110,7 @@ impl ItemSplitter {
     fn frame<'a>(
         &'a mut self,
         sink: &'a mut dyn Sink,
-    ) -> (&'a mut Writer, &'a mut RootTracker, FrameSink<'a>) {
+    ) -> (&'a mut JsonWriter, &'a mut RootTracker, FrameSink<'a>) {
         let Self { writer, budget, failed, way, .. } = self;
         (writer, way, FrameSink { budget, sink, failed })
     }
@@ -131,7 +131,7 @@ impl StageState for ItemSplitter {
 }
 
 impl Handler for StageHandler<'_, ItemSplitter> {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
         let Self { stage, sink } = self;
         if stage.in_items {
             stage.flush(*sink);
@@ -145,7 +145,7 @@ impl Handler for StageHandler<'_, ItemSplitter> {
             }
             return Ok(Interest::SkipRest);
         }
-        if let Slot::Member(key) = slot
+        if let ValueSlot::Member(key) = slot
             && stage.way.is_at_parent()
         {
             stage.budget.beside(key.raw());
@@ -161,14 +161,14 @@ impl Handler for StageHandler<'_, ItemSplitter> {
         if step == RootStep::Outside {
             writer.begin(&mut frame);
             return Ok(match slot {
-                Slot::Member(_) => Interest::CopyMember,
+                ValueSlot::Member(_) => Interest::CopyMember,
                 _ => Interest::Copy,
             });
         }
-        if let Slot::Member(key) = slot {
+        if let ValueSlot::Member(key) = slot {
             writer.spelled(&mut frame, key.raw());
         }
-        writer.open(&mut frame, if kind == Kind::Object { b'{' } else { b'[' });
+        writer.open(&mut frame, if kind == ValueKind::Object { b'{' } else { b'[' });
         way.enter(kind);
         if step == RootStep::Items {
             let in_object = way.is_around_in_object();

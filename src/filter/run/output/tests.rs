@@ -5,7 +5,7 @@ use crate::filter::compile::program::Program;
 #[cfg(feature = "template")]
 use crate::spec::Compact;
 #[cfg(feature = "text")]
-use crate::spec::TextFilter;
+use crate::spec::TextSpec;
 use crate::spec::{Budget, Spec};
 
 /// Steps a byte in one machine, and in those behind the items: of text and budget one each, of compact two.
@@ -49,7 +49,7 @@ fn specs() -> Vec<(String, Spec)> {
     #[cfg(feature = "text")]
     specs.push((
         "text".into(),
-        Spec::new().text_filter(TextFilter::new().dedup(true)).budget(Budget::Bytes(1000)),
+        Spec::new().text_filter(TextSpec::new().dedup(true)).budget(Budget::Bytes(1000)),
     ));
     specs
 }
@@ -108,5 +108,5 @@ fn what_was_not_built_is_refused() {
     #[cfg(not(feature = "template"))]
     refused(Spec::new().compact(crate::Compact::new("x")), "template");
     #[cfg(not(feature = "text"))]
-    refused(Spec::new().text_filter(crate::TextFilter::new()), "text");
+    refused(Spec::new().text_filter(crate::TextSpec::new()), "text");
 }
