@@ -23,9 +23,9 @@ use std::io;
 /// assert_eq!(error.path(), "/a/2");
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorDetails>);
 
-struct Inner {
+struct ErrorDetails {
     kind: ErrorKind,
     offset: Option<u64>,
     path: String,
@@ -128,7 +128,7 @@ pub enum Fault {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorDetails {
             kind,
             offset: None,
             path: String::new(),
@@ -141,7 +141,7 @@ impl Error {
     }
 
     pub(crate) fn at(raise: Raise, offset: u64, path: String) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorDetails {
             kind: raise.kind,
             offset: Some(offset),
             path,
@@ -317,7 +317,7 @@ impl fmt::Display for Error {
         if let Some(offset) = self.0.offset {
             write!(f, "byte {offset}")?;
             if !self.0.path.is_empty() {
-                write!(f, " at {}", Shortened(&self.0.path))?;
+                write!(f, " at {}", ShortenedPath(&self.0.path))?;
             }
             write!(f, ": ")?;
         }
@@ -330,14 +330,14 @@ impl fmt::Display for Error {
 }
 
 /// A path on one line of bearable length: the middle of a long one is left out.
-struct Shortened<'a>(&'a str);
+struct ShortenedPath<'a>(&'a str);
 
-impl Shortened<'_> {
+impl ShortenedPath<'_> {
     const HEAD: usize = 120;
     const TAIL: usize = 60;
 }
 
-impl fmt::Display for Shortened<'_> {
+impl fmt::Display for ShortenedPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chars = self.0.chars().count();
         if chars <= Self::HEAD + Self::TAIL {

@@ -103,7 +103,6 @@
 //!
 //! `default-features = false` leaves the library with a handful of small dependencies.
 
-mod allowance;
 mod ansi;
 #[cfg(feature = "manifest")]
 mod catalog;
@@ -124,6 +123,7 @@ mod manifest;
 mod nearest;
 mod notice;
 mod path;
+mod regex_budget;
 mod report;
 mod reserved;
 mod scan;
@@ -131,12 +131,12 @@ mod sink;
 mod spec;
 #[cfg(feature = "template")]
 mod template;
+mod test_work;
 #[cfg(feature = "text")]
 mod text;
 #[cfg(feature = "tokens")]
 mod tokens;
 mod tree;
-mod work;
 
 #[cfg(all(feature = "command", unix))]
 pub use command::{
@@ -148,7 +148,7 @@ pub use command::{
     OutputFilterRegistry, Passed,
 };
 pub use error::{Error, ErrorKind, Fault};
-pub use filter::{CallOptions, Explanation, Filter, Mode, Program};
+pub use filter::{CallOptions, ExecutionMode, Explanation, Filter, Program};
 pub use history::{Prune, PruneProgram, PruneReport, PruneRun, PrunedTool};
 #[cfg(feature = "http-body")]
 pub use io::FilterBody;
@@ -167,20 +167,20 @@ pub use io::{
 pub use limits::Limits;
 #[cfg(feature = "manifest")]
 pub use manifest::{Manifest, ManifestEntry, ManifestError, ManifestErrorKind, Problem};
-pub use report::{Failed, MissedPath, Report};
+pub use report::{FailureReport, MissedPath, Report};
 pub use reserved::{ParameterType, ReservedParameter, ReservedParameters};
 pub use sink::Sink;
 pub use spec::{
-    Budget, Compact, Content, ContentFormat, DuplicateKeys, Json, Omitted, OnError, OnOver,
-    OnTestFailure, Operation, Otherwise, Root, Select, Siblings, Source, Spec, Test, TextFilter,
-    Validation, Whitespace,
+    Budget, Compact, Condition, Content, ContentFormat, DuplicateKeys, Omitted, OnError, OnOver,
+    OnTestFailure, PatchOp, RawJson, Root, SelectPath, Selection, Siblings, Spec, TextSpec,
+    Validation, WhenFallback, Whitespace,
 };
 #[cfg(feature = "template")]
 pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};
 #[cfg(feature = "text")]
 pub use text::{QuotedTextRun, TextProgram, TextReport, TextRun};
 #[cfg(feature = "tokens")]
-pub use tokens::{Counter as TokenCounter, TokenCount};
+pub use tokens::{TokenCount, TokenCounter};
 
 /// What only the fuzz targets (`fuzz/`) may see: cargo-fuzz sets `cfg(fuzzing)`.
 #[cfg(fuzzing)]

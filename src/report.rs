@@ -131,7 +131,7 @@ pub struct Report {
     pub plan: Vec<String>,
     /// Why the run failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<Failed>,
+    pub error: Option<FailureReport>,
 }
 
 /// A selected path that was not found.
@@ -148,7 +148,7 @@ pub struct MissedPath {
 /// The error of a run that failed, as the report has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Failed {
+pub struct FailureReport {
     /// [`ErrorKind`](crate::ErrorKind) in words.
     pub kind: &'static str,
     /// [`Error::offset`](crate::Error::offset).
@@ -160,7 +160,7 @@ pub struct Failed {
     pub message: String,
 }
 
-impl From<&Error> for Failed {
+impl From<&Error> for FailureReport {
     fn from(error: &Error) -> Self {
         Self {
             kind: error.kind().as_str(),

@@ -5,7 +5,7 @@
 //! before it looks for tokens, and behind a letter or digit of ASCII no word goes on with a blank or a mark. Only in a piece
 //! without such a place a token may be cut, which then counts as two.
 
-use crate::work::{self, Work, words};
+use crate::test_work::{self, WorkKind, words};
 
 /// Bytes that are counted together.
 const PIECE: usize = 64 << 10;
@@ -27,7 +27,7 @@ pub(crate) const LONGEST: u64 = 128;
 /// assert_eq!((count.tokens, count.exact), (2, true));
 /// ```
 #[derive(Debug, Default)]
-pub struct Counter {
+pub struct TokenCounter {
     pending: Vec<u8>,
     tokens: u64,
     /// A piece had to end where a token may go on.
@@ -45,7 +45,7 @@ pub struct TokenCount {
     pub exact: bool,
 }
 
-impl Counter {
+impl TokenCounter {
     /// A counter that has seen nothing.
     #[must_use]
     pub fn new() -> Self {
@@ -57,7 +57,7 @@ impl Counter {
         while !bytes.is_empty() {
             let room = PIECE.saturating_sub(self.pending.len()).max(1);
             let (now, later) = bytes.split_at(bytes.len().min(room));
-            work::count(Work::Tail, words(now.len()));
+            test_work::count(WorkKind::Tail, words(now.len()));
             self.pending.extend_from_slice(now);
             bytes = later;
             if self.pending.len() >= PIECE {
@@ -81,7 +81,7 @@ impl Counter {
 
     /// Counts as much of what has come as ends where a token does, else all of it but a character that is cut.
     fn count_piece(&mut self) {
-        work::count(Work::Tail, self.pending.len());
+        test_work::count(WorkKind::Tail, self.pending.len());
         let pairs = self.pending.windows(2).enumerate().rev();
         let mut pairs = pairs.filter_map(|(at, pair)| Some((at, pair.try_into().ok()?)));
         let end = pairs.find(|(_, pair)| ends_token(*pair)).map(|(at, _)| at + 1);
@@ -98,7 +98,7 @@ impl Counter {
     /// Counts the first bytes of what has come.
     fn count(&mut self, bytes: usize) {
         let text = String::from_utf8_lossy(self.pending.get(..bytes).unwrap_or_default());
-        work::count(Work::Tail, text.len() + words(self.pending.len() - bytes));
+        test_work::count(WorkKind::Tail, text.len() + words(self.pending.len() - bytes));
         self.tokens += bpe_openai::o200k_base().count(&text) as u64;
         self.pending.drain(..bytes);
     }
@@ -115,10 +115,10 @@ fn ends_token([before, after]: [u8; 2]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counter, LONGEST, PIECE};
+    use super::{LONGEST, PIECE, TokenCounter};
 
     fn count(parts: &[&[u8]]) -> u64 {
-        let mut counter = Counter::default();
+        let mut counter = TokenCounter::default();
         parts.iter().for_each(|part| counter.push(part));
         counter.finish()
     }
@@ -183,7 +183,7 @@ mod tests {
                 prng = prng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 text.push_str(words[(prng >> 33) as usize % words.len()]);
             }
-            let mut counter = Counter::new();
+            let mut counter = TokenCounter::new();
             counter.push(text.as_bytes());
             let count = counter.end();
             let whole = bpe_openai::o200k_base().count(&text) as u64;
@@ -218,11 +218,11 @@ mod tests {
     #[test]
     fn a_piece_without_such_a_place_is_said_to_be_cut() {
         for text in ["x".repeat(PIECE + 1), "日".repeat(PIECE), " ".repeat(2 * PIECE)] {
-            let mut counter = Counter::new();
+            let mut counter = TokenCounter::new();
             counter.push(text.as_bytes());
             assert!(!counter.end().exact);
         }
-        let mut counter = Counter::new();
+        let mut counter = TokenCounter::new();
         counter.push("x".repeat(PIECE - 1).as_bytes());
         assert!(counter.end().exact);
     }

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use options::Options;
 use serde::Deserialize;
 use serde_json::Value as Json;
-use tamis::{CallOptions, Filter, Mode, Program, Spec, filter_slice_with};
+use tamis::{CallOptions, ExecutionMode, Filter, Program, Spec, filter_slice_with};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -200,7 +200,7 @@ fn what_is_said_is_what_is_done() {
     let documents = documents();
     for case in cases() {
         let (program, options) = (program(&case), case.options.call());
-        if program.explain(&options).mode() == Mode::Stream {
+        if program.explain(&options).mode() == ExecutionMode::Stream {
             assert!(case.holds.is_empty(), "{}: it streams", case.name);
             for document in &documents {
                 for piece in [1, 64, usize::MAX] {
@@ -232,7 +232,7 @@ fn the_plan_of_a_report_agrees() {
         };
         let holds = report.plan.iter().any(|line| line.contains("hold"));
         let mode = program.explain(&options).mode();
-        assert_eq!(mode == Mode::Hold, holds, "{}: {:?}", case.name, report.plan);
+        assert_eq!(mode == ExecutionMode::Hold, holds, "{}: {:?}", case.name, report.plan);
     }
 }
 

@@ -13,7 +13,7 @@
 //! | order of members | none | as they came, new ones last |
 
 use serde_json::Value as Plain;
-use tamis::{CallOptions, ErrorKind, OnTestFailure, Operation, Program, Spec, filter_slice};
+use tamis::{CallOptions, ErrorKind, OnTestFailure, PatchOp, Program, Spec, filter_slice};
 
 use super::input::{Choose, Input, node};
 use super::programs;
@@ -47,7 +47,7 @@ fn generated(input: &mut Input<'_>) {
         }
     }
     let operations = Plain::from(operations).to_string();
-    let patch = Operation::parse_patch(&operations).expect("it is a patch");
+    let patch = PatchOp::parse_patch(&operations).expect("it is a patch");
     let mut spec = patch.into_iter().fold(Spec::new(), Spec::patch);
     if stops {
         spec = spec.on_test_failure(OnTestFailure::Stop);
@@ -105,7 +105,7 @@ fn any(input: &mut Input<'_>) {
 /// As it is and as a tree, at every place where chunks may end. The program, if it is one.
 fn both(choices: &mut Choose<'_>, spec: &Spec, document: &[u8], valid: bool) -> Option<Program> {
     let program = programs::compile(spec)?;
-    let on_tree = spec.clone().patch(Operation::copy_from("", ""));
+    let on_tree = spec.clone().patch(PatchOp::copy_from("", ""));
     let on_tree = programs::compile(&on_tree).expect("one more operation compiles");
     let explained = format!("{:?}", on_tree.plan());
     assert!(explained.contains("tree"), "{explained}");

@@ -61,7 +61,7 @@ impl Manifest {
 #[cfg(test)]
 mod tests {
     use super::{FILES, Manifest};
-    use crate::allowance::Allowance;
+    use crate::regex_budget::RegexBudget;
 
     #[test]
     fn every_file_parses_and_keeps_to_its_service() {
@@ -95,9 +95,9 @@ mod tests {
     #[test]
     fn patterns_are_far_from_what_they_may_be() {
         for (service, text) in FILES {
-            let mut allowance = Allowance::new();
+            let mut allowance = RegexBudget::new();
             assert!(Manifest::parse_within(service, text, &mut allowance).is_ok(), "{service}");
-            assert!(allowance.left() > Allowance::BYTES / 4 * 3, "{service}");
+            assert!(allowance.left() > RegexBudget::BYTES / 4 * 3, "{service}");
         }
     }
 

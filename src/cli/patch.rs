@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use tamis::{Error, Operation, Spec};
+use tamis::{Error, PatchOp, Spec};
 
 use crate::files;
 use crate::tool::called;
@@ -28,7 +28,7 @@ pub(crate) fn add_all(spec: &Spec, paths: &[PathBuf]) -> Result<Spec, Error> {
     Ok(spec)
 }
 
-fn read(path: &Path) -> Result<Vec<Operation>, Error> {
+fn read(path: &Path) -> Result<Vec<PatchOp>, Error> {
     let wrong = |what: &dyn std::fmt::Display| Error::spec(format!("{}: {what}", called(path)));
     let file = if path.as_os_str() == "-" { files::standard_input() } else { File::open(path) };
     let mut text = String::new();
@@ -37,5 +37,5 @@ fn read(path: &Path) -> Result<Vec<Operation>, Error> {
     if text.len() as u64 > MOST {
         return Err(wrong(&format!("a patch has at most {MOST} bytes")));
     }
-    Operation::parse_patch(&text).map_err(|error| wrong(&error))
+    PatchOp::parse_patch(&text).map_err(|error| wrong(&error))
 }

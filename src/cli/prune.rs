@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use tamis::{Error, ErrorKind, Failed, Prune, PruneProgram, PruneReport, prune_file};
+use tamis::{Error, ErrorKind, FailureReport, Prune, PruneProgram, PruneReport, prune_file};
 
 use crate::args::Bounds;
 use crate::diagnostics::{Console, Exit, Usage};
@@ -212,7 +212,7 @@ fn prune(
         Ok(opened) => opened,
         Err(error) => {
             let mut report = PruneReport::default();
-            report.error = Some(Failed::from(&error));
+            report.error = Some(FailureReport::from(&error));
             let about = if error.kind() == ErrorKind::Write { to } else { from };
             return (report, Err((about, error)));
         }
@@ -224,7 +224,7 @@ fn prune(
     let (mut report, result) = prune_file(program, file, tally_out.through(&mut writer), around);
     let result = result.and_then(|()| writer.finish().map_err(Error::write));
     if let Err(error) = &result {
-        report.error.get_or_insert_with(|| Failed::from(error));
+        report.error.get_or_insert_with(|| FailureReport::from(error));
     }
     let blame = |error: Error| (if error.kind() == ErrorKind::Write { to } else { from }, error);
     (report, result.map_err(blame))

@@ -8,7 +8,7 @@ use std::io::{ErrorKind as IoKind, IsTerminal, Read, Write};
 use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::{
-    Error, ErrorKind, Failed, MissedPath, Pretty, Program, Report, Tee, filter_file,
+    Error, ErrorKind, FailureReport, MissedPath, Pretty, Program, Report, Tee, filter_file,
     filter_lenient, filter_ndjson,
 };
 
@@ -92,7 +92,7 @@ fn filter(job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>) {
     match open(job) {
         Err(failure) => {
             let mut report = Report::default();
-            report.error = Some(Failed::from(&failure.error));
+            report.error = Some(FailureReport::from(&failure.error));
             (report, Err(failure))
         }
         Ok(opened) => {
@@ -100,7 +100,7 @@ fn filter(job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>) {
             if let Err(failure) = &result
                 && report.error.is_none()
             {
-                report.error = Some(Failed::from(&failure.error));
+                report.error = Some(FailureReport::from(&failure.error));
             }
             (report, result)
         }

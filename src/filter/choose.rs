@@ -18,12 +18,12 @@ use super::stage::{Stage, With};
 use super::when::{Branch, When};
 use crate::error::{ErrorKind, Raise};
 use crate::json::key::{is_too_long_for, unescape};
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
-use crate::path::trie::{Names, NodeId};
+use crate::path::trie::{NameTable, NodeId};
 use crate::sink::Sink;
+use crate::test_work::{WorkKind, count, words};
 use crate::tree::{children, equal};
-use crate::work::{Work, count, words};
 
 #[derive(Debug)]
 pub(super) struct Chooser {
@@ -93,12 +93,12 @@ impl Chooser {
         self.program.when.as_ref()
     }
 
-    fn child(&self, slot: Slot<'_>) -> Option<NodeId> {
+    fn child(&self, slot: ValueSlot<'_>) -> Option<NodeId> {
         let trie = &self.when()?.trie;
         match (slot, self.open.last()) {
-            (Slot::Top, _) => Some(0),
-            (Slot::Member(key), Some(top)) => key.with_name(|name| trie.member(*top, name?)),
-            (Slot::Element(index), Some(top)) => trie.element(*top, index),
+            (ValueSlot::Top, _) => Some(0),
+            (ValueSlot::Member(key), Some(top)) => key.with_name(|name| trie.member(*top, name?)),
+            (ValueSlot::Element(index), Some(top)) => trie.element(*top, index),
             _ => None,
         }
     }
@@ -112,14 +112,14 @@ impl Chooser {
     }
 
     /// What is wanted of a value at a node.
-    fn look(&mut self, node: NodeId, kind: Kind, offset: u64) -> Interest {
+    fn look(&mut self, node: NodeId, kind: ValueKind, offset: u64) -> Interest {
         let program = self.program.clone();
         let Some(when) = &program.when else { return Interest::Skip };
         let goes_on = kind.is_container() && !when.trie.children(node).is_empty();
         if self.choice.is_none() {
             let (mut wanted, mut most) = (false, 0);
             for number in when.trie.ends(node) {
-                count(Work::Branches, 1);
+                count(WorkKind::Branches, 1);
                 let number = *number as usize;
                 if self.holds.get(number) != Some(&None) {
                     continue;
@@ -160,7 +160,7 @@ impl Chooser {
         let program = self.program.clone();
         let Some(when) = &program.when else { return };
         for test in when.below.get(node as usize).into_iter().flatten() {
-            count(Work::Branches, 1);
+            count(WorkKind::Branches, 1);
             self.decide(*test as usize, false);
         }
     }
@@ -168,7 +168,7 @@ impl Chooser {
     /// Chooses, if that is possible now.
     fn conclude(&mut self, offset: u64) {
         while self.choice.is_none() {
-            count(Work::Branches, 1);
+            count(WorkKind::Branches, 1);
             match self.holds.get(self.next) {
                 Some(None) => return,
                 Some(Some(false)) => self.next += 1,
@@ -185,7 +185,7 @@ impl Chooser {
         let mut values = vec![(node, text)];
         while let Some((node, text)) = values.pop() {
             for number in trie.ends(node) {
-                count(Work::Branches, 1);
+                count(WorkKind::Branches, 1);
                 let number = *number as usize;
                 if self.holds.get(number) == Some(&None)
                     && let Some(test) = tests.get(number)
@@ -231,23 +231,28 @@ impl Stage for Chooser {
 }
 
 impl Handler for With<'_, Chooser> {
-    fn value(&mut self, mut slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+    fn value(
+        &mut self,
+        mut slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
         let chooser = &mut *self.stage;
         if let Some(interest) = chooser.scope.find(&mut slot, kind)? {
             return Ok(interest);
         }
         let Some(node) = chooser.child(slot) else { return Ok(Interest::Skip) };
-        if let Slot::Member(_) = slot {
+        if let ValueSlot::Member(_) = slot {
             chooser.meet(node)?;
         }
         let interest = chooser.look(node, kind, offset);
-        if let (Slot::Top, Interest::Skip) = (slot, interest) {
+        if let (ValueSlot::Top, Interest::Skip) = (slot, interest) {
             chooser.scope.leave();
         }
         Ok(interest)
     }
 
-    fn wanted(&self) -> Option<&Names> {
+    fn wanted(&self) -> Option<&NameTable> {
         let chooser = &*self.stage;
         let top = chooser.open.last().filter(|_| chooser.scope.is_inside())?;
         chooser.when()?.trie.names(*top)
@@ -277,7 +282,7 @@ impl Handler for With<'_, Chooser> {
         if len > captured.most.min(item) {
             captured.over = true;
         } else if !captured.over {
-            count(Work::Branches, words(bytes.len()));
+            count(WorkKind::Branches, words(bytes.len()));
             captured.text.extend_from_slice(bytes);
         }
     }

@@ -14,10 +14,10 @@ use super::seek::Seeking;
 use super::stage::{Engine, config, failed};
 use super::when::{Branch, When};
 use crate::error::{Error, ErrorKind, Raise};
-use crate::json::bom::Bom;
+use crate::json::bom::BomSkipper;
 use crate::limits::Meter;
-use crate::nearest::Pairs;
-use crate::report::{Failed, MissedPath, Report};
+use crate::nearest::ComparisonBudget;
+use crate::report::{FailureReport, MissedPath, Report};
 use crate::sink::Sink;
 use crate::spec::Validation;
 
@@ -48,7 +48,7 @@ pub(super) struct Core {
     /// The program of the branch.
     branch: Option<(Branch, Program)>,
     meter: Meter,
-    bom: Bom,
+    bom: BomSkipper,
     /// Bytes in front of the document.
     prefix: u64,
     written: u64,
@@ -62,7 +62,7 @@ pub(super) struct Core {
     skips: Option<Skips>,
     /// The program has rules.
     applies: bool,
-    failure: Option<Failed>,
+    failure: Option<FailureReport>,
 }
 
 /// The choice of a branch, and what follows from it.
@@ -87,8 +87,8 @@ enum State {
 type Step = fn(&mut Core, &[u8], &mut dyn Sink) -> Result<Option<u64>, Error>;
 
 /// Of JSON the mark is skipped; any other text has its own way with it.
-fn bom_of(program: &Program) -> Bom {
-    if program.is_text() { Bom::settled() } else { Bom::new() }
+fn bom_of(program: &Program) -> BomSkipper {
+    if program.is_text() { BomSkipper::settled() } else { BomSkipper::new() }
 }
 
 impl Core {
@@ -203,7 +203,7 @@ impl Core {
     /// Makes an error the run's own.
     pub(super) fn fail(&mut self, error: &Error) {
         self.state = State::Failed;
-        self.failure.get_or_insert_with(|| Failed::from(error));
+        self.failure.get_or_insert_with(|| FailureReport::from(error));
     }
 
     /// Whether there is something to find out ahead of a run, beyond what is known.
@@ -259,7 +259,7 @@ impl Core {
         self.written += counted.bytes;
         if let Err(error) = &result {
             self.state = State::Failed;
-            self.failure = Some(Failed::from(error));
+            self.failure = Some(FailureReport::from(error));
         }
         result
     }
@@ -482,7 +482,7 @@ impl Core {
     /// Says what was probably meant by the first selected paths that were not found: no message names more of them.
     pub(super) fn suggest(&self, missed: &mut [MissedPath]) {
         let Some(items) = self.chain.as_ref().and_then(Chain::items) else { return };
-        let mut pairs = Pairs::default();
+        let mut pairs = ComparisonBudget::default();
         for one in missed.iter_mut().take(SHOWN) {
             one.meant = items.meant(&one.path, &mut pairs);
         }

@@ -11,7 +11,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 
 use crate::error::{Error, ErrorKind, Raise};
 use crate::limits::{Limits, Meter};
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 
 /// Bytes that are kept, and read back, in one piece: memory grows by no more than it needs.
 const PIECE: usize = 64 << 10;
@@ -94,7 +94,7 @@ impl Hold {
             }
             let Some(piece) = self.memory.last_mut() else { return };
             let (now, later) = bytes.split_at(bytes.len().min(PIECE - piece.len()));
-            count(Work::Hold, words(now.len()));
+            count(WorkKind::Hold, words(now.len()));
             piece.extend_from_slice(now);
             bytes = later;
         }
@@ -102,7 +102,7 @@ impl Hold {
 
     fn spill(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.in_file += bytes.len() as u64;
-        count(Work::Hold, words(bytes.len()));
+        count(WorkKind::Hold, words(bytes.len()));
         if is_off_disk() {
             self.gathered.extend_from_slice(bytes);
             return Ok(());
@@ -112,7 +112,7 @@ impl Hold {
             None => self.file.insert(tempfile::tempfile()?),
         };
         if self.gathered.len() + bytes.len() > PIECE {
-            count(Work::Hold, words(self.gathered.len()));
+            count(WorkKind::Hold, words(self.gathered.len()));
             file.write_all(&self.gathered)?;
             self.gathered.clear();
         }
@@ -133,9 +133,9 @@ impl Hold {
     ) -> Result<(), E> {
         let Self { memory, file, in_file, gathered, .. } = std::mem::take(self);
         let mut more = true;
-        count(Work::Hold, words(gathered.len()));
+        count(WorkKind::Hold, words(gathered.len()));
         for piece in memory {
-            count(Work::Hold, words(piece.len()));
+            count(WorkKind::Hold, words(piece.len()));
             more = more && take(meter, &piece)?;
             meter.release(piece.len() as u64);
         }
@@ -157,9 +157,9 @@ impl Hold {
         mut take: impl FnMut(&[u8]) -> Result<bool, E>,
         failed: impl FnOnce(Raise) -> E,
     ) -> Result<(), E> {
-        count(Work::Hold, words(self.gathered.len()));
+        count(WorkKind::Hold, words(self.gathered.len()));
         for piece in &self.memory {
-            count(Work::Hold, words(piece.len()));
+            count(WorkKind::Hold, words(piece.len()));
             if !take(piece)? {
                 return Ok(());
             }
@@ -197,7 +197,7 @@ impl Hold {
                 into.extend_from_slice(self.gathered.get(at..).unwrap_or_default());
             }
         }
-        count(Work::Hold, words(into.len()));
+        count(WorkKind::Hold, words(into.len()));
         Ok(())
     }
 
@@ -265,7 +265,7 @@ fn read_all<E>(
     failed: impl FnOnce(Raise) -> E,
 ) -> Result<bool, E> {
     let mut piece = vec![0; PIECE];
-    count(Work::Hold, words(PIECE));
+    count(WorkKind::Hold, words(PIECE));
     if let Err(error) = file.seek(SeekFrom::Start(0)) {
         return Err(failed(unreadable(&error)));
     }
@@ -273,7 +273,7 @@ fn read_all<E>(
         match file.read(&mut piece) {
             Ok(0) => return Ok(true),
             Ok(length) => {
-                count(Work::Hold, words(length));
+                count(WorkKind::Hold, words(length));
                 if !take(piece.get(..length).unwrap_or_default())? {
                     return Ok(false);
                 }

@@ -39,7 +39,7 @@ use crate::report::{MissedPath, Report};
 use crate::sink::Sink;
 
 use self::core::{Core, Pass};
-pub use explain::{Explanation, Mode};
+pub use explain::{ExecutionMode, Explanation};
 pub use options::CallOptions;
 pub use program::Program;
 pub(crate) use scout::{Ahead, Scout};

@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use super::document::edits::{Edits, Reason};
 use super::program::steps;
-use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, Raise, RulePlace};
 use crate::path::Path;
-use crate::spec::{OnTestFailure, Op, Operation, Spec, Whitespace};
+use crate::regex_budget::RegexBudget;
+use crate::spec::{OnTestFailure, PatchOp, PatchOpKind, Spec, Whitespace};
 use crate::tree::Tree;
-use crate::tree::patch::{Did, Edit};
+use crate::tree::patch::{EditOutcome, TreeEdit};
 
 /// Why a test fails.
 const DIFFERS: &str = "the test failed: the value there is another one";
@@ -26,7 +26,7 @@ const LACKS: &str = "the test failed: nothing is there";
 
 #[derive(Debug)]
 pub(crate) struct Patches {
-    sequence: Vec<Edit>,
+    sequence: Vec<TreeEdit>,
     /// What the operations are called.
     names: Vec<String>,
     lenient: bool,
@@ -49,7 +49,7 @@ impl Patches {
     /// Those of a spec. `None`: it has none.
     pub(super) fn compile(
         spec: &Spec,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Option<Arc<Self>>, Error> {
         let operations = spec.patches.as_deref().unwrap_or_default();
         if operations.is_empty() {
@@ -112,14 +112,16 @@ impl Patches {
         for (operation, edit) in self.sequence.iter().enumerate() {
             let did = tree.apply(edit, self.lenient);
             match did.map_err(|raise| self.named(operation, &raise))? {
-                Did::Apply => applied.operations += 1,
-                Did::Nothing => applied.without_effect += 1,
-                Did::Differs | Did::Lacks if self.on_test_failure == OnTestFailure::Stop => {
+                EditOutcome::Apply => applied.operations += 1,
+                EditOutcome::Nothing => applied.without_effect += 1,
+                EditOutcome::Differs | EditOutcome::Lacks
+                    if self.on_test_failure == OnTestFailure::Stop =>
+                {
                     applied.stopped_at = Some(self.name(operation).to_owned());
                     break;
                 }
-                Did::Differs => return Err(self.test_failed(operation, DIFFERS)),
-                Did::Lacks => return Err(self.test_failed(operation, LACKS)),
+                EditOutcome::Differs => return Err(self.test_failed(operation, DIFFERS)),
+                EditOutcome::Lacks => return Err(self.test_failed(operation, LACKS)),
             }
         }
         Ok(applied)
@@ -127,7 +129,7 @@ impl Patches {
 }
 
 /// An operation as it is declared, checked.
-fn edit(entry: usize, operation: &Operation, allowance: &mut Allowance) -> Result<Edit, Error> {
+fn edit(entry: usize, operation: &PatchOp, allowance: &mut RegexBudget) -> Result<TreeEdit, Error> {
     let refuse = |message: &str| {
         let message = format!("patches[{entry}], {operation}: {message}");
         let place =
@@ -150,20 +152,20 @@ fn edit(entry: usize, operation: &Operation, allowance: &mut Allowance) -> Resul
         None => Err(refuse(&format!("`{op}` wants a `from`"))),
     };
     Ok(match operation.op {
-        Op::Add => Edit::Add { path, value: value()? },
-        Op::Remove if path.0.is_empty() => {
+        PatchOpKind::Add => TreeEdit::Add { path, value: value()? },
+        PatchOpKind::Remove if path.0.is_empty() => {
             return Err(refuse("the document itself cannot be removed"));
         }
-        Op::Remove => Edit::Remove { path },
-        Op::Replace => Edit::Replace { path, value: value()? },
-        Op::Copy => Edit::Copy { from: from()?, path },
-        Op::Test => Edit::Test { path, value: value()? },
-        Op::Move => {
+        PatchOpKind::Remove => TreeEdit::Remove { path },
+        PatchOpKind::Replace => TreeEdit::Replace { path, value: value()? },
+        PatchOpKind::Copy => TreeEdit::Copy { from: from()?, path },
+        PatchOpKind::Test => TreeEdit::Test { path, value: value()? },
+        PatchOpKind::Move => {
             let from = from()?;
             if path.0.len() > from.0.len() && path.0.starts_with(&from.0) {
                 return Err(refuse("a value cannot be moved into itself"));
             }
-            Edit::Move { from, path }
+            TreeEdit::Move { from, path }
         }
     })
 }

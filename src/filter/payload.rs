@@ -18,9 +18,9 @@ use super::stage::{Engine, config, failed};
 use super::tail::{Tail, in_front};
 use super::wrap::Wrap;
 use crate::error::Error;
-use crate::json::machine::{Config, Failure, Fed, Machine};
+use crate::json::machine::{FeedResult, Machine, MachineConfig, MachineFailure};
 use crate::limits::{Limits, Meter};
-use crate::nearest::Pairs;
+use crate::nearest::ComparisonBudget;
 use crate::report::Report;
 use crate::scan::Scanner;
 use crate::sink::Sink;
@@ -68,9 +68,9 @@ fn machine_config(
     limits: &Limits,
     tail: Option<&Tail>,
     drops_empty: bool,
-) -> Config {
+) -> MachineConfig {
     let config = config(&program.compiled().spec, limits, drops_empty);
-    Config { keep_white: config.keep_white && tail.is_none(), ..config }
+    MachineConfig { keep_white: config.keep_white && tail.is_none(), ..config }
 }
 
 impl PayloadStage {
@@ -297,7 +297,7 @@ impl PayloadStage {
             running.mark = Some(mark);
         }
         match fed {
-            Ok(Fed::Stopped) => {
+            Ok(FeedResult::Stopped) => {
                 self.offset = engine.machine.offset();
                 running.stopped = true;
                 in_front(tail, sink, |sink| {
@@ -306,13 +306,13 @@ impl PayloadStage {
                 })?;
                 self.end_tail(sink)
             }
-            Ok(Fed::All) => {
+            Ok(FeedResult::All) => {
                 self.offset = engine.machine.offset();
                 self.keep(chunk, begin, meter)
             }
-            Err(Failure::Rewind) => self.rewind(chunk, begin, meter, sink),
-            Err(Failure::Overdue) => Err(self.give_up(begin)),
-            Err(Failure::Error(error)) => {
+            Err(MachineFailure::Rewind) => self.rewind(chunk, begin, meter, sink),
+            Err(MachineFailure::Overdue) => Err(self.give_up(begin)),
+            Err(MachineFailure::Error(error)) => {
                 let waiting = running.items.waiting();
                 let at = error.offset().unwrap_or(begin);
                 self.offset = at;
@@ -424,7 +424,7 @@ impl PayloadStage {
     }
 
     /// The path that was probably meant by a selected one that was not found.
-    pub(super) fn meant(&self, path: &str, pairs: &mut Pairs) -> Option<String> {
+    pub(super) fn meant(&self, path: &str, pairs: &mut ComparisonBudget) -> Option<String> {
         let running = match &self.phase {
             Phase::Running(running) => running,
             // Between two documents.

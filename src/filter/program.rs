@@ -11,12 +11,12 @@ use super::patches::Patches;
 use super::tail::TailRules;
 use super::when::When;
 use super::whole::WholeRules;
-use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::json::key;
 use crate::path::trie::{Cursor, NodeId, Trie};
-use crate::path::{Path, PathError, Token};
-use crate::spec::{DuplicateKeys, Root, Siblings, Source as Written, Spec};
+use crate::path::{Path, PathError, PathToken};
+use crate::regex_budget::RegexBudget;
+use crate::spec::{DuplicateKeys, Root, SelectPath as Written, Siblings, Spec};
 
 /// Paths of one spec, all rules together.
 pub(super) const MAX_RULES: usize = 10_000;
@@ -159,11 +159,11 @@ impl Program {
     /// Linear in the length of all paths, which may have 100,000 steps together. The patterns of text filters may compile to
     /// 10 MiB in one list, and to 24 MiB in all lists of all branches together; what is refused is compiled no further.
     pub fn compile(spec: &Spec) -> Result<Self, Error> {
-        Self::compile_within(spec, &mut Allowance::new())
+        Self::compile_within(spec, &mut RegexBudget::new())
     }
 
     /// The same where other specs have taken their part of the allowance for patterns.
-    pub(crate) fn compile_within(spec: &Spec, allowance: &mut Allowance) -> Result<Self, Error> {
+    pub(crate) fn compile_within(spec: &Spec, allowance: &mut RegexBudget) -> Result<Self, Error> {
         if spec.test.is_some() {
             let message = "`test` stands in a branch of `when`, and nowhere else";
             return refuse_in("test", 0, true, message.into());
@@ -181,7 +181,7 @@ impl Program {
     pub(super) fn compile_at(
         spec: &Spec,
         extract: Option<Path>,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
         let when = When::compile(spec, extract.as_ref(), allowance)?;
         let selects = spec.select.as_ref().map_or(0, |select| select.0.len());
@@ -238,7 +238,7 @@ impl Program {
 }
 
 impl ItemRules {
-    fn compile(spec: &Spec, allowance: &mut Allowance) -> Result<Self, Error> {
+    fn compile(spec: &Spec, allowance: &mut RegexBudget) -> Result<Self, Error> {
         let root = match &spec.root {
             Root::Auto => RootRule::Auto,
             Root::First => RootRule::First,
@@ -324,7 +324,7 @@ impl Selection {
         written: &[Written],
         envelope: bool,
         exclude: &Trie,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
         if written.is_empty() {
             let message = "select names no path; leave it out to keep everything".into();
@@ -355,7 +355,8 @@ impl Selection {
             let key = key::quote(name);
             let plain = key.len() == name.len() + 2;
             let last = path.0.last();
-            let key_is_name = plain && matches!(last, Some(Token::Name(last)) if **last == *name);
+            let key_is_name =
+                plain && matches!(last, Some(PathToken::Name(last)) if **last == *name);
             sources.push(Source {
                 text: text.clone(),
                 key,
@@ -371,7 +372,7 @@ impl Selection {
                     text: name.to_owned(),
                     key: key::quote(name),
                     key_is_name: true,
-                    path: Path(vec![Token::Name(name.into())]),
+                    path: Path(vec![PathToken::Name(name.into())]),
                     passing: true,
                     exclude: exclude.start().member(exclude, Some(name.as_bytes())),
                 });
@@ -386,7 +387,7 @@ impl Selection {
             let mut node: NodeId = 0;
             let mut depth = 0;
             for token in &source.path.0 {
-                let Token::Name(name) = token else { break };
+                let PathToken::Name(name) = token else { break };
                 if let Some(count) = through.get_mut(node as usize) {
                     *count += 1;
                 }
@@ -412,7 +413,7 @@ impl Selection {
                 node.plain = Some(*start);
             }
             for (token, _) in trie.children(id as NodeId) {
-                node.members += u32::from(*token != Token::Any);
+                node.members += u32::from(*token != PathToken::Any);
                 node.elements += u32::from(token.index().is_some());
             }
             // A name of its own: no path leads through it.
@@ -439,7 +440,7 @@ impl Selection {
             for token in &source.path.0 {
                 shared +=
                     usize::from(self.nodes.get(node as usize).is_some_and(|node| node.shared));
-                let Token::Name(name) = token else { break };
+                let PathToken::Name(name) = token else { break };
                 node = self.trie.member(node, name.as_bytes()).unwrap_or_default();
             }
             if shared > MAX_OVERLAP {
@@ -474,10 +475,10 @@ pub(super) fn one_place(
     what: &str,
     text: &str,
     foreign: bool,
-    allowance: &mut Allowance,
+    allowance: &mut RegexBudget,
 ) -> Result<Path, Error> {
     let path = steps(read(text, foreign), rule, 0, text, allowance)?;
-    if path.0.contains(&Token::Any) {
+    if path.0.contains(&PathToken::Any) {
         let message = format!("{rule}: a wildcard cannot say where {what} is: {text}");
         return refuse_in(rule, 0, false, message);
     }
@@ -495,7 +496,7 @@ pub(super) fn steps(
     rule: &'static str,
     entry: usize,
     text: &str,
-    allowance: &mut Allowance,
+    allowance: &mut RegexBudget,
 ) -> Result<Path, Error> {
     let path = path.map_err(|error| {
         let message = format!("{rule}: {}", error.message);

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::program::{Compiled, RootRule, Selection};
 use super::stage::{Stage, With};
 use crate::json::key::is_too_long_for;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::path::trie::NodeId;
 use crate::sink::Sink;
 
@@ -73,13 +73,18 @@ impl Probe {
     }
 
     /// What is wanted of a value. `None`: it is selected.
-    fn look(&mut self, selection: &Selection, slot: Slot<'_>, kind: Kind) -> Option<Interest> {
+    fn look(
+        &mut self,
+        selection: &Selection,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Option<Interest> {
         let node = match (slot, self.open.last()) {
-            (Slot::Top, _) => Some(0),
-            (Slot::Member(key), Some(at)) => {
+            (ValueSlot::Top, _) => Some(0),
+            (ValueSlot::Member(key), Some(at)) => {
                 key.with_name(|name| selection.trie.member(*at, name?))
             }
-            (Slot::Element(index), Some(at)) => selection.trie.element(*at, index),
+            (ValueSlot::Element(index), Some(at)) => selection.trie.element(*at, index),
             _ => None,
         };
         let Some(node) = node else { return Some(Interest::Skip) };
@@ -96,8 +101,8 @@ impl Probe {
         if found.any(|found| found) {
             return None;
         }
-        let below = if kind == Kind::Object { at.members } else { at.elements };
-        if !kind.is_container() || (below == 0 && !matches!(slot, Slot::Top)) {
+        let below = if kind == ValueKind::Object { at.members } else { at.elements };
+        if !kind.is_container() || (below == 0 && !matches!(slot, ValueSlot::Top)) {
             return Some(Interest::Skip);
         }
         self.open.push(node);
@@ -125,10 +130,10 @@ impl Probe {
         }
     }
 
-    fn member(&mut self, name: Option<&[u8]>, kind: Kind) {
+    fn member(&mut self, name: Option<&[u8]>, kind: ValueKind) {
         let number = self.members;
         self.members += 1;
-        if kind == Kind::Array {
+        if kind == ValueKind::Array {
             self.first.get_or_insert(number);
             match name {
                 Some(b"items") => self.items = Some(number),
@@ -137,7 +142,7 @@ impl Probe {
                 _ => {}
             }
         }
-        let string = matches!(kind, Kind::String | Kind::EmptyString);
+        let string = matches!(kind, ValueKind::String | ValueKind::EmptyString);
         match name {
             // That is settled.
             _ if self.not_raw => {}
@@ -153,16 +158,21 @@ impl Stage for Probe {
 }
 
 impl Handler for With<'_, Probe> {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+    fn value(
+        &mut self,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
         let probe = &mut *self.stage;
         let program = probe.program.clone();
         let selection = Probe::selection(&program);
         match slot {
-            Slot::Top if kind != Kind::Object => {
+            ValueSlot::Top if kind != ValueKind::Object => {
                 probe.decided = Some((Payload::Document, offset));
                 return Ok(Interest::Stop);
             }
-            Slot::Member(key) if probe.open.len() <= 1 => {
+            ValueSlot::Member(key) if probe.open.len() <= 1 => {
                 key.with_name(|name| probe.member(name, kind));
             }
             _ => {}
@@ -178,7 +188,7 @@ impl Handler for With<'_, Probe> {
             probe.decided = Some((Payload::Member(items), offset));
             return Ok(Interest::Stop);
         }
-        Ok(if let Slot::Top = slot { Interest::Inspect } else { Interest::Skip })
+        Ok(if let ValueSlot::Top = slot { Interest::Inspect } else { Interest::Skip })
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {

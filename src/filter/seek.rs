@@ -8,7 +8,7 @@ use super::options::CallOptions;
 use super::program::Program;
 use super::stage::{Engine, Stage, With, config, failed};
 use crate::error::Error;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::sink::Sink;
 
 /// The search in one document after another.
@@ -88,7 +88,12 @@ impl Stage for Seeker {
 }
 
 impl Handler for With<'_, Seeker> {
-    fn value(&mut self, mut slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+    fn value(
+        &mut self,
+        mut slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
         let Seeker { scope, found, .. } = &mut *self.stage;
         if found.is_some() {
             return Ok(Interest::SkipRest);

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::json::Handler;
-use crate::json::machine::{Config, Failure, Fed, Machine};
+use crate::json::machine::{FeedResult, Machine, MachineConfig, MachineFailure};
 use crate::limits::Limits;
 use crate::scan::{Scanner, Window};
 use crate::sink::Sink;
@@ -31,7 +31,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    pub(super) fn new(config: Config, scanner: Scanner) -> Self {
+    pub(super) fn new(config: MachineConfig, scanner: Scanner) -> Self {
         Self {
             machine: Machine::new(config),
             scanner,
@@ -46,7 +46,7 @@ impl Engine {
     }
 
     /// Begins a new document.
-    pub(super) fn restart(&mut self, config: Config) {
+    pub(super) fn restart(&mut self, config: MachineConfig) {
         #[cfg(test)]
         {
             self.earlier += self.machine.steps();
@@ -75,7 +75,7 @@ impl Engine {
         stage: &mut S,
         chunk: &[u8],
         sink: &mut dyn Sink,
-    ) -> Result<Fed, Failure>
+    ) -> Result<FeedResult, MachineFailure>
     where
         for<'a> With<'a, S>: Handler,
     {
@@ -90,7 +90,7 @@ impl Engine {
         &mut self,
         stage: &mut S,
         sink: &mut dyn Sink,
-    ) -> Result<(), Failure>
+    ) -> Result<(), MachineFailure>
     where
         for<'a> With<'a, S>: Handler,
     {
@@ -109,23 +109,22 @@ impl std::fmt::Debug for Engine {
 }
 
 /// The machine's part of a spec and of the limits.
-pub(super) fn config(spec: &Spec, limits: &Limits, tell_empty: bool) -> Config {
-    Config {
+pub(super) fn config(spec: &Spec, limits: &Limits, detect_empty_strings: bool) -> MachineConfig {
+    MachineConfig {
         depth: limits.depth(),
         key: limits.key(),
         structure: spec.validation == Validation::Structure,
         keep_white: spec.whitespace == Whitespace::Keep,
-        tell_empty,
+        detect_empty_strings,
     }
 }
 
 /// What a stage that cannot go back makes of a failure.
-pub(super) fn failed(failure: Failure, machine: &Machine) -> Error {
+pub(super) fn failed(failure: MachineFailure, machine: &Machine) -> Error {
     match failure {
-        Failure::Error(error) => error,
-        Failure::Rewind | Failure::Overdue => machine.place(crate::error::Raise::new(
-            crate::error::ErrorKind::Limit,
-            "a decision came too late",
-        )),
+        MachineFailure::Error(error) => error,
+        MachineFailure::Rewind | MachineFailure::Overdue => machine.place(
+            crate::error::Raise::new(crate::error::ErrorKind::Limit, "a decision came too late"),
+        ),
     }
 }

@@ -3,12 +3,12 @@
 //! Knows specs, no document: which branch applies is found by `choose`.
 
 use super::program::{MAX_RULES, Program, one_place, refuse, refuse_in, steps};
-use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, Raise};
-use crate::json::Kind;
+use crate::json::ValueKind;
 use crate::path::Path;
 use crate::path::trie::Trie;
-use crate::spec::{Json, OnError, Otherwise, Spec};
+use crate::regex_budget::RegexBudget;
+use crate::spec::{OnError, RawJson, Spec, WhenFallback};
 
 /// The branches of a spec.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct When {
 /// The test of a branch.
 #[derive(Clone, Debug)]
 pub(super) struct TestRule {
-    pub(super) value: Json,
+    pub(super) value: RawJson,
 }
 
 /// What applies to a document.
@@ -60,7 +60,7 @@ impl When {
     pub(super) fn compile(
         spec: &Spec,
         extract: Option<&Path>,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Option<Self>, Error> {
         let Some(branches) = &spec.when else {
             if spec.otherwise.is_some() {
@@ -97,7 +97,7 @@ impl When {
                 if let Some(tests) = below.get_mut(node as usize) {
                     tests.push(number as u32);
                 }
-                let Some(crate::path::Token::Name(name)) = path.0.get(step) else { break };
+                let Some(crate::path::PathToken::Name(name)) = path.0.get(step) else { break };
                 node = trie.member(node, name.as_bytes()).unwrap_or_default();
             }
         }
@@ -109,9 +109,9 @@ impl When {
             ..Spec::new()
         };
         let otherwise = match spec.otherwise {
-            None | Some(Otherwise::Error) => None,
-            Some(Otherwise::Pass) => Some(plain),
-            Some(Otherwise::Drop) => Some(Spec { retain: Some(Vec::new()), ..plain }),
+            None | Some(WhenFallback::Error) => None,
+            Some(WhenFallback::Pass) => Some(plain),
+            Some(WhenFallback::Drop) => Some(Spec { retain: Some(Vec::new()), ..plain }),
         };
         let otherwise = otherwise.map(|plain| compile_branch(spec, extract, &plain, allowance));
         let otherwise = otherwise.transpose()?;
@@ -159,7 +159,7 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
     refuse_in("when", 0, true, message.into())
 }
 
-fn check_branch(entry: usize, branch: &Spec) -> Result<&crate::spec::Test, Error> {
+fn check_branch(entry: usize, branch: &Spec) -> Result<&crate::spec::Condition, Error> {
     let refuse = |message: &str| {
         refuse_in("when", entry, false, format!("{}: {message}", Branch::Number(entry).name()))
     };
@@ -190,7 +190,7 @@ fn compile_branch(
     spec: &Spec,
     extract: Option<&Path>,
     branch: &Spec,
-    allowance: &mut Allowance,
+    allowance: &mut RegexBudget,
 ) -> Result<Program, Error> {
     let mut place = extract.cloned().unwrap_or_default();
     if let Some(inside) = &branch.extract {
@@ -212,15 +212,15 @@ fn compile_branch(
 
 impl TestRule {
     /// Whether a value of this kind may be the one.
-    pub(super) fn may_hold(&self, kind: Kind) -> bool {
+    pub(super) fn may_hold(&self, kind: ValueKind) -> bool {
         matches!(
             (self.value.as_bytes().first(), kind),
-            (Some(b'{'), Kind::Object)
-                | (Some(b'['), Kind::Array)
-                | (Some(b'"'), Kind::String | Kind::EmptyString)
-                | (Some(b't' | b'f'), Kind::Bool)
-                | (Some(b'n'), Kind::Null)
-                | (Some(b'-' | b'0'..=b'9'), Kind::Number)
+            (Some(b'{'), ValueKind::Object)
+                | (Some(b'['), ValueKind::Array)
+                | (Some(b'"'), ValueKind::String | ValueKind::EmptyString)
+                | (Some(b't' | b'f'), ValueKind::Bool)
+                | (Some(b'n'), ValueKind::Null)
+                | (Some(b'-' | b'0'..=b'9'), ValueKind::Number)
         )
     }
 

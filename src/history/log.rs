@@ -8,7 +8,7 @@ use super::placeholder::Facts;
 use crate::error::Raise;
 use crate::filter::hold::Hold;
 use crate::limits::{Limits, Meter};
-use crate::work::{Work, count};
+use crate::test_work::{WorkKind, count};
 
 /// What is done to a part of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl Entry {
 
     /// What a placeholder may say of it. Visits every edit, so it is asked for once for each result.
     pub(super) fn facts<'a>(&'a self, tool: &'a str) -> Facts<'a> {
-        count(Work::History, self.edits.len());
+        count(WorkKind::History, self.edits.len());
         let removed = self.edits.iter().filter(|edit| edit.act.removes());
         let bytes = removed.map(|edit| edit.to - edit.from).sum();
         Facts { tool, id: &self.id, bytes, tokens: self.tokens }
@@ -158,7 +158,7 @@ impl Log {
                 let (edited, named) = (edits.len() as u64, id.len() as u64);
                 numbers(scratch, &[RESULT, u64::from(*tool), *tokens, edited, named]);
                 scratch.extend_from_slice(id.as_bytes());
-                count(Work::History, edits.len());
+                count(WorkKind::History, edits.len());
                 for Edit { from, to, act } in edits {
                     numbers(scratch, &[*act as u64, *from, to - from]);
                 }

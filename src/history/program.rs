@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::glob;
 use crate::json::key;
 use crate::limits::Limits;
-use crate::work::{Work, count};
+use crate::test_work::{WorkKind, count};
 
 /// Characters that may be kept at an end of a text: those at its end wait in memory until it is over.
 const MOST_KEPT: u64 = 65_536;
@@ -106,7 +106,7 @@ impl Compiled {
 
     /// What comes in the place of what an edit takes away.
     pub(super) fn replacement(&self, edit: Edit, facts: Facts<'_>, now: u64) -> Cow<'_, [u8]> {
-        count(Work::History, 1);
+        count(WorkKind::History, 1);
         let inside = || self.inside(facts);
         let wrapped = |before: &str, behind: &str| {
             [before.as_bytes(), &inside(), behind.as_bytes()].concat().into()

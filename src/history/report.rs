@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::report::Failed;
+use crate::report::FailureReport;
 
 /// What one pruning did. Serialises to keys of the same names; those whose condition does not hold are left out.
 ///
@@ -61,7 +61,7 @@ pub struct PruneReport {
     pub held_peak_bytes: u64,
     /// Why the run failed. Then nothing was written.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<Failed>,
+    pub error: Option<FailureReport>,
 }
 
 /// What was pruned of one tool.

@@ -12,10 +12,10 @@ use super::splice::{Changes, Splice};
 use super::survey::Survey;
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::hold::Hold;
-use crate::json::bom::Bom;
-use crate::json::machine::{Config, Failure, Machine};
+use crate::json::bom::BomSkipper;
+use crate::json::machine::{Machine, MachineConfig, MachineFailure};
 use crate::limits::Meter;
-use crate::report::Failed;
+use crate::report::FailureReport;
 use crate::scan::{Scanner, Window};
 use crate::sink::Sink;
 
@@ -26,7 +26,7 @@ pub(crate) struct Scan {
     scanner: Scanner,
     window: Box<Window>,
     survey: Survey,
-    bom: Bom,
+    bom: BomSkipper,
     read: u64,
 }
 
@@ -37,12 +37,12 @@ impl Scan {
 
     pub(super) fn with(program: &PruneProgram, scanner: Scanner) -> Self {
         let limits = &program.compiled().limits;
-        let config = Config {
+        let config = MachineConfig {
             depth: limits.depth(),
             key: limits.key(),
             structure: false,
             keep_white: false,
-            tell_empty: false,
+            detect_empty_strings: false,
         };
         Self {
             program: program.clone(),
@@ -50,7 +50,7 @@ impl Scan {
             scanner,
             window: Window::new(),
             survey: Survey::new(program),
-            bom: Bom::new(),
+            bom: BomSkipper::new(),
             read: 0,
         }
     }
@@ -112,13 +112,13 @@ impl Scan {
     pub(crate) fn failure(&self, error: &Error) -> PruneReport {
         // Of a chunk only what was understood counts, so that chunks do not.
         let bytes = error.offset().unwrap_or(self.read);
-        PruneReport { bytes, error: Some(Failed::from(error)), ..self.report() }
+        PruneReport { bytes, error: Some(FailureReport::from(error)), ..self.report() }
     }
 
-    fn failed(&self, failure: Failure) -> Error {
+    fn failed(&self, failure: MachineFailure) -> Error {
         match failure {
-            Failure::Error(error) => error,
-            Failure::Rewind | Failure::Overdue => {
+            MachineFailure::Error(error) => error,
+            MachineFailure::Rewind | MachineFailure::Overdue => {
                 self.machine.place(Raise::new(ErrorKind::Limit, "a decision came too late"))
             }
         }
@@ -234,7 +234,7 @@ impl<S: Sink> PruneRun<S> {
             held.drain(meter, write, |raise| Error::new(raise.kind, raise.message))
         });
         if let Err(error) = written {
-            self.report.error.get_or_insert_with(|| Failed::from(&error));
+            self.report.error.get_or_insert_with(|| FailureReport::from(&error));
             return Err(error);
         }
         Ok(self.report.clone())
@@ -257,7 +257,7 @@ impl<S: Sink> PruneRun<S> {
             self.report = scan.failure(error);
             self.report.held_peak_bytes += self.meter.peak();
         }
-        self.report.error.get_or_insert_with(|| Failed::from(error));
+        self.report.error.get_or_insert_with(|| FailureReport::from(error));
     }
 
     /// Where the output goes.

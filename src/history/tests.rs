@@ -4,7 +4,7 @@ use super::run::Scan;
 use super::{Prune, PruneProgram};
 use crate::limits::Limits;
 use crate::scan::tests::scanners;
-use crate::work::done;
+use crate::test_work::done;
 
 /// Steps a byte that no input may exceed, with what a run and a chunk cost at most.
 const STEPS_A_BYTE: u64 = 4;

@@ -58,7 +58,7 @@ pub(super) struct Reading {
     /// Only where something stays at an end.
     ends: Option<Box<Ends>>,
     #[cfg(feature = "tokens")]
-    counter: Option<Box<crate::tokens::Counter>>,
+    counter: Option<Box<crate::tokens::TokenCounter>>,
 }
 
 /// The first bytes of a text, at most so many.

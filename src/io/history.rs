@@ -7,7 +7,7 @@ use super::file::stamp;
 use super::{WriteSink, each_chunk};
 use crate::error::{Error, ErrorKind};
 use crate::history::{Decided, PruneProgram, PruneReport, PruneRun, Scan};
-use crate::report::Failed;
+use crate::report::FailureReport;
 
 /// Prunes a history that is in memory.
 ///
@@ -113,7 +113,7 @@ pub fn prune_file<W: Write>(
         Ok(())
     });
     if let Err(error) = &result {
-        report.error.get_or_insert_with(|| Failed::from(error));
+        report.error.get_or_insert_with(|| FailureReport::from(error));
     }
     (report, result)
 }

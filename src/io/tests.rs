@@ -37,14 +37,15 @@ mod ahead {
     use std::io::{Seek, Write};
 
     use super::*;
-    use crate::{Json, Operation, Test, filter_file, filter_slice_with};
+    use crate::{Condition, PatchOp, RawJson, filter_file, filter_slice_with};
 
     /// What is read ahead waits nowhere, also where no branch holds.
     #[test]
     fn nothing_is_held_for_a_branch_that_is_known() {
-        let branch = Spec::new().patch(Operation::add("/b", Json::from(1)));
+        let branch = Spec::new().patch(PatchOp::add("/b", RawJson::from(1)));
         let program =
-            Program::compile(&Spec::new().when(Test::new("/t", Json::from(1)), branch)).unwrap();
+            Program::compile(&Spec::new().when(Condition::new("/t", RawJson::from(1)), branch))
+                .unwrap();
         let options = CallOptions::new().limits(Limits::new().with_held(5).with_spill(0));
         let document = br#"{"pad": "which is longer than what may wait", "t": 2}"#;
         let told = filter_slice_with(&program, &options, document).unwrap_err();

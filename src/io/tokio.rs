@@ -18,7 +18,7 @@ use super::steps::{Next, Steps, unreadable};
 use super::transform::{Outcome, Transform};
 use crate::error::Error;
 use crate::filter::Program;
-use crate::report::{Failed, Report};
+use crate::report::{FailureReport, Report};
 
 /// Filters what `reader` gives into `writer`, as it arrives: [`filter_reader`](crate::filter_reader) for tasks.
 ///
@@ -76,7 +76,7 @@ where
     let result = pump(&mut steps, reader, writer).await;
     let outcome = steps.outcome().unwrap_or_else(|| {
         // Its step never came back: the runtime ends.
-        let error = result.as_ref().err().map(Failed::from);
+        let error = result.as_ref().err().map(FailureReport::from);
         Outcome::Filter(Box::new(Report { error, ..Report::default() }))
     });
     (outcome, result)

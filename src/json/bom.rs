@@ -6,9 +6,9 @@ pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// How much of the mark was seen, and nothing else; `None` when that is settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bom(Option<usize>);
+pub(crate) struct BomSkipper(Option<usize>);
 
-impl Bom {
+impl BomSkipper {
     /// A document begins, which may have one.
     pub(crate) fn new() -> Self {
         Self(Some(0))

@@ -14,14 +14,14 @@ pub(crate) fn is_too_long_for(limit: usize, name: usize) -> bool {
 
 /// A key between its quotes.
 #[derive(Clone, Copy)]
-pub(crate) struct Key<'a> {
+pub(crate) struct RawKey<'a> {
     raw: &'a [u8],
     /// Known to have no escape.
     plain: bool,
     long: bool,
 }
 
-impl<'a> Key<'a> {
+impl<'a> RawKey<'a> {
     pub(crate) fn new(raw: &'a [u8], plain: bool) -> Self {
         Self { raw, plain, long: false }
     }
@@ -157,7 +157,7 @@ pub(crate) fn quote(text: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, quote, unescape};
+    use super::{RawKey, quote, unescape};
 
     #[test]
     fn names_behind_escapes() {
@@ -174,10 +174,10 @@ mod tests {
         ];
         for (raw, name) in cases {
             assert_eq!(unescape(raw.as_bytes()).as_deref(), name.map(str::as_bytes), "{raw}");
-            Key::new(raw.as_bytes(), false)
+            RawKey::new(raw.as_bytes(), false)
                 .with_name(|found| assert_eq!(found, name.map(str::as_bytes)));
         }
-        Key::long().with_name(|found| assert_eq!(found, None));
+        RawKey::long().with_name(|found| assert_eq!(found, None));
     }
 
     #[test]

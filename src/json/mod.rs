@@ -7,28 +7,28 @@ pub(crate) mod bom;
 pub(crate) mod key;
 pub(crate) mod levels;
 pub(crate) mod machine;
+mod path_tracker;
 mod scalar;
-mod trail;
 pub(crate) mod writer;
 
 use crate::error::Raise;
-use crate::path::trie::{Names, NodeId, Trie};
-use key::Key;
+use crate::path::trie::{NameTable, NodeId, Trie};
+use key::RawKey;
 
 /// What a value is, known from its first byte (for strings: from the second).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Object,
     Array,
     String,
-    /// `""`; told from other strings only where [`machine::Config::tell_empty`] asks for it.
+    /// `""`; told from other strings only where [`machine::MachineConfig::detect_empty_strings`] asks for it.
     EmptyString,
     Number,
     Bool,
     Null,
 }
 
-impl Kind {
+impl ValueKind {
     pub(crate) fn is_container(self) -> bool {
         matches!(self, Self::Object | Self::Array)
     }
@@ -36,11 +36,11 @@ impl Kind {
 
 /// Where a value stands in its parent.
 #[derive(Clone, Copy)]
-pub(crate) enum Slot<'a> {
+pub(crate) enum ValueSlot<'a> {
     /// The document itself.
     Top,
     /// A member of the object that was entered last.
-    Member(Key<'a>),
+    Member(RawKey<'a>),
     /// An element of the array that was entered last, counted from 0.
     Element(u64),
 }
@@ -48,7 +48,7 @@ pub(crate) enum Slot<'a> {
 /// A member with a good scalar, both at hand. Its colon is right behind its key; white space is nowhere in it but between
 /// colon and value.
 #[derive(Clone, Copy)]
-pub(crate) struct Whole<'a> {
+pub(crate) struct MemberSpan<'a> {
     pub(crate) text: &'a [u8],
     /// Position of the key's opening quote, and behind its closing one.
     pub(crate) key: usize,
@@ -60,9 +60,9 @@ pub(crate) struct Whole<'a> {
 
 /// Which members with scalars are not simply kept.
 #[derive(Clone, Copy)]
-pub(crate) struct Excluded<'a> {
+pub(crate) struct ExcludedMembers<'a> {
     /// Those of these names, children of a node of this trie: they go where paths end. `None`: no name matters.
-    pub(crate) names: Option<(&'a Names, &'a Trie)>,
+    pub(crate) names: Option<(&'a NameTable, &'a Trie)>,
     /// Those that are null.
     pub(crate) nulls: bool,
     /// Those that are empty strings.
@@ -70,14 +70,14 @@ pub(crate) struct Excluded<'a> {
 }
 
 /// Takes members without further questions, where all that is wanted of them is their bytes.
-pub(crate) trait Take {
+pub(crate) trait MemberTaker {
     /// Takes a member of the object that was entered last, given what the table has for its name.
-    fn take(&mut self, child: NodeId, member: Whole<'_>) -> Taken;
+    fn take(&mut self, child: NodeId, member: MemberSpan<'_>) -> TakeResult;
 }
 
 /// What became of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(crate) enum TakeResult {
     /// Nothing was done: the machine must ask as usual.
     No,
     /// It was taken, and others may be.
@@ -87,11 +87,11 @@ pub(crate) enum Taken {
 }
 
 /// Takes nothing.
-struct Nothing;
+struct NoTaker;
 
-impl Take for Nothing {
-    fn take(&mut self, _: NodeId, _: Whole<'_>) -> Taken {
-        Taken::No
+impl MemberTaker for NoTaker {
+    fn take(&mut self, _: NodeId, _: MemberSpan<'_>) -> TakeResult {
+        TakeResult::No
     }
 }
 
@@ -138,12 +138,17 @@ impl From<Raise> for Halt {
 /// out bad. It then sees the bytes before the error and nothing else.
 pub(crate) trait Handler {
     /// A value begins, told by the byte at this offset. Scalars must not be answered with [`Interest::Inspect`].
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt>;
+    fn value(
+        &mut self,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt>;
 
     /// The names of all members of the object that was entered last that are of interest, whatever their values; the
     /// machine spares itself the question about others. `None`: it must ask.
     #[inline]
-    fn wanted(&self) -> Option<&Names> {
+    fn wanted(&self) -> Option<&NameTable> {
         None
     }
 
@@ -160,8 +165,8 @@ pub(crate) trait Handler {
     fn found(
         &mut self,
         child: NodeId,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
         offset: u64,
     ) -> Result<Interest, Halt> {
         _ = child;
@@ -170,14 +175,14 @@ pub(crate) trait Handler {
 
     /// The names that are [`wanted`](Self::wanted), with someone who takes members of these names at once.
     #[inline]
-    fn taking(&mut self) -> Option<(&Names, impl Take)> {
-        None::<(&Names, Nothing)>
+    fn taking(&mut self) -> Option<(&NameTable, impl MemberTaker)> {
+        None::<(&NameTable, NoTaker)>
     }
 
     /// What of the container that was entered last must be asked about, if all other members with scalars are kept as they
     /// are; of an array, all elements that are scalars. `None`: the machine must ask about each.
     #[inline]
-    fn excluded(&self) -> Option<Excluded<'_>> {
+    fn excluded(&self) -> Option<ExcludedMembers<'_>> {
         None
     }
 

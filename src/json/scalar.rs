@@ -8,7 +8,7 @@
 
 /// Where in a scalar the input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scalar {
+pub(super) enum ScalarState {
     Minus,
     Zero,
     Integer,
@@ -23,16 +23,16 @@ pub(super) enum Scalar {
 
 /// What the bytes that were given did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ScalarStep {
     /// The scalar ended before this position.
     Ended(usize),
     /// This byte cannot stand there.
     Bad(usize),
     /// All bytes belong to it; more may come.
-    More(Scalar),
+    More(ScalarState),
 }
 
-impl Scalar {
+impl ScalarState {
     /// The state after the first byte of a scalar.
     pub(super) fn begin(byte: u8) -> Option<Self> {
         match byte {
@@ -74,16 +74,16 @@ impl Scalar {
 
     /// Goes on with the bytes from `at`.
     #[inline]
-    pub(super) fn run(mut self, bytes: &[u8], mut at: usize) -> Step {
+    pub(super) fn run(mut self, bytes: &[u8], mut at: usize) -> ScalarStep {
         while let Some(byte) = bytes.get(at) {
             match self.next(*byte) {
                 Some(next) => self = next,
-                None if self.is_complete() && ends_scalar(*byte) => return Step::Ended(at),
-                None => return Step::Bad(at),
+                None if self.is_complete() && ends_scalar(*byte) => return ScalarStep::Ended(at),
+                None => return ScalarStep::Bad(at),
             }
             at += 1;
         }
-        Step::More(self)
+        ScalarStep::More(self)
     }
 }
 
@@ -95,11 +95,11 @@ fn ends_scalar(byte: u8) -> bool {
 
 /// Checks a scalar that begins at `at`, whose first byte is `byte`. The usual forms take no state machine.
 #[inline]
-pub(super) fn scan(bytes: &[u8], at: usize, byte: u8) -> Step {
+pub(super) fn scan(bytes: &[u8], at: usize, byte: u8) -> ScalarStep {
     if (byte.is_ascii_digit() || byte == b'-')
         && let Some(end) = number(bytes, at)
     {
-        return Step::Ended(end);
+        return ScalarStep::Ended(end);
     }
     let rest = bytes.get(at..).unwrap_or_default();
     let word = match byte {
@@ -110,11 +110,11 @@ pub(super) fn scan(bytes: &[u8], at: usize, byte: u8) -> Step {
     };
     let len = if byte == b'f' { 5 } else { 4 };
     if word && rest.get(len).is_some_and(|end| ends_scalar(*end)) {
-        return Step::Ended(at + len);
+        return ScalarStep::Ended(at + len);
     }
-    match Scalar::begin(byte) {
+    match ScalarState::begin(byte) {
         Some(scalar) => scalar.run(bytes, at + 1),
-        None => Step::Bad(at),
+        None => ScalarStep::Bad(at),
     }
 }
 
@@ -222,7 +222,7 @@ fn digits(bytes: &[u8], at: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scalar, Step, is_decimal, is_short, scan};
+    use super::{ScalarState, ScalarStep, is_decimal, is_short, scan};
 
     /// What the fast path says is what the state machine says, and both agree with the reference, at every split.
     #[test]
@@ -243,8 +243,8 @@ mod tests {
             }
         }
         for text in &texts {
-            let Some(first) = Scalar::begin(text[0]) else {
-                assert_eq!(scan(text, 0, text[0]), Step::Bad(0));
+            let Some(first) = ScalarState::begin(text[0]) else {
+                assert_eq!(scan(text, 0, text[0]), ScalarStep::Bad(0));
                 continue;
             };
             let whole = first.run(text, 1);
@@ -252,21 +252,21 @@ mod tests {
                 let mut padded = text[..end].to_vec();
                 padded.extend_from_slice(b",\"key\":");
                 if is_short(&padded, 0, end) {
-                    let ended = Step::Ended(end);
+                    let ended = ScalarStep::Ended(end);
                     assert_eq!(first.run(&padded, 1), ended, "{}", padded.escape_ascii());
                 }
             }
             assert_eq!(scan(text, 0, text[0]), whole, "{}", text.escape_ascii());
             for cut in 1..text.len() {
                 let split = match first.run(&text[..cut], 1) {
-                    Step::More(state) => state.run(text, cut),
+                    ScalarStep::More(state) => state.run(text, cut),
                     done => done,
                 };
                 assert_eq!(split, whole, "{} at {cut}", text.escape_ascii());
             }
             let accepted = match whole {
-                Step::Ended(end) => Some(end),
-                Step::More(state) if state.is_complete() => Some(text.len()),
+                ScalarStep::Ended(end) => Some(end),
+                ScalarStep::More(state) if state.is_complete() => Some(text.len()),
                 _ => None,
             };
             if let Some(end) = accepted {
@@ -311,8 +311,8 @@ mod tests {
                     .map(|place| BYTES[number / BYTES.len().pow(place) % BYTES.len()])
                     .collect();
                 let padded = [&text[..], b",                "].concat();
-                let good = Scalar::begin(text[0])
-                    .is_some_and(|first| first.run(&padded, 1) == Step::Ended(text.len()));
+                let good = ScalarState::begin(text[0])
+                    .is_some_and(|first| first.run(&padded, 1) == ScalarStep::Ended(text.len()));
                 let decimal = is_decimal(&padded, 0, text.len());
                 assert_eq!(decimal, good && !text.contains(&b'e'), "{}", text.escape_ascii());
                 told += usize::from(decimal);
@@ -331,7 +331,7 @@ mod tests {
                 for byte in 0..=255 {
                     let mut text = text.to_vec();
                     text[at] = byte;
-                    let Some(first) = Scalar::begin(text[0]) else { continue };
+                    let Some(first) = ScalarState::begin(text[0]) else { continue };
                     let (fast, slow) = (scan(&text, 0, text[0]), first.run(&text, 1));
                     assert_eq!(fast, slow, "{}", text.escape_ascii());
                     let cut = &text[..at];

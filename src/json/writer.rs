@@ -14,7 +14,7 @@
 //! Output is gathered and handed to the sink in pieces; long runs go to it directly.
 
 use crate::sink::Sink;
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 
 /// Gathered output that is worth a call of the sink. No more than a window of the scanner: a run that is kept comes in such
 /// parts, and sinks may know what to do with bytes that are still where they came in.
@@ -23,11 +23,11 @@ const PIECE: usize = crate::scan::WINDOW;
 const SHORT: usize = 64;
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Writer {
+pub(crate) struct JsonWriter {
     out: Vec<u8>,
     /// Openings that wait for content. Outer ones first; nothing open inside the last is written.
     deferred: Vec<u8>,
-    marks: Vec<Mark>,
+    marks: Vec<DeferredMark>,
     /// Something stands before the next value in its container.
     comma: bool,
     /// A key was written; its value comes next.
@@ -39,14 +39,14 @@ pub(crate) struct Writer {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Mark {
+struct DeferredMark {
     /// Length of `deferred` before this opening.
     at: usize,
     /// `comma` before it.
     comma: bool,
 }
 
-impl Writer {
+impl JsonWriter {
     /// Begins a new text.
     pub(crate) fn reset(&mut self) {
         self.out.clear();
@@ -152,7 +152,7 @@ impl Writer {
     }
 
     fn defer(&mut self, key: Option<[&[u8]; 3]>, bracket: u8) {
-        self.marks.push(Mark { at: self.deferred.len(), comma: self.comma });
+        self.marks.push(DeferredMark { at: self.deferred.len(), comma: self.comma });
         if self.comma && !self.after_key {
             self.deferred.push(b',');
         }
@@ -160,7 +160,7 @@ impl Writer {
         self.deferred.append(&mut self.lead);
         if let Some(key) = key {
             for part in key {
-                count(Work::Hold, words(part.len()));
+                count(WorkKind::Hold, words(part.len()));
                 self.deferred.extend_from_slice(part);
             }
             if self.gap.is_empty() {
@@ -205,7 +205,7 @@ impl Writer {
     #[inline(never)]
     fn write_deferred(&mut self, sink: &mut dyn Sink) {
         self.marks.clear();
-        count(Work::Hold, words(self.deferred.len()));
+        count(WorkKind::Hold, words(self.deferred.len()));
         let deferred = std::mem::take(&mut self.deferred);
         self.put(sink, &deferred);
         self.deferred = deferred;

@@ -11,7 +11,7 @@ use super::Format;
 use super::building::Building;
 use super::node::{Flaw, Key, Node, Value};
 use super::suggest;
-use crate::path::{Path, Token};
+use crate::path::{Path, PathToken};
 use crate::spec::{Budget, Content, Root, Spec};
 
 pub(super) const FORMAT: Format = Format {
@@ -139,5 +139,5 @@ fn pass() -> Spec {
 
 /// The path of the member with this name.
 fn literal(name: &str) -> String {
-    Path(vec![Token::Name(name.into())]).to_string()
+    Path(vec![PathToken::Name(name.into())]).to_string()
 }

@@ -7,11 +7,11 @@ use super::node::{Flaw, Key, Node, Value};
 use super::scalar::byte_inside;
 pub(super) use super::service::Service;
 use super::{MAX_FILTERS, MAX_PATTERNS, ManifestEntry, name, suggest, too_many_patterns};
-use crate::allowance::Allowance;
 use crate::error::RulePlace;
 use crate::filter::Program;
 use crate::path::Path;
-use crate::spec::{OnTestFailure, Op, Otherwise, Root, Spec};
+use crate::regex_budget::RegexBudget;
+use crate::spec::{OnTestFailure, PatchOpKind, Root, Spec, WhenFallback};
 
 /// A manifest while it is read.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Building<'a> {
     pub(super) text: &'a Text<'a>,
     format: &'static str,
     /// The rest of the allowance for the patterns and templates of all tools.
-    allowance: &'a mut Allowance,
+    allowance: &'a mut RegexBudget,
     service: Option<Service>,
     entries: Vec<ManifestEntry>,
     /// Of those, names that are patterns.
@@ -34,7 +34,7 @@ impl<'a> Building<'a> {
     pub(super) fn new(
         text: &'a Text<'a>,
         format: &'static str,
-        allowance: &'a mut Allowance,
+        allowance: &'a mut RegexBudget,
     ) -> Self {
         Self {
             text,
@@ -230,7 +230,7 @@ impl<'a> Building<'a> {
                     "`when` has no `otherwise`: a document for which no branch holds is an error; say `otherwise: drop`, `pass` or `error`"
                         .to_owned(),
                 ),
-                Some(Otherwise::Pass) if self.format == "reshapr" => warn(
+                Some(WhenFallback::Pass) if self.format == "reshapr" => warn(
                     "when",
                     format!("{pass}, as reShapr has it; a tamis manifest can say `otherwise: drop`"),
                 ),
@@ -262,7 +262,8 @@ fn foreign_paths(spec: &Spec) -> impl Iterator<Item = (&'static str, usize, &str
 /// what a branch inherits.
 fn doubts(spec: &Spec, branch: bool, outer: Option<OnTestFailure>) -> Vec<(&'static str, String)> {
     let mut doubts = Vec::new();
-    let mut later = spec.patches.iter().flatten().skip_while(|operation| operation.op != Op::Test);
+    let mut later =
+        spec.patches.iter().flatten().skip_while(|operation| operation.op != PatchOpKind::Test);
     let stops = spec.on_test_failure.or(outer) == Some(OnTestFailure::Stop);
     if let Some(removes) = later.find(|operation| operation.removes()).filter(|_| stops) {
         let message = format!(

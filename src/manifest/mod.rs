@@ -26,8 +26,8 @@ use std::sync::Arc;
 
 pub use error::{ManifestError, ManifestErrorKind, Problem};
 
-use crate::allowance::Allowance;
 use crate::filter::Program;
+use crate::regex_budget::RegexBudget;
 use crate::reserved::ReservedParameters;
 use crate::spec::Spec;
 use building::Building;
@@ -219,14 +219,14 @@ impl Manifest {
     /// # Complexity
     /// Linear in the text, beside the patterns of text filters: those take work and memory for what they compile to.
     pub fn parse(name: &str, text: &str) -> Result<Self, ManifestError> {
-        Self::parse_within(name, text, &mut Allowance::new())
+        Self::parse_within(name, text, &mut RegexBudget::new())
     }
 
     /// The same with so much for its patterns.
     pub(crate) fn parse_within(
         name: &str,
         text: &str,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, ManifestError> {
         let invalid = |problems: Problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
         let text = Text::new(name, text.strip_prefix('\u{feff}').unwrap_or(text));

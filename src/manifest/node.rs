@@ -11,7 +11,7 @@ use serde::de::{
 };
 
 use super::suggest;
-use crate::spec::{JSON_TEXT, Json};
+use crate::spec::{JSON_TEXT, RawJson};
 
 /// A value and where it is.
 #[derive(Clone, Debug)]
@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
             Value::Signed(number) => out.push_str(&number.to_string()),
             Value::Number => {
                 let written = self.text.get(self.node.at.clone()).unwrap_or_default();
-                if written.parse::<Json>().is_err() {
+                if written.parse::<RawJson>().is_err() {
                     let message = format!(
                         "the number {} is none of JSON's; write digits, as in 0.5 or 1e9, or quote it if it is text",
                         suggest::short(written)
@@ -273,7 +273,7 @@ impl<'a> Reader<'a> {
                 }
                 out.push_str(written);
             }
-            Value::Text(text) => out.push_str(Json::from(text.as_str()).as_str()),
+            Value::Text(text) => out.push_str(RawJson::from(text.as_str()).as_str()),
             Value::List(list) => {
                 out.push('[');
                 for (number, node) in list.iter().enumerate() {
@@ -290,7 +290,7 @@ impl<'a> Reader<'a> {
                     if number > 0 {
                         out.push(',');
                     }
-                    out.push_str(Json::from(key.text.as_str()).as_str());
+                    out.push_str(RawJson::from(key.text.as_str()).as_str());
                     out.push(':');
                     inside(node).write_json(out)?;
                 }

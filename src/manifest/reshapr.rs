@@ -15,7 +15,7 @@ use super::Format;
 use super::building::{Building, Service};
 use super::name::is_pattern;
 use super::node::{Flaw, Key, Node, Value};
-use crate::spec::{OnTestFailure, Operation, Otherwise, Spec, Test};
+use crate::spec::{Condition, OnTestFailure, PatchOp, Spec, WhenFallback};
 
 pub(super) const FORMAT: Format = Format {
     name: "reshapr",
@@ -32,18 +32,18 @@ const KEYS: [&str; 4] = ["apiVersion", "kind", "service", "filters"];
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename = "filter")]
 struct Documented {
-    test: Option<Test>,
+    test: Option<Condition>,
     retain: Option<Vec<String>>,
-    patches: Option<Vec<Operation>>,
+    patches: Option<Vec<PatchOp>>,
 }
 
 /// An entry as it is shipped.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename = "filter", rename_all = "camelCase")]
 struct Shipped {
-    test: Option<Test>,
+    test: Option<Condition>,
     json_retain: Option<Vec<String>>,
-    json_patches: Option<Vec<Operation>>,
+    json_patches: Option<Vec<PatchOp>>,
     convert_to_toon: Option<bool>,
 }
 
@@ -188,7 +188,7 @@ fn spec(building: &Building<'_>, name: &Key, node: &Node, shipped: bool) -> Resu
             "has no branch; each is `test` with `retain` or `patches`",
         ));
     }
-    let mut spec = Spec::new().otherwise(Otherwise::Pass);
+    let mut spec = Spec::new().otherwise(WhenFallback::Pass);
     for node in branches {
         let branch = rules(building, node, shipped)?;
         let Some(test) = branch.test.clone() else {

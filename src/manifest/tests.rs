@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::error::Text;
 use super::{Manifest, yaml};
-use crate::allowance::Allowance;
+use crate::regex_budget::RegexBudget;
 use crate::spec::Spec;
 
 fn schema() -> Json {
@@ -112,17 +112,17 @@ fn patterns_of_a_manifest_are_bounded_together() {
         r"keep_lines_matching: ['\d+', a, '(?i)b']",
         r"dedup: true, strip_lines_matching: ['\w', '[^a]{30}']",
     ] {
-        let mut allowance = Allowance::new();
+        let mut allowance = RegexBudget::new();
         let one = Manifest::parse_within("x.yaml", &tools(1, filter), &mut allowance);
         assert!(one.is_ok(), "{filter}");
-        let charge = Allowance::BYTES - allowance.left();
+        let charge = RegexBudget::BYTES - allowance.left();
         for fitting in [1, 2, 7] {
             let text = tools(fitting, filter);
-            let mut exact = Allowance::of(fitting * charge);
+            let mut exact = RegexBudget::of(fitting * charge);
             assert!(Manifest::parse_within("x.yaml", &text, &mut exact).is_ok(), "{filter}");
             assert_eq!((exact.left(), exact.is_spent()), (0, false), "{filter}");
             for (count, bytes) in [(fitting + 1, fitting * charge), (500, fitting * charge + 1)] {
-                let mut allowance = Allowance::of(bytes);
+                let mut allowance = RegexBudget::of(bytes);
                 let text = tools(count, filter);
                 let error = Manifest::parse_within("x.yaml", &text, &mut allowance).unwrap_err();
                 let [problem] = error.problems() else { panic!("{error}") };

@@ -7,7 +7,7 @@ use super::{BUDGET, OUTPUT_MODE, RAW};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::json::bom::BOM;
 use crate::json::key::{self, is_too_long_for};
-use crate::json::{Halt, Handler, Interest, Kind, Slot, machine};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot, machine};
 
 /// Bytes of a string that may spell something that is understood.
 const LONGEST: usize = 256;
@@ -28,7 +28,7 @@ pub(crate) fn read(input: &[u8]) -> Result<Asked, Error> {
     let document = input.strip_prefix(BOM).unwrap_or(input);
     let mut found = Found::default();
     machine::read(document, (input.len() - document.len()) as u64, &mut found)?;
-    let value = |found: Option<(Kind, u64)>| {
+    let value = |found: Option<(ValueKind, u64)>| {
         let (kind, offset) = found?;
         let rest = input.get(usize::try_from(offset).ok()?..)?;
         Some((kind, rest))
@@ -43,24 +43,29 @@ pub(crate) fn read(input: &[u8]) -> Result<Asked, Error> {
 /// tool sees of its input, and what is seen here, are the same.
 #[derive(Default)]
 struct Found {
-    mode: Option<(Kind, u64)>,
-    budget: Option<(Kind, u64)>,
+    mode: Option<(ValueKind, u64)>,
+    budget: Option<(ValueKind, u64)>,
 }
 
 impl Handler for Found {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+    fn value(
+        &mut self,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
         match slot {
-            Slot::Top if kind == Kind::Object => return Ok(Interest::Inspect),
-            Slot::Top => {
+            ValueSlot::Top if kind == ValueKind::Object => return Ok(Interest::Inspect),
+            ValueSlot::Top => {
                 let message = "the input of a call is a JSON object";
                 return Err(Raise::new(ErrorKind::Syntax, message).into());
             }
-            Slot::Member(key) => key.with_name(|name| match name.map(std::str::from_utf8) {
+            ValueSlot::Member(key) => key.with_name(|name| match name.map(std::str::from_utf8) {
                 Some(Ok(OUTPUT_MODE)) => self.mode = Some((kind, offset)),
                 Some(Ok(BUDGET)) => self.budget = Some((kind, offset)),
                 _ => {}
             }),
-            Slot::Element(_) => {}
+            ValueSlot::Element(_) => {}
         }
         Ok(Interest::Skip)
     }
@@ -76,18 +81,18 @@ impl Handler for Found {
     }
 }
 
-fn is_raw((kind, rest): (Kind, &[u8])) -> Option<bool> {
-    Some(kind == Kind::String && string(rest)? == RAW.as_bytes())
+fn is_raw((kind, rest): (ValueKind, &[u8])) -> Option<bool> {
+    Some(kind == ValueKind::String && string(rest)? == RAW.as_bytes())
 }
 
 /// The number of bytes, if it is one and at least 1.
-fn budget((kind, rest): (Kind, &[u8])) -> Option<u64> {
+fn budget((kind, rest): (ValueKind, &[u8])) -> Option<u64> {
     let count = match kind {
-        Kind::Number => {
+        ValueKind::Number => {
             let end = rest.iter().position(|byte| !is_of_number(*byte)).unwrap_or(rest.len());
             whole(rest.get(..end)?)
         }
-        Kind::String => whole(string(rest)?.trim_ascii()),
+        ValueKind::String => whole(string(rest)?.trim_ascii()),
         _ => None,
     };
     count.filter(|count| *count > 0)

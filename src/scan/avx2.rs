@@ -17,7 +17,7 @@ use std::arch::x86_64::{
     _mm256_shuffle_epi8,
 };
 
-use super::{BLOCK, Carry, Classes, Kernel, Window, list_tokens, scan_with};
+use super::{BLOCK, ByteClasses, Carry, Kernel, Window, list_tokens, scan_with};
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ impl Avx2 {
 
 impl Kernel for Avx2 {
     #[inline(always)]
-    fn classify(self, block: &[u8; BLOCK]) -> Classes {
+    fn classify(self, block: &[u8; BLOCK]) -> ByteClasses {
         // SAFETY: as in `scan`.
         unsafe { classify(block) }
     }
@@ -124,7 +124,7 @@ const SEPARATOR: [u8; 16] = by_low_half(*b",:");
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn classify(block: &[u8; BLOCK]) -> Classes {
+fn classify(block: &[u8; BLOCK]) -> ByteClasses {
     let [low, high] = load(block);
     // A mask from a comparison of each half.
     macro_rules! mask {
@@ -143,7 +143,7 @@ fn classify(block: &[u8; BLOCK]) -> Classes {
     // `[` and `{` differ in 0x20 alone, and so do `]` and `}`; no other byte becomes one of them.
     let fold = _mm256_set1_epi8(0x20);
     let (white, bracket, separator) = (table(&WHITE), table(&BRACKET), table(&SEPARATOR));
-    Classes {
+    ByteClasses {
         quote: mask!(v => _mm256_cmpeq_epi8(v, _mm256_set1_epi8(b'"' as i8))),
         backslash: mask!(v => _mm256_cmpeq_epi8(v, _mm256_set1_epi8(b'\\' as i8))),
         bracket: mask!(v => _mm256_cmpeq_epi8(

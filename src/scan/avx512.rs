@@ -20,7 +20,7 @@ use std::arch::x86_64::{
 };
 
 use super::avx2::prefix_xor;
-use super::{BLOCK, Carry, Classes, Kernel, ROW, Rows, Window, list_tokens, scan_with};
+use super::{BLOCK, ByteClasses, Carry, Kernel, MaskRows, ROW, Window, list_tokens, scan_with};
 
 /// Proof that the CPU has AVX-512 F, BW, VBMI and VBMI2, GFNI, and what the AVX2 kernel needs.
 #[derive(Clone, Copy, Debug)]
@@ -62,13 +62,13 @@ impl Avx512 {
 
 impl Kernel for Avx512 {
     #[inline(always)]
-    fn classify(self, block: &[u8; BLOCK]) -> Classes {
+    fn classify(self, block: &[u8; BLOCK]) -> ByteClasses {
         // SAFETY: as in `scan`.
         unsafe { classify(block) }
     }
 
     #[inline(always)]
-    fn classify_row(self, blocks: &[[u8; BLOCK]; ROW], rows: &mut Rows<'_>) {
+    fn classify_row(self, blocks: &[[u8; BLOCK]; ROW], rows: &mut MaskRows<'_>) {
         // SAFETY: as in `scan`.
         unsafe { classify_row(blocks, rows) }
     }
@@ -121,7 +121,7 @@ impl Kernel for Avx512 {
 
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-fn classify(block: &[u8; BLOCK]) -> Classes {
+fn classify(block: &[u8; BLOCK]) -> ByteClasses {
     let bytes = load(block);
     let is = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
     // `[` and `{` differ in 0x20 alone, and so do `]` and `}`; no other byte becomes one of them.
@@ -132,7 +132,7 @@ fn classify(block: &[u8; BLOCK]) -> Classes {
         0x20, -128, -128, -128, -128, -128, -128, -128, -128, 0x09, 0x0a, -128, -128, 0x0d, -128,
         -128,
     ));
-    Classes {
+    ByteClasses {
         quote: is(b'"'),
         backslash: is(b'\\'),
         bracket: folds_to(b'{') | folds_to(b'}'),
@@ -153,7 +153,7 @@ fn classify(block: &[u8; BLOCK]) -> Classes {
 /// Five masks a block cost half of what five comparisons do, because no mask goes through a mask register.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 #[inline]
-fn classify_row(blocks: &[[u8; BLOCK]; ROW], rows: &mut Rows<'_>) {
+fn classify_row(blocks: &[[u8; BLOCK]; ROW], rows: &mut MaskRows<'_>) {
     const CLASS: [[u8; BLOCK]; 2] = {
         let mut class = [[0; BLOCK]; 2];
         let bytes = *b"\"\\{[}],: \t\n\r";

@@ -6,7 +6,7 @@
 #![allow(clippy::indexing_slicing, reason = "a panic is what is looked for")]
 
 use super::scanner::Isa;
-use super::{BLOCK, Carry, Flaw, Scanner, WINDOW, Window};
+use super::{BLOCK, ByteError, Carry, Scanner, WINDOW, Window};
 
 /// Bytes that are also scanned one at a time: all of a short text, some of a longer one.
 const STRETCH: usize = 200;
@@ -100,18 +100,18 @@ fn masks(scalar: Scanner, other: Scanner, text: &[u8], lengths: &[usize], isa: I
 
 /// What a scan says of a text, with positions from the text's beginning.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Said {
+pub(super) struct ScanResult {
     pub(super) tokens: Vec<usize>,
     pub(super) solid: Vec<usize>,
     pub(super) brackets: Vec<usize>,
     pub(super) bad_escapes: Vec<usize>,
-    pub(super) fatal: Option<(usize, Flaw, bool)>,
+    pub(super) fatal: Option<(usize, ByteError, bool)>,
     pub(super) in_string: bool,
 }
 
 /// What `scanner` says, cut into chunks of the given lengths (the last is repeated).
-pub(super) fn scan(scanner: Scanner, text: &[u8], lengths: &[usize]) -> Said {
-    let mut said = Said::default();
+pub(super) fn scan(scanner: Scanner, text: &[u8], lengths: &[usize]) -> ScanResult {
+    let mut said = ScanResult::default();
     let (mut carry, mut window) = (Carry::default(), Window::new());
     let (mut base, mut cuts) =
         (0, lengths.iter().chain(std::iter::repeat(&lengths[lengths.len() - 1])));
@@ -146,7 +146,7 @@ pub(super) fn scan(scanner: Scanner, text: &[u8], lengths: &[usize]) -> Said {
 }
 
 /// Cuts `said` at its first fatal byte: behind that nothing is promised.
-pub(super) fn until_fatal(mut said: Said) -> Said {
+pub(super) fn until_fatal(mut said: ScanResult) -> ScanResult {
     if let Some((end, _, _)) = said.fatal {
         said.tokens.retain(|at| *at < end);
         said.solid.retain(|at| *at < end);

@@ -6,7 +6,7 @@ use super::BLOCK;
 
 /// Where in an escape a block ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Escape {
+pub(super) enum EscapeState {
     #[default]
     None,
     /// The next byte is escaped.
@@ -18,15 +18,20 @@ pub(super) enum Escape {
 /// Bytes that are escaped, given the backslashes: those behind an odd run of them. One subtraction finds the ends of all
 /// runs at once (the method is simdjson's, `find_escaped_branchless`).
 #[inline(always)]
-pub(super) fn resolve_escapes(backslash: u64, len: usize, before: Escape) -> (u64, Escape) {
+pub(super) fn resolve_escapes(
+    backslash: u64,
+    len: usize,
+    before: EscapeState,
+) -> (u64, EscapeState) {
     const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
-    let carry = u64::from(before == Escape::Backslash);
+    let carry = u64::from(before == EscapeState::Backslash);
     let starts = backslash & !carry;
     let runs = ((starts << 1) | ODD).wrapping_sub(starts);
     let code = runs ^ ODD; // escape characters and the bytes they escape
     let escaped = code ^ (backslash | carry);
     let escapes = code & backslash;
-    let next = if escapes >> (len - 1) & 1 != 0 { Escape::Backslash } else { Escape::None };
+    let next =
+        if escapes >> (len - 1) & 1 != 0 { EscapeState::Backslash } else { EscapeState::None };
     (escaped, next)
 }
 

@@ -35,11 +35,11 @@ pub(crate) mod tests;
 
 #[cfg(fuzzing)]
 pub(crate) use diff::compare;
-use escapes::{Escape, bad_escapes, resolve_escapes};
+use escapes::{EscapeState, bad_escapes, resolve_escapes};
 #[cfg(test)]
 pub(crate) use scanner::Isa;
 pub(crate) use scanner::Scanner;
-use utf8::Utf8;
+use utf8::Utf8State;
 
 /// Bytes that are scanned before the machine runs over them: their masks stay in the first-level cache.
 pub(crate) const WINDOW: usize = 4096;
@@ -50,7 +50,7 @@ const ROW: usize = 8;
 
 /// The byte classes of one block, a bit a byte. No context: quotes may be escaped, brackets may be in strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Classes {
+struct ByteClasses {
     quote: u64,
     backslash: u64,
     bracket: u64,
@@ -64,7 +64,7 @@ struct Classes {
 }
 
 /// The classes of several blocks that are wanted block by block.
-struct Rows<'a> {
+struct MaskRows<'a> {
     quote: &'a mut [u64; ROW],
     backslash: &'a mut [u64; ROW],
     bracket: &'a mut [u64; ROW],
@@ -74,10 +74,10 @@ struct Rows<'a> {
 
 /// What an instruction set contributes. The value proves that the CPU has it.
 trait Kernel: Copy {
-    fn classify(self, block: &[u8; BLOCK]) -> Classes;
+    fn classify(self, block: &[u8; BLOCK]) -> ByteClasses;
     #[inline(always)]
-    fn classify_row(self, blocks: &[[u8; BLOCK]; ROW], rows: &mut Rows<'_>) {
-        let Rows { quote, backslash, bracket, separator, white } = rows;
+    fn classify_row(self, blocks: &[[u8; BLOCK]; ROW], rows: &mut MaskRows<'_>) {
+        let MaskRows { quote, backslash, bracket, separator, white } = rows;
         let masks = quote.iter_mut().zip(&mut **backslash).zip(&mut **bracket);
         let masks = masks.zip(&mut **separator).zip(&mut **white);
         for (block, ((((quote, backslash), bracket), separator), white)) in blocks.iter().zip(masks)
@@ -117,8 +117,8 @@ pub(crate) struct Carry {
     in_string: u64,
     /// 1 if the last byte belonged to a scalar.
     scalar: u64,
-    escape: Escape,
-    utf8: Utf8,
+    escape: EscapeState,
+    utf8: Utf8State,
 }
 
 impl Carry {
@@ -129,7 +129,7 @@ impl Carry {
 
 /// A byte that no document could have there, whatever the grammar says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flaw {
+pub(crate) enum ByteError {
     /// A raw control character in a string.
     Control,
     /// Not UTF-8.
@@ -169,7 +169,7 @@ pub(crate) struct Window {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fatal {
     pub(crate) at: usize,
-    pub(crate) flaw: Flaw,
+    pub(crate) flaw: ByteError,
     pub(crate) in_string: bool,
 }
 
@@ -312,7 +312,7 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
     let range = classify(kernel, bytes, last, window);
     let masks = window.backslash.iter().take(bytes.len().div_ceil(BLOCK));
     window.any_backslash = masks.fold(0, |any, mask| any | mask) != 0;
-    let escapes = window.any_backslash || carry.escape != Escape::None;
+    let escapes = window.any_backslash || carry.escape != EscapeState::None;
     if escapes {
         strings_with_escapes(kernel, blocks(), bytes.len(), carry, window);
     }
@@ -334,7 +334,7 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
             let control = kernel.classify(block).control & string;
             if control != 0 {
                 let at = index * BLOCK + control.trailing_zeros() as usize;
-                window.fatal = Some(Fatal { at, flaw: Flaw::Control, in_string: true });
+                window.fatal = Some(Fatal { at, flaw: ByteError::Control, in_string: true });
                 break;
             }
         }
@@ -346,7 +346,7 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
         // The state that the byte before left.
         let in_string =
             at.checked_sub(1).map_or(began_in_string, |at| is_set(&window.in_string, at));
-        window.fatal = Some(Fatal { at, flaw: Flaw::Utf8, in_string });
+        window.fatal = Some(Fatal { at, flaw: ByteError::Utf8, in_string });
     }
 }
 
@@ -374,7 +374,7 @@ fn classify<K: Kernel>(
             // The hardware does not look beyond a page, and asking for a window at once would stall: a line a block.
             kernel.prefetch(block.as_ptr().wrapping_add(WINDOW));
         }
-        let mut rows = Rows { quote, backslash, bracket, separator, white };
+        let mut rows = MaskRows { quote, backslash, bracket, separator, white };
         kernel.classify_row(row, &mut rows);
     }
 
@@ -419,16 +419,16 @@ fn strings_with_escapes<'a, K: Kernel>(
     let masks = quote.iter_mut().zip(backslash).zip(in_string);
     for (index, (block, ((quote, backslash), in_string))) in blocks.zip(masks).enumerate() {
         let len = BLOCK.min(len - index * BLOCK);
-        let mut next = Escape::None;
+        let mut next = EscapeState::None;
         let mut escaped = 0;
-        if *backslash != 0 || carry.escape != Escape::None {
+        if *backslash != 0 || carry.escape != EscapeState::None {
             (escaped, next) = resolve_escapes(*backslash, len, carry.escape);
             *quote &= !escaped;
         }
         *in_string = kernel.prefix_xor(*quote) ^ carry.in_string;
         carry.in_string = ((*in_string as i64) >> 63) as u64;
         let escaped = escaped & *in_string;
-        let hex = if let Escape::Hex(digits) = carry.escape { usize::from(digits) } else { 0 };
+        let hex = if let EscapeState::Hex(digits) = carry.escape { usize::from(digits) } else { 0 };
         if escaped != 0 || hex != 0 {
             let (bad, hex) = bad_escapes(block, escaped, len, hex);
             if bad != 0 && !*any_bad_escape {
@@ -441,7 +441,7 @@ fn strings_with_escapes<'a, K: Kernel>(
                 *mask = bad;
             }
             if hex > 0 {
-                next = Escape::Hex(hex as u8);
+                next = EscapeState::Hex(hex as u8);
             }
         }
         carry.escape = next;

@@ -19,8 +19,8 @@ use std::arch::aarch64::{
 use std::arch::asm;
 use std::arch::is_aarch64_feature_detected;
 
-use super::scalar::Scalar;
-use super::{BLOCK, Carry, Classes, Kernel, Window, list_tokens, scan_with};
+use super::scalar::ScalarKernel;
+use super::{BLOCK, ByteClasses, Carry, Kernel, Window, list_tokens, scan_with};
 
 /// Proof that the CPU has NEON, and with `PMULL` carry-less multiplication too, which comes with AES: small cores, such
 /// as those of the Raspberry Pi 4, have none.
@@ -59,7 +59,7 @@ impl<const PMULL: bool> Neon<PMULL> {
 
 impl<const PMULL: bool> Kernel for Neon<PMULL> {
     #[inline(always)]
-    fn classify(self, block: &[u8; BLOCK]) -> Classes {
+    fn classify(self, block: &[u8; BLOCK]) -> ByteClasses {
         // SAFETY: as in `scan`.
         unsafe { classify(block) }
     }
@@ -97,7 +97,7 @@ impl<const PMULL: bool> Kernel for Neon<PMULL> {
             // SAFETY: as in `scan`; with `PMULL`, `new` found that too.
             unsafe { prefix_xor(bits) }
         } else {
-            Scalar.prefix_xor(bits)
+            ScalarKernel.prefix_xor(bits)
         }
     }
 }
@@ -125,7 +125,7 @@ const SEPARATOR: [u8; 16] = by_low_half(*b",:");
 
 #[target_feature(enable = "neon")]
 #[inline]
-fn classify(block: &[u8; BLOCK]) -> Classes {
+fn classify(block: &[u8; BLOCK]) -> ByteClasses {
     let uint8x16x4_t(a, b, c, d) = load(block);
     // A mask from a comparison of each quarter.
     macro_rules! mask {
@@ -138,7 +138,7 @@ fn classify(block: &[u8; BLOCK]) -> Classes {
     let fold = vdupq_n_u8(0x20);
     let (white, bracket, separator) = (table(&WHITE), table(&BRACKET), table(&SEPARATOR));
     let low_half = vdupq_n_u8(0x0f);
-    Classes {
+    ByteClasses {
         quote: mask!(v => vceqq_u8(v, vdupq_n_u8(b'"'))),
         backslash: mask!(v => vceqq_u8(v, vdupq_n_u8(b'\\'))),
         bracket: mask!(v => vceqq_u8(

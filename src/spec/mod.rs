@@ -14,16 +14,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::reserved::ReservedParameters;
 pub use content::{Content, ContentFormat};
-pub use json::Json;
+pub use json::RawJson;
 #[cfg(feature = "manifest")]
 pub(crate) use json::TEXT as JSON_TEXT;
 pub use output::{Budget, Compact, Omitted, OnOver};
-pub use patch::{OnTestFailure, Operation, Otherwise, Test};
-pub(crate) use patch::{Op, named};
-pub use select::{Select, Source};
+pub use patch::{Condition, OnTestFailure, PatchOp, WhenFallback};
+pub(crate) use patch::{PatchOpKind, named};
+pub use select::{SelectPath, Selection};
 #[cfg(feature = "text")]
-pub(crate) use text::Dedup;
-pub use text::TextFilter;
+pub(crate) use text::DedupMode;
+pub use text::TextSpec;
 
 /// The rules for one tool's output.
 ///
@@ -54,23 +54,23 @@ pub struct Spec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) extract: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) select: Option<Select>,
+    pub(crate) select: Option<Selection>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) exclude: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retain: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) patches: Option<Vec<Operation>>,
+    pub(crate) patches: Option<Vec<PatchOp>>,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) lenient_remove: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_test_failure: Option<OnTestFailure>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) test: Option<Test>,
+    pub(crate) test: Option<Condition>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) when: Option<Vec<Spec>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) otherwise: Option<Otherwise>,
+    pub(crate) otherwise: Option<WhenFallback>,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) root: Root,
     #[serde(skip_serializing_if = "is_default")]
@@ -84,7 +84,7 @@ pub struct Spec {
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) drop_empty: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) text_filter: Option<TextFilter>,
+    pub(crate) text_filter: Option<TextSpec>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) budget: Option<Budget>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "output::some")]
@@ -265,14 +265,14 @@ impl Spec {
     /// Keeps the value at `path` of each item, under the last name of the path.
     #[must_use]
     pub fn select(mut self, path: impl Into<String>) -> Self {
-        self.select.get_or_insert_default().0.push(Source { key: None, path: path.into() });
+        self.select.get_or_insert_default().0.push(SelectPath { key: None, path: path.into() });
         self
     }
 
     /// Keeps the value at `path` of each item, under `key`.
     #[must_use]
     pub fn select_as(mut self, key: impl Into<String>, path: impl Into<String>) -> Self {
-        let source = Source { key: Some(key.into()), path: path.into() };
+        let source = SelectPath { key: Some(key.into()), path: path.into() };
         self.select.get_or_insert_default().0.push(source);
         self
     }
@@ -302,11 +302,11 @@ impl Spec {
     /// on its way, so that a sequence costs at most its operations times what is held.
     ///
     /// ```
-    /// use tamis::{Operation, Program, Spec, filter_slice};
+    /// use tamis::{PatchOp, Program, Spec, filter_slice};
     ///
     /// let spec = Spec::new()
-    ///     .patch(Operation::remove("/user/ssn"))
-    ///     .patch(Operation::add("/user/seen", true));
+    ///     .patch(PatchOp::remove("/user/ssn"))
+    ///     .patch(PatchOp::add("/user/seen", true));
     /// let program = Program::compile(&spec)?;
     /// let (output, report) = filter_slice(&program, br#"{"user": {"ssn": "1", "id": 1.10}}"#)?;
     /// assert_eq!(output, br#"{"user":{"id":1.10,"seen":true}}"#);
@@ -317,7 +317,7 @@ impl Spec {
     /// # Ok::<(), tamis::Error>(())
     /// ```
     #[must_use]
-    pub fn patch(mut self, operation: Operation) -> Self {
+    pub fn patch(mut self, operation: PatchOp) -> Self {
         self.patches.get_or_insert_default().push(operation);
         self
     }
@@ -332,12 +332,12 @@ impl Spec {
     /// What a failed `test` among the patches does. Default: [`OnTestFailure::Fail`].
     ///
     /// ```
-    /// use tamis::{OnTestFailure, Operation, Program, Spec, filter_slice};
+    /// use tamis::{OnTestFailure, PatchOp, Program, Spec, filter_slice};
     ///
     /// let spec = Spec::new()
-    ///     .patch(Operation::remove("/a"))
-    ///     .patch(Operation::test("/version", 2))
-    ///     .patch(Operation::remove("/b"));
+    ///     .patch(PatchOp::remove("/a"))
+    ///     .patch(PatchOp::test("/version", 2))
+    ///     .patch(PatchOp::remove("/b"));
     /// let input = br#"{"version": 1, "a": 1, "b": 2}"#;
     /// let error = filter_slice(&Program::compile(&spec)?, input).unwrap_err();
     /// assert_eq!(error.message(), "patches[1], test /version: the test failed: the value there is another one");
@@ -361,12 +361,12 @@ impl Spec {
     /// name a test's path names must not come twice in its object. Each test of one place is compared with the value there.
     ///
     /// ```
-    /// use tamis::{Json, Otherwise, Program, Spec, Test, filter_slice};
+    /// use tamis::{Condition, Program, RawJson, Spec, WhenFallback, filter_slice};
     ///
     /// let spec = Spec::new()
-    ///     .when(Test::new("/type", "person"), Spec::new().retain("/person/name"))
-    ///     .when(Test::new("/type", "company"), Spec::new().retain("/company/name"))
-    ///     .otherwise(Otherwise::Drop);
+    ///     .when(Condition::new("/type", "person"), Spec::new().retain("/person/name"))
+    ///     .when(Condition::new("/type", "company"), Spec::new().retain("/company/name"))
+    ///     .otherwise(WhenFallback::Drop);
     /// let program = Program::compile(&spec)?;
     /// let (output, report) = filter_slice(&program, br#"{"type": "person", "person": {"name": "Ada", "ssn": 1}}"#)?;
     /// assert_eq!(output, br#"{"person":{"name":"Ada"}}"#);
@@ -375,14 +375,14 @@ impl Spec {
     /// # Ok::<(), tamis::Error>(())
     /// ```
     #[must_use]
-    pub fn when(mut self, test: Test, branch: Self) -> Self {
+    pub fn when(mut self, test: Condition, branch: Self) -> Self {
         self.when.get_or_insert_default().push(Self { test: Some(test), ..branch });
         self
     }
 
-    /// What happens to a document for which no branch holds. Default: [`Otherwise::Error`].
+    /// What happens to a document for which no branch holds. Default: [`WhenFallback::Error`].
     #[must_use]
-    pub fn otherwise(mut self, otherwise: Otherwise) -> Self {
+    pub fn otherwise(mut self, otherwise: WhenFallback) -> Self {
         self.otherwise = Some(otherwise);
         self
     }
@@ -433,14 +433,14 @@ impl Spec {
     /// command prints. `_text_filtered: true` joins the members then; a document without such a string passes.
     ///
     /// ```
-    /// use tamis::{Spec, TextFilter};
+    /// use tamis::{Spec, TextSpec};
     ///
-    /// let spec = Spec::new().text_filter(TextFilter::new().strip_ansi(true).max_lines(100));
+    /// let spec = Spec::new().text_filter(TextSpec::new().strip_ansi(true).max_lines(100));
     /// let same: Spec = serde_json::from_str(r#"{"text_filter": {"strip_ansi": true, "max_lines": 100}}"#).unwrap();
     /// assert_eq!(same, spec);
     /// ```
     #[must_use]
-    pub fn text_filter(mut self, filter: TextFilter) -> Self {
+    pub fn text_filter(mut self, filter: TextSpec) -> Self {
         self.text_filter = Some(filter);
         self
     }

@@ -110,15 +110,15 @@ impl fmt::Display for Budget {
 /// What a budget is counted in.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(field_identifier, rename_all = "snake_case")]
-enum Unit {
+enum BudgetUnit {
     Bytes,
     Tokens,
 }
 
 impl<'de> Deserialize<'de> for Budget {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct One;
-        impl<'de> Visitor<'de> for One {
+        struct BudgetVisitor;
+        impl<'de> Visitor<'de> for BudgetVisitor {
             type Value = Budget;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,8 +130,8 @@ impl<'de> Deserialize<'de> for Budget {
                 while let Some(unit) = map.next_key()? {
                     let AtLeastOne(count) = map.next_value()?;
                     let this = match unit {
-                        Unit::Bytes => Budget::Bytes(count),
-                        Unit::Tokens => Budget::Tokens(count),
+                        BudgetUnit::Bytes => Budget::Bytes(count),
+                        BudgetUnit::Tokens => Budget::Tokens(count),
                     };
                     if budget.replace(this).is_some() {
                         let both = "a budget is `bytes: N` or `tokens: N`, not both; leave one of them out";
@@ -142,7 +142,7 @@ impl<'de> Deserialize<'de> for Budget {
                 budget.ok_or_else(|| de::Error::custom(none))
             }
         }
-        deserializer.deserialize_map(One)
+        deserializer.deserialize_map(BudgetVisitor)
     }
 }
 
@@ -151,8 +151,8 @@ struct AtLeastOne(u64);
 
 impl<'de> Deserialize<'de> for AtLeastOne {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Number;
-        impl Visitor<'_> for Number {
+        struct AtLeastOneVisitor;
+        impl Visitor<'_> for AtLeastOneVisitor {
             type Value = AtLeastOne;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -173,7 +173,7 @@ impl<'de> Deserialize<'de> for AtLeastOne {
                 }
             }
         }
-        deserializer.deserialize_u64(Number)
+        deserializer.deserialize_u64(AtLeastOneVisitor)
     }
 }
 
@@ -239,7 +239,7 @@ fn template<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Err
 #[cfg(test)]
 mod tests {
     use super::{Budget, Compact, Omitted, OnOver};
-    use crate::spec::{Spec, TextFilter};
+    use crate::spec::{Spec, TextSpec};
 
     fn read(text: &str) -> Result<Spec, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let filter = TextFilter::new().strip_ansi(true).keep_lines_matching("^x").max_lines(3);
+        let filter = TextSpec::new().strip_ansi(true).keep_lines_matching("^x").max_lines(3);
         for (spec, text) in [
             (Spec::new(), "{}"),
             (Spec::new().budget(Budget::Bytes(1)), r#"{"budget":{"bytes":1}}"#),

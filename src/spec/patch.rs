@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::Json;
+use super::RawJson;
 use crate::error::{Error, ErrorKind};
 use crate::json::key::unescape;
 use crate::tree::children;
@@ -16,12 +16,12 @@ use crate::tree::children;
 /// Paths are JSON Pointers into the document, as the operations before left it.
 ///
 /// ```
-/// use tamis::{Json, Operation, Spec};
+/// use tamis::{PatchOp, RawJson, Spec};
 ///
 /// let spec = Spec::new()
 ///     .retain("/user")
-///     .patch(Operation::replace("/user/city", Json::from("Oslo")))
-///     .patch(Operation::remove("/user/ssn"));
+///     .patch(PatchOp::replace("/user/city", RawJson::from("Oslo")))
+///     .patch(PatchOp::remove("/user/ssn"));
 /// let same: Spec = serde_json::from_str(
 ///     r#"{"retain": ["/user"], "patches": [
 ///         {"op": "replace", "path": "/user/city", "value": "Oslo"},
@@ -31,20 +31,20 @@ use crate::tree::children;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Operation {
-    pub(crate) op: Op,
+pub struct PatchOp {
+    pub(crate) op: PatchOpKind,
     pub(crate) path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) from: Option<String>,
     /// `null` is a value.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "there")]
-    pub(crate) value: Option<Json>,
+    pub(crate) value: Option<RawJson>,
 }
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Op {
+pub(crate) enum PatchOpKind {
     Add,
     Remove,
     Replace,
@@ -53,7 +53,7 @@ pub(crate) enum Op {
     Test,
 }
 
-impl Op {
+impl PatchOpKind {
     const ALL: [Self; 6] =
         [Self::Add, Self::Remove, Self::Replace, Self::Move, Self::Copy, Self::Test];
 
@@ -69,60 +69,60 @@ impl Op {
     }
 }
 
-impl Operation {
+impl PatchOp {
     /// Whether it takes a value out of the document without putting it elsewhere.
     #[cfg(feature = "manifest")]
     pub(crate) fn removes(&self) -> bool {
-        matches!(self.op, Op::Remove | Op::Replace)
+        matches!(self.op, PatchOpKind::Remove | PatchOpKind::Replace)
     }
 
-    fn new(op: Op, path: impl Into<String>) -> Self {
+    fn new(op: PatchOpKind, path: impl Into<String>) -> Self {
         Self { op, path: path.into(), from: None, value: None }
     }
 
     /// Puts a value at a place: a new member, the new value of one that is there, or a new element in front of the one with
     /// that index (`-`: at the end).
     #[must_use]
-    pub fn add(path: impl Into<String>, value: impl Into<Json>) -> Self {
-        Self { value: Some(value.into()), ..Self::new(Op::Add, path) }
+    pub fn add(path: impl Into<String>, value: impl Into<RawJson>) -> Self {
+        Self { value: Some(value.into()), ..Self::new(PatchOpKind::Add, path) }
     }
 
     /// Removes what is at a place.
     #[must_use]
     pub fn remove(path: impl Into<String>) -> Self {
-        Self::new(Op::Remove, path)
+        Self::new(PatchOpKind::Remove, path)
     }
 
     /// Puts a value in place of another.
     #[must_use]
-    pub fn replace(path: impl Into<String>, value: impl Into<Json>) -> Self {
-        Self { value: Some(value.into()), ..Self::new(Op::Replace, path) }
+    pub fn replace(path: impl Into<String>, value: impl Into<RawJson>) -> Self {
+        Self { value: Some(value.into()), ..Self::new(PatchOpKind::Replace, path) }
     }
 
     /// Takes a value from one place and adds it at another: RFC 6902's `move`.
     #[must_use]
     pub fn move_from(from: impl Into<String>, path: impl Into<String>) -> Self {
-        Self { from: Some(from.into()), ..Self::new(Op::Move, path) }
+        Self { from: Some(from.into()), ..Self::new(PatchOpKind::Move, path) }
     }
 
     /// Adds the value of one place at another: RFC 6902's `copy`.
     #[must_use]
     pub fn copy_from(from: impl Into<String>, path: impl Into<String>) -> Self {
-        Self { from: Some(from.into()), ..Self::new(Op::Copy, path) }
+        Self { from: Some(from.into()), ..Self::new(PatchOpKind::Copy, path) }
     }
 
     /// Reads a JSON Patch document (RFC 6902, 3): an array of operations. Members that no operation has are ignored, as the
     /// RFC says; values stay as they are written.
     ///
     /// ```
-    /// use tamis::Operation;
+    /// use tamis::PatchOp;
     ///
     /// let patch = r#"[{"op": "add", "path": "/a", "value": 1.10, "comment": "x"}, {"op": "remove", "path": "/b"}]"#;
     /// assert_eq!(
-    ///     Operation::parse_patch(patch)?,
-    ///     [Operation::add("/a", "1.10".parse::<tamis::Json>()?), Operation::remove("/b")]
+    ///     PatchOp::parse_patch(patch)?,
+    ///     [PatchOp::add("/a", "1.10".parse::<tamis::RawJson>()?), PatchOp::remove("/b")]
     /// );
-    /// let error = Operation::parse_patch(r#"[{"op": "erase", "path": "/a"}]"#).unwrap_err();
+    /// let error = PatchOp::parse_patch(r#"[{"op": "erase", "path": "/a"}]"#).unwrap_err();
     /// assert_eq!(error.message(), "operation 0: `op` wants add, remove, replace, move, copy or test, not \"erase\"");
     /// # Ok::<(), tamis::Error>(())
     /// ```
@@ -130,7 +130,7 @@ impl Operation {
     /// # Errors
     /// It is no JSON, or no list of operations; or an operation has a member of ours twice.
     pub fn parse_patch(text: &str) -> Result<Vec<Self>, Error> {
-        let document: Json = text.parse()?;
+        let document: RawJson = text.parse()?;
         if !document.as_str().starts_with('[') {
             let message = "a JSON Patch is an array of operations";
             return Err(Error::new(ErrorKind::Spec, message));
@@ -168,12 +168,12 @@ impl Operation {
         };
         let missing = |name: &str| refuse(format!("the member `{name}` is missing"));
         let op = op.ok_or_else(|| missing("op"))?;
-        let op = Op::ALL
+        let op = PatchOpKind::ALL
             .into_iter()
             .find(|known| text_of(op).as_deref() == Some(known.as_str()))
             .ok_or_else(|| {
-            refuse(format!("`op` wants add, remove, replace, move, copy or test, not {op:.40}"))
-        })?;
+                refuse(format!("`op` wants add, remove, replace, move, copy or test, not {op:.40}"))
+            })?;
         Ok(Self {
             op,
             path: string("path", path)?.ok_or_else(|| missing("path"))?,
@@ -185,16 +185,16 @@ impl Operation {
     /// Requires a place to have this value. Where it does not, the test fails, and with it the whole sequence, unless
     /// [`OnTestFailure::Stop`] says otherwise.
     #[must_use]
-    pub fn test(path: impl Into<String>, value: impl Into<Json>) -> Self {
-        Self { value: Some(value.into()), ..Self::new(Op::Test, path) }
+    pub fn test(path: impl Into<String>, value: impl Into<RawJson>) -> Self {
+        Self { value: Some(value.into()), ..Self::new(PatchOpKind::Test, path) }
     }
 }
 
 /// `remove /user/ssn`, `move /a to /b`.
-impl fmt::Display for Operation {
+impl fmt::Display for PatchOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ", self.op.as_str())?;
-        if let (Op::Move | Op::Copy, Some(from)) = (self.op, &self.from) {
+        if let (PatchOpKind::Move | PatchOpKind::Copy, Some(from)) = (self.op, &self.from) {
             write!(f, "{} to ", named(from))?;
         }
         f.write_str(named(&self.path))
@@ -213,23 +213,23 @@ fn text_of(json: &str) -> Option<String> {
 }
 
 /// A value that is there, whatever it is.
-fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
-    Json::deserialize(deserializer).map(Some)
+fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+    RawJson::deserialize(deserializer).map(Some)
 }
 
 /// What a branch of `when` asks of the document: that the value at a JSON Pointer equals this one, compared as by RFC 6902's
 /// `test`. A place where nothing is equals nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Test {
+pub struct Condition {
     pub(crate) path: String,
-    pub(crate) value: Json,
+    pub(crate) value: RawJson,
 }
 
-impl Test {
+impl Condition {
     /// The value at `path` must equal `value`.
     #[must_use]
-    pub fn new(path: impl Into<String>, value: impl Into<Json>) -> Self {
+    pub fn new(path: impl Into<String>, value: impl Into<RawJson>) -> Self {
         Self { path: path.into(), value: value.into() }
     }
 }
@@ -250,7 +250,7 @@ pub enum OnTestFailure {
 /// What happens to a document for which no branch of `when` holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Otherwise {
+pub enum WhenFallback {
     /// It passes unchanged (reShapr).
     Pass,
     /// Nothing of it is kept: `{}`, `[]` or `null` is left.

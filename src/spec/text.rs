@@ -15,15 +15,15 @@ use super::is_default;
 /// Build it in code, or deserialise it: field names are those of the methods. Feature `text` compiles and runs it.
 ///
 /// ```
-/// use tamis::TextFilter;
+/// use tamis::TextSpec;
 ///
-/// let filter = TextFilter::new()
+/// let filter = TextSpec::new()
 ///     .strip_ansi(true)
 ///     .strip_lines_matching("^npm warn")
 ///     .dedup(true)
 ///     .max_lines(100)
 ///     .on_empty("nothing to report");
-/// let same: TextFilter = serde_json::from_str(
+/// let same: TextSpec = serde_json::from_str(
 ///     r#"{"strip_ansi": true, "strip_lines_matching": ["^npm warn"], "dedup": true, "max_lines": 100,
 ///         "on_empty": "nothing to report"}"#,
 /// ).unwrap();
@@ -31,7 +31,7 @@ use super::is_default;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct TextFilter {
+pub struct TextSpec {
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) strip_ansi: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,7 @@ pub struct TextFilter {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) keep_lines_matching: Option<Vec<String>>,
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) dedup: Dedup,
+    pub(crate) dedup: DedupMode,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) max_lines: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ pub struct TextFilter {
 
 /// Which equal lines become one: `true`, `false`, `{scope: neighbours}` or `{scope: all}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Dedup {
+pub(crate) enum DedupMode {
     #[default]
     Off,
     /// Those in a row.
@@ -59,58 +59,61 @@ pub(crate) enum Dedup {
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Scoped {
+struct DedupWithScope {
     #[serde(default)]
-    scope: Option<Scope>,
+    scope: Option<DedupScope>,
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Scope {
+enum DedupScope {
     Neighbours,
     All,
 }
 
-impl Serialize for Dedup {
+impl Serialize for DedupMode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Off => serializer.serialize_bool(false),
             Self::Neighbours => serializer.serialize_bool(true),
-            Self::Everywhere => Scoped { scope: Some(Scope::All) }.serialize(serializer),
+            Self::Everywhere => {
+                DedupWithScope { scope: Some(DedupScope::All) }.serialize(serializer)
+            }
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Dedup {
+impl<'de> Deserialize<'de> for DedupMode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ReadDedup)
+        deserializer.deserialize_any(DedupVisitor)
     }
 }
 
-struct ReadDedup;
+struct DedupVisitor;
 
-impl<'de> Visitor<'de> for ReadDedup {
-    type Value = Dedup;
+impl<'de> Visitor<'de> for DedupVisitor {
+    type Value = DedupMode;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("true, false or a map with `scope`")
     }
 
-    fn visit_bool<E>(self, yes: bool) -> Result<Dedup, E> {
-        Ok(if yes { Dedup::Neighbours } else { Dedup::Off })
+    fn visit_bool<E>(self, yes: bool) -> Result<DedupMode, E> {
+        Ok(if yes { DedupMode::Neighbours } else { DedupMode::Off })
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Dedup, A::Error> {
-        let Scoped { scope } = Scoped::deserialize(MapAccessDeserializer::new(map))?;
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DedupMode, A::Error> {
+        let DedupWithScope { scope } =
+            DedupWithScope::deserialize(MapAccessDeserializer::new(map))?;
         match scope {
-            Some(Scope::Neighbours) => Ok(Dedup::Neighbours),
-            Some(Scope::All) => Ok(Dedup::Everywhere),
+            Some(DedupScope::Neighbours) => Ok(DedupMode::Neighbours),
+            Some(DedupScope::All) => Ok(DedupMode::Everywhere),
             None => Err(de::Error::invalid_type(de::Unexpected::Map, &self)),
         }
     }
 }
 
-impl TextFilter {
+impl TextSpec {
     /// No operations: the text as it is.
     #[must_use]
     pub fn new() -> Self {
@@ -152,7 +155,7 @@ impl TextFilter {
     /// Makes equal lines in a row one, with their number: `line (x3)`; only where that is shorter.
     #[must_use]
     pub fn dedup(mut self, yes: bool) -> Self {
-        self.dedup = if yes { Dedup::Neighbours } else { Dedup::Off };
+        self.dedup = if yes { DedupMode::Neighbours } else { DedupMode::Off };
         self
     }
 
@@ -164,9 +167,9 @@ impl TextFilter {
     /// them leaves with its number, and is counted anew if it comes again.
     ///
     /// ```
-    /// use tamis::{TextFilter, TextProgram};
+    /// use tamis::{TextProgram, TextSpec};
     ///
-    /// let program = TextProgram::compile(&TextFilter::new().dedup_everywhere(true))?;
+    /// let program = TextProgram::compile(&TextSpec::new().dedup_everywhere(true))?;
     /// let text = "GET /health 200 OK\ncache hit for page 7\n".repeat(300);
     /// let (output, report) = program.apply(text.as_bytes());
     /// assert_eq!(output, b"GET /health 200 OK (x300)\ncache hit for page 7 (x300)\n");
@@ -175,7 +178,7 @@ impl TextFilter {
     /// ```
     #[must_use]
     pub fn dedup_everywhere(mut self, yes: bool) -> Self {
-        self.dedup = if yes { Dedup::Everywhere } else { Dedup::Off };
+        self.dedup = if yes { DedupMode::Everywhere } else { DedupMode::Off };
         self
     }
 

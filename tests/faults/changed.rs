@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{Read, Write};
 
 use tamis::{
-    CallOptions, Error, ErrorKind, Fault, Prune, PruneProgram, Spec, Test, filter_file, prune_file,
+    CallOptions, Condition, Error, ErrorKind, Fault, Prune, PruneProgram, Spec, filter_file,
+    prune_file,
 };
 
 use crate::drivers::{Source, compiled, document, history};
@@ -44,7 +45,7 @@ fn prunes() -> Run {
 #[test]
 fn a_file_that_changes_between_its_readings_is_an_error() {
     // What is at the end decides what becomes of the beginning.
-    let branch = Spec::new().when(Test::new("/total", 40), Spec::new().exclude("x"));
+    let branch = Spec::new().when(Condition::new("/total", 40), Spec::new().exclude("x"));
     let runs = [
         ("auto", document(), filters(&Spec::new().exclude("x"))),
         ("when", document(), filters(&branch)),

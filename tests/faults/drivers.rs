@@ -4,10 +4,10 @@ use std::io::{Cursor, ErrorKind as IoKind, Read, Seek, Write};
 
 use serde_json::Value as Json;
 use tamis::{
-    Budget, CallOptions, CommandLine, Error, Filter, Limits, OnError, Operation,
-    OutputFilterRegistry, Pretty, Program, Prune, PruneProgram, Report, Spec, Tee, TextFilter,
-    TextProgram, TextRun, WriteSink, filter_events, filter_file, filter_lenient, filter_ndjson,
-    filter_reader, prune_file, prune_reader, pump,
+    Budget, CallOptions, CommandLine, Error, Filter, Limits, OnError, OutputFilterRegistry,
+    PatchOp, Pretty, Program, Prune, PruneProgram, Report, Spec, Tee, TextProgram, TextRun,
+    TextSpec, WriteSink, filter_events, filter_file, filter_lenient, filter_ndjson, filter_reader,
+    prune_file, prune_reader, pump,
 };
 
 /// What a driver is given to read from.
@@ -96,7 +96,7 @@ pub(crate) fn programs() -> Vec<(&'static str, Program)> {
         ("select", Spec::new().select("id").select("x[]")),
         ("stopped early", Spec::new().select("id").max_items(3).stop_early(true)),
         ("closed", Spec::new().select("zz").on_error(OnError::Closed)),
-        ("patches", Spec::new().patch(Operation::remove("/total")).patch(Operation::add("/a", 1))),
+        ("patches", Spec::new().patch(PatchOp::remove("/total")).patch(PatchOp::add("/a", 1))),
         ("budget", Spec::new().budget(Budget::Bytes(300))),
     ];
     specs.into_iter().map(|(name, spec)| (name, compiled(&spec))).collect()
@@ -229,7 +229,7 @@ fn feed(mut reader: Source, mut take: impl FnMut(&[u8]) -> Result<(), Error>) ->
     }
 }
 
-pub(crate) fn text(name: &str, filter: &TextFilter, input: &[u8]) -> Driver {
+pub(crate) fn text(name: &str, filter: &TextSpec, input: &[u8]) -> Driver {
     let program = TextProgram::compile(filter).expect("it compiles");
     Driver::new(format!("{name}, text"), input, false, move |limits, input, around, writer| {
         let mut run = TextRun::with_limits(&program, limits, WriteSink::new(writer));
@@ -261,8 +261,8 @@ pub(crate) fn command(line: &str, registry: OutputFilterRegistry, input: &[u8]) 
     })
 }
 
-pub(crate) fn terminal() -> TextFilter {
-    TextFilter::new().strip_ansi(true).strip_lines_matching("^secret").dedup(true)
+pub(crate) fn terminal() -> TextSpec {
+    TextSpec::new().strip_ansi(true).strip_lines_matching("^secret").dedup(true)
 }
 
 /// All of them.

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tamis::{
-    Coding, Compact, Content, Decoding, Error, ErrorKind, FilterResult, Limits, Operation,
-    OutputFilter, OutputFilterRegistry, Spec, Test, TextFilter, Transform,
+    Coding, Compact, Condition, Content, Decoding, Error, ErrorKind, FilterResult, Limits,
+    OutputFilter, OutputFilterRegistry, PatchOp, Spec, TextSpec, Transform,
 };
 
 use crate::drivers::{
@@ -51,8 +51,8 @@ fn uses() -> Vec<(&'static str, Vec<Driver>)> {
         json.extend(drivers::json(name, &program, &document()));
     }
     let twice = Spec::new().select("x").select_as("one", "x[]");
-    let branch = Spec::new().when(Test::new("/total", 40), Spec::new().exclude("x"));
-    let tree = Spec::new().patch(Operation::move_from("/items/0", "/first"));
+    let branch = Spec::new().when(Condition::new("/total", 40), Spec::new().exclude("x"));
+    let tree = Spec::new().patch(PatchOp::move_from("/items/0", "/first"));
     let item = Compact::new("{{.id}}");
     for (name, spec) in [
         ("needed twice", twice),
@@ -181,7 +181,7 @@ fn text_filters() -> Vec<(&'static str, model::Declared)> {
 fn of_lines() {
     let mut changed = 0;
     for (name, declared) in text_filters() {
-        let filter: TextFilter = declared.filter();
+        let filter: TextSpec = declared.filter();
         let driver = drivers::text(name, &filter, TEXT);
         let (right, _) = run(&driver, &Limits::new());
         assert_eq!(right, model::run(&declared, TEXT, usize::MAX), "{name}");

@@ -144,8 +144,8 @@ fn a_filter_that_is_closed_leaks_nothing() {
         closed(Spec::new().root("nothing").select("id")),
         closed(Spec::new().extract("nothing")),
         Spec::new()
-            .when(tamis::Test::new("/kind", "\"other\""), Spec::new().select("id"))
-            .otherwise(tamis::Otherwise::Error),
+            .when(tamis::Condition::new("/kind", "\"other\""), Spec::new().select("id"))
+            .otherwise(tamis::WhenFallback::Error),
     ];
     both(async |threads| {
         for (number, spec) in specs.iter().enumerate() {

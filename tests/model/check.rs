@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 use tamis::{
-    CallOptions, Error, Filter, Mode, Program, Report, Spec, Whitespace, filter_slice,
+    CallOptions, Error, ExecutionMode, Filter, Program, Report, Spec, Whitespace, filter_slice,
     filter_slice_with,
 };
 
@@ -39,7 +39,7 @@ fn compare(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>,
     same(&slice, &split)?;
     let mode = program.explain(&CallOptions::new()).mode();
     if let Ok((_, report)) = &split
-        && mode == Mode::Stream
+        && mode == ExecutionMode::Stream
         && report.held_peak_bytes > 0
     {
         return Err(format!("explained as a stream, {} bytes held", report.held_peak_bytes));
@@ -65,7 +65,7 @@ fn failed_call(rules: &Rules, program: &Program, text: &str, cuts: &[usize]) -> 
     same(&slice, &split)?;
     let mode = program.explain(&options).mode();
     match &split {
-        Ok((_, report)) if mode == Mode::Stream && report.held_peak_bytes > 0 => {
+        Ok((_, report)) if mode == ExecutionMode::Stream && report.held_peak_bytes > 0 => {
             Err(format!("explained as a stream, {} bytes held", report.held_peak_bytes))
         }
         _ => Ok(()),

@@ -1,7 +1,7 @@
 //! The json-patch crate over random documents and sequences.
 
 use serde_json::Value;
-use tamis::{OnTestFailure, Operation, Program, Spec, filter_slice};
+use tamis::{OnTestFailure, PatchOp, Program, Spec, filter_slice};
 
 use crate::beside::{End, Theirs, is_left_out, operation, value};
 use crate::prng::Prng;
@@ -23,7 +23,7 @@ fn as_the_json_patch_crate() {
             }
         }
         let about = format!("round {round}: {document} {}", Value::from(operations.clone()));
-        let patch = Operation::parse_patch(&Value::from(operations).to_string()).unwrap();
+        let patch = PatchOp::parse_patch(&Value::from(operations).to_string()).unwrap();
         let mut spec = patch.into_iter().fold(Spec::new(), Spec::patch);
         if stops {
             spec = spec.on_test_failure(OnTestFailure::Stop);

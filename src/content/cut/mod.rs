@@ -9,7 +9,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::notice;
 use crate::spec::Budget;
 #[cfg(feature = "tokens")]
-use crate::tokens::Counter;
+use crate::tokens::TokenCounter;
 
 /// Bytes that wait for the end of the text, or for the place where it is cut.
 const WINDOW: usize = 256 << 10;
@@ -202,7 +202,7 @@ struct Measure {
     unit: Unit,
     bytes: u64,
     #[cfg(feature = "tokens")]
-    counter: Counter,
+    counter: TokenCounter,
 }
 
 impl Measure {
@@ -211,7 +211,7 @@ impl Measure {
             unit,
             bytes: 0,
             #[cfg(feature = "tokens")]
-            counter: Counter::default(),
+            counter: TokenCounter::default(),
         }
     }
 

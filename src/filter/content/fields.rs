@@ -11,7 +11,7 @@ use crate::filter::program::Program;
 use crate::filter::stage::{Engine, Stage, With, config, failed};
 use crate::filter::{CallOptions, Filter};
 use crate::json::key::text_of;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 use crate::scan::Scanner;
 use crate::sink::Sink;
@@ -31,7 +31,7 @@ struct Field {
     /// Which object it is of, and which of the fields that were declared it is.
     item: u64,
     number: usize,
-    kind: Kind,
+    kind: ValueKind,
     json: Vec<u8>,
 }
 
@@ -122,16 +122,16 @@ fn too_much(limit: u64) -> Raise {
 impl Field {
     fn text(self) -> String {
         match self.kind {
-            Kind::String | Kind::EmptyString => text_of(&self.json),
-            Kind::Null => String::new(),
-            Kind::Array | Kind::Object => {
+            ValueKind::String | ValueKind::EmptyString => text_of(&self.json),
+            ValueKind::Null => String::new(),
+            ValueKind::Array | ValueKind::Object => {
                 let mut inner = Inner::default();
                 let limits = Limits::new().with_depth(usize::MAX);
                 // What was selected is valid.
                 _ = run(&mut inner, &self.json, &limits);
                 if inner.text.trim().is_empty() { string_of(&self.json) } else { inner.text }
             }
-            Kind::Number | Kind::Bool => string_of(&self.json),
+            ValueKind::Number | ValueKind::Bool => string_of(&self.json),
         }
     }
 }
@@ -169,22 +169,22 @@ impl Stage for Found {
 }
 
 impl Handler for With<'_, Found> {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
         let found = &mut *self.stage;
         let mut number = 0;
         match slot {
-            Slot::Member(key) => {
+            ValueSlot::Member(key) => {
                 let read = key.with_name(|name| std::str::from_utf8(name?).ok()?.parse().ok());
                 number = read.unwrap_or(usize::MAX);
             }
             // The document, or an element of it.
-            _ if kind == Kind::Object => {
+            _ if kind == ValueKind::Object => {
                 found.items += 1;
                 return Ok(Interest::Inspect);
             }
-            Slot::Top if kind == Kind::Array => return Ok(Interest::Inspect),
+            ValueSlot::Top if kind == ValueKind::Array => return Ok(Interest::Inspect),
             // Strings alone are texts.
-            _ if matches!(kind, Kind::String | Kind::EmptyString) => found.items += 1,
+            _ if matches!(kind, ValueKind::String | ValueKind::EmptyString) => found.items += 1,
             _ => return Ok(Interest::Skip),
         }
         found.open = Some(Field { item: found.items, number, kind, json: Vec::new() });
@@ -225,17 +225,17 @@ impl Stage for Inner {
 }
 
 impl Handler for With<'_, Inner> {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
         if kind.is_container() {
             return Ok(Interest::Inspect);
         }
         let usual = match slot {
-            Slot::Member(key) => {
+            ValueSlot::Member(key) => {
                 key.with_name(|name| USUAL.iter().any(|usual| Some(usual.as_bytes()) == name))
             }
             _ => true,
         };
-        if !usual || !matches!(kind, Kind::String | Kind::EmptyString) {
+        if !usual || !matches!(kind, ValueKind::String | ValueKind::EmptyString) {
             return Ok(Interest::Skip);
         }
         self.stage.open = Some(Vec::new());

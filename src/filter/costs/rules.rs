@@ -11,8 +11,8 @@
 use super::run;
 use crate::filter::Program;
 use crate::limits::Limits;
-use crate::spec::{Json, Operation, Otherwise, Spec, Test};
-use crate::work::done;
+use crate::spec::{Condition, PatchOp, RawJson, Spec, WhenFallback};
+use crate::test_work::done;
 
 /// Units a byte, steps included, where rules cost nothing.
 const A_BYTE: u64 = 12;
@@ -41,7 +41,7 @@ const RULES: [(&str, Add); 4] = [
     ("exclude", |spec, path| spec.exclude(path.join("."))),
     ("retain", |spec, path| spec.retain(format!("/{}", path.join("/")))),
     ("select", |spec, path| spec.select_as(path.join("."), path.join("."))),
-    ("patches", |spec, path| spec.patch(Operation::remove(format!("/{}/x", path.join("/"))))),
+    ("patches", |spec, path| spec.patch(PatchOp::remove(format!("/{}/x", path.join("/"))))),
 ];
 
 /// What a document costs, in all.
@@ -90,14 +90,14 @@ fn branches_cost_one_look_each() {
     for count in [500, 1000, 5000] {
         let branches = |place: &str, spec: Spec| {
             let branch = |spec: Spec, number| {
-                let test = Test::new(format!("{place}/k{number}"), number as i64);
+                let test = Condition::new(format!("{place}/k{number}"), number as i64);
                 spec.when(test, Spec::new().retain("/a"))
             };
-            (0..count).fold(spec, branch).otherwise(Otherwise::Pass)
+            (0..count).fold(spec, branch).otherwise(WhenFallback::Pass)
         };
-        let object: Json = r#"{"z":1}"#.parse().unwrap();
+        let object: RawJson = r#"{"z":1}"#.parse().unwrap();
         // The first test wants all of the value, so that it is held and looked at at once.
-        let first = Spec::new().when(Test::new("/a", object), Spec::new().retain("/a"));
+        let first = Spec::new().when(Condition::new("/a", object), Spec::new().retain("/a"));
         let cases = [
             ("places of their own", branches("", Spec::new()), &flat),
             ("in a value that is held", branches("/a", first), &captured),
@@ -120,12 +120,12 @@ fn branches_for_one_place_compare_its_value() {
     let object = format!("{{{}}}", members.join(","));
     for (value, literal) in [("7", "1"), ("\"text\"", "\"other\""), (&object, r#"{"z":1}"#)] {
         let document = format!("{{\"a\":{value}}}").into_bytes();
-        let literal: Json = literal.parse().unwrap();
+        let literal: RawJson = literal.parse().unwrap();
         for count in [500, 1000] {
             let branch = |spec: Spec, _| {
-                spec.when(Test::new("/a", literal.clone()), Spec::new().retain("/a"))
+                spec.when(Condition::new("/a", literal.clone()), Spec::new().retain("/a"))
             };
-            let spec = (0..count).fold(Spec::new(), branch).otherwise(Otherwise::Pass);
+            let spec = (0..count).fold(Spec::new(), branch).otherwise(WhenFallback::Pass);
             let units = work(&spec, &document, usize::MAX);
             let bound =
                 A_BYTE * document.len() as u64 + count * (A_BRANCH + 4 * value.len() as u64);
@@ -146,32 +146,31 @@ fn patches_on_a_tree_cost_what_is_on_their_way() {
         let other = (0..SIZE).map(|other| if other + 1 < SIZE { other } else { number });
         format!("[{}]", other.map(|other| other.to_string()).collect::<Vec<_>>().join(","))
     };
-    let array = large(SIZE - 1).parse::<Json>().unwrap();
+    let array = large(SIZE - 1).parse::<RawJson>().unwrap();
     // With what an element or member on the way costs at most.
-    type Make<'a> = &'a dyn Fn(u64) -> Operation;
+    type Make<'a> = &'a dyn Fn(u64) -> PatchOp;
     let operations: [(&str, u64, Make<'_>); 10] = [
-        ("insert in front", 2, &|_| Operation::add("/x/0", 1)),
-        ("append", 1, &|_| Operation::add("/x/-", 1)),
-        ("remove the first", 2, &|_| Operation::remove("/x/0")),
-        ("move the last", 2, &|_| Operation::move_from(format!("/x/{}", SIZE - 1), "/x/0")),
-        ("replace the last member", 8, &|_| Operation::replace(format!("/o/k{}", SIZE - 1), 1)),
-        ("copy the last member", 4, &|_| Operation::copy_from(format!("/o/k{}", SIZE - 1), "/x/-")),
+        ("insert in front", 2, &|_| PatchOp::add("/x/0", 1)),
+        ("append", 1, &|_| PatchOp::add("/x/-", 1)),
+        ("remove the first", 2, &|_| PatchOp::remove("/x/0")),
+        ("move the last", 2, &|_| PatchOp::move_from(format!("/x/{}", SIZE - 1), "/x/0")),
+        ("replace the last member", 8, &|_| PatchOp::replace(format!("/o/k{}", SIZE - 1), 1)),
+        ("copy the last member", 4, &|_| PatchOp::copy_from(format!("/o/k{}", SIZE - 1), "/x/-")),
         ("test the last member", 4, &|_| {
-            Operation::test(format!("/o/k{}", SIZE - 1), SIZE as i64 - 1)
+            PatchOp::test(format!("/o/k{}", SIZE - 1), SIZE as i64 - 1)
         }),
         ("move a large value", 1, &|number| match number % 2 {
-            0 => Operation::move_from("/x", "/y"),
-            _ => Operation::move_from("/y", "/x"),
+            0 => PatchOp::move_from("/x", "/y"),
+            _ => PatchOp::move_from("/y", "/x"),
         }),
-        ("copy a large value", 6, &|_| Operation::copy_from("/x", "/y")),
-        ("test a large value", 16, &|_| Operation::test("/x", array.clone())),
+        ("copy a large value", 6, &|_| PatchOp::copy_from("/x", "/y")),
+        ("test a large value", 16, &|_| PatchOp::test("/x", array.clone())),
     ];
     let bytes = document.len() as u64;
     for (name, each, operation) in operations {
         let cost = |count: u64| {
             // So that it is a tree, and split where the others go, whatever follows.
-            let spec =
-                Spec::new().patch(Operation::test("/x/0", 0)).patch(Operation::test("/o/k0", 0));
+            let spec = Spec::new().patch(PatchOp::test("/x/0", 0)).patch(PatchOp::test("/o/k0", 0));
             work(&(0..count).map(operation).fold(spec, Spec::patch), &document, usize::MAX)
         };
         let [none, some, many] = [0, 100, 1000].map(cost);

@@ -19,9 +19,9 @@ use crate::filter::patches::Patches;
 use crate::filter::program::Compiled;
 use crate::filter::stage::{Stage, With};
 use crate::json::key::is_too_long_for;
-use crate::json::writer::Writer;
-use crate::json::{Excluded, Halt, Handler, Interest, Kind, Slot};
-use crate::path::trie::{Cursor, Names, NodeId};
+use crate::json::writer::JsonWriter;
+use crate::json::{ExcludedMembers, Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::path::trie::{Cursor, NameTable, NodeId};
 use crate::sink::Sink;
 use crate::tree::patch::{NO_INDEX, NO_PARENT, nothing_at};
 
@@ -38,7 +38,7 @@ pub(super) struct Edited {
     open: SmallVec<[Open; 16]>,
     /// How many of the open containers are there.
     entered: usize,
-    writer: Writer,
+    writer: JsonWriter,
     pub(super) gate: Gate,
 }
 
@@ -77,10 +77,10 @@ struct Open {
 }
 
 impl Is {
-    fn of(kind: Kind) -> Self {
+    fn of(kind: ValueKind) -> Self {
         match kind {
-            Kind::Object => Self::Object,
-            Kind::Array => Self::Array,
+            ValueKind::Object => Self::Object,
+            ValueKind::Array => Self::Array,
             _ => Self::Scalar,
         }
     }
@@ -97,7 +97,7 @@ impl Edited {
             certain_at: None,
             open: SmallVec::new(),
             entered: 0,
-            writer: Writer::default(),
+            writer: JsonWriter::default(),
             gate,
         };
         edited.restart();
@@ -149,8 +149,8 @@ impl Edited {
             .iter()
             .take_while(|token| {
                 let child = match token {
-                    crate::path::Token::Name(name) => edits.trie.member(node, name.as_bytes()),
-                    crate::path::Token::Any => None,
+                    crate::path::PathToken::Name(name) => edits.trie.member(node, name.as_bytes()),
+                    crate::path::PathToken::Any => None,
                 };
                 node = child.unwrap_or_default();
                 child
@@ -180,7 +180,7 @@ impl Stage for Edited {
 #[derive(Clone, Copy)]
 struct At {
     node: Option<NodeId>,
-    kind: Kind,
+    kind: ValueKind,
     offset: u64,
     /// What it is in is not written.
     silent: bool,
@@ -267,9 +267,9 @@ impl With<'_, Edited> {
     }
 
     /// A container that may have something in it that is kept.
-    fn way(&mut self, slot: Slot<'_>, at: At, cursor: Cursor) -> Interest {
+    fn way(&mut self, slot: ValueSlot<'_>, at: At, cursor: Cursor) -> Interest {
         let Edited { patches, open, writer, gate, .. } = &mut *self.stage;
-        let object = at.kind == Kind::Object;
+        let object = at.kind == ValueKind::Object;
         let fate =
             patches.edits().zip(at.node).and_then(|(edits, node)| edits.nodes.get(node as usize));
         let fate = fate.map_or(&Fate::Keep, |effect| &effect.fate);
@@ -277,13 +277,13 @@ impl With<'_, Edited> {
         let mut key = Vec::new();
         let bracket = if object { b'{' } else { b'[' };
         match slot {
-            Slot::Member(spelled) if matches!(fate, Fate::Set(_)) => {
+            ValueSlot::Member(spelled) if matches!(fate, Fate::Set(_)) => {
                 key.extend_from_slice(spelled.raw());
             }
             _ if silent => {}
-            Slot::Top => writer.open(gate.through(self.sink), bracket),
-            Slot::Member(spelled) => writer.open_deferred_spelled(spelled.raw(), bracket),
-            Slot::Element(_) => writer.open_deferred(None, bracket),
+            ValueSlot::Top => writer.open(gate.through(self.sink), bracket),
+            ValueSlot::Member(spelled) => writer.open_deferred_spelled(spelled.raw(), bracket),
+            ValueSlot::Element(_) => writer.open_deferred(None, bracket),
         }
         open.push(Open {
             cursor: Some(cursor),
@@ -294,7 +294,7 @@ impl With<'_, Edited> {
             silent,
             key,
         });
-        if let Slot::Top = slot {
+        if let ValueSlot::Top = slot {
             // It always is there.
             self.enter(at.offset);
         }
@@ -302,13 +302,13 @@ impl With<'_, Edited> {
     }
 
     /// A value that is kept.
-    fn kept(&mut self, slot: Slot<'_>, at: At) -> Interest {
+    fn kept(&mut self, slot: ValueSlot<'_>, at: At) -> Interest {
         if self.stage.entered < self.stage.open.len() {
             self.enter(at.offset);
         }
         self.count(self.stage.open.len());
         let copy = match slot {
-            Slot::Member(_) => Interest::CopyMember,
+            ValueSlot::Member(_) => Interest::CopyMember,
             _ => Interest::Copy,
         };
         let Some(node) = at.node else {
@@ -322,7 +322,7 @@ impl With<'_, Edited> {
         let in_first = self.stage.open.last().is_none_or(|open| open.first);
         let first = self.meet(node, Is::of(at.kind), in_first, at.offset);
         let key = match slot {
-            Slot::Member(key) => Some(key.raw()),
+            ValueSlot::Member(key) => Some(key.raw()),
             _ => None,
         };
         if !at.silent {
@@ -336,7 +336,7 @@ impl With<'_, Edited> {
         if silent && !(goes_on && effect.checks_below) {
             return Interest::Skip;
         }
-        let object = at.kind == Kind::Object;
+        let object = at.kind == ValueKind::Object;
         if !silent {
             let sink = gate.through(self.sink);
             if !goes_on {
@@ -382,7 +382,12 @@ fn outer_is_object(open: &[Open], at: usize) -> bool {
 
 impl Handler for With<'_, Edited> {
     #[inline]
-    fn value(&mut self, mut slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+    fn value(
+        &mut self,
+        mut slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
         let Edited { scope, patches, open, .. } = &mut *self.stage;
         let top = open.last();
         let verdict = match top {
@@ -392,11 +397,11 @@ impl Handler for With<'_, Edited> {
         let trie = patches.edits().map(|edits| &edits.trie);
         let outer = top.and_then(|top| trie.zip(top.node));
         let node = match (slot, outer) {
-            (Slot::Top, _) => Some(0),
-            (Slot::Member(key), Some((trie, outer))) => {
+            (ValueSlot::Top, _) => Some(0),
+            (ValueSlot::Member(key), Some((trie, outer))) => {
                 key.with_name(|name| trie.member(outer, name?))
             }
-            (Slot::Element(_), Some((trie, outer))) => {
+            (ValueSlot::Element(_), Some((trie, outer))) => {
                 trie.element(outer, top.map_or(0, |top| top.kept))
             }
             _ => None,
@@ -408,9 +413,9 @@ impl Handler for With<'_, Edited> {
             Verdict::Way(cursor) => return Ok(self.way(slot, at, cursor)),
             Verdict::Kept => self.kept(slot, at),
             Verdict::Gone => {
-                if let Slot::Top = slot {
+                if let ValueSlot::Top = slot {
                     // A text without containers, of which nothing is kept, must still be a JSON text.
-                    at.kind = Kind::Null;
+                    at.kind = ValueKind::Null;
                     if self.kept(slot, at) == Interest::Copy {
                         let Edited { writer, gate, .. } = &mut *self.stage;
                         writer.raw(gate.through(self.sink), b"null");
@@ -419,7 +424,7 @@ impl Handler for With<'_, Edited> {
                 Interest::Skip
             }
         };
-        if let (Slot::Top, Interest::Skip) = (slot, interest) {
+        if let (ValueSlot::Top, Interest::Skip) = (slot, interest) {
             // It ends without an event.
             self.stage.scope.leave();
         }
@@ -427,7 +432,7 @@ impl Handler for With<'_, Edited> {
     }
 
     #[inline]
-    fn wanted(&self) -> Option<&Names> {
+    fn wanted(&self) -> Option<&NameTable> {
         let Edited { scope, patches, open, .. } = &*self.stage;
         let top = open.last().filter(|_| scope.is_inside())?;
         match &top.cursor {
@@ -439,14 +444,14 @@ impl Handler for With<'_, Edited> {
     }
 
     #[inline]
-    fn excluded(&self) -> Option<Excluded<'_>> {
+    fn excluded(&self) -> Option<ExcludedMembers<'_>> {
         let top = self.stage.open.last()?;
         if top.cursor.is_some() || top.silent || !top.object {
             return None;
         }
         let trie = &self.stage.patches.edits()?.trie;
         let names = Some((trie.names(top.node?)?, trie));
-        Some(Excluded { names, nulls: false, empty: false })
+        Some(ExcludedMembers { names, nulls: false, empty: false })
     }
 
     #[inline]

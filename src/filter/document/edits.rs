@@ -16,12 +16,12 @@
 //! [`Edits::new`] says which operation it is, and why. Knows no document. What these say is what the tree does
 //! (`tests/patch`).
 
-use crate::allowance::Allowance;
 use crate::error::ErrorKind;
 use crate::path::trie::{NodeId, Trie};
-use crate::path::{Path, Token};
+use crate::path::{Path, PathToken};
+use crate::regex_budget::RegexBudget;
 use crate::tree::Tree;
-use crate::tree::patch::{Did, Edit};
+use crate::tree::patch::{EditOutcome, TreeEdit};
 
 /// Bytes of a value that is patched before it is put into a document: each operation on it reads it once.
 const LITERAL: u64 = 64 << 10;
@@ -90,9 +90,9 @@ pub(in crate::filter) struct Reason {
 impl Edits {
     /// What a sequence does, which does not remove the document itself. `lenient`: it may remove what is not there.
     pub(in crate::filter) fn new(
-        sequence: &[Edit],
+        sequence: &[TreeEdit],
         lenient: bool,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, Reason> {
         let mut paths = Vec::with_capacity(sequence.len());
         for (operation, edit) in sequence.iter().enumerate() {
@@ -110,7 +110,7 @@ impl Edits {
     }
 
     /// The path to what an effect is about.
-    pub(super) fn path(&self, effect: &Effect) -> &[Token] {
+    pub(super) fn path(&self, effect: &Effect) -> &[PathToken] {
         let (number, depth) = effect.path;
         self.paths.get(number).and_then(|path| path.0.get(..depth)).unwrap_or_default()
     }
@@ -120,7 +120,12 @@ impl Edits {
     }
 
     /// Runs one operation on what is known.
-    fn run(&mut self, operation: usize, edit: &Edit, lenient: bool) -> Result<(), &'static str> {
+    fn run(
+        &mut self,
+        operation: usize,
+        edit: &TreeEdit,
+        lenient: bool,
+    ) -> Result<(), &'static str> {
         let path = path_of(edit);
         let mut node: NodeId = 0;
         for (step, token) in path.0.iter().enumerate() {
@@ -134,20 +139,20 @@ impl Edits {
                     if let Some(new) = new {
                         new.value.clone_from(value);
                     }
-                    self.idle += u64::from(did == Did::Nothing);
+                    self.idle += u64::from(did == EditOutcome::Nothing);
                     return Ok(());
                 }
                 (Some(New { value, .. }), Fate::Drop) => {
                     let did = in_literal(value, edit, rest(), lenient)?;
-                    self.idle += u64::from(did == Did::Nothing);
+                    self.idle += u64::from(did == EditOutcome::Nothing);
                     return Ok(());
                 }
                 _ => return self.nothing_there(edit, lenient),
             }
-            if let (Edit::Add { .. }, true) = (edit, step + 1 == path.0.len()) {
+            if let (TreeEdit::Add { .. }, true) = (edit, step + 1 == path.0.len()) {
                 effect.object.get_or_insert(operation);
             }
-            let Token::Name(name) = token else { return Err("it has no place") };
+            let PathToken::Name(name) = token else { return Err("it has no place") };
             node = self.trie.member(node, name.as_bytes()).ok_or("it has no place")?;
         }
         self.change(node, operation, edit, lenient)
@@ -158,16 +163,16 @@ impl Edits {
         &mut self,
         node: NodeId,
         operation: usize,
-        edit: &Edit,
+        edit: &TreeEdit,
         lenient: bool,
     ) -> Result<(), &'static str> {
         let effect = self.effect(node)?;
         let original = matches!((&effect.new, &effect.fate), (None, Fate::Keep));
         let gone = matches!((&effect.new, &effect.fate), (None, Fate::Drop));
         match edit {
-            Edit::Add { path, value } => {
+            TreeEdit::Add { path, value } => {
                 let key = match path.0.last() {
-                    Some(Token::Name(name)) => crate::json::key::quote(name),
+                    Some(PathToken::Name(name)) => crate::json::key::quote(name),
                     // The document itself, which is always there.
                     _ => {
                         effect.fate = Fate::Set(value.clone());
@@ -185,7 +190,7 @@ impl Edits {
                     effect.fate = Fate::Set(value.clone());
                 }
             }
-            Edit::Remove { .. } => {
+            TreeEdit::Remove { .. } => {
                 if gone {
                     return self.nothing_there(edit, lenient);
                 }
@@ -197,7 +202,7 @@ impl Edits {
                     effect.needed.get_or_insert(operation);
                 }
             }
-            Edit::Replace { value, .. } => {
+            TreeEdit::Replace { value, .. } => {
                 if gone {
                     return self.nothing_there(edit, lenient);
                 }
@@ -211,7 +216,7 @@ impl Edits {
                     effect.fate = Fate::Set(value.clone());
                 }
             }
-            Edit::Move { .. } | Edit::Copy { .. } | Edit::Test { .. } => {
+            TreeEdit::Move { .. } | TreeEdit::Copy { .. } | TreeEdit::Test { .. } => {
                 return Err("it has no place");
             }
         }
@@ -219,9 +224,9 @@ impl Edits {
     }
 
     /// An operation on what an earlier one removed.
-    fn nothing_there(&mut self, edit: &Edit, lenient: bool) -> Result<(), &'static str> {
+    fn nothing_there(&mut self, edit: &TreeEdit, lenient: bool) -> Result<(), &'static str> {
         match edit {
-            Edit::Remove { .. } if lenient => {
+            TreeEdit::Remove { .. } if lenient => {
                 self.idle += 1;
                 Ok(())
             }
@@ -235,7 +240,7 @@ impl Edits {
             // From the end of the path to its beginning.
             let mut way = vec![0];
             for token in &path.0 {
-                let Token::Name(name) = token else { break };
+                let PathToken::Name(name) = token else { break };
                 let at = way.last().copied().unwrap_or_default();
                 way.extend(self.trie.member(at, name.as_bytes()));
             }
@@ -271,27 +276,29 @@ impl Edits {
     }
 }
 
-fn path_of(edit: &Edit) -> &Path {
+fn path_of(edit: &TreeEdit) -> &Path {
     match edit {
-        Edit::Add { path, .. }
-        | Edit::Remove { path }
-        | Edit::Replace { path, .. }
-        | Edit::Move { path, .. }
-        | Edit::Copy { path, .. }
-        | Edit::Test { path, .. } => path,
+        TreeEdit::Add { path, .. }
+        | TreeEdit::Remove { path }
+        | TreeEdit::Replace { path, .. }
+        | TreeEdit::Move { path, .. }
+        | TreeEdit::Copy { path, .. }
+        | TreeEdit::Test { path, .. } => path,
     }
 }
 
 /// The path of an operation whose outcome its paths tell.
-fn streams(edit: &Edit) -> Result<Path, &'static str> {
+fn streams(edit: &TreeEdit) -> Result<Path, &'static str> {
     let path = match edit {
-        Edit::Add { path, .. } | Edit::Replace { path, .. } | Edit::Remove { path } => path,
-        Edit::Move { .. } | Edit::Copy { .. } => {
+        TreeEdit::Add { path, .. } | TreeEdit::Replace { path, .. } | TreeEdit::Remove { path } => {
+            path
+        }
+        TreeEdit::Move { .. } | TreeEdit::Copy { .. } => {
             return Err("it needs a value of the document at another place");
         }
-        Edit::Test { .. } => return Err("what follows depends on a value of the document"),
+        TreeEdit::Test { .. } => return Err("what follows depends on a value of the document"),
     };
-    let is_end = |token: &Token| matches!(token, Token::Name(name) if **name == *"-");
+    let is_end = |token: &PathToken| matches!(token, PathToken::Name(name) if **name == *"-");
     match path.0.last() {
         Some(last) if last.index().is_some() || is_end(last) => {
             Err("it may be about an element of an array, behind which all others move")
@@ -303,14 +310,14 @@ fn streams(edit: &Edit) -> Result<Path, &'static str> {
 /// Applies the rest of an operation to a value that is known.
 fn in_literal(
     value: &mut Box<[u8]>,
-    edit: &Edit,
+    edit: &TreeEdit,
     path: Path,
     lenient: bool,
-) -> Result<Did, &'static str> {
+) -> Result<EditOutcome, &'static str> {
     let edit = match edit {
-        Edit::Add { value, .. } => Edit::Add { path, value: value.clone() },
-        Edit::Replace { value, .. } => Edit::Replace { path, value: value.clone() },
-        _ => Edit::Remove { path },
+        TreeEdit::Add { value, .. } => TreeEdit::Add { path, value: value.clone() },
+        TreeEdit::Replace { value, .. } => TreeEdit::Replace { path, value: value.clone() },
+        _ => TreeEdit::Remove { path },
     };
     let large = "it changes a large value that an earlier operation put there";
     let mut tree = Tree::new(value.to_vec(), LITERAL).map_err(|_limit| large)?;

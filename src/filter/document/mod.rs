@@ -23,7 +23,7 @@ use super::patches::{Applied, Patches};
 use super::program::Compiled;
 use super::stage::{Engine, config, failed};
 use crate::error::{Error, ErrorKind, Raise};
-use crate::json::machine::Failure;
+use crate::json::machine::MachineFailure;
 use crate::limits::{Limits, Meter};
 use crate::report::Report;
 use crate::scan::Scanner;
@@ -294,7 +294,11 @@ impl DocumentStage {
 }
 
 /// The error of what had to wait, which came before what failed; else that.
-fn settled<T>(engine: &Engine, fed: Result<T, Failure>, full: Option<Error>) -> Result<(), Error> {
+fn settled<T>(
+    engine: &Engine,
+    fed: Result<T, MachineFailure>,
+    full: Option<Error>,
+) -> Result<(), Error> {
     match full {
         Some(error) => Err(error),
         None => fed.map(|_| ()).map_err(|failure| failed(failure, &engine.machine)),

@@ -11,16 +11,16 @@ use smallvec::SmallVec;
 use super::scope::{Scope, Verdict};
 use crate::filter::program::Compiled;
 use crate::filter::stage::{Stage, With};
-use crate::json::writer::Writer;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
-use crate::path::trie::{Cursor, Names};
+use crate::json::writer::JsonWriter;
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::path::trie::{Cursor, NameTable};
 use crate::sink::Sink;
 
 #[derive(Debug)]
 pub(super) struct Retain {
     scope: Scope,
     open: SmallVec<[Open; 16]>,
-    writer: Writer,
+    writer: JsonWriter,
 }
 
 #[derive(Debug)]
@@ -31,7 +31,11 @@ struct Open {
 
 impl Retain {
     pub(super) fn new(program: &Arc<Compiled>) -> Self {
-        Self { scope: Scope::new(program, true), open: SmallVec::new(), writer: Writer::default() }
+        Self {
+            scope: Scope::new(program, true),
+            open: SmallVec::new(),
+            writer: JsonWriter::default(),
+        }
     }
 
     /// Begins a new document.
@@ -50,7 +54,12 @@ impl Stage for Retain {
 
 impl Handler for With<'_, Retain> {
     #[inline]
-    fn value(&mut self, mut slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+    fn value(
+        &mut self,
+        mut slot: ValueSlot<'_>,
+        kind: ValueKind,
+        _: u64,
+    ) -> Result<Interest, Halt> {
         let Self { stage, sink } = self;
         let Retain { scope, open, writer } = &mut **stage;
         let top = open.last().map(|top| &top.cursor);
@@ -59,12 +68,12 @@ impl Handler for With<'_, Retain> {
             Verdict::Kept => {
                 writer.begin(*sink);
                 return Ok(match slot {
-                    Slot::Member(_) => Interest::CopyMember,
+                    ValueSlot::Member(_) => Interest::CopyMember,
                     _ => Interest::Copy,
                 });
             }
             Verdict::Gone => {
-                if let Slot::Top = slot {
+                if let ValueSlot::Top = slot {
                     // It ends without an event.
                     scope.leave();
                     // A text without containers, of which nothing is kept, must still be a JSON text.
@@ -75,19 +84,19 @@ impl Handler for With<'_, Retain> {
             }
             Verdict::Way(cursor) => cursor,
         };
-        let object = kind == Kind::Object;
+        let object = kind == ValueKind::Object;
         let bracket = if object { b'{' } else { b'[' };
         match slot {
-            Slot::Top => writer.open(*sink, bracket),
-            Slot::Member(key) => writer.open_deferred_spelled(key.raw(), bracket),
-            Slot::Element(_) => writer.open_deferred(None, bracket),
+            ValueSlot::Top => writer.open(*sink, bracket),
+            ValueSlot::Member(key) => writer.open_deferred_spelled(key.raw(), bracket),
+            ValueSlot::Element(_) => writer.open_deferred(None, bracket),
         }
         open.push(Open { cursor, object });
         Ok(Interest::Inspect)
     }
 
     #[inline]
-    fn wanted(&self) -> Option<&Names> {
+    fn wanted(&self) -> Option<&NameTable> {
         if !self.stage.scope.is_inside() {
             return None;
         }

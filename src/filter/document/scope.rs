@@ -8,8 +8,8 @@ use std::sync::Arc;
 use crate::error::{ErrorKind, Raise};
 use crate::filter::program::Compiled;
 use crate::json::key::is_too_long_for;
-use crate::json::{Halt, Interest, Kind, Slot};
-use crate::path::Token;
+use crate::json::{Halt, Interest, ValueKind, ValueSlot};
+use crate::path::PathToken;
 use crate::path::trie::{Cursor, Trie};
 
 #[derive(Debug)]
@@ -70,8 +70,8 @@ impl Scope {
     #[inline]
     pub(super) fn judge(
         &mut self,
-        slot: &mut Slot<'_>,
-        kind: Kind,
+        slot: &mut ValueSlot<'_>,
+        kind: ValueKind,
         top: Option<&Cursor>,
     ) -> Result<Verdict, Halt> {
         if let Some(interest) = self.find(slot, kind)? {
@@ -79,13 +79,13 @@ impl Scope {
         }
         let Some(trie) = self.retain() else { return Ok(Verdict::Kept) };
         let cursor = match (*slot, top) {
-            (Slot::Member(key), Some(top)) => key.with_name(|name| top.member(trie, name)),
-            (Slot::Element(index), Some(top)) => top.element(trie, index),
+            (ValueSlot::Member(key), Some(top)) => key.with_name(|name| top.member(trie, name)),
+            (ValueSlot::Element(index), Some(top)) => top.element(trie, index),
             _ => trie.start(),
         };
         Ok(if cursor.is_hit() {
             Verdict::Kept
-        } else if kind.is_container() && (!cursor.is_dead() || matches!(slot, Slot::Top)) {
+        } else if kind.is_container() && (!cursor.is_dead() || matches!(slot, ValueSlot::Top)) {
             Verdict::Way(cursor)
         } else {
             Verdict::Gone
@@ -96,14 +96,14 @@ impl Scope {
     #[inline]
     pub(in crate::filter) fn find(
         &mut self,
-        slot: &mut Slot<'_>,
-        kind: Kind,
+        slot: &mut ValueSlot<'_>,
+        kind: ValueKind,
     ) -> Result<Option<Interest>, Halt> {
         if self.place != Place::Inside {
             if let Some(interest) = self.beside(*slot, kind)? {
                 return Ok(Some(interest));
             }
-            *slot = Slot::Top;
+            *slot = ValueSlot::Top;
         }
         Ok(None)
     }
@@ -115,15 +115,15 @@ impl Scope {
 
     /// A value before the extracted one, or behind it: what is wanted of it, or `None` if it is the extracted one.
     #[cold]
-    fn beside(&mut self, slot: Slot<'_>, kind: Kind) -> Result<Option<Interest>, Halt> {
+    fn beside(&mut self, slot: ValueSlot<'_>, kind: ValueKind) -> Result<Option<Interest>, Halt> {
         let Place::Way(step) = self.place else { return Ok(Some(Interest::SkipRest)) };
         let path = self.program.extract.as_ref().map_or(&[][..], |path| &path.0);
         let here = match (slot, step.checked_sub(1).and_then(|step| path.get(step))) {
-            (Slot::Member(key), Some(Token::Name(name))) => {
+            (ValueSlot::Member(key), Some(PathToken::Name(name))) => {
                 key.with_name(|spelled| spelled == Some(name.as_bytes()))
             }
-            (Slot::Element(index), Some(token)) => token.index() == Some(index),
-            (Slot::Top, None) => true,
+            (ValueSlot::Element(index), Some(token)) => token.index() == Some(index),
+            (ValueSlot::Top, None) => true,
             _ => false,
         };
         if !here {
@@ -171,7 +171,7 @@ impl Scope {
             self.program.retain.as_ref().map_or(0, Trie::longest_name)
         } else {
             let path = self.program.extract.iter().flat_map(|path| &path.0);
-            path.map(Token::len).max().unwrap_or(0)
+            path.map(PathToken::len).max().unwrap_or(0)
         };
         is_too_long_for(limit, longest)
     }

@@ -4,7 +4,7 @@
 use crate::error::ErrorKind;
 use crate::filter::{Filter, Program};
 use crate::limits::Limits;
-use crate::spec::{Json, OnError, Operation, Spec};
+use crate::spec::{OnError, PatchOp, RawJson, Spec};
 use crate::tree::Tree;
 use crate::{CallOptions, filter_slice};
 
@@ -55,13 +55,13 @@ impl Dice {
             .collect()
     }
 
-    fn operation(&mut self) -> Operation {
-        let value = self.value(2).parse::<Json>().unwrap();
+    fn operation(&mut self) -> PatchOp {
+        let value = self.value(2).parse::<RawJson>().unwrap();
         let least = u64::from(self.roll(20) > 0);
         match self.roll(8) {
-            0..3 => Operation::remove(self.pointer(1)),
-            3..5 => Operation::replace(self.pointer(least), value),
-            _ => Operation::add(self.pointer(least), value),
+            0..3 => PatchOp::remove(self.pointer(1)),
+            3..5 => PatchOp::replace(self.pointer(least), value),
+            _ => PatchOp::add(self.pointer(least), value),
         }
     }
 
@@ -161,7 +161,7 @@ fn streams_do_what_trees_do() {
 
 #[test]
 fn what_waits_is_bounded_wherever_the_input_is_cut() {
-    let spec = Spec::new().patch(Operation::remove("/z"));
+    let spec = Spec::new().patch(PatchOp::remove("/z"));
     let program = Program::compile(&spec).unwrap();
     let open = Program::compile(&spec.on_error(OnError::Raw)).unwrap();
     for (fill, held) in [(100, 140), (100, 90), (9000, 9040), (9000, 8990), (20_000, 4096)] {
@@ -192,7 +192,7 @@ fn what_waits_is_bounded_wherever_the_input_is_cut() {
 #[test]
 fn long_paths_compile_in_linear_space() {
     let pointers = (0..99).map(|number| format!("/{number}{}", "/a".repeat(1000)));
-    let patched = pointers.map(Operation::remove).fold(Spec::new(), Spec::patch);
+    let patched = pointers.map(PatchOp::remove).fold(Spec::new(), Spec::patch);
     let program = Program::compile(&patched).unwrap();
     let error = filter_slice(&program, br#"{"0":{"a":{}}}"#).unwrap_err();
     assert!(error.message().ends_with("nothing is at /0/a/a"), "{error}");

@@ -1,11 +1,11 @@
 //! The stages on the document, and what stands in the place of all: the choice of a branch, patches, content.
 
-use super::{Branch, Does, Holds, Mode, Stage};
+use super::{Branch, Does, ExecutionMode, Holds, Stage};
 use crate::filter::CallOptions;
 use crate::filter::patches::Patches;
 use crate::filter::program::Compiled;
 use crate::filter::when::When;
-use crate::spec::{Budget, Op, Otherwise, Spec, named};
+use crate::spec::{Budget, PatchOpKind, Spec, WhenFallback, named};
 
 /// The value that is the document.
 pub(super) fn extract_stage(compiled: &Compiled) -> Option<Stage> {
@@ -36,9 +36,9 @@ pub(super) fn choice(spec: &Spec) -> Stage {
         instead: None,
     };
     let otherwise = match spec.otherwise {
-        Some(Otherwise::Pass) => "pass",
-        Some(Otherwise::Drop) => "drop",
-        Some(Otherwise::Error) | None => "error",
+        Some(WhenFallback::Pass) => "pass",
+        Some(WhenFallback::Drop) => "drop",
+        Some(WhenFallback::Error) | None => "error",
     };
     Stage::new(Does::When { otherwise }, vec![document, value])
 }
@@ -78,11 +78,12 @@ impl Patches {
             (None, false) => None,
         };
         let mode = match (&tree, &holds) {
-            (Some(_), _) => Mode::Tree,
-            (None, Some(_)) => Mode::Hold,
-            (None, None) => Mode::Stream,
+            (Some(_), _) => ExecutionMode::Tree,
+            (None, Some(_)) => ExecutionMode::Hold,
+            (None, None) => ExecutionMode::Stream,
         };
-        let tests = spec.patches.iter().flatten().any(|operation| operation.op == Op::Test);
+        let tests =
+            spec.patches.iter().flatten().any(|operation| operation.op == PatchOpKind::Test);
         let on_test_failure = tests.then(|| spec.on_test_failure.unwrap_or_default());
         let lenient_remove = spec.lenient_remove;
         let does = Does::Patches { operations, lenient_remove, on_test_failure, tree };

@@ -50,21 +50,21 @@ use tree::Paths;
 /// `what`, `until`, `limits` (their names) and `instead`, when nothing is held.
 ///
 /// ```
-/// use tamis::{CallOptions, Mode, Program, Spec};
+/// use tamis::{CallOptions, ExecutionMode, Program, Spec};
 ///
 /// let program = Program::compile(&Spec::new().exclude("body").root("/items"))?;
 /// let explanation = program.explain(&CallOptions::new());
-/// assert_eq!(explanation.mode(), Mode::Stream);
+/// assert_eq!(explanation.mode(), ExecutionMode::Stream);
 /// assert!(explanation.to_string().contains("2. exclude: stream"));
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
-/// assert_eq!(program.explain(&CallOptions::new()).mode(), Mode::Hold);
+/// assert_eq!(program.explain(&CallOptions::new()).mode(), ExecutionMode::Hold);
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     version: u32,
-    mode: Mode,
+    mode: ExecutionMode,
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped: Option<&'static str>,
     validation: Validation,
@@ -93,7 +93,7 @@ struct Branch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Mode {
+pub enum ExecutionMode {
     /// Output leaves while input arrives; nothing waits.
     Stream,
     /// A bounded amount may have to wait until something is decided.
@@ -107,7 +107,7 @@ pub enum Mode {
 struct Stage {
     #[serde(flatten)]
     does: Does,
-    mode: Mode,
+    mode: ExecutionMode,
     holds: Vec<Holds>,
 }
 
@@ -207,9 +207,9 @@ struct Bounds {
 }
 
 impl Explanation {
-    /// [`Mode::Stream`] if no stage ever holds input.
+    /// [`ExecutionMode::Stream`] if no stage ever holds input.
     #[must_use]
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> ExecutionMode {
         self.mode
     }
 }
@@ -255,7 +255,7 @@ impl Program {
         let modes = modes.chain(branches.iter().map(|branch| branch.explanation.mode));
         Explanation {
             version: 1,
-            mode: modes.max().unwrap_or(Mode::Stream),
+            mode: modes.max().unwrap_or(ExecutionMode::Stream),
             skipped: None,
             validation: spec.validation,
             whitespace: spec.whitespace,
@@ -556,7 +556,7 @@ impl ItemRules {
 
 impl Stage {
     fn new(does: Does, holds: Vec<Holds>) -> Self {
-        let mode = if holds.is_empty() { Mode::Stream } else { Mode::Hold };
+        let mode = if holds.is_empty() { ExecutionMode::Stream } else { ExecutionMode::Hold };
         Self { does, mode, holds }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use super::{Bounds, Does, Explanation, Holds, Mode, Stage};
+use super::{Bounds, Does, ExecutionMode, Explanation, Holds, Stage};
 use crate::limits::Limits;
 use crate::spec::{
     DuplicateKeys, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings, Validation, Whitespace,
 };
 
-impl fmt::Display for Mode {
+impl fmt::Display for ExecutionMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Stream => "stream",

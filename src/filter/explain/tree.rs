@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::filter::program::Selection;
 use crate::path::trie::{NodeId, Trie};
-use crate::path::{Path, Token};
+use crate::path::{Path, PathToken};
 use crate::spec::Spec;
 
 /// Marks stand in one column up to this width.
@@ -57,7 +57,7 @@ impl Paths {
         let leaves = select.sources.iter().zip(written).map(|(source, written)| Leaf {
             path: source.text.clone(),
             key: written.output_key(),
-            many: Some(source.path.0.contains(&Token::Any)),
+            many: Some(source.path.0.contains(&PathToken::Any)),
             excluded: Some(source.exclude.is_hit()),
             held: Some(false),
         });
@@ -75,7 +75,7 @@ impl Paths {
                 let Some(source) = select.sources.get(*number as usize) else { continue };
                 let key = String::from_utf8_lossy(&source.key);
                 let many =
-                    if source.path.0.contains(&Token::Any) { ", all in an array" } else { "" };
+                    if source.path.0.contains(&PathToken::Any) { ", all in an array" } else { "" };
                 let gone = if source.exclude.is_hit() { ", removed by exclude" } else { "" };
                 let beside =
                     if source.passing { ", of a single object: neither hit nor miss" } else { "" };
@@ -140,7 +140,7 @@ fn draw(
         let name = match steps.0.first() {
             _ if pointers => steps.to_pointer(),
             // Below a name a wildcard is not the beginning of a path.
-            Some(Token::Any) if depth > 0 => steps.to_string().replacen('*', "[]", 1),
+            Some(PathToken::Any) if depth > 0 => steps.to_string().replacen('*', "[]", 1),
             _ => steps.to_string(),
         };
         for char in name.chars() {

@@ -1,17 +1,17 @@
 //! Emits values: whole, or without what is excluded and dropped.
 
 use super::{Cx, Label, Role, State};
-use crate::json::{Halt, Interest, Kind, Slot};
+use crate::json::{Halt, Interest, ValueKind, ValueSlot};
 use crate::path::trie::Cursor;
 
 impl State {
     /// Emits a value as it is.
-    pub(super) fn pass(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>) -> Interest {
+    pub(super) fn pass(&mut self, cx: &mut Cx<'_>, slot: ValueSlot<'_>) -> Interest {
         let (writer, sink) = self.out(cx.sink);
         writer.begin(sink);
         match slot {
-            Slot::Member(_) => Interest::CopyMember,
-            Slot::Top | Slot::Element(_) => Interest::Copy,
+            ValueSlot::Member(_) => Interest::CopyMember,
+            ValueSlot::Top | ValueSlot::Element(_) => Interest::Copy,
         }
     }
 
@@ -19,27 +19,27 @@ impl State {
     pub(super) fn unselected(
         &mut self,
         cx: &mut Cx<'_>,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
         cursor: Cursor,
     ) -> Interest {
         if !self.is_changed_below(cx, kind, &cursor) {
             return self.pass(cx, slot);
         }
         self.open(cx, slot, kind);
-        let object = kind == Kind::Object;
+        let object = kind == ValueKind::Object;
         self.roles.push(Role::Emit { cursor, object, item: !object });
         Interest::Inspect
     }
 
     /// Whether something inside a value may have to go.
     #[inline]
-    fn is_changed_below(&self, cx: &Cx<'_>, kind: Kind, cursor: &Cursor) -> bool {
+    fn is_changed_below(&self, cx: &Cx<'_>, kind: ValueKind, cursor: &Cursor) -> bool {
         kind.is_container() && (!cursor.is_dead() || cx.rules.drop_nulls || cx.rules.drop_empty)
     }
 
     /// Opens a container, with its key as the input spells it.
-    pub(super) fn open(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) {
+    pub(super) fn open(&mut self, cx: &mut Cx<'_>, slot: ValueSlot<'_>, kind: ValueKind) {
         self.open_labelled(cx, slot.into(), kind, false);
     }
 
@@ -47,10 +47,10 @@ impl State {
         &mut self,
         cx: &mut Cx<'_>,
         label: Label<'_>,
-        kind: Kind,
+        kind: ValueKind,
         deferred: bool,
     ) {
-        let bracket = if kind == Kind::Object { b'{' } else { b'[' };
+        let bracket = if kind == ValueKind::Object { b'{' } else { b'[' };
         let mut spelled = std::mem::take(&mut self.scratch);
         let key = match label {
             Label::None => None,
@@ -81,15 +81,15 @@ impl State {
         &mut self,
         cx: &mut Cx<'_>,
         label: Label<'_>,
-        kind: Kind,
+        kind: ValueKind,
         cursor: &Cursor,
     ) -> Interest {
         let rules = cx.rules;
         let member = !matches!(label, Label::None);
         let dropped = member
             && match kind {
-                Kind::Null => rules.drop_nulls,
-                Kind::EmptyString => rules.drop_empty,
+                ValueKind::Null => rules.drop_nulls,
+                ValueKind::EmptyString => rules.drop_empty,
                 _ => false,
             };
         if dropped || cursor.is_hit() {
@@ -122,12 +122,12 @@ impl State {
         &mut self,
         cx: &mut Cx<'_>,
         label: Label<'_>,
-        kind: Kind,
+        kind: ValueKind,
         cursor: &Cursor,
     ) -> Interest {
         let member = !matches!(label, Label::None);
         self.open_labelled(cx, label, kind, member && cx.rules.drop_empty);
-        let object = kind == Kind::Object;
+        let object = kind == ValueKind::Object;
         self.roles.push(Role::Emit { cursor: cursor.clone(), object, item: false });
         Interest::Inspect
     }
@@ -137,8 +137,8 @@ impl State {
     pub(super) fn in_emit(
         &mut self,
         cx: &mut Cx<'_>,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
     ) -> Result<Interest, Halt> {
         let Some(Role::Emit { cursor, item, .. }) = self.roles.last() else {
             return Ok(Interest::Skip);
@@ -146,11 +146,11 @@ impl State {
         let trie = &cx.rules.exclude;
         let below = match slot {
             _ if cursor.is_dead() => Cursor::default(),
-            Slot::Element(index) if *item => {
+            ValueSlot::Element(index) if *item => {
                 let mut below = cursor.element(trie, index);
                 below.begin(trie);
                 let interest = self.emit(cx, slot.into(), kind, &below);
-                if kind == Kind::Array
+                if kind == ValueKind::Array
                     && interest == Interest::Inspect
                     && let Some(Role::Emit { item, .. }) = self.roles.last_mut()
                 {
@@ -158,9 +158,9 @@ impl State {
                 }
                 return Ok(interest);
             }
-            Slot::Member(key) => key.with_name(|name| cursor.member(trie, name)),
-            Slot::Element(index) => cursor.element(trie, index),
-            Slot::Top => Cursor::default(),
+            ValueSlot::Member(key) => key.with_name(|name| cursor.member(trie, name)),
+            ValueSlot::Element(index) => cursor.element(trie, index),
+            ValueSlot::Top => Cursor::default(),
         };
         Ok(self.emit(cx, slot.into(), kind, &below))
     }

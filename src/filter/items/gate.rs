@@ -6,9 +6,9 @@ use super::{Cx, SHOWN, Snapshot, State, Target, Verdict};
 use crate::error::{ErrorKind, Raise};
 use crate::filter::program::{RootRule, WaitFrom};
 use crate::json::{Halt, Interest};
-use crate::nearest::Pairs;
+use crate::nearest::ComparisonBudget;
 use crate::sink::Sink;
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 
 /// Output that waits for the first hit. More of it is made again instead, from the held input.
 const GATE: usize = 64 << 10;
@@ -27,7 +27,7 @@ impl Sink for Gate {
             self.overflow = true;
             self.kept.clear();
         } else {
-            count(Work::Hold, words(bytes.len()));
+            count(WorkKind::Hold, words(bytes.len()));
             self.kept.extend_from_slice(bytes);
         }
     }
@@ -116,7 +116,8 @@ impl State {
         }
         let Some(select) = &cx.rules.select else { return Ok(()) };
         let mut sources = select.sources.iter().filter(|source| !source.passing);
-        let (mut shown, mut meant, mut pairs) = (Vec::new(), Vec::new(), Pairs::default());
+        let (mut shown, mut meant, mut pairs) =
+            (Vec::new(), Vec::new(), ComparisonBudget::default());
         for source in sources.by_ref().take(SHOWN) {
             shown.push(source.text.as_str());
             let seen = self.seen.as_ref();

@@ -6,14 +6,19 @@ use super::select::Taker;
 use super::{Cx, Items, Role, Target};
 use crate::filter::stage::With;
 use crate::json::key::is_too_long_for;
-use crate::json::{Excluded, Halt, Handler, Interest, Kind, Slot, Take};
-use crate::path::Token;
-use crate::path::trie::{Names, NodeId};
+use crate::json::{ExcludedMembers, Halt, Handler, Interest, MemberTaker, ValueKind, ValueSlot};
+use crate::path::PathToken;
+use crate::path::trie::{NameTable, NodeId};
 use crate::spec::DuplicateKeys;
 
 impl Handler for With<'_, Items> {
     #[inline]
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+    fn value(
+        &mut self,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
         let Items { program, state } = &mut *self.stage;
         let rules = &program.items;
         let offset = state.replaying.unwrap_or(offset);
@@ -21,7 +26,7 @@ impl Handler for With<'_, Items> {
     }
 
     #[inline]
-    fn wanted(&self) -> Option<&Names> {
+    fn wanted(&self) -> Option<&NameTable> {
         // With nothing left to find, the machine must ask: the answer is to skip the rest; and where names are kept.
         let Some(Role::Select { node, left: 1.., names: false, .. }) =
             self.stage.state.roles.last()
@@ -43,8 +48,8 @@ impl Handler for With<'_, Items> {
     fn found(
         &mut self,
         child: NodeId,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
         offset: u64,
     ) -> Result<Interest, Halt> {
         let Items { program, state } = &mut *self.stage;
@@ -54,14 +59,14 @@ impl Handler for With<'_, Items> {
     }
 
     #[inline]
-    fn taking(&mut self) -> Option<(&Names, impl Take)> {
+    fn taking(&mut self) -> Option<(&NameTable, impl MemberTaker)> {
         let Items { program, state } = &mut *self.stage;
         let rules = &program.items;
         Taker::new(rules, state, self.sink)
     }
 
     #[inline]
-    fn excluded(&self) -> Option<Excluded<'_>> {
+    fn excluded(&self) -> Option<ExcludedMembers<'_>> {
         let rules = &self.stage.program.items;
         let Some(Role::Emit { cursor, object, .. }) = self.stage.state.roles.last() else {
             return None;
@@ -72,7 +77,7 @@ impl Handler for With<'_, Items> {
             // Elements have numbers, which may be excluded.
             (false, false) => return None,
         };
-        Some(Excluded { names, nulls: rules.drop_nulls, empty: rules.drop_empty })
+        Some(ExcludedMembers { names, nulls: rules.drop_nulls, empty: rules.drop_empty })
     }
 
     #[inline]
@@ -124,7 +129,7 @@ impl Handler for With<'_, Items> {
             Some(Role::Emit { .. }) => return false,
             Some(Role::Way { .. }) => match &state.target {
                 Target::At(path) if !rules.keep_siblings => {
-                    path.0.iter().map(Token::len).max().unwrap_or(0)
+                    path.0.iter().map(PathToken::len).max().unwrap_or(0)
                 }
                 // Siblings are kept with their keys, and the payload is found by its place or kind.
                 _ => return false,

@@ -31,17 +31,17 @@ use super::program::{Compiled, ItemRules, RootRule, Selection};
 use super::root::Payload;
 use super::stage::{Engine, Stage};
 use crate::error::{ErrorKind, Raise};
-use crate::json::key::Key;
-use crate::json::writer::Writer;
-use crate::json::{Halt, Interest, Kind, Slot};
+use crate::json::key::RawKey;
+use crate::json::writer::JsonWriter;
+use crate::json::{Halt, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
-use crate::nearest::Pairs;
+use crate::nearest::ComparisonBudget;
 use crate::path::Path;
 use crate::path::trie::{Cursor, NodeId};
 use crate::scan::Scanner;
 use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 
 /// Missed paths that a message names, and that a correction is looked for.
 pub(super) const SHOWN: usize = 5;
@@ -102,7 +102,7 @@ pub(super) struct Items {
 struct State {
     target: Target,
     roles: SmallVec<[Role; 8]>,
-    writer: Writer,
+    writer: JsonWriter,
     gate: Gate,
     /// Offset of the value from which on input is held.
     waiting: Option<u64>,
@@ -204,7 +204,7 @@ impl Items {
         let state = State {
             target,
             roles: SmallVec::new(),
-            writer: Writer::default(),
+            writer: JsonWriter::default(),
             gate: Gate::default(),
             waiting: None,
             patience,
@@ -323,9 +323,9 @@ impl Items {
     }
 
     /// The path that was probably meant by a selected one that was not found.
-    pub(super) fn meant(&self, path: &str, pairs: &mut Pairs) -> Option<String> {
+    pub(super) fn meant(&self, path: &str, pairs: &mut ComparisonBudget) -> Option<String> {
         let (select, seen) = (self.program.items.select.as_ref()?, self.state.seen.as_ref()?);
-        let mut sources = select.sources.iter().inspect(|_| count(Work::Names, 1));
+        let mut sources = select.sources.iter().inspect(|_| count(WorkKind::Names, 1));
         seen.meant(select, sources.find(|source| source.text == path)?, pairs)
     }
 
@@ -354,7 +354,7 @@ impl Capture {
             self.over = true;
             self.bytes = Vec::new();
         } else {
-            count(Work::Hold, words(bytes.len()));
+            count(WorkKind::Hold, words(bytes.len()));
             self.bytes.extend_from_slice(bytes);
         }
     }
@@ -395,13 +395,18 @@ impl State {
 
     /// Where output goes now.
     #[inline]
-    fn out<'a>(&'a mut self, sink: &'a mut dyn Sink) -> (&'a mut Writer, &'a mut dyn Sink) {
+    fn out<'a>(&'a mut self, sink: &'a mut dyn Sink) -> (&'a mut JsonWriter, &'a mut dyn Sink) {
         let sink: &mut dyn Sink = if self.gate.shut { &mut self.gate } else { sink };
         (&mut self.writer, sink)
     }
 
     #[inline]
-    fn value(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) -> Result<Interest, Halt> {
+    fn value(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Halt> {
         match self.roles.last() {
             Some(Role::Select { .. }) => self.in_select(cx, slot, kind),
             Some(Role::Emit { .. }) => self.in_emit(cx, slot, kind),
@@ -463,8 +468,13 @@ impl State {
 
     /// An element of the payload.
     #[inline]
-    fn element(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) -> Result<Interest, Halt> {
-        let Slot::Element(index) = slot else { return Ok(Interest::Skip) };
+    fn element(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Halt> {
+        let ValueSlot::Element(index) = slot else { return Ok(Interest::Skip) };
         self.counts.seen = Some(index + 1);
         if index < self.max_items(cx.rules) {
             self.counts.kept += 1;
@@ -495,9 +505,14 @@ impl State {
 
     /// An item: an element of the payload, or the payload if it is an object.
     #[inline]
-    fn item(&mut self, cx: &mut Cx<'_>, slot: Slot<'_>, kind: Kind) -> Result<Interest, Halt> {
+    fn item(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Halt> {
         let selection = match self.selection(cx.rules) {
-            Some(selection) if kind == Kind::Object => selection,
+            Some(selection) if kind == ValueKind::Object => selection,
             Some(_) if cx.rules.closed => {
                 let message =
                     "this element is not an object, so that nothing can be selected from it";
@@ -534,16 +549,16 @@ enum Label<'a> {
     /// Nothing: an element, or the document.
     None,
     /// The member's key as the input spells it.
-    Spelled(Key<'a>),
+    Spelled(RawKey<'a>),
     /// A key of the spec, as JSON.
     Given(&'a [u8]),
 }
 
-impl<'a> From<Slot<'a>> for Label<'a> {
-    fn from(slot: Slot<'a>) -> Self {
+impl<'a> From<ValueSlot<'a>> for Label<'a> {
+    fn from(slot: ValueSlot<'a>) -> Self {
         match slot {
-            Slot::Member(key) => Self::Spelled(key),
-            Slot::Top | Slot::Element(_) => Self::None,
+            ValueSlot::Member(key) => Self::Spelled(key),
+            ValueSlot::Top | ValueSlot::Element(_) => Self::None,
         }
     }
 }

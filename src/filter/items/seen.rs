@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 
 use crate::filter::program::{Selection, Source};
-use crate::nearest::{LONGEST, Pairs, closest_within};
-use crate::path::Token;
+use crate::nearest::{ComparisonBudget, LONGEST, closest_within};
+use crate::path::PathToken;
 use crate::path::trie::NodeId;
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 
 /// Names that are kept of one object, and of all together.
 const OF_ONE: usize = 64;
@@ -24,7 +24,7 @@ pub(super) struct Seen {
 impl Seen {
     /// An object is entered at a node. Returns whether its names are wanted.
     pub(super) fn begin(&mut self, node: NodeId) -> bool {
-        count(Work::Names, 1);
+        count(WorkKind::Names, 1);
         let wanted = self.total < OF_ALL && !self.objects.contains_key(&node);
         if wanted {
             // An object without a member takes its place as well.
@@ -41,7 +41,7 @@ impl Seen {
         let Some(names) = objects.get_mut(&node) else { return false };
         let name = name.filter(|name| name.len() <= LONGEST);
         if let Some(name) = name.and_then(|name| std::str::from_utf8(name).ok()) {
-            count(Work::Names, 1 + words(name.len()));
+            count(WorkKind::Names, 1 + words(name.len()));
             names.push(name.into());
             *total += 1;
         }
@@ -53,13 +53,13 @@ impl Seen {
         &self,
         select: &Selection,
         source: &Source,
-        pairs: &mut Pairs,
+        pairs: &mut ComparisonBudget,
     ) -> Option<String> {
         let mut node: NodeId = 0;
         for (step, token) in source.path.0.iter().enumerate() {
-            let Token::Name(name) = token else { return None };
+            let PathToken::Name(name) = token else { return None };
             let names = self.objects.get(&node)?;
-            count(Work::Names, 1 + names.len());
+            count(WorkKind::Names, 1 + names.len());
             if !names.contains(name) {
                 // A number is as close to any other number.
                 if token.index().is_some() {
@@ -67,7 +67,7 @@ impl Seen {
                 }
                 let near = closest_within(name, names.iter().map(|name| &**name), pairs)?;
                 let mut meant = source.path.clone();
-                *meant.0.get_mut(step)? = Token::Name(near.into());
+                *meant.0.get_mut(step)? = PathToken::Name(near.into());
                 // In a list a pointer ends at a comma, which only a quoted name can have.
                 let pointer = source.text.trim_start().starts_with('/');
                 let pointer = pointer.then(|| meant.to_pointer());
@@ -85,7 +85,7 @@ impl Seen {
 mod tests {
     use super::{OF_ALL, OF_ONE};
     use crate::filter::{CallOptions, Filter};
-    use crate::work::done;
+    use crate::test_work::done;
     use crate::{Program, Report, Spec};
 
     fn run(select: &[&str], pieces: &[&[u8]]) -> Report {

@@ -4,11 +4,11 @@ use super::{Capture, Cx, Items, Label, Role, State, Task};
 use crate::error::{ErrorKind, Raise};
 use crate::filter::program::{ItemRules, Selection, Source};
 use crate::filter::stage::{Engine, With, config};
-use crate::json::machine::Failure;
-use crate::json::writer::Writer;
-use crate::json::{Halt, Interest, Kind, Slot, Take, Taken, Whole};
-use crate::path::Token;
-use crate::path::trie::{Names, NodeId};
+use crate::json::machine::MachineFailure;
+use crate::json::writer::JsonWriter;
+use crate::json::{Halt, Interest, MemberSpan, MemberTaker, TakeResult, ValueKind, ValueSlot};
+use crate::path::PathToken;
+use crate::path::trie::{NameTable, NodeId};
 use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
 
@@ -37,8 +37,8 @@ impl State {
     pub(super) fn in_select(
         &mut self,
         cx: &mut Cx<'_>,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
     ) -> Result<Interest, Halt> {
         let rules = cx.rules;
         let (Some(Role::Select { node, left, names, .. }), Some(selection)) =
@@ -50,16 +50,16 @@ impl State {
             // Everything that could be taken was: the early skip.
             return Ok(Interest::SkipRest);
         }
-        if let (Slot::Member(key), true) = (slot, *names) {
+        if let (ValueSlot::Member(key), true) = (slot, *names) {
             *names =
                 key.with_name(|name| self.seen.as_mut().is_some_and(|seen| seen.add(*node, name)));
         }
         let child = match slot {
-            Slot::Member(key) => {
+            ValueSlot::Member(key) => {
                 key.with_name(|name| name.and_then(|name| selection.trie.member(*node, name)))
             }
-            Slot::Element(index) => selection.trie.element(*node, index),
-            Slot::Top => None,
+            ValueSlot::Element(index) => selection.trie.element(*node, index),
+            ValueSlot::Top => None,
         };
         let Some(child) = child else { return Ok(Interest::Skip) };
         self.select_child(cx, child, slot, kind)
@@ -71,8 +71,8 @@ impl State {
         &mut self,
         cx: &mut Cx<'_>,
         child: NodeId,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
     ) -> Result<Interest, Halt> {
         let (Some(Role::Select { serial, left, .. }), Some(selection)) =
             (self.roles.last_mut(), &cx.rules.select)
@@ -106,13 +106,13 @@ impl State {
         &mut self,
         cx: &mut Cx<'_>,
         node: NodeId,
-        kind: Kind,
+        kind: ValueKind,
     ) -> Result<Interest, Halt> {
         let Some(selection) = &cx.rules.select else { return Ok(Interest::Skip) };
         if !kind.is_container() {
             return Ok(Interest::Skip);
         }
-        self.enter_select(selection, node, kind == Kind::Object, false);
+        self.enter_select(selection, node, kind == ValueKind::Object, false);
         Ok(Interest::Inspect)
     }
 
@@ -124,8 +124,8 @@ impl State {
         cx: &mut Cx<'_>,
         number: u32,
         token: usize,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
     ) -> Result<Interest, Halt> {
         let Some(source) =
             cx.rules.select.as_ref().and_then(|select| select.sources.get(number as usize))
@@ -151,7 +151,9 @@ impl State {
         }
         let label = match slot {
             // Spelled alike: key and value leave in one run.
-            Slot::Member(key) if source.key_is_name && key.raw().len() + 2 == source.key.len() => {
+            ValueSlot::Member(key)
+                if source.key_is_name && key.raw().len() + 2 == source.key.len() =>
+            {
                 Label::Spelled(key)
             }
             _ => Label::Given(&source.key),
@@ -166,7 +168,7 @@ impl State {
             return Interest::Skip;
         }
         let deferred = cx.rules.drop_empty;
-        self.open_labelled(cx, Label::Given(&source.key), Kind::Array, deferred);
+        self.open_labelled(cx, Label::Given(&source.key), ValueKind::Array, deferred);
         self.gathered = 0;
         self.roles.push(Role::Gather { source: number, token, met: false, outer: true });
         Interest::Inspect
@@ -176,8 +178,8 @@ impl State {
     pub(super) fn in_gather(
         &mut self,
         cx: &mut Cx<'_>,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
     ) -> Result<Interest, Halt> {
         let rules = cx.rules;
         let Some(Role::Gather { source: number, token, met, .. }) = self.roles.last_mut() else {
@@ -189,8 +191,8 @@ impl State {
             return Ok(Interest::Skip);
         };
         let here = match (source.path.0.get(*token), slot) {
-            (Some(Token::Any), _) => true,
-            (Some(Token::Name(name)), Slot::Member(key)) => {
+            (Some(PathToken::Any), _) => true,
+            (Some(PathToken::Name(name)), ValueSlot::Member(key)) => {
                 if *met && rules.duplicates == DuplicateKeys::First {
                     return Ok(Interest::SkipRest);
                 }
@@ -201,7 +203,7 @@ impl State {
                 *met |= here;
                 here
             }
-            (Some(name), Slot::Element(index)) => name.index() == Some(index),
+            (Some(name), ValueSlot::Element(index)) => name.index() == Some(index),
             _ => false,
         };
         if !here {
@@ -234,7 +236,7 @@ pub(super) struct Taker<'a> {
     left: &'a mut u32,
     met: &'a mut [u64],
     found: &'a [bool],
-    writer: &'a mut Writer,
+    writer: &'a mut JsonWriter,
     sink: &'a mut dyn Sink,
 }
 
@@ -246,7 +248,7 @@ impl<'a> Taker<'a> {
         rules: &'a ItemRules,
         state: &'a mut State,
         sink: &'a mut dyn Sink,
-    ) -> Option<(&'a Names, Self)> {
+    ) -> Option<(&'a NameTable, Self)> {
         let State { roles, met, found, writer, gate, capture, .. } = state;
         let Some(Role::Select { node, serial, left: left @ 1.., names: false, .. }) =
             roles.last_mut()
@@ -263,19 +265,21 @@ impl<'a> Taker<'a> {
     }
 }
 
-impl Take for Taker<'_> {
+impl MemberTaker for Taker<'_> {
     #[inline(always)]
-    fn take(&mut self, child: NodeId, member: Whole<'_>) -> Taken {
-        let Whole { text, key, key_end, value, end } = member;
-        let Some(met) = self.met.get_mut(child as usize) else { return Taken::No };
-        let Some(number) = self.selection.node(child).plain else { return Taken::No };
-        let Some(source) = self.selection.sources.get(number as usize) else { return Taken::No };
+    fn take(&mut self, child: NodeId, member: MemberSpan<'_>) -> TakeResult {
+        let MemberSpan { text, key, key_end, value, end } = member;
+        let Some(met) = self.met.get_mut(child as usize) else { return TakeResult::No };
+        let Some(number) = self.selection.node(child).plain else { return TakeResult::No };
+        let Some(source) = self.selection.sources.get(number as usize) else {
+            return TakeResult::No;
+        };
         let dropped = (self.rules.drop_nulls && text.get(value) == Some(&b'n'))
             || (self.rules.drop_empty && text.get(value..end) == Some(b"\"\""));
         // The first hit of a source opens the gate.
         let found = self.found.get(number as usize) == Some(&true);
         if dropped || !found || *met == self.serial {
-            return Taken::No;
+            return TakeResult::No;
         }
         *met = self.serial;
         *self.left = self.left.saturating_sub(1);
@@ -288,7 +292,7 @@ impl Take for Taker<'_> {
             self.writer.raw(self.sink, b":");
             self.writer.raw(self.sink, text.get(value..end).unwrap_or_default());
         }
-        if *self.left == 0 { Taken::Last } else { Taken::More }
+        if *self.left == 0 { TakeResult::Last } else { TakeResult::More }
     }
 }
 
@@ -332,11 +336,11 @@ impl With<'_, Items> {
                 .and_then(|_| engine.end(self.stage, self.sink));
             self.stage.state.replays.0.push(engine);
             replayed.map_err(|failure| match failure {
-                Failure::Error(error) => {
+                MachineFailure::Error(error) => {
                     Halt::Error(Raise::new(error.kind(), error.message().to_owned()))
                 }
-                Failure::Rewind => Halt::Rewind,
-                Failure::Overdue => Halt::Overdue,
+                MachineFailure::Rewind => Halt::Rewind,
+                MachineFailure::Overdue => Halt::Overdue,
             })?;
             self.stage.state.roles.pop();
         }

@@ -2,15 +2,15 @@
 
 use super::{Cx, Role, State, Target};
 use crate::filter::program::WaitFrom;
-use crate::json::{Halt, Interest, Kind, Slot};
-use crate::path::{Path, Token};
+use crate::json::{Halt, Interest, ValueKind, ValueSlot};
+use crate::path::{Path, PathToken};
 
 impl State {
     pub(super) fn document(
         &mut self,
         cx: &mut Cx<'_>,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
     ) -> Result<Interest, Halt> {
         if cx.rules.refuses {
             let message = "the call failed, and nothing can be selected from its response";
@@ -38,7 +38,7 @@ impl State {
         }
         let here = match self.target {
             Target::Document | Target::RawText => true,
-            Target::Member(_) | Target::First => kind == Kind::Array,
+            Target::Member(_) | Target::First => kind == ValueKind::Array,
             Target::At(_) => false,
         };
         if here {
@@ -49,7 +49,7 @@ impl State {
             step: 0,
             members: 0,
             met: false,
-            object: kind == Kind::Object,
+            object: kind == ValueKind::Object,
         });
         Ok(Interest::Inspect)
     }
@@ -57,8 +57,8 @@ impl State {
     pub(super) fn on_the_way(
         &mut self,
         cx: &mut Cx<'_>,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
     ) -> Result<Interest, Halt> {
         let Some(Role::Way { step, members, met, .. }) = self.roles.last() else {
             return Ok(Interest::Skip);
@@ -68,19 +68,19 @@ impl State {
             Target::At(path) => {
                 let token = path.0.get(step);
                 let here = match slot {
-                    Slot::Member(key) => match token {
-                        Some(Token::Name(name)) => {
+                    ValueSlot::Member(key) => match token {
+                        Some(PathToken::Name(name)) => {
                             key.with_name(|spelled| spelled == Some(name.as_bytes()))
                         }
                         _ => false,
                     },
-                    Slot::Element(index) => token.and_then(Token::index) == Some(index),
-                    Slot::Top => false,
+                    ValueSlot::Element(index) => token.and_then(PathToken::index) == Some(index),
+                    ValueSlot::Top => false,
                 };
                 (here && !met, step + 1 == path.0.len(), here && met)
             }
             Target::Member(number) => (members == *number, true, met && self.is_payload_name(slot)),
-            _ => (kind == Kind::Array && !met, true, met && self.is_payload_name(slot)),
+            _ => (kind == ValueKind::Array && !met, true, met && self.is_payload_name(slot)),
         };
         if here && last && self.must_wait(cx, WaitFrom::Payload) && kind.is_container() {
             return self.mark(cx);
@@ -95,11 +95,11 @@ impl State {
         if here && last {
             let pointer = match (&self.target, slot) {
                 (Target::At(path), _) => path.to_pointer(),
-                (_, Slot::Member(key)) => {
+                (_, ValueSlot::Member(key)) => {
                     self.payload_name = key.with_name(|name| name.map(<[u8]>::to_vec));
                     let name =
                         String::from_utf8_lossy(self.payload_name.as_deref().unwrap_or(key.raw()));
-                    Path(vec![Token::Name(name.into())]).to_pointer()
+                    Path(vec![PathToken::Name(name.into())]).to_pointer()
                 }
                 _ => String::new(),
             };
@@ -107,15 +107,17 @@ impl State {
         }
         if here && kind.is_container() {
             self.open(cx, slot, kind);
-            let object = kind == Kind::Object;
+            let object = kind == ValueKind::Object;
             self.roles.push(Role::Way { step: step + 1, members: 0, met: false, object });
             return Ok(Interest::Inspect);
         }
         if cx.rules.keep_siblings { Ok(self.pass(cx, slot)) } else { Ok(Interest::Skip) }
     }
 
-    pub(super) fn is_payload_name(&self, slot: Slot<'_>) -> bool {
-        let (Slot::Member(key), Some(payload)) = (slot, &self.payload_name) else { return false };
+    pub(super) fn is_payload_name(&self, slot: ValueSlot<'_>) -> bool {
+        let (ValueSlot::Member(key), Some(payload)) = (slot, &self.payload_name) else {
+            return false;
+        };
         key.with_name(|name| name == Some(payload))
     }
 
@@ -123,8 +125,8 @@ impl State {
     pub(super) fn payload(
         &mut self,
         cx: &mut Cx<'_>,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
         pointer: &str,
     ) -> Result<Interest, Halt> {
         if kind.is_container() && self.must_wait(cx, WaitFrom::Payload) {
@@ -137,13 +139,13 @@ impl State {
             self.open_gate(cx)?;
         }
         match kind {
-            Kind::Array => {
+            ValueKind::Array => {
                 self.counts.seen = Some(0);
                 self.open(cx, slot, kind);
                 self.roles.push(Role::Items);
                 Ok(Interest::Inspect)
             }
-            Kind::Object => {
+            ValueKind::Object => {
                 self.single = true;
                 self.item(cx, slot, kind)
             }

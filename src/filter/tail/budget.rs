@@ -15,7 +15,7 @@ use crate::filter::length::{Items, Length};
 use crate::limits::{Limits, Meter};
 use crate::sink::Sink;
 use crate::spec::{self, Omitted, OnOver};
-use crate::work::{self, Work, words};
+use crate::test_work::{self, WorkKind, words};
 
 /// Bytes that may come at once, on top of what is allowed to wait: a piece, and what the writer had gathered.
 const AT_ONCE: u64 = 2 * super::PIECE as u64;
@@ -536,7 +536,7 @@ pub(super) fn each_part(
 
 /// The items of a part, with commas between them.
 fn joined(piece: &[u8], text: &mut Vec<u8>) {
-    work::count(Work::Tail, words(piece.len()));
+    test_work::count(WorkKind::Tail, words(piece.len()));
     text.clear();
     text.extend(piece.iter().map(|byte| if *byte == b'\n' { b',' } else { *byte }));
 }

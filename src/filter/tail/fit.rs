@@ -8,15 +8,15 @@ use super::way::{Place, Step, Way};
 use crate::error::{Error, Raise};
 use crate::filter::length::Length;
 use crate::filter::stage::{Stage, With};
-use crate::json::writer::Writer;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::writer::JsonWriter;
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 use crate::sink::Sink;
 
 #[derive(Debug)]
 pub(super) struct Fit {
     way: Way,
-    writer: Writer,
+    writer: JsonWriter,
     budget: Budget,
     /// The payload is open.
     in_items: bool,
@@ -45,7 +45,7 @@ impl Fit {
     pub(super) fn new(place: Place, policy: Policy, length: &Length, limits: &Limits) -> Self {
         Self {
             way: Way::new(place),
-            writer: Writer::default(),
+            writer: JsonWriter::default(),
             budget: Budget::new(policy, length, limits),
             in_items: false,
             in_item: false,
@@ -102,7 +102,10 @@ impl Fit {
         self.budget.work()
     }
 
-    fn frame<'a>(&'a mut self, sink: &'a mut dyn Sink) -> (&'a mut Writer, &'a mut Way, Frame<'a>) {
+    fn frame<'a>(
+        &'a mut self,
+        sink: &'a mut dyn Sink,
+    ) -> (&'a mut JsonWriter, &'a mut Way, Frame<'a>) {
         let Self { writer, budget, failed, way, .. } = self;
         (writer, way, Frame { budget, sink, failed })
     }
@@ -123,7 +126,7 @@ impl Stage for Fit {
 }
 
 impl Handler for With<'_, Fit> {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
         let Self { stage, sink } = self;
         if stage.in_items {
             stage.flush(*sink);
@@ -137,7 +140,7 @@ impl Handler for With<'_, Fit> {
             }
             return Ok(Interest::SkipRest);
         }
-        if let Slot::Member(key) = slot
+        if let ValueSlot::Member(key) = slot
             && stage.way.is_at_parent()
         {
             stage.budget.beside(key.raw());
@@ -152,14 +155,14 @@ impl Handler for With<'_, Fit> {
         if step == Step::Beside {
             writer.begin(&mut frame);
             return Ok(match slot {
-                Slot::Member(_) => Interest::CopyMember,
+                ValueSlot::Member(_) => Interest::CopyMember,
                 _ => Interest::Copy,
             });
         }
-        if let Slot::Member(key) = slot {
+        if let ValueSlot::Member(key) = slot {
             writer.spelled(&mut frame, key.raw());
         }
-        writer.open(&mut frame, if kind == Kind::Object { b'{' } else { b'[' });
+        writer.open(&mut frame, if kind == ValueKind::Object { b'{' } else { b'[' });
         way.enter(kind);
         if step == Step::Items {
             let in_object = way.is_around_in_object();

@@ -7,9 +7,9 @@ use super::budget::Point;
 use super::budget::{Budget, each_part};
 use crate::error::Raise;
 use crate::spec;
+use crate::test_work::{self, WorkKind, words};
 #[cfg(feature = "tokens")]
-use crate::tokens::Counter;
-use crate::work::{self, Work, words};
+use crate::tokens::TokenCounter;
 
 /// Prefixes that are remembered: a mark has fewer tokens than these have commas.
 const REMEMBERED: usize = 64;
@@ -55,7 +55,8 @@ impl Budget {
         let (stay, complete, upto) = (self.stay, self.complete, self.complete_bytes);
         let mut prefixes = VecDeque::new();
         #[cfg(feature = "tokens")]
-        let mut purse = Purse { counter: Counter::default(), spent: self.frame_tokens(budget)? };
+        let mut purse =
+            Purse { counter: TokenCounter::default(), spent: self.frame_tokens(budget)? };
         #[cfg(not(feature = "tokens"))]
         let _ = budget;
         let most = match budget {
@@ -77,7 +78,7 @@ impl Budget {
         };
         let mut more = true;
         each_part(&mut self.items, 0, upto, |piece| {
-            work::count(Work::Tail, words(piece.len()));
+            test_work::count(WorkKind::Tail, words(piece.len()));
             #[cfg(feature = "tokens")]
             let mut from = 0;
             for newline in memchr::memchr_iter(b'\n', piece) {
@@ -130,7 +131,7 @@ impl Budget {
     #[expect(clippy::unused_self, reason = "as where tokens are not counted")]
     fn pays(&self, budget: spec::Budget, spent: u64, mark: Option<&str>) -> bool {
         let spec::Budget::Tokens(limit) = budget else { return true };
-        let mut counter = Counter::default();
+        let mut counter = TokenCounter::default();
         counter.push(mark.unwrap_or_default().as_bytes());
         spent + counter.finish() <= limit
     }
@@ -150,7 +151,7 @@ impl Budget {
         let items = self.points.iter().find(|(_, point)| *point == Point::Items);
         let (length, stay) = (self.frame.len(), self.stay);
         let place = items.map_or(length, |(place, _)| *place);
-        let mut counter = Counter::default();
+        let mut counter = TokenCounter::default();
         let mut text = Vec::new();
         let mut take = |piece: &[u8]| {
             text.clear();
@@ -168,7 +169,7 @@ impl Budget {
 /// The tokens that items take.
 #[cfg(feature = "tokens")]
 struct Purse {
-    counter: Counter,
+    counter: TokenCounter,
     spent: u64,
 }
 

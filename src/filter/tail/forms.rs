@@ -20,7 +20,7 @@ use crate::error::Raise;
 use crate::filter::hold::Hold;
 use crate::limits::{Limits, Meter};
 use crate::sink::Sink;
-use crate::work::{Work, count};
+use crate::test_work::{WorkKind, count};
 
 /// Strings are not cut below this.
 const LOWEST: u64 = 10;
@@ -170,7 +170,7 @@ impl Forms {
 
     #[cfg(feature = "tokens")]
     fn tokens(&mut self) -> Result<u64, Raise> {
-        let mut counter = crate::tokens::Counter::default();
+        let mut counter = crate::tokens::TokenCounter::default();
         let mut hidden = notes::Hidden::default();
         let take = |piece: &[u8]| {
             hidden.write(piece, |piece| counter.push(piece));
@@ -242,7 +242,7 @@ impl Forms {
         {
             self.work += bytes.len() as u64;
         }
-        count(Work::Tail, bytes.len());
+        count(WorkKind::Tail, bytes.len());
         while let Some((first, behind)) = bytes.split_first() {
             match self.lexer.state {
                 State::Outside => bytes = self.outside(bytes),

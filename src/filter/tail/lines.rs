@@ -4,8 +4,8 @@
 //! Knows one name and no line; all other members pass as they are. `_text_filtered: true` joins them at the end.
 
 use crate::filter::stage::{Stage, With};
-use crate::json::writer::Writer;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::writer::JsonWriter;
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 use crate::sink::Sink;
 use crate::text::TextProgram;
@@ -19,7 +19,7 @@ const FILTERED: &[u8] = b"_text_filtered";
 pub(super) struct Lines {
     program: TextProgram,
     limits: Limits,
-    writer: Writer,
+    writer: JsonWriter,
     /// The text that is filtered now.
     text: Option<Text>,
     /// There was a text.
@@ -42,7 +42,7 @@ impl std::fmt::Debug for Text {
     }
 }
 
-struct ToWriter<'a>(&'a mut Writer, &'a mut dyn Sink);
+struct ToWriter<'a>(&'a mut JsonWriter, &'a mut dyn Sink);
 
 impl Sink for ToWriter<'_> {
     fn write(&mut self, bytes: &[u8]) {
@@ -55,7 +55,7 @@ impl Lines {
         Self {
             program,
             limits,
-            writer: Writer::default(),
+            writer: JsonWriter::default(),
             text: None,
             filtered: false,
             said: false,
@@ -70,11 +70,11 @@ impl Stage for Lines {
 }
 
 impl Handler for With<'_, Lines> {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
         let Self { stage, sink } = self;
         let Lines { program, limits, writer, text, filtered, said } = &mut **stage;
-        let Slot::Member(key) = slot else {
-            if kind == Kind::Object {
+        let ValueSlot::Member(key) = slot else {
+            if kind == ValueKind::Object {
                 writer.open(*sink, b'{');
                 return Ok(Interest::Inspect);
             }
@@ -83,7 +83,7 @@ impl Handler for With<'_, Lines> {
         };
         let name = |wanted: &[u8]| key.with_name(|name| name == Some(wanted));
         *said |= name(FILTERED);
-        if !matches!(kind, Kind::String | Kind::EmptyString) || !name(RAW) {
+        if !matches!(kind, ValueKind::String | ValueKind::EmptyString) || !name(RAW) {
             writer.begin(*sink);
             return Ok(Interest::CopyMember);
         }

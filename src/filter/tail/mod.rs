@@ -32,10 +32,10 @@ use super::options::CallOptions;
 use super::program::Compiled;
 use super::root::Payload;
 use super::stage::{Engine, config, failed};
-use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind};
-use crate::json::machine::Config;
+use crate::json::machine::MachineConfig;
 use crate::limits::{Limits, Meter};
+use crate::regex_budget::RegexBudget;
 use crate::report::Report;
 use crate::scan::Scanner;
 use crate::sink::Sink;
@@ -49,7 +49,7 @@ use crate::text::TextProgram;
 #[cfg(feature = "text")]
 use crate::text::more::More;
 #[cfg(feature = "tokens")]
-use crate::tokens::Counter;
+use crate::tokens::TokenCounter;
 use fit::Fit;
 #[cfg(feature = "text")]
 use lines::Lines;
@@ -76,7 +76,7 @@ pub(crate) struct TailRules {
 #[derive(Debug)]
 pub(super) struct Tail {
     limits: Limits,
-    config: Config,
+    config: MachineConfig,
     scanner: Scanner,
     policy: Policy,
     /// Whether something is done to the size of the document.
@@ -125,14 +125,14 @@ struct Size {
     bytes: u64,
     /// Counts the tokens, and how many those were.
     #[cfg(feature = "tokens")]
-    counter: Option<Counter>,
+    counter: Option<TokenCounter>,
     #[cfg(feature = "tokens")]
     counted: Option<u64>,
 }
 
 impl TailRules {
     /// Compiles what a spec says of the filtered document.
-    pub(super) fn compile(spec: &Spec, allowance: &mut Allowance) -> Result<Self, Error> {
+    pub(super) fn compile(spec: &Spec, allowance: &mut RegexBudget) -> Result<Self, Error> {
         #[cfg(not(any(feature = "text", feature = "template")))]
         let _ = allowance;
         if spec.whitespace == Whitespace::Keep && spec.shapes_output() {
@@ -203,7 +203,7 @@ impl Tail {
         Some(Self {
             limits: limits.clone(),
             // Stages pass minified text to each other, even if the spec of a call with a budget keeps white space.
-            config: Config { keep_white: false, ..config(spec, limits, false) },
+            config: MachineConfig { keep_white: false, ..config(spec, limits, false) },
             scanner: options.scanner(),
             policy,
             fits: policy.applies(spec),
@@ -386,7 +386,7 @@ impl Stages {
 fn compile_compact(
     compact: &Compact,
     foreign: bool,
-    allowance: &mut Allowance,
+    allowance: &mut RegexBudget,
 ) -> Result<Templates, Error> {
     let Compact { header, item, footer } = compact;
     let compiled = Templates::compile_within(header.as_deref(), item, footer.as_deref(), allowance);
@@ -511,7 +511,7 @@ impl Size {
         Self {
             bytes: 0,
             #[cfg(feature = "tokens")]
-            counter: matches!(budget, Some(Budget::Tokens(_))).then(Counter::default),
+            counter: matches!(budget, Some(Budget::Tokens(_))).then(TokenCounter::default),
             #[cfg(feature = "tokens")]
             counted: None,
         }
@@ -522,7 +522,7 @@ impl Size {
     fn end(&mut self) {
         #[cfg(feature = "tokens")]
         {
-            self.counted = self.counter.as_mut().map(Counter::finish);
+            self.counted = self.counter.as_mut().map(TokenCounter::finish);
         }
     }
 

@@ -9,14 +9,14 @@ use super::way::{Place, Step, Way};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::hold::Hold;
 use crate::filter::stage::{Engine, Stage, With, failed};
-use crate::json::machine::Config;
-use crate::json::writer::Writer;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::machine::MachineConfig;
+use crate::json::writer::JsonWriter;
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::{Limits, Meter};
 use crate::notice;
 use crate::sink::Sink;
 use crate::template::{Templates, Totals};
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 
 /// Bytes that may be rendered.
 const RENDERED: usize = 64 << 20;
@@ -37,7 +37,7 @@ pub(super) struct Counts<'a> {
 pub(super) struct Summary {
     templates: Arc<Templates>,
     limits: Limits,
-    config: Config,
+    config: MachineConfig,
     place: Place,
     document: Hold,
 }
@@ -46,7 +46,7 @@ impl Summary {
     pub(super) fn new(
         templates: Arc<Templates>,
         place: Place,
-        config: Config,
+        config: MachineConfig,
         limits: Limits,
     ) -> Self {
         Self { templates, limits, config, place, document: Hold::default() }
@@ -152,7 +152,7 @@ impl Summary {
     ) -> Result<(), Error> {
         let mut swap = Swap {
             way: Way::new(self.place.clone()),
-            writer: Writer::default(),
+            writer: JsonWriter::default(),
             text,
             counts,
             failed: None,
@@ -237,7 +237,7 @@ impl Render<'_> {
 
     fn line_of_item(&mut self) {
         let Self { templates, totals, limits, left, scratch, item, .. } = self;
-        count(Work::Tail, words(item.len()));
+        count(WorkKind::Tail, words(item.len()));
         let rendered = match templates.read(item, limits.item()) {
             Ok(Some(read)) => {
                 // The template has what it needs of it.
@@ -260,7 +260,7 @@ impl Render<'_> {
             Err(message) => self.failed = Some(Trouble::Template(message)),
             Ok(false) => {}
             Ok(true) => {
-                count(Work::Tail, self.scratch.len());
+                count(WorkKind::Tail, self.scratch.len());
                 self.left = self.left.saturating_sub(self.scratch.len() + 1);
                 let mut quoted = if self.begun { b"\\n".to_vec() } else { Vec::new() };
                 self.begun = true;
@@ -300,16 +300,16 @@ impl Stage for Render<'_> {
 }
 
 impl Handler for With<'_, Render<'_>> {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
         let render = &mut *self.stage;
         if render.failed.is_some() {
             return Ok(Interest::Stop);
         }
         if render.in_items {
-            if matches!(slot, Slot::Element(index) if index >= render.items) {
+            if matches!(slot, ValueSlot::Element(index) if index >= render.items) {
                 return Ok(Interest::Skip);
             }
-            render.in_item = kind == Kind::Object;
+            render.in_item = kind == ValueKind::Object;
             return Ok(if render.in_item { Interest::Copy } else { Interest::Skip });
         }
         let step = render.way.step(slot, kind);
@@ -335,7 +335,7 @@ impl Handler for With<'_, Render<'_>> {
         let render = &mut *self.stage;
         let limit = render.limits.item();
         if render.failed.is_none() {
-            count(Work::Tail, words(bytes.len()));
+            count(WorkKind::Tail, words(bytes.len()));
             render.item.extend_from_slice(bytes);
             if render.item.len() as u64 > limit {
                 let message = format!("an item has more than {limit} bytes (limit `item`)");
@@ -354,17 +354,17 @@ impl Handler for With<'_, Render<'_>> {
 /// Writes the document, and the summary in the payload's place.
 struct Swap<'a> {
     way: Way,
-    writer: Writer,
+    writer: JsonWriter,
     text: &'a mut Hold,
     counts: Counts<'a>,
     failed: Option<Raise>,
 }
 
 impl Swap<'_> {
-    fn summary(&mut self, slot: Slot<'_>, sink: &mut dyn Sink) {
+    fn summary(&mut self, slot: ValueSlot<'_>, sink: &mut dyn Sink) {
         let Self { writer, text, counts, failed, .. } = self;
         writer.begin(sink);
-        let alone = !matches!(slot, Slot::Member(_));
+        let alone = !matches!(slot, ValueSlot::Member(_));
         if alone {
             writer.raw(sink, b"{");
         }
@@ -398,7 +398,7 @@ impl Stage for Swap<'_> {
 }
 
 impl Handler for With<'_, Swap<'_>> {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
         let Self { stage, sink } = self;
         let beside = stage.way.is_at_parent();
         match stage.way.step(slot, kind) {
@@ -407,16 +407,16 @@ impl Handler for With<'_, Swap<'_>> {
                 return Ok(Interest::Skip);
             }
             Step::Way => {
-                if let Slot::Member(key) = slot {
+                if let ValueSlot::Member(key) = slot {
                     stage.writer.spelled(*sink, key.raw());
                 }
-                stage.writer.open(*sink, if kind == Kind::Object { b'{' } else { b'[' });
+                stage.writer.open(*sink, if kind == ValueKind::Object { b'{' } else { b'[' });
                 stage.way.enter(kind);
                 return Ok(Interest::Inspect);
             }
             Step::Beside => {}
         }
-        if let Slot::Member(key) = slot {
+        if let ValueSlot::Member(key) = slot {
             if beside && key.with_name(|name| name.is_some_and(|name| SUMMARY.contains(&name))) {
                 return Ok(Interest::Skip);
             }

@@ -5,8 +5,8 @@
 
 use crate::filter::program::RootRule;
 use crate::filter::root::Payload;
-use crate::json::{Kind, Slot};
-use crate::path::{Path, Token};
+use crate::json::{ValueKind, ValueSlot};
+use crate::path::{Path, PathToken};
 
 #[derive(Clone, Debug)]
 pub(super) struct Way {
@@ -82,24 +82,24 @@ impl Way {
     }
 
     /// Returns the position of the value that begins now.
-    pub(super) fn step(&mut self, slot: Slot<'_>, kind: Kind) -> Step {
+    pub(super) fn step(&mut self, slot: ValueSlot<'_>, kind: ValueKind) -> Step {
         let Some(level) = self.open.len().checked_sub(1) else { return self.document(kind) };
         let Level { met, children, .. } =
             self.open.last().copied().unwrap_or(Level { object: false, met: true, children: 0 });
         let here = match (&self.place, slot) {
-            (Place::Document, _) | (_, Slot::Top) => false,
-            (Place::First, _) => kind == Kind::Array,
+            (Place::Document, _) | (_, ValueSlot::Top) => false,
+            (Place::First, _) => kind == ValueKind::Array,
             (Place::Member(number), _) => children == *number,
             #[cfg(feature = "template")]
             (Place::Steps(steps), _) => steps.get(level) == Some(&children),
-            (Place::At { path, .. }, Slot::Member(key)) => match path.0.get(level) {
-                Some(Token::Name(name)) => {
+            (Place::At { path, .. }, ValueSlot::Member(key)) => match path.0.get(level) {
+                Some(PathToken::Name(name)) => {
                     key.with_name(|spelled| spelled == Some(name.as_bytes()))
                 }
                 _ => false,
             },
-            (Place::At { path, alone }, Slot::Element(index)) => {
-                let wanted = path.0.get(level).and_then(Token::index);
+            (Place::At { path, alone }, ValueSlot::Element(index)) => {
+                let wanted = path.0.get(level).and_then(PathToken::index);
                 wanted == Some(index) || (*alone && wanted.is_some())
             }
         };
@@ -112,26 +112,28 @@ impl Way {
             return Step::Beside;
         }
         match (self.is_at_parent(), kind) {
-            (true, Kind::Array) => Step::Items,
-            (false, Kind::Object | Kind::Array) => Step::Way,
+            (true, ValueKind::Array) => Step::Items,
+            (false, ValueKind::Object | ValueKind::Array) => Step::Way,
             _ => Step::Beside,
         }
     }
 
-    fn document(&self, kind: Kind) -> Step {
+    fn document(&self, kind: ValueKind) -> Step {
         match (&self.place, kind) {
-            (Place::At { .. }, Kind::Object | Kind::Array) => Step::Way,
+            (Place::At { .. }, ValueKind::Object | ValueKind::Array) => Step::Way,
             #[cfg(feature = "template")]
-            (Place::Steps(steps), Kind::Object | Kind::Array) if !steps.is_empty() => Step::Way,
-            (_, Kind::Array) => Step::Items,
-            (Place::First | Place::Member(_), Kind::Object) => Step::Way,
+            (Place::Steps(steps), ValueKind::Object | ValueKind::Array) if !steps.is_empty() => {
+                Step::Way
+            }
+            (_, ValueKind::Array) => Step::Items,
+            (Place::First | Place::Member(_), ValueKind::Object) => Step::Way,
             _ => Step::Beside,
         }
     }
 
     /// Goes into a container on the way.
-    pub(super) fn enter(&mut self, kind: Kind) {
-        self.open.push(Level { object: kind == Kind::Object, met: false, children: 0 });
+    pub(super) fn enter(&mut self, kind: ValueKind) {
+        self.open.push(Level { object: kind == ValueKind::Object, met: false, children: 0 });
     }
 
     /// Whether the container that was entered last is an object.

@@ -6,7 +6,7 @@ use super::super::log::{Act, Edit};
 use super::super::text::Found;
 use super::shape::Member;
 use super::value::{Text, Value};
-use crate::json::Kind;
+use crate::json::ValueKind;
 
 /// All places of an output: more than one where its member comes again.
 pub(super) type Values = Vec<Value>;
@@ -216,10 +216,10 @@ pub(super) enum Place {
 }
 
 impl Place {
-    pub(super) fn of(kind: Kind, offset: u64) -> Self {
+    pub(super) fn of(kind: ValueKind, offset: u64) -> Self {
         match kind {
-            Kind::Null => Self::Null(offset),
-            Kind::Object => Self::Object { close: offset, members: false },
+            ValueKind::Null => Self::Null(offset),
+            ValueKind::Object => Self::Object { close: offset, members: false },
             _ => Self::Other,
         }
     }

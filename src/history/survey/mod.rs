@@ -23,9 +23,9 @@ use super::placeholder::SHOWN_BYTES;
 use super::text::{Cut, Reading, Wanted};
 use crate::error::Raise;
 use crate::json::key::is_too_long_for;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Meter;
-use crate::path::trie::{Names, NodeId};
+use crate::path::trie::{NameTable, NodeId};
 
 pub(super) use self::calls::Calls;
 
@@ -79,7 +79,7 @@ struct Read {
     frame: Frame,
     member: Member,
     from: u64,
-    kind: Kind,
+    kind: ValueKind,
 }
 
 impl Survey {
@@ -114,7 +114,7 @@ impl Survey {
     }
 
     /// Reads a value, which [`Handler::copied`] hands on.
-    fn read(&mut self, frame: Frame, member: Member, kind: Kind, from: u64) -> Interest {
+    fn read(&mut self, frame: Frame, member: Member, kind: ValueKind, from: u64) -> Interest {
         let program = self.program.compiled();
         let word = Wanted { kept: WORD, ..Wanted::default() };
         let wanted = match member {
@@ -142,7 +142,7 @@ impl Survey {
     }
 
     /// An element of an array that was entered.
-    fn element(&mut self, frame: Frame, kind: Kind, offset: u64) -> Interest {
+    fn element(&mut self, frame: Frame, kind: ValueKind, offset: u64) -> Interest {
         let inside = match frame {
             Frame::Messages => {
                 self.counts.messages += 1;
@@ -170,7 +170,7 @@ impl Survey {
             }
             _ => return Interest::Skip,
         };
-        if kind == Kind::Object { self.enter(inside) } else { Interest::Skip }
+        if kind == ValueKind::Object { self.enter(inside) } else { Interest::Skip }
     }
 
     /// A member whose name matters.
@@ -178,10 +178,10 @@ impl Survey {
         &mut self,
         frame: Frame,
         member: Member,
-        kind: Kind,
+        kind: ValueKind,
         offset: u64,
     ) -> Result<Interest, Raise> {
-        let (object, array) = (kind == Kind::Object, kind == Kind::Array);
+        let (object, array) = (kind == ValueKind::Object, kind == ValueKind::Array);
         Ok(match (frame, member) {
             (Frame::Document, _) if array && self.history.is_none_or(|name| name == member) => {
                 self.begin_history(member, offset)?;
@@ -197,7 +197,7 @@ impl Survey {
             }
             (Frame::Message | Frame::Info, Member::Summary) => {
                 self.message.summary = false;
-                if kind == Kind::Bool {
+                if kind == ValueKind::Bool {
                     self.read(frame, member, kind, offset)
                 } else {
                     Interest::Skip
@@ -335,31 +335,36 @@ impl Survey {
         if container { self.enter(frame) } else { Interest::Skip }
     }
 
-    fn string(&mut self, frame: Frame, member: Member, kind: Kind, offset: u64) -> Interest {
+    fn string(&mut self, frame: Frame, member: Member, kind: ValueKind, offset: u64) -> Interest {
         if is_string(kind) { self.read(frame, member, kind, offset) } else { Interest::Skip }
     }
 }
 
-fn is_string(kind: Kind) -> bool {
-    matches!(kind, Kind::String | Kind::EmptyString)
+fn is_string(kind: ValueKind) -> bool {
+    matches!(kind, ValueKind::String | ValueKind::EmptyString)
 }
 
 impl Handler for Survey {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+    fn value(
+        &mut self,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
         let Some(frame) = self.frame() else {
             // The document itself.
             return Ok(match kind {
-                Kind::Object => self.enter(Frame::Document),
-                Kind::Array => self.enter(Frame::Messages),
+                ValueKind::Object => self.enter(Frame::Document),
+                ValueKind::Array => self.enter(Frame::Messages),
                 _ => Interest::Skip,
             });
         };
         Ok(match slot {
-            Slot::Member(_) if frame == Frame::Response => {
+            ValueSlot::Member(_) if frame == Frame::Response => {
                 self.list.children += 1;
                 self.string(frame, Member::Response, kind, offset)
             }
-            Slot::Member(key) => {
+            ValueSlot::Member(key) => {
                 match frame {
                     Frame::Metadata | Frame::MetadataTime => {
                         self.message.metadata.has_member(frame == Frame::MetadataTime);
@@ -380,7 +385,7 @@ impl Handler for Survey {
     }
 
     #[inline]
-    fn wanted(&self) -> Option<&Names> {
+    fn wanted(&self) -> Option<&NameTable> {
         let frame = self.frame()?;
         if frame.is_counted() { None } else { frame.names() }
     }
@@ -389,8 +394,8 @@ impl Handler for Survey {
     fn found(
         &mut self,
         child: NodeId,
-        _: Slot<'_>,
-        kind: Kind,
+        _: ValueSlot<'_>,
+        kind: ValueKind,
         offset: u64,
     ) -> Result<Interest, Halt> {
         Ok(match (self.frame(), Member::of(child)) {

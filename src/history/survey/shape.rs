@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use crate::path::trie::{Names, NodeId};
+use crate::path::trie::{NameTable, NodeId};
 
 /// A container that is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,15 +188,15 @@ impl Frame {
     }
 
     /// The names of the members that matter; `None` where all children do.
-    pub(super) fn names(self) -> Option<&'static Names> {
-        static NAMES: LazyLock<Vec<Option<Names>>> = LazyLock::new(|| {
+    pub(super) fn names(self) -> Option<&'static NameTable> {
+        static NAMES: LazyLock<Vec<Option<NameTable>>> = LazyLock::new(|| {
             FRAMES
                 .iter()
                 .map(|frame| {
                     let members = frame.members().iter();
                     let names: Vec<_> =
                         members.map(|(name, member)| ((*name).into(), *member as NodeId)).collect();
-                    (!names.is_empty()).then(|| Names::new(names))
+                    (!names.is_empty()).then(|| NameTable::new(names))
                 })
                 .collect()
         });

@@ -18,7 +18,7 @@ use super::super::program::Compiled;
 use super::super::text::Found;
 use super::message::List;
 use super::shape::Member;
-use crate::work::{Work, count};
+use crate::test_work::{WorkKind, count};
 
 /// A string that is an output, or all of one.
 #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ impl Value {
     }
 
     pub(super) fn verdict(&self, program: &Compiled, tool: &str, id: &str) -> Verdict {
-        count(Work::History, 1);
+        count(WorkKind::History, 1);
         if let Some(text) = &self.text {
             let mut texts = [&text.short, &text.found.middle].into_iter().flatten();
             if texts.any(|text| program.is_placeholder(text, tool, id)) {

@@ -21,7 +21,7 @@ use super::{CHUNK, WriteSink};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::{CallOptions, Filter, Program};
 use crate::limits::Limits;
-use crate::report::{Failed, Report};
+use crate::report::{FailureReport, Report};
 
 /// Filters JSON with comments (`// …`, `/* … */`) and trailing commas.
 ///
@@ -78,7 +78,7 @@ pub fn filter_lenient<R: Read, W: Write>(
         Ok(()) => front.filter.report(),
         Err(error) => {
             let mut report = front.filter.fail(error);
-            report.error = Some(Failed::from(error));
+            report.error = Some(FailureReport::from(error));
             report
         }
     };

@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::hold::Hold;
 use crate::filter::{CallOptions, Filter, Program};
 use crate::limits::{Limits, Meter};
-use crate::report::{Failed, Report};
+use crate::report::{FailureReport, Report};
 use crate::sink::Sink;
 
 /// A push run over records of one form. `F` is told of every bad one, with its number, from 1.
@@ -32,7 +32,7 @@ pub(crate) struct Records<C, S, F> {
     /// The report of a run whose program is none for it.
     refused: Option<Report>,
     /// The error that ended the run.
-    failure: Option<Failed>,
+    failure: Option<FailureReport>,
 }
 
 enum State {
@@ -81,7 +81,7 @@ impl<C: Form, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
     /// Makes an error of the driver's the run's own: nothing more is taken. Gives the report, which tells it.
     pub(crate) fn fail(&mut self, error: &Error) -> Report {
         self.state = State::Over;
-        self.failure.get_or_insert_with(|| Failed::from(error));
+        self.failure.get_or_insert_with(|| FailureReport::from(error));
         self.report()
     }
 

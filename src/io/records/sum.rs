@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use crate::error::{Error, Raise};
-use crate::report::{Failed, MissedPath, Report};
-use crate::work::{Work, count, words};
+use crate::report::{FailureReport, MissedPath, Report};
+use crate::test_work::{WorkKind, count, words};
 
 /// The sum so far.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(super) struct Sum {
     uncompacted: u64,
     /// The error of the first bad record.
     first_bad: Option<Error>,
-    failed: Option<Failed>,
+    failed: Option<FailureReport>,
 }
 
 impl Sum {
@@ -79,7 +79,7 @@ impl Sum {
         }
         self.judged += u64::from(one.select_judged);
         for path in &one.filter_partial_miss {
-            count(Work::Names, 1 + words(path.len()));
+            count(WorkKind::Names, 1 + words(path.len()));
             match self.missed.get_mut(path) {
                 Some((_, last)) if *last == number => {}
                 Some((records, last)) => (*records, *last) = (*records + 1, number),
@@ -138,7 +138,7 @@ impl Sum {
             let message = format!("{} {number}: {}", self.record, error.message());
             let raise = Raise::new(error.kind(), message);
             let error = Error::at(raise, error.offset().unwrap_or(0), error.path().to_owned());
-            self.failed = Some(Failed::from(&error));
+            self.failed = Some(FailureReport::from(&error));
             self.first_bad = Some(error);
         }
     }
@@ -193,7 +193,7 @@ fn added(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
 mod tests {
     use super::Sum;
     use crate::report::Report;
-    use crate::work::done;
+    use crate::test_work::done;
 
     /// Each record may miss all paths: to join their lists costs their length, not its square.
     #[test]

@@ -6,25 +6,29 @@
 
 use memchr::memchr;
 
-use super::loops::{Quad, is_good_scalar, is_white, keep_usual, pass_elements, take_usual};
-use super::{Cx, Expect, Fail, Gait, Machine, Walk};
-use crate::json::key::Key;
-use crate::json::{Handler, Interest, Kind, Nothing, Slot, Take, Taken, Whole};
-use crate::path::trie::{Names, NodeId};
+use super::member_loops::{
+    MemberTokens, is_good_scalar, is_white, keep_usual, pass_elements, take_usual,
+};
+use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext};
+use crate::json::key::RawKey;
+use crate::json::{
+    Handler, Interest, MemberSpan, MemberTaker, NoTaker, TakeResult, ValueKind, ValueSlot,
+};
+use crate::path::trie::{NameTable, NodeId};
 use crate::scan::WINDOW;
 
 /// How far it went. `expect` is set for what comes then.
-pub(super) enum Members {
+pub(super) enum MembersResult {
     /// Nowhere.
     None,
     /// The walk goes on with this token.
     Until(usize),
     /// The walk ends here.
-    End(Walk),
+    End(WalkEnd),
 }
 
 /// Why a member is not passed.
-enum Met {
+enum MemberKind {
     Wanted(NodeId),
     /// Not wanted; its value is a container.
     Container,
@@ -34,7 +38,7 @@ enum Met {
 }
 
 /// What the members of an object have in common.
-struct Passing<'a> {
+struct MemberScan<'a> {
     /// The window up to the first bad byte.
     text: &'a [u8],
     /// No key has an escape or is over the limit.
@@ -45,7 +49,7 @@ struct Passing<'a> {
 
 /// Hands on what is kept as it is: the bytes in `from..to` of the window, without white space.
 #[inline(always)]
-fn keep<H: Handler>(cx: &Cx<'_>, from: usize, to: usize, h: &mut H) {
+fn keep<H: Handler>(cx: &WindowContext<'_>, from: usize, to: usize, h: &mut H) {
     let mut begun = false;
     cx.window.solid_runs(from, to, |from, to| {
         let bytes = cx.slice(cx.base + from, cx.base + to);
@@ -58,7 +62,7 @@ fn keep<H: Handler>(cx: &Cx<'_>, from: usize, to: usize, h: &mut H) {
     });
 }
 
-impl Passing<'_> {
+impl MemberScan<'_> {
     #[inline(always)]
     fn byte(&self, at: usize) -> u8 {
         self.text.get(at).copied().unwrap_or(0)
@@ -78,10 +82,12 @@ impl Passing<'_> {
         &self,
         tokens: &[u16],
         mut next: usize,
-        wanted: &Names,
-    ) -> (usize, Met) {
+        wanted: &NameTable,
+    ) -> (usize, MemberKind) {
         let end = self.text.len();
-        while let Some(quad) = Quad::at(tokens, next).or_else(|| Quad::cut(tokens, next, end)) {
+        while let Some(quad) =
+            MemberTokens::at(tokens, next).or_else(|| MemberTokens::cut(tokens, next, end))
+        {
             if self.byte(quad.key) != b'"' || self.byte(quad.colon) != b':' {
                 break;
             }
@@ -93,11 +99,11 @@ impl Passing<'_> {
                 break;
             }
             if let Some(child) = wanted.get_in(self.text, from, quote - from) {
-                return (next, Met::Wanted(child));
+                return (next, MemberKind::Wanted(child));
             }
             match self.byte(quad.value) {
                 b'"' => {}
-                b'{' | b'[' => return (next, Met::Container),
+                b'{' | b'[' => return (next, MemberKind::Container),
                 first => {
                     if !self.is_scalar::<CHECK>(quad, first) {
                         break;
@@ -106,16 +112,18 @@ impl Passing<'_> {
             }
             match self.byte(quad.end) {
                 b',' => next += 4,
-                b'}' => return (next, Met::Last),
-                _ if quad.end == end && self.byte(quad.value) == b'"' => return (next, Met::Last),
+                b'}' => return (next, MemberKind::Last),
+                _ if quad.end == end && self.byte(quad.value) == b'"' => {
+                    return (next, MemberKind::Last);
+                }
                 _ => break,
             }
         }
-        (next, Met::Other)
+        (next, MemberKind::Other)
     }
 
     /// Whether key and colon are there, the key is no longer than may be held, and a value may begin as it does.
-    fn begins_well(&self, quad: Quad) -> bool {
+    fn begins_well(&self, quad: MemberTokens) -> bool {
         let first = self.byte(quad.value);
         self.byte(quad.key) == b'"'
             && self.byte(quad.colon) == b':'
@@ -125,7 +133,7 @@ impl Passing<'_> {
 
     /// The member, if its value is a good scalar and ends where its last byte is.
     #[inline(always)]
-    fn whole(&self, quad: Quad) -> Option<Whole<'_>> {
+    fn whole(&self, quad: MemberTokens) -> Option<MemberSpan<'_>> {
         let first = self.byte(quad.value);
         let good = match first {
             b'"' => true,
@@ -133,7 +141,7 @@ impl Passing<'_> {
             _ => self.is_scalar::<true>(quad, first),
         };
         let ends = matches!(self.byte(quad.end), b',' | b'}') && !is_white(self.byte(quad.end - 1));
-        (good && ends).then_some(Whole {
+        (good && ends).then_some(MemberSpan {
             text: self.text,
             key: quad.key,
             key_end: quad.colon,
@@ -144,7 +152,7 @@ impl Passing<'_> {
 
     /// Whether the member's value is a good scalar, as far as it is to be checked.
     #[inline(always)]
-    fn is_scalar<const CHECK: bool>(&self, quad: Quad, first: u8) -> bool {
+    fn is_scalar<const CHECK: bool>(&self, quad: MemberTokens, first: u8) -> bool {
         if !CHECK {
             return !matches!(first, b'}' | b']' | b',' | b':');
         }
@@ -157,7 +165,7 @@ impl Machine {
     #[inline(always)]
     pub(super) fn kept_elements<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         tokens: &[u16],
         next: usize,
         h: &mut H,
@@ -171,7 +179,7 @@ impl Machine {
             && token > next
         {
             keep(cx, usize::from(*first), usize::from(*comma), h);
-            self.trail.skip_elements((token - next) / 2);
+            self.tracker.skip_elements((token - next) / 2);
             self.expect = Expect::Value;
         }
         token
@@ -182,26 +190,26 @@ impl Machine {
     #[inline(always)]
     fn pass_container(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         tokens: &[u16],
         next: usize,
-        quad: Quad,
-    ) -> Result<usize, Walk> {
+        quad: MemberTokens,
+    ) -> Result<usize, WalkEnd> {
         let object = cx.byte(cx.base + quad.value) == b'{';
-        self.trail.key(cx.base + quad.key);
+        self.tracker.key(cx.base + quad.key);
         self.levels.push(object);
-        self.trail.push();
+        self.tracker.push();
         self.expect = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
         let floor = self.levels.depth();
         let end = self.quiet_run(cx, tokens, next, floor);
         let closes = if object { b'}' } else { b']' };
         let last = tokens.get(end).map(|at| cx.byte(cx.base + usize::from(*at)));
         if self.expect != Expect::After || self.levels.depth() != floor || last != Some(closes) {
-            self.gait = Gait::Quiet { floor, through: true };
-            return Err(Walk::Next(end));
+            self.mode = SkipMode::Validate { floor, through: true };
+            return Err(WalkEnd::Next(end));
         }
         self.levels.pop();
-        self.trail.pop();
+        self.tracker.pop();
         Ok(end + 1)
     }
 
@@ -209,16 +217,16 @@ impl Machine {
     #[inline(always)]
     pub(super) fn members<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         tokens: &[u16],
         begin: usize,
         to: usize,
         h: &mut H,
-    ) -> Result<Members, Fail> {
+    ) -> Result<MembersResult, WalkError> {
         if self.config.keep_white {
-            return Ok(Members::None);
+            return Ok(MembersResult::None);
         }
-        let passing = Passing {
+        let passing = MemberScan {
             text: cx.slice(cx.base, cx.limit),
             plain: !cx.window.any_backslash() && self.config.key >= WINDOW,
             longest: self.config.key,
@@ -231,7 +239,7 @@ impl Machine {
             } else if let Some((wanted, taker)) = h.taking() {
                 take_usual(check, text, tokens, next, wanted, taker)
             } else if let Some(wanted) = h.wanted() {
-                take_usual(check, text, tokens, next, wanted, Nothing)
+                take_usual(check, text, tokens, next, wanted, NoTaker)
             } else {
                 next
             };
@@ -259,15 +267,15 @@ impl Machine {
                 next += 4;
             }
             let Some(wanted) = h.wanted() else {
-                return Ok(match Quad::at(tokens, next) {
+                return Ok(match MemberTokens::at(tokens, next) {
                     Some(quad) if h.is_done() && passing.begins_well(quad) => {
-                        self.trail.key(cx.base + quad.key);
+                        self.tracker.key(cx.base + quad.key);
                         self.expect = Expect::Value;
                         self.skip_rest();
-                        Members::End(Walk::Next(next + 2))
+                        MembersResult::End(WalkEnd::Next(next + 2))
                     }
-                    _ if next == begin => Members::None,
-                    _ => Members::Until(next),
+                    _ if next == begin => MembersResult::None,
+                    _ => MembersResult::Until(next),
                 });
             };
             let (token, met) = if self.config.structure {
@@ -279,58 +287,58 @@ impl Machine {
                 self.expect = Expect::Key;
                 next = token;
             }
-            if matches!(met, Met::Last)
+            if matches!(met, MemberKind::Last)
                 && let Some(key) = tokens.get(next)
             {
-                self.trail.key(cx.base + usize::from(*key));
+                self.tracker.key(cx.base + usize::from(*key));
                 self.expect = Expect::After;
                 self.lax_string = self.config.structure;
-                return Ok(Members::Until(next + 3));
+                return Ok(MembersResult::Until(next + 3));
             }
-            let Some(quad) = Quad::at(tokens, next) else { break };
+            let Some(quad) = MemberTokens::at(tokens, next) else { break };
             let after = match met {
-                Met::Wanted(child) => {
+                MemberKind::Wanted(child) => {
                     if let Some(member) = passing.whole(quad)
                         && let Some((_, mut taker)) = h.taking()
-                        && taker.take(child, member) != Taken::No
+                        && taker.take(child, member) != TakeResult::No
                     {
                         next += 3;
                         if passing.byte(quad.end) != b',' {
                             self.expect = Expect::After;
-                            return Ok(Members::Until(next));
+                            return Ok(MembersResult::Until(next));
                         }
                         next += 1;
                         self.expect = Expect::Key;
                         continue;
                     }
                     match self.wanted_member(cx, &passing, next, quad, child, h)? {
-                        Members::Until(after) => after,
-                        Members::None => break,
-                        end @ Members::End(_) => return Ok(end),
+                        MembersResult::Until(after) => after,
+                        MembersResult::None => break,
+                        end @ MembersResult::End(_) => return Ok(end),
                     }
                 }
-                Met::Container if self.config.structure => {
-                    self.trail.key(cx.base + quad.key);
+                MemberKind::Container if self.config.structure => {
+                    self.tracker.key(cx.base + quad.key);
                     let at = cx.base + quad.value;
                     self.deeper(at, passing.byte(quad.value) == b'{')?;
                     let floor = self.levels.depth();
-                    self.gait = Gait::Leap { floor, through: true };
+                    self.mode = SkipMode::Brackets { floor, through: true };
                     let Some(landed) = self.leap(cx, at + 1, to, floor, true)? else {
-                        return Ok(Members::End(Walk::Next(tokens.len())));
+                        return Ok(MembersResult::End(WalkEnd::Next(tokens.len())));
                     };
                     cx.window.tokens_before(landed - cx.base)
                 }
-                Met::Container if self.levels.depth() < self.config.depth => {
+                MemberKind::Container if self.levels.depth() < self.config.depth => {
                     match self.pass_container(cx, tokens, next + 3, quad) {
                         Ok(after) => after,
-                        Err(walk) => return Ok(Members::End(walk)),
+                        Err(walk) => return Ok(MembersResult::End(walk)),
                     }
                 }
                 _ => break,
             };
             next = after;
             if self.expect != Expect::After {
-                return Ok(Members::Until(next));
+                return Ok(MembersResult::Until(next));
             }
             // Behind a comma comes the next member; anything else is for the walk.
             match tokens.get(next) {
@@ -338,10 +346,10 @@ impl Machine {
                     next += 1;
                     self.expect = Expect::Key;
                 }
-                _ => return Ok(Members::Until(next)),
+                _ => return Ok(MembersResult::Until(next)),
             }
         }
-        Ok(if next == begin { Members::None } else { Members::Until(next) })
+        Ok(if next == begin { MembersResult::None } else { MembersResult::Until(next) })
     }
 
     /// Does what the handler wants of a member that it named. `Until` has the token behind its value, or behind the
@@ -349,47 +357,47 @@ impl Machine {
     #[inline(always)]
     fn wanted_member<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
-        passing: &Passing<'_>,
+        cx: &WindowContext<'_>,
+        passing: &MemberScan<'_>,
         next: usize,
-        quad: Quad,
+        quad: MemberTokens,
         child: NodeId,
         h: &mut H,
-    ) -> Result<Members, Fail> {
+    ) -> Result<MembersResult, WalkError> {
         let kind = match passing.byte(quad.value) {
             // There is a token behind it, so the second byte is at hand.
-            b'"' if self.config.tell_empty && passing.byte(quad.value + 1) == b'"' => {
-                Kind::EmptyString
+            b'"' if self.config.detect_empty_strings && passing.byte(quad.value + 1) == b'"' => {
+                ValueKind::EmptyString
             }
-            b'"' => Kind::String,
-            b'{' => Kind::Object,
-            b'[' => Kind::Array,
+            b'"' => ValueKind::String,
+            b'{' => ValueKind::Object,
+            b'[' => ValueKind::Array,
             first => {
                 if !passing.is_scalar::<true>(quad, first) {
-                    return Ok(Members::None);
+                    return Ok(MembersResult::None);
                 }
                 match first {
-                    b't' | b'f' => Kind::Bool,
-                    b'n' => Kind::Null,
-                    _ => Kind::Number,
+                    b't' | b'f' => ValueKind::Bool,
+                    b'n' => ValueKind::Null,
+                    _ => ValueKind::Number,
                 }
             }
         };
         let at = cx.base + quad.value;
-        let offset = self.told_at(at, kind);
+        let offset = self.kind_offset(at, kind);
         if kind.is_container() && self.levels.depth() >= self.config.depth {
-            return Ok(Members::None);
+            return Ok(MembersResult::None);
         }
-        self.trail.key(cx.base + quad.key);
+        self.tracker.key(cx.base + quad.key);
         self.member.at = cx.base + quad.key;
         self.member.end = cx.base + quad.colon;
         self.member.split = false;
         self.member.long = false;
         self.expect = Expect::Value;
         let raw = passing.text.get(quad.key + 1..quad.colon - 1).unwrap_or_default();
-        let slot = Slot::Member(Key::new(raw, true));
+        let slot = ValueSlot::Member(RawKey::new(raw, true));
         let found = |h: &mut H| {
-            h.found(child, slot, kind, offset).map_err(|halt| Fail::new(at, halt, true))
+            h.found(child, slot, kind, offset).map_err(|halt| WalkError::new(at, halt, true))
         };
         let mut interest = found(h)?;
         if interest == Interest::Mark {
@@ -408,16 +416,16 @@ impl Machine {
                 let end = cx.base + quad.end;
                 self.hand_on(cx, from, end, h);
                 let behind = self.offset + end as u64;
-                h.copied(behind).map_err(|halt| Fail::new(end, halt, true))?;
+                h.copied(behind).map_err(|halt| WalkError::new(end, halt, true))?;
             }
-            return Ok(Members::Until(next + 3));
+            return Ok(MembersResult::Until(next + 3));
         }
         if copies {
             self.copying = Some(from);
         }
         if let Some(walk) = self.answered(cx, next + 2, at, kind, interest)? {
-            return Ok(Members::End(walk));
+            return Ok(MembersResult::End(walk));
         }
-        Ok(Members::Until(next + 3))
+        Ok(MembersResult::Until(next + 3))
     }
 }

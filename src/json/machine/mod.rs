@@ -18,24 +18,24 @@
 //! - Between chunks only [`Machine`]'s fields and the scanner's carry remain; [`Machine::settle`] copies what must stay.
 //! - Work is bounded by the bytes of the chunk; nothing recurses.
 
-mod cut;
-mod leap;
-mod loops;
+mod carry_over;
+mod member_loops;
 mod members;
-mod quiet;
+mod skip_container;
+mod validate_only;
 mod walk;
 
 use crate::error::{Error, ErrorKind, Raise};
 use crate::json::levels::Levels;
-use crate::json::scalar::{Scalar, Step};
-use crate::json::trail::Trail;
-use crate::json::{Halt, Handler, Interest, Kind};
+use crate::json::path_tracker::PathTracker;
+use crate::json::scalar::{ScalarState, ScalarStep};
+use crate::json::{Halt, Handler, Interest, ValueKind};
 use crate::limits::Limits;
-use crate::scan::{Carry, Fatal, Flaw, Scanner, WINDOW, Window};
+use crate::scan::{ByteError, Carry, Fatal, Scanner, WINDOW, Window};
 
 /// What does not change during a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Config {
+pub(crate) struct MachineConfig {
     /// Containers that may be open at once.
     pub(crate) depth: usize,
     /// Bytes of a key that may be held.
@@ -45,7 +45,7 @@ pub(crate) struct Config {
     /// White space stays.
     pub(crate) keep_white: bool,
     /// The handler must know `""` from other strings when they begin.
-    pub(crate) tell_empty: bool,
+    pub(crate) detect_empty_strings: bool,
 }
 
 /// What the next token must be.
@@ -67,14 +67,14 @@ enum Expect {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gait {
+enum SkipMode {
     Inspect,
     /// Until the container at this depth ends; `through` its closing bracket, or up to it.
-    Quiet {
+    Validate {
         floor: usize,
         through: bool,
     },
-    Leap {
+    Brackets {
         floor: usize,
         through: bool,
     },
@@ -83,17 +83,17 @@ enum Gait {
 /// Resumable at every byte.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
-    config: Config,
+    config: MachineConfig,
     expect: Expect,
-    gait: Gait,
+    mode: SkipMode,
     levels: Levels,
-    trail: Trail,
-    scalar: Option<Scalar>,
+    tracker: PathTracker,
+    scalar: Option<ScalarState>,
     /// Bytes go to the handler: those from here on, in the chunk, are still to be handed on.
     copying: Option<usize>,
     /// A string is dropped under `structure`: its escapes are not checked.
     lax_string: bool,
-    member: Member,
+    member: PendingMember,
     /// White space before the next token that an earlier chunk ended with.
     lead: Vec<u8>,
     /// Absolute offset of the chunk.
@@ -106,7 +106,7 @@ pub(crate) struct Machine {
 
 /// The member whose value has not begun.
 #[derive(Clone, Debug, Default)]
-struct Member {
+struct PendingMember {
     /// Position of the key's opening quote in the chunk, unless `split`.
     at: usize,
     /// Position behind its closing quote.
@@ -124,7 +124,7 @@ struct Member {
 
 /// How far a chunk was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fed {
+pub(crate) enum FeedResult {
     /// To its end.
     All,
     /// The handler stopped the run; [`Machine::offset`] is where.
@@ -133,7 +133,7 @@ pub(crate) enum Fed {
 
 /// Why a chunk was not taken.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum MachineFailure {
     Error(Error),
     /// See [`Halt::Rewind`].
     Rewind,
@@ -142,7 +142,7 @@ pub(crate) enum Failure {
 }
 
 /// The part of a chunk whose masks are at hand.
-struct Cx<'a> {
+struct WindowContext<'a> {
     chunk: &'a [u8],
     window: &'a Window,
     /// Where the window begins in the chunk.
@@ -152,7 +152,7 @@ struct Cx<'a> {
 }
 
 /// What ended a walk before the tokens did.
-struct Fail {
+struct WalkError {
     at: usize,
     halt: Halt,
     /// The error is inside the current member or element, not between two of them.
@@ -162,7 +162,7 @@ struct Fail {
     before: bool,
 }
 
-impl Fail {
+impl WalkError {
     fn one_byte_before(self) -> Self {
         Self { before: true, ..self }
     }
@@ -173,14 +173,14 @@ impl Fail {
 }
 
 /// A walk ends at the end of its tokens, or earlier.
-enum Walk {
-    /// Go on with this token, in the gait that is set now.
+enum WalkEnd {
+    /// Go on with this token, in the mode that is set now.
     Next(usize),
     /// The handler stopped the run.
     Stop,
 }
 
-impl Cx<'_> {
+impl WindowContext<'_> {
     #[inline]
     fn byte(&self, at: usize) -> u8 {
         self.chunk.get(at).copied().unwrap_or(0)
@@ -193,17 +193,17 @@ impl Cx<'_> {
 }
 
 impl Machine {
-    pub(crate) fn new(config: Config) -> Self {
+    pub(crate) fn new(config: MachineConfig) -> Self {
         Self {
             config,
             expect: Expect::Value,
-            gait: Gait::Inspect,
+            mode: SkipMode::Inspect,
             levels: Levels::new(),
-            trail: Trail::default(),
+            tracker: PathTracker::default(),
             scalar: None,
             copying: None,
             lax_string: false,
-            member: Member::default(),
+            member: PendingMember::default(),
             lead: Vec::new(),
             offset: 0,
             carry: Carry::default(),
@@ -213,12 +213,12 @@ impl Machine {
     }
 
     /// Begins a new document; what was allocated is used again.
-    pub(crate) fn restart(&mut self, config: Config) {
+    pub(crate) fn restart(&mut self, config: MachineConfig) {
         let mut new = Self::new(config);
-        std::mem::swap(&mut new.trail, &mut self.trail);
+        std::mem::swap(&mut new.tracker, &mut self.tracker);
         std::mem::swap(&mut new.lead, &mut self.lead);
         std::mem::swap(&mut new.member.held, &mut self.member.held);
-        new.trail.clear();
+        new.tracker.clear();
         new.lead.clear();
         new.member.held.clear();
         *self = new;
@@ -254,7 +254,7 @@ impl Machine {
         window: &mut Window,
         chunk: &[u8],
         h: &mut H,
-    ) -> Result<Fed, Failure> {
+    ) -> Result<FeedResult, MachineFailure> {
         if self.copying.is_some() {
             self.copying = Some(0);
         }
@@ -270,12 +270,12 @@ impl Machine {
             let fatal = window.fatal();
             let limit = fatal.map_or(end, |fatal| base + fatal.at);
             let mut from = base;
-            if let Gait::Leap { floor, through } = self.gait
+            if let SkipMode::Brackets { floor, through } = self.mode
                 && fatal.is_none()
                 && !window.any_bad_escape()
             {
                 // Nothing but brackets matters, perhaps in the whole window.
-                let cx = Cx { chunk, window, base, limit };
+                let cx = WindowContext { chunk, window, base, limit };
                 match self.leap(&cx, base, limit, floor, through) {
                     Ok(None) => from = end,
                     Ok(Some(landed)) => from = landed,
@@ -284,10 +284,10 @@ impl Machine {
             }
             if from < end || fatal.is_some() {
                 scanner.list_tokens(window);
-                let cx = Cx { chunk, window, base, limit };
+                let cx = WindowContext { chunk, window, base, limit };
                 match self.window(&cx, from, fatal, h) {
-                    Ok(Walk::Next(_)) => {}
-                    Ok(Walk::Stop) => return Ok(Fed::Stopped),
+                    Ok(WalkEnd::Next(_)) => {}
+                    Ok(WalkEnd::Stop) => return Ok(FeedResult::Stopped),
                     Err(fail) => return Err(self.fail(&cx, fail, h)),
                 }
             }
@@ -296,16 +296,16 @@ impl Machine {
         if let Some(base) = chunk.len().checked_sub(1) {
             // The masks of the last window are still there.
             let base = base / WINDOW * WINDOW;
-            let cx = Cx { chunk, window, base, limit: chunk.len() };
+            let cx = WindowContext { chunk, window, base, limit: chunk.len() };
             let in_string = self.carry.in_string();
             self.settle(&cx, chunk.len(), in_string, h).map_err(|fail| self.fail(&cx, fail, h))?;
         }
         self.offset += chunk.len() as u64;
-        Ok(Fed::All)
+        Ok(FeedResult::All)
     }
 
     /// The document ends here.
-    pub(crate) fn end<H: Handler>(&mut self, h: &mut H) -> Result<(), Failure> {
+    pub(crate) fn end<H: Handler>(&mut self, h: &mut H) -> Result<(), MachineFailure> {
         let incomplete = self.scalar.is_some_and(|scalar| !scalar.is_complete());
         if self.expect != Expect::End || self.carry.in_string() || incomplete {
             let empty = self.expect == Expect::Value && self.levels.depth() == 0;
@@ -314,7 +314,7 @@ impl Machine {
             let raise = Raise::new(ErrorKind::UnexpectedEnd, message);
             let inside = self.carry.in_string() || incomplete || self.expect == Expect::Value;
             let path = self.path(&[], inside && self.expect != Expect::Colon);
-            return Err(Failure::Error(Error::at(raise, self.offset, path)));
+            return Err(MachineFailure::Error(Error::at(raise, self.offset, path)));
         }
         self.scalar = None;
         self.copied(self.offset, h).map_err(|halt| self.failure(halt, self.offset, String::new()))
@@ -325,17 +325,22 @@ impl Machine {
         Error::at(raise, self.offset, self.path(&[], false))
     }
 
-    fn failure(&self, halt: Halt, offset: u64, path: String) -> Failure {
+    fn failure(&self, halt: Halt, offset: u64, path: String) -> MachineFailure {
         match halt {
-            Halt::Error(raise) => Failure::Error(Error::at(raise, offset, path)),
-            Halt::Rewind => Failure::Rewind,
-            Halt::Overdue => Failure::Overdue,
+            Halt::Error(raise) => MachineFailure::Error(Error::at(raise, offset, path)),
+            Halt::Rewind => MachineFailure::Rewind,
+            Halt::Overdue => MachineFailure::Overdue,
         }
     }
 
     /// Brings the handler up to the failing byte, as if the chunk ended there.
     #[cold]
-    fn fail<H: Handler>(&mut self, cx: &Cx<'_>, fail: Fail, h: &mut H) -> Failure {
+    fn fail<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        fail: WalkError,
+        h: &mut H,
+    ) -> MachineFailure {
         if !matches!(fail.halt, Halt::Error(_)) {
             return self.failure(fail.halt, 0, String::new());
         }
@@ -350,36 +355,36 @@ impl Machine {
 
     fn path(&self, chunk: &[u8], child: bool) -> String {
         // Containers that are leapt over have no frame; the path ends at the outermost of them.
-        let depth = match self.gait {
-            Gait::Leap { floor, through } => floor - usize::from(through),
+        let depth = match self.mode {
+            SkipMode::Brackets { floor, through } => floor - usize::from(through),
             _ => self.levels.depth(),
         };
-        let child = child || matches!(self.gait, Gait::Leap { through: true, .. });
-        self.trail.pointer(chunk, depth, child, |depth| self.levels.is_object_at(depth))
+        let child = child || matches!(self.mode, SkipMode::Brackets { through: true, .. });
+        self.tracker.pointer(chunk, depth, child, |depth| self.levels.is_object_at(depth))
     }
 
     /// Handles one window from `from` on: its tokens in order, up to the first byte that is bad whatever the grammar says.
     fn window<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         mut from: usize,
         fatal: Option<Fatal>,
         h: &mut H,
-    ) -> Result<Walk, Fail> {
+    ) -> Result<WalkEnd, WalkError> {
         if cx.base < cx.limit
-            && let Walk::Stop = self.resume(cx, h)?
+            && let WalkEnd::Stop = self.resume(cx, h)?
         {
-            return Ok(Walk::Stop);
+            return Ok(WalkEnd::Stop);
         }
         loop {
             let bad = cx.window.bad_escape(from - cx.base).map(|at| cx.base + at);
             let bad = bad.filter(|at| *at < cx.limit);
-            if let Walk::Stop = self.run(cx, from, bad.unwrap_or(cx.limit), h)? {
-                return Ok(Walk::Stop);
+            if let WalkEnd::Stop = self.run(cx, from, bad.unwrap_or(cx.limit), h)? {
+                return Ok(WalkEnd::Stop);
             }
             match (bad, fatal) {
                 (Some(at), _) if self.is_lax() => from = at + 1,
-                (Some(at), _) => return Err(self.flaw(at, Flaw::Escape, true)),
+                (Some(at), _) => return Err(self.flaw(at, ByteError::Escape, true)),
                 (None, Some(fatal)) => {
                     return Err(self.flaw(cx.limit, fatal.flaw, fatal.in_string));
                 }
@@ -393,110 +398,116 @@ impl Machine {
             self.hand_on(cx, mark, cx.limit, h);
             self.copying = Some(cx.limit);
         }
-        Ok(Walk::Next(0))
+        Ok(WalkEnd::Next(0))
     }
 
     /// Whether the input is in a string whose escapes are not checked.
     fn is_lax(&self) -> bool {
-        self.lax_string || matches!(self.gait, Gait::Leap { .. })
+        self.lax_string || matches!(self.mode, SkipMode::Brackets { .. })
     }
 
     #[cold]
-    fn flaw(&self, at: usize, flaw: Flaw, in_string: bool) -> Fail {
+    fn flaw(&self, at: usize, flaw: ByteError, in_string: bool) -> WalkError {
         let (kind, message) = match flaw {
-            Flaw::Control => (ErrorKind::Syntax, "a control character in a string must be escaped"),
-            Flaw::Utf8 => (ErrorKind::Encoding, "this byte is no valid UTF-8 here"),
-            Flaw::Escape => (ErrorKind::Syntax, "JSON has no such escape"),
+            ByteError::Control => {
+                (ErrorKind::Syntax, "a control character in a string must be escaped")
+            }
+            ByteError::Utf8 => (ErrorKind::Encoding, "this byte is no valid UTF-8 here"),
+            ByteError::Escape => (ErrorKind::Syntax, "JSON has no such escape"),
         };
         // A string in which something is expected behind it is a value, and so is one whose second byte decides what it is;
         // else it is a key.
         let value = matches!(self.expect, Expect::After | Expect::End | Expect::SecondByte);
         let inside = in_string && value;
-        Fail { in_string, ..Fail::new(at, Raise::new(kind, message), inside) }
+        WalkError { in_string, ..WalkError::new(at, Raise::new(kind, message), inside) }
     }
 
     /// Goes on with what the window before cut: a scalar, or a string whose second byte decides.
-    fn resume<H: Handler>(&mut self, cx: &Cx<'_>, h: &mut H) -> Result<Walk, Fail> {
+    fn resume<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        h: &mut H,
+    ) -> Result<WalkEnd, WalkError> {
         if let Some(scalar) = self.scalar.take() {
             self.scalar_step(scalar.run(cx.slice(0, cx.limit), cx.base))?;
         }
         if self.expect != Expect::SecondByte {
-            return Ok(Walk::Next(0));
+            return Ok(WalkEnd::Next(0));
         }
         let empty = cx.byte(cx.base) == b'"';
-        let kind = if empty { Kind::EmptyString } else { Kind::String };
+        let kind = if empty { ValueKind::EmptyString } else { ValueKind::String };
         self.expect = self.after();
         let begun = self.begin_value(cx, cx.base, kind, true, h);
-        match begun.map_err(Fail::one_byte_before)? {
+        match begun.map_err(WalkError::one_byte_before)? {
             Interest::Stop => {
                 self.offset = (self.offset + cx.base as u64).saturating_sub(1);
-                return Ok(Walk::Stop);
+                return Ok(WalkEnd::Stop);
             }
             Interest::SkipRest => self.skip_rest(),
             Interest::Skip => self.lax_string = self.config.structure,
             _ => {}
         }
-        Ok(Walk::Next(0))
+        Ok(WalkEnd::Next(0))
     }
 
     /// Nothing more is wanted of the innermost container.
     #[inline]
     fn skip_rest(&mut self) {
         let floor = self.levels.depth();
-        self.gait = if self.config.structure {
+        self.mode = if self.config.structure {
             // The leap stops at the container's end and nowhere before.
             self.expect = Expect::After;
-            Gait::Leap { floor, through: false }
+            SkipMode::Brackets { floor, through: false }
         } else {
-            Gait::Quiet { floor, through: false }
+            SkipMode::Validate { floor, through: false }
         };
     }
 
-    fn scalar_step(&mut self, step: Step) -> Result<(), Fail> {
+    fn scalar_step(&mut self, step: ScalarStep) -> Result<(), WalkError> {
         match step {
-            Step::Ended(_) => Ok(()),
-            Step::More(state) => {
+            ScalarStep::Ended(_) => Ok(()),
+            ScalarStep::More(state) => {
                 self.scalar = Some(state);
                 Ok(())
             }
-            Step::Bad(at) => Err(bad(at, "this is no JSON number or literal", true)),
+            ScalarStep::Bad(at) => Err(bad(at, "this is no JSON number or literal", true)),
         }
     }
 
     /// Runs over the tokens in `from..to` of the chunk.
     fn run<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         from: usize,
         to: usize,
         h: &mut H,
-    ) -> Result<Walk, Fail> {
+    ) -> Result<WalkEnd, WalkError> {
         let tokens = cx.window.tokens();
         let before = |at: usize| cx.window.tokens_before(at - cx.base);
         let (mut next, count) = (before(from), before(to));
         let mut at = from;
         loop {
             let begun = next;
-            let walk = match self.gait {
-                Gait::Inspect => self.walk::<false, H>(cx, next, to, h)?,
-                Gait::Quiet { .. } => self.walk::<true, H>(cx, next, to, h)?,
-                Gait::Leap { floor, through } => {
+            let walk = match self.mode {
+                SkipMode::Inspect => self.walk::<false, H>(cx, next, to, h)?,
+                SkipMode::Validate { .. } => self.walk::<true, H>(cx, next, to, h)?,
+                SkipMode::Brackets { floor, through } => {
                     if let Some(token) = tokens.get(next) {
                         at = at.max(cx.base + usize::from(*token));
                     }
                     match self.leap(cx, at, to, floor, through)? {
-                        Some(landed) => Walk::Next(before(landed)),
-                        None => Walk::Next(count),
+                        Some(landed) => WalkEnd::Next(before(landed)),
+                        None => WalkEnd::Next(count),
                     }
                 }
             };
             match walk {
-                Walk::Stop => return Ok(Walk::Stop),
-                Walk::Next(token) => next = token,
+                WalkEnd::Stop => return Ok(WalkEnd::Stop),
+                WalkEnd::Next(token) => next = token,
             }
             self.steps += (next - begun) as u64 + 1;
             if next >= count {
-                return Ok(Walk::Next(count));
+                return Ok(WalkEnd::Next(count));
             }
         }
     }
@@ -517,25 +528,25 @@ pub(crate) fn read_within<H: Handler>(
     limits: &Limits,
     h: &mut H,
 ) -> Result<(), Error> {
-    let mut machine = Machine::new(Config {
+    let mut machine = Machine::new(MachineConfig {
         depth: limits.depth(),
         key: limits.key(),
         structure: false,
         keep_white: false,
-        tell_empty: false,
+        detect_empty_strings: false,
     });
     machine.skip_prefix(prefix);
     let fed = machine.feed(Scanner::new(), &mut Window::new(), text, h);
     match fed.and_then(|_| machine.end(h)) {
         Ok(()) => Ok(()),
-        Err(Failure::Error(error)) => Err(error),
-        Err(Failure::Rewind | Failure::Overdue) => {
+        Err(MachineFailure::Error(error)) => Err(error),
+        Err(MachineFailure::Rewind | MachineFailure::Overdue) => {
             Err(Error::new(ErrorKind::Failed, "a text that is at hand is read once"))
         }
     }
 }
 
 #[cold]
-fn bad(at: usize, message: &'static str, inside: bool) -> Fail {
-    Fail::new(at, Raise::new(ErrorKind::Syntax, message), inside)
+fn bad(at: usize, message: &'static str, inside: bool) -> WalkError {
+    WalkError::new(at, Raise::new(ErrorKind::Syntax, message), inside)
 }

@@ -3,7 +3,7 @@
 use super::Pieces;
 use super::events::run;
 use crate::{
-    CallOptions, ErrorKind, OnError, Operation, Program, Spec, Whitespace, filter_events,
+    CallOptions, ErrorKind, OnError, PatchOp, Program, Spec, Whitespace, filter_events,
     filter_slice_with,
 };
 
@@ -191,7 +191,7 @@ fn streams_are_what_a_model_makes_of_them() {
         Spec::new().select("id").root("object"),
         Spec::new().whitespace(Whitespace::Keep),
         Spec::new().select("id").root("object").on_error(OnError::Closed),
-        Spec::new().patch(Operation::remove("/x")),
+        Spec::new().patch(PatchOp::remove("/x")),
     ]
     .map(|spec| Program::compile(&spec).unwrap());
     let options = CallOptions::new();

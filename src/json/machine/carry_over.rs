@@ -3,21 +3,21 @@
 //! Knows no token and no grammar. Everything here is called for bytes that the walk has passed; what it leaves behind is
 //! a function of those bytes alone, not of the cuts between them.
 
-use super::loops::is_white;
-use super::{Cx, Expect, Fail, Gait, Machine, Member};
+use super::member_loops::is_white;
+use super::{Expect, Machine, PendingMember, SkipMode, WalkError, WindowContext};
 use crate::error::{ErrorKind, Raise};
 use crate::json::{Halt, Handler};
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 
 impl Machine {
     /// A key begins.
     #[inline]
     pub(super) fn begin_key<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         at: usize,
         h: &mut H,
-    ) -> Result<(), Fail> {
+    ) -> Result<(), WalkError> {
         self.member.at = at;
         self.member.split = false;
         self.member.long = false;
@@ -32,10 +32,10 @@ impl Machine {
     #[inline]
     pub(super) fn end_key<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         colon: usize,
         h: &mut H,
-    ) -> Result<(), Fail> {
+    ) -> Result<(), WalkError> {
         if self.member.split {
             return self.end_split_key(cx, colon, h);
         }
@@ -50,10 +50,10 @@ impl Machine {
     #[cold]
     fn end_split_key<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         colon: usize,
         h: &mut H,
-    ) -> Result<(), Fail> {
+    ) -> Result<(), WalkError> {
         self.hold_key(cx, colon, true, h)?;
         if self.config.keep_white {
             self.member.held.push(b':');
@@ -66,16 +66,16 @@ impl Machine {
     /// behind that is held only where it is kept.
     fn hold_key<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         to: usize,
         closed: bool,
         h: &mut H,
-    ) -> Result<(), Fail> {
+    ) -> Result<(), WalkError> {
         let from = if self.member.split { 0 } else { self.member.at };
         let part = cx.slice(from, to);
-        count(Work::Hold, words(part.len()));
+        count(WorkKind::Hold, words(part.len()));
         if self.member.split {
-            self.trail.more_key(part);
+            self.tracker.more_key(part);
         } else {
             self.member.held.clear();
             self.member.key_len = 0;
@@ -115,25 +115,25 @@ impl Machine {
     }
 
     #[cold]
-    fn long_key<H: Handler>(&mut self, at: usize, h: &mut H) -> Result<(), Fail> {
+    fn long_key<H: Handler>(&mut self, at: usize, h: &mut H) -> Result<(), WalkError> {
         self.member.long = true;
         if h.takes_long_keys(self.config.key) {
             return Ok(());
         }
         let message = format!("a key is longer than {} bytes (limit `key`)", self.config.key);
-        Err(Fail::new(at, Raise::new(ErrorKind::Limit, message), false))
+        Err(WalkError::new(at, Raise::new(ErrorKind::Limit, message), false))
     }
 
     /// Hands on the key and colon of the member whose value begins at `at`; returns where the rest begins.
     #[inline]
     pub(super) fn hand_on_key<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         at: usize,
         lost: bool,
         h: &mut H,
     ) -> usize {
-        let Member { at: key, end, split, upto, ref held, .. } = self.member;
+        let PendingMember { at: key, end, split, upto, ref held, .. } = self.member;
         if split {
             h.raw(held);
             if !self.config.keep_white {
@@ -157,11 +157,11 @@ impl Machine {
     /// Gives the handler what stands between a key and its value at `at`: white space and the colon.
     pub(super) fn give_gap<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         at: usize,
         h: &mut H,
-    ) -> Result<(), Fail> {
-        let Member { end, split, upto, key_len, long, ref held, .. } = self.member;
+    ) -> Result<(), WalkError> {
+        let PendingMember { end, split, upto, key_len, long, ref held, .. } = self.member;
         if long {
             // Such a member is not kept, nor is what stands in it.
             return Ok(());
@@ -181,15 +181,21 @@ impl Machine {
 
     /// The error of more white space in front of the token at `at` than may be kept.
     #[cold]
-    fn too_white(&self, at: usize) -> Fail {
+    fn too_white(&self, at: usize) -> WalkError {
         let message =
             format!("more than {} bytes of white space to keep (limit `key`)", self.config.key);
-        Fail::new(at, Raise::new(ErrorKind::Limit, message), false)
+        WalkError::new(at, Raise::new(ErrorKind::Limit, message), false)
     }
 
     /// Hands on the bytes in `from..to`, without white space unless it is kept.
     #[inline]
-    pub(super) fn hand_on<H: Handler>(&mut self, cx: &Cx<'_>, from: usize, to: usize, h: &mut H) {
+    pub(super) fn hand_on<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        from: usize,
+        to: usize,
+        h: &mut H,
+    ) {
         if self.config.keep_white {
             h.raw(cx.slice(from, to));
         } else if from < to {
@@ -204,14 +210,14 @@ impl Machine {
     #[inline]
     pub(super) fn finish_copy<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         at: usize,
         h: &mut H,
-    ) -> Result<(), Fail> {
+    ) -> Result<(), WalkError> {
         let Some(mark) = self.copying else { return Ok(()) };
         let end = if self.config.keep_white { self.white_before(cx, at).max(mark) } else { at };
         self.hand_on(cx, mark, end, h);
-        self.copied(self.offset + end as u64, h).map_err(|halt| Fail::new(end, halt, true))
+        self.copied(self.offset + end as u64, h).map_err(|halt| WalkError::new(end, halt, true))
     }
 
     pub(super) fn copied<H: Handler>(&mut self, offset: u64, h: &mut H) -> Result<(), Halt> {
@@ -219,7 +225,7 @@ impl Machine {
     }
 
     /// Where the white space in front of the token at `at` begins.
-    pub(super) fn white_before(&self, cx: &Cx<'_>, at: usize) -> usize {
+    pub(super) fn white_before(&self, cx: &WindowContext<'_>, at: usize) -> usize {
         trim_end(cx.slice(0, at)).len()
     }
 
@@ -227,10 +233,10 @@ impl Machine {
     #[inline]
     pub(super) fn give_lead<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         at: usize,
         h: &mut H,
-    ) -> Result<(), Fail> {
+    ) -> Result<(), WalkError> {
         if !self.config.keep_white {
             return Ok(());
         }
@@ -240,7 +246,7 @@ impl Machine {
             return Err(self.too_white(at));
         }
         if earlier > 0 {
-            count(Work::Hold, words(earlier + at));
+            count(WorkKind::Hold, words(earlier + at));
             let mut lead = self.lead.clone();
             lead.extend_from_slice(cx.slice(0, at));
             h.lead(&lead);
@@ -253,25 +259,25 @@ impl Machine {
     /// The chunk ends at `end`, or what counts of it: keeps what must outlive it and hands on what is due.
     pub(super) fn settle<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         end: usize,
         in_string: bool,
         h: &mut H,
-    ) -> Result<(), Fail> {
+    ) -> Result<(), WalkError> {
         if self.expect == Expect::Colon {
-            match self.gait {
-                Gait::Inspect => self.hold_key(cx, end, !in_string, h)?,
+            match self.mode {
+                SkipMode::Inspect => self.hold_key(cx, end, !in_string, h)?,
                 // Only the trail wants it.
-                _ if self.member.split => self.trail.more_key(cx.slice(0, end)),
+                _ if self.member.split => self.tracker.more_key(cx.slice(0, end)),
                 _ => self.member.split = true,
             }
         } else if matches!(self.expect, Expect::Value | Expect::SecondByte)
-            && self.gait == Gait::Inspect
+            && self.mode == SkipMode::Inspect
             && self.levels.in_object()
         {
             self.settle_member(cx, end);
         }
-        self.trail.settle(cx.slice(0, end));
+        self.tracker.settle(cx.slice(0, end));
 
         if self.config.keep_white {
             self.settle_white(cx, end, in_string, h)?;
@@ -284,13 +290,13 @@ impl Machine {
     }
 
     /// The key is complete and the value has not come.
-    fn settle_member(&mut self, cx: &Cx<'_>, end: usize) {
+    fn settle_member(&mut self, cx: &WindowContext<'_>, end: usize) {
         let member = &mut self.member;
         if !member.split {
             member.split = true;
             member.held.clear();
             if !member.long {
-                count(Work::Hold, words(member.end.saturating_sub(member.at)));
+                count(WorkKind::Hold, words(member.end.saturating_sub(member.at)));
                 member.held.extend_from_slice(cx.slice(member.at, member.end));
                 member.key_len = member.held.len();
                 member.upto = member.end;
@@ -307,31 +313,31 @@ impl Machine {
     /// White space that ends the chunk is in front of what comes next, and ends a scalar that is copied.
     fn settle_white<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         end: usize,
         in_string: bool,
         h: &mut H,
-    ) -> Result<(), Fail> {
+    ) -> Result<(), WalkError> {
         // The string's quote, if that is all there is of it, has been passed and not been handled.
         let quote = self.expect == Expect::SecondByte;
         let end = end - usize::from(quote && end > 0);
         let outside = (quote || !in_string) && self.scalar.is_none();
         let from = if outside { self.white_before(cx, end) } else { end };
         if let Some(mark) = self.copying
-            && self.gait == Gait::Inspect
+            && self.mode == SkipMode::Inspect
             && from < end
         {
             let at = from.max(mark);
             self.hand_on(cx, mark, at, h);
             let offset = self.offset + at as u64;
-            self.copied(offset, h).map_err(|halt| Fail::new(at, halt, true))?;
+            self.copied(offset, h).map_err(|halt| WalkError::new(at, halt, true))?;
         }
         if from > 0 {
             self.lead.clear();
         }
         // One byte over the limit is enough to tell.
         let room = (self.config.key + 1).saturating_sub(self.lead.len());
-        count(Work::Hold, words(end.min(from + room).saturating_sub(from)));
+        count(WorkKind::Hold, words(end.min(from + room).saturating_sub(from)));
         self.lead.extend_from_slice(cx.slice(from, end.min(from + room)));
         Ok(())
     }

@@ -4,16 +4,16 @@
 //! when the chunk goes; at most [`SHOWN`] bytes of each.
 
 use super::key;
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 
 /// Bytes of a key that are shown in a path.
 const SHOWN: usize = 256;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trail {
+pub(super) struct PathTracker {
     /// The innermost open container; `outer` has the others, outermost first.
-    top: Frame,
-    outer: Vec<Frame>,
+    top: PathFrame,
+    outer: Vec<PathFrame>,
     /// Copies of keys, as spelled, of frames from the outside in.
     keys: Vec<u8>,
     /// Frames of `outer` below this have no key in the current chunk.
@@ -21,17 +21,17 @@ pub(super) struct Trail {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Frame {
+struct PathFrame {
     /// The element that the input is in.
     index: u64,
-    key: At,
+    key: KeyLocation,
     /// Length of `keys` without this frame's key and all inner ones.
     mark: usize,
 }
 
 /// Where the key of the member that the input is in begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum At {
+enum KeyLocation {
     #[default]
     None,
     /// In the chunk, at its quote.
@@ -40,10 +40,10 @@ enum At {
     Copied(usize),
 }
 
-impl Trail {
+impl PathTracker {
     /// Nothing is open.
     pub(super) fn clear(&mut self) {
-        self.top = Frame::default();
+        self.top = PathFrame::default();
         self.outer.clear();
         self.keys.clear();
         self.settled = 0;
@@ -52,12 +52,12 @@ impl Trail {
     #[inline]
     pub(super) fn push(&mut self) {
         self.outer.push(self.top);
-        self.top = Frame { index: 0, key: At::None, mark: self.keys.len() };
+        self.top = PathFrame { index: 0, key: KeyLocation::None, mark: self.keys.len() };
     }
 
     #[inline]
     pub(super) fn pop(&mut self) {
-        if let At::Copied(_) = self.top.key {
+        if let KeyLocation::Copied(_) = self.top.key {
             self.keys.truncate(self.top.mark);
         }
         self.top = self.outer.pop().unwrap_or_default();
@@ -67,10 +67,10 @@ impl Trail {
     /// A key begins at this quote of the chunk.
     #[inline]
     pub(super) fn key(&mut self, at: usize) {
-        if let At::Copied(_) = self.top.key {
+        if let KeyLocation::Copied(_) = self.top.key {
             self.keys.truncate(self.top.mark);
         }
-        self.top.key = At::Chunk(at);
+        self.top.key = KeyLocation::Chunk(at);
     }
 
     #[inline]
@@ -89,11 +89,11 @@ impl Trail {
 
     /// More of a key that an earlier chunk began.
     pub(super) fn more_key(&mut self, bytes: &[u8]) {
-        if let At::Copied(len) = self.top.key {
+        if let KeyLocation::Copied(len) = self.top.key {
             let room = SHOWN.saturating_sub(len);
             let more = bytes.get(..room).unwrap_or(bytes);
             self.keys.extend_from_slice(more);
-            self.top.key = At::Copied(len + more.len());
+            self.top.key = KeyLocation::Copied(len + more.len());
         }
     }
 
@@ -101,15 +101,15 @@ impl Trail {
     pub(super) fn settle(&mut self, chunk: &[u8]) {
         let Self { outer, top, keys, settled } = self;
         for frame in outer.iter_mut().skip(*settled).chain([top]) {
-            count(Work::Hold, 1);
-            if let At::Chunk(at) = frame.key {
+            count(WorkKind::Hold, 1);
+            if let KeyLocation::Chunk(at) = frame.key {
                 frame.mark = keys.len();
                 let spelled = chunk.get(at + 1..).unwrap_or_default();
                 let shown = spelled.get(..SHOWN).unwrap_or(spelled);
-                count(Work::Hold, words(shown.len()));
+                count(WorkKind::Hold, words(shown.len()));
                 keys.extend_from_slice(shown);
-                frame.key = At::Copied(shown.len());
-            } else if frame.key == At::None {
+                frame.key = KeyLocation::Copied(shown.len());
+            } else if frame.key == KeyLocation::None {
                 frame.mark = keys.len();
             }
         }
@@ -136,9 +136,11 @@ impl Trail {
                 continue;
             }
             let spelled = match frame.key {
-                At::None => &[],
-                At::Chunk(at) => chunk.get(at + 1..).unwrap_or_default(),
-                At::Copied(len) => self.keys.get(frame.mark..frame.mark + len).unwrap_or_default(),
+                KeyLocation::None => &[],
+                KeyLocation::Chunk(at) => chunk.get(at + 1..).unwrap_or_default(),
+                KeyLocation::Copied(len) => {
+                    self.keys.get(frame.mark..frame.mark + len).unwrap_or_default()
+                }
             };
             push_name(&mut pointer, spelled);
         }

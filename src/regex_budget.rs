@@ -7,7 +7,7 @@
 /// The rest of the allowance of one spec or one file.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "text"), allow(dead_code, reason = "text alone has patterns"))]
-pub(crate) struct Allowance {
+pub(crate) struct RegexBudget {
     /// Bytes that patterns may still compile to.
     left: usize,
     is_spent: bool,
@@ -27,7 +27,7 @@ const STEPS: usize = 100_000;
 #[cfg(feature = "template")]
 const TEMPLATES: usize = 64 << 20;
 
-impl Allowance {
+impl RegexBudget {
     /// Takes the steps of a path.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Allowance {
 }
 
 #[cfg_attr(not(feature = "text"), allow(dead_code, reason = "text alone has patterns"))]
-impl Allowance {
+impl RegexBudget {
     /// Room for two lists that are as big as one may be, as a spec has, and what reading them takes. What it admits compiles in
     /// about two seconds where nothing is optimised. What comes with tamis takes less than a quarter (tested).
     pub(crate) const BYTES: usize = 24 << 20;

@@ -8,7 +8,7 @@
 
 /// What the work is for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Work {
+pub(crate) enum WorkKind {
     /// Names looked up among the rules, and the tables for that.
     Names,
     /// Tests of branches.
@@ -24,12 +24,12 @@ pub(crate) enum Work {
 }
 
 #[cfg(test)]
-pub(crate) use counting::{Done, count, done};
+pub(crate) use counting::{WorkDone, count, done};
 
 /// Counts so many units.
 #[cfg(not(test))]
 #[inline(always)]
-pub(crate) const fn count(_: Work, _: usize) {}
+pub(crate) const fn count(_: WorkKind, _: usize) {}
 
 /// The units that so many bytes are.
 #[inline(always)]
@@ -41,23 +41,23 @@ pub(crate) const fn words(bytes: usize) -> usize {
 mod counting {
     use std::cell::Cell;
 
-    use super::Work;
+    use super::WorkKind;
 
     /// Units done, by what they are for.
-    pub(crate) type Done = [u64; 6];
+    pub(crate) type WorkDone = [u64; 6];
 
     thread_local! {
-        static DONE: Cell<Done> = const { Cell::new([0; 6]) };
+        static DONE: Cell<WorkDone> = const { Cell::new([0; 6]) };
     }
 
-    pub(crate) fn count(work: Work, units: usize) {
+    pub(crate) fn count(work: WorkKind, units: usize) {
         let mut done = DONE.get();
         done[work as usize] += units as u64;
         DONE.set(done);
     }
 
     /// What this thread did since it was asked last.
-    pub(crate) fn done() -> Done {
+    pub(crate) fn done() -> WorkDone {
         DONE.take()
     }
 }

@@ -4,13 +4,13 @@
 //! container, the end of the window) before anything of it is done. Each is a function of its own, for the sake of the
 //! registers.
 
-use crate::json::scalar::{self, Step};
-use crate::json::{Excluded, Take, Taken, Whole};
-use crate::path::trie::Names;
+use crate::json::scalar::{self, ScalarStep};
+use crate::json::{ExcludedMembers, MemberSpan, MemberTaker, TakeResult};
+use crate::path::trie::NameTable;
 
 /// One member, as token positions in the window.
 #[derive(Clone, Copy)]
-pub(super) struct Quad {
+pub(super) struct MemberTokens {
     pub(super) key: usize,
     pub(super) colon: usize,
     pub(super) value: usize,
@@ -18,7 +18,7 @@ pub(super) struct Quad {
     pub(super) end: usize,
 }
 
-impl Quad {
+impl MemberTokens {
     #[inline(always)]
     pub(super) fn at(tokens: &[u16], next: usize) -> Option<Self> {
         let [key, colon, value, end] = *tokens.get(next..)?.first_chunk()?;
@@ -61,8 +61,8 @@ pub(super) fn take_usual(
     text: &[u8],
     tokens: &[u16],
     next: usize,
-    wanted: &Names,
-    taker: impl Take,
+    wanted: &NameTable,
+    taker: impl MemberTaker,
 ) -> usize {
     if check {
         take_checked::<true>(text, tokens, next, wanted, taker)
@@ -77,12 +77,12 @@ fn take_checked<const CHECK: bool>(
     text: &[u8],
     tokens: &[u16],
     mut next: usize,
-    wanted: &Names,
-    mut taker: impl Take,
+    wanted: &NameTable,
+    mut taker: impl MemberTaker,
 ) -> usize {
-    while let Some(quad) = Quad::at(tokens, next) {
+    while let Some(quad) = MemberTokens::at(tokens, next) {
         let Some((head, first)) = usual(text, quad) else { break };
-        let Quad { key, colon, value, end } = quad;
+        let MemberTokens { key, colon, value, end } = quad;
         if wanted.may_have(head, colon.wrapping_sub(key + 1))
             && let Some(child) = wanted.get_in(text, key + 1, colon.wrapping_sub(key + 2))
         {
@@ -90,10 +90,10 @@ fn take_checked<const CHECK: bool>(
             if !is_good(text, quad, first) || text.get(end - 1).is_none_or(|last| is_white(*last)) {
                 break;
             }
-            match taker.take(child, Whole { text, key, key_end: colon, value, end }) {
-                Taken::No => break,
-                Taken::More => {}
-                Taken::Last => return next + 4,
+            match taker.take(child, MemberSpan { text, key, key_end: colon, value, end }) {
+                TakeResult::No => break,
+                TakeResult::More => {}
+                TakeResult::Last => return next + 4,
             }
         } else if CHECK && !is_good(text, quad, first) {
             break;
@@ -106,7 +106,7 @@ fn take_checked<const CHECK: bool>(
 /// The same where nothing is wanted, and all is checked; keys may have escapes.
 #[inline(never)]
 pub(super) fn pass_usual(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
-    while let Some(quad) = Quad::at(tokens, next) {
+    while let Some(quad) = MemberTokens::at(tokens, next) {
         let Some((_, first)) = usual(text, quad) else { break };
         if !is_good(text, quad, first) {
             break;
@@ -123,11 +123,11 @@ pub(super) fn keep_usual(
     text: &[u8],
     tokens: &[u16],
     mut next: usize,
-    excluded: Excluded<'_>,
+    excluded: ExcludedMembers<'_>,
 ) -> (usize, bool) {
-    while let Some(quad) = Quad::at(tokens, next) {
+    while let Some(quad) = MemberTokens::at(tokens, next) {
         let Some((head, first)) = usual(text, quad) else { break };
-        let Quad { key, colon, value, .. } = quad;
+        let MemberTokens { key, colon, value, .. } = quad;
         let len = colon.wrapping_sub(key + 1);
         if let Some((names, trie)) = excluded.names
             && names.may_have(head, len)
@@ -170,7 +170,7 @@ pub(super) fn pass_elements(text: &[u8], tokens: &[u16], mut next: usize) -> usi
 
 /// Whether a value is a string or a good scalar.
 #[inline(always)]
-fn is_good(text: &[u8], Quad { value, end, .. }: Quad, first: u8) -> bool {
+fn is_good(text: &[u8], MemberTokens { value, end, .. }: MemberTokens, first: u8) -> bool {
     first == b'"' || is_good_scalar(text, value, end, first)
 }
 
@@ -179,7 +179,8 @@ fn is_good(text: &[u8], Quad { value, end, .. }: Quad, first: u8) -> bool {
 pub(super) fn is_good_scalar(text: &[u8], at: usize, end: usize, first: u8) -> bool {
     #[inline(never)]
     fn is_long(text: &[u8], at: usize, end: usize, first: u8) -> bool {
-        scalar::is_decimal(text, at, end) || matches!(scalar::scan(text, at, first), Step::Ended(_))
+        scalar::is_decimal(text, at, end)
+            || matches!(scalar::scan(text, at, first), ScalarStep::Ended(_))
     }
     scalar::is_short(text, at, end) || is_long(text, at, end, first)
 }
@@ -187,7 +188,7 @@ pub(super) fn is_good_scalar(text: &[u8], at: usize, end: usize, first: u8) -> b
 /// The first bytes of a member's key and value, if its colon is right behind the key, a comma behind the value, and all is
 /// well-formed but what the scalar has behind its first byte.
 #[inline(always)]
-fn usual(text: &[u8], Quad { key, colon, value, end }: Quad) -> Option<(u64, u8)> {
+fn usual(text: &[u8], MemberTokens { key, colon, value, end }: MemberTokens) -> Option<(u64, u8)> {
     let head = u64::from_le_bytes(*text.get(key..)?.first_chunk()?);
     let [quote, separator] = *text.get(colon.wrapping_sub(1)..)?.first_chunk()?;
     let first = *text.get(value)?;

@@ -3,11 +3,11 @@
 //! Knows what `walk.rs` knows of grammar, and no error: at whatever is unusual (an error, the end of the window, a key that
 //! the window before began) it stops and leaves the token to the walk.
 
-use super::loops::{Quad, is_good_scalar, pass_elements, pass_usual};
-use super::{Cx, Expect, Machine};
+use super::member_loops::{MemberTokens, is_good_scalar, pass_elements, pass_usual};
+use super::{Expect, Machine, WindowContext};
 
 /// Where in its container the input is.
-enum At {
+enum ContainerPosition {
     /// Behind its opening bracket.
     Begin,
     /// At a key.
@@ -23,7 +23,7 @@ impl Machine {
     /// where the walk goes on.
     pub(super) fn quiet_run(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         tokens: &[u16],
         mut next: usize,
         floor: usize,
@@ -34,10 +34,10 @@ impl Machine {
         };
         let mut object = self.levels.in_object();
         let mut at = match self.expect {
-            Expect::Key => At::Member,
-            Expect::KeyOrEnd | Expect::ValueOrEnd => At::Begin,
-            Expect::Value if !object => At::Element,
-            Expect::After => At::After,
+            Expect::Key => ContainerPosition::Member,
+            Expect::KeyOrEnd | Expect::ValueOrEnd => ContainerPosition::Begin,
+            Expect::Value if !object => ContainerPosition::Element,
+            Expect::After => ContainerPosition::After,
             _ => return next,
         };
         loop {
@@ -45,51 +45,53 @@ impl Machine {
             let closes = if object { b'}' } else { b']' };
             // Where a value begins that is not a good scalar with a comma behind it.
             let value = match at {
-                At::Begin if first == closes => {
+                ContainerPosition::Begin if first == closes => {
                     self.expect = Expect::After;
-                    at = At::After;
+                    at = ContainerPosition::After;
                     continue;
                 }
-                At::After if first == b',' => {
+                ContainerPosition::After if first == b',' => {
                     next += 1;
                     if object {
                         self.expect = Expect::Key;
-                        at = At::Member;
+                        at = ContainerPosition::Member;
                     } else {
-                        self.trail.next_element();
+                        self.tracker.next_element();
                         self.expect = Expect::Value;
-                        at = At::Element;
+                        at = ContainerPosition::Element;
                     }
                     continue;
                 }
-                At::After => {
+                ContainerPosition::After => {
                     if first != closes || self.levels.depth() <= floor {
                         return next;
                     }
                     self.levels.pop();
-                    self.trail.pop();
+                    self.tracker.pop();
                     object = self.levels.in_object();
                     next += 1;
                     continue;
                 }
-                At::Begin | At::Member if object => {
+                ContainerPosition::Begin | ContainerPosition::Member if object => {
                     let token = pass_usual(text, tokens, next);
                     if token > next {
                         self.expect = Expect::Key;
                         next = token;
                     }
-                    let Some(quad) = Quad::at(tokens, next) else { return next };
+                    let Some(quad) = MemberTokens::at(tokens, next) else { return next };
                     let [key, colon] = [quad.key, quad.colon].map(|at| text.get(at));
                     if key != Some(&b'"') || colon != Some(&b':') {
                         return next;
                     }
-                    self.trail.key(cx.base + quad.key);
+                    self.tracker.key(cx.base + quad.key);
                     next + 2
                 }
-                At::Begin | At::Member | At::Element => {
+                ContainerPosition::Begin
+                | ContainerPosition::Member
+                | ContainerPosition::Element => {
                     let token = pass_elements(text, tokens, next);
                     if token > next {
-                        self.trail.skip_elements((token - next) / 2);
+                        self.tracker.skip_elements((token - next) / 2);
                         self.expect = Expect::Value;
                         next = token;
                     }
@@ -100,9 +102,9 @@ impl Machine {
             if matches!(first, b'{' | b'[') && self.levels.depth() < self.config.depth {
                 object = first == b'{';
                 self.levels.push(object);
-                self.trail.push();
+                self.tracker.push();
                 self.expect = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
-                at = At::Begin;
+                at = ContainerPosition::Begin;
                 next = value + 1;
                 continue;
             }
@@ -117,7 +119,7 @@ impl Machine {
             }
             next = value + 1;
             self.expect = Expect::After;
-            at = At::After;
+            at = ContainerPosition::After;
         }
     }
 }

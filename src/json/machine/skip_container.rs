@@ -3,19 +3,19 @@
 //! Knows bracket masks and the kinds of the open containers; no token, no grammar, no handler. Work is one step a bracket
 //! and one a block without any.
 
-use super::{Cx, Fail, Gait, Machine};
+use super::{Machine, SkipMode, WalkError, WindowContext};
 use crate::scan::BLOCK;
 
 impl Machine {
     /// Finds the end of the container at depth `floor` by brackets alone. Returns where the walk goes on.
     pub(super) fn leap(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         from: usize,
         to: usize,
         floor: usize,
         through: bool,
-    ) -> Result<Option<usize>, Fail> {
+    ) -> Result<Option<usize>, WalkError> {
         let (from, to) = (from - cx.base, to - cx.base);
         let mut block = from / BLOCK;
         let mut brackets = cx.window.brackets(block) & (u64::MAX << (from % BLOCK));
@@ -34,13 +34,13 @@ impl Machine {
                     continue;
                 }
                 if self.levels.depth() == floor && !through {
-                    self.gait = Gait::Inspect;
+                    self.mode = SkipMode::Inspect;
                     return Ok(Some(at));
                 }
                 self.matches(at, byte)?;
                 self.levels.pop();
                 if self.levels.depth() < floor {
-                    self.gait = Gait::Inspect;
+                    self.mode = SkipMode::Inspect;
                     self.expect = self.after();
                     return Ok(Some(at + 1));
                 }
