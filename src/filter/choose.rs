@@ -16,7 +16,7 @@ use super::document::Scope;
 use super::program::Compiled;
 use super::stage::{Stage, With};
 use super::when::{Branch, When};
-use crate::error::{ErrorKind, Raise};
+use crate::error::{ErrorKind, LimitName, Raise};
 use crate::json::key::{is_too_long_for, unescape};
 use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
@@ -191,11 +191,7 @@ impl Chooser {
                     && let Some(test) = tests.get(number)
                 {
                     let same = equal(text.as_bytes(), test.value.as_bytes(), self.item);
-                    let same = same.map_err(|raise| Raise {
-                        message: format!("{}: {}", Branch::Number(number).name(), raise.message)
-                            .into(),
-                        ..raise
-                    })?;
+                    let same = same.map_err(|raise| raise.named(&Branch::Number(number).name()))?;
                     self.decide(number, same);
                 }
             }
@@ -293,11 +289,9 @@ impl Handler for With<'_, Chooser> {
             return Ok(());
         };
         if over && most > chooser.item {
-            let message = format!(
-                "a value that a branch depends on has more than {} bytes (limit `item`)",
-                chooser.item
-            );
-            return Err(Raise::new(ErrorKind::Limit, message).into());
+            let message =
+                format!("a value that a branch depends on has more than {} bytes", chooser.item);
+            return Err(Raise::limit(LimitName::Item, message).into());
         }
         // A string that is longer than any that is asked for equals none.
         match std::str::from_utf8(&text) {

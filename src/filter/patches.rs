@@ -95,8 +95,7 @@ impl Patches {
 
     /// The error of an operation, with its name.
     pub(super) fn named(&self, operation: usize, raise: &Raise) -> Raise {
-        let message = format!("{}: {}", self.name(operation), raise.message);
-        Raise::new(raise.kind, message)
+        raise.clone().named(self.name(operation))
     }
 
     fn test_failed(&self, operation: usize, why: &'static str) -> Raise {

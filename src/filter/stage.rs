@@ -123,8 +123,7 @@ pub(super) fn config(spec: &Spec, limits: &Limits, detect_empty_strings: bool) -
 pub(super) fn failed(failure: MachineFailure, machine: &Machine) -> Error {
     match failure {
         MachineFailure::Error(error) => error,
-        MachineFailure::Rewind | MachineFailure::Overdue => machine.place(
-            crate::error::Raise::new(crate::error::ErrorKind::Limit, "a decision came too late"),
-        ),
+        MachineFailure::Rewind | MachineFailure::Overdue => machine
+            .place(crate::error::Raise::internal("a decision was revised after it was final")),
     }
 }

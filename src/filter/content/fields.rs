@@ -5,7 +5,7 @@
 //! the strings of lists; if it has none, its JSON. Holds what was selected, within the limit `item`.
 
 use super::USUAL;
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, ErrorKind, LimitName, Raise};
 use crate::filter::hold::Hold;
 use crate::filter::program::Program;
 use crate::filter::stage::{Engine, Stage, With, config, failed};
@@ -111,11 +111,9 @@ impl Fields {
 
 /// More was selected than may be held.
 fn too_much(limit: u64) -> Raise {
-    Raise::new(
-        ErrorKind::Limit,
-        format!(
-            "the fields that are the content have more than {limit} bytes (limit `item` of content)"
-        ),
+    Raise::limit(
+        LimitName::Item,
+        format!("the fields that are the content have more than {limit} bytes"),
     )
 }
 

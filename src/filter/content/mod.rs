@@ -19,7 +19,7 @@ use super::hold::Hold;
 use super::options::CallOptions;
 use super::program::{Compiled, Program};
 use crate::content::{Cut, Decoder, From, Page, SNIFFED, Sizes, is_html};
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, ErrorKind, LimitName, Raise};
 use crate::limits::{Limits, Meter};
 use crate::notice;
 use crate::report::Report;
@@ -358,7 +358,7 @@ impl ContentRun {
                 Ok(fields) => {
                     let peak = fields.bytes();
                     self.meter
-                        .charge("item", limits.item(), 0, peak)
+                        .charge(LimitName::Item, limits.item(), 0, peak)
                         .map_err(|raise| Error::at(raise, 0, String::new()))?;
                     for text in fields.texts() {
                         self.field(&text, sink);

@@ -22,7 +22,7 @@ use super::hold::Hold;
 use super::patches::{Applied, Patches};
 use super::program::Compiled;
 use super::stage::{Engine, config, failed};
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, ErrorKind, LimitName, Raise};
 use crate::json::machine::MachineFailure;
 use crate::limits::{Limits, Meter};
 use crate::report::Report;
@@ -329,7 +329,7 @@ impl Gather {
 impl Sink for Gather {
     fn write(&mut self, bytes: &[u8]) {
         let (before, more) = (self.text.len() as u64, bytes.len() as u64);
-        match self.meter.charge("item", self.limit, before, more) {
+        match self.meter.charge(LimitName::Item, self.limit, before, more) {
             Ok(()) => self.text.extend_from_slice(bytes),
             Err(raise) => _ = self.failed.get_or_insert(raise),
         }

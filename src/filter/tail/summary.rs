@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::way::{Place, Step, Way};
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, LimitName, Raise};
 use crate::filter::hold::Hold;
 use crate::filter::stage::{Engine, Stage, With, failed};
 use crate::json::machine::MachineConfig;
@@ -338,8 +338,8 @@ impl Handler for With<'_, Render<'_>> {
             count(WorkKind::Tail, words(bytes.len()));
             render.item.extend_from_slice(bytes);
             if render.item.len() as u64 > limit {
-                let message = format!("an item has more than {limit} bytes (limit `item`)");
-                render.failed = Some(Trouble::Limit(Raise::new(ErrorKind::Limit, message)));
+                let message = format!("an item has more than {limit} bytes");
+                render.failed = Some(Trouble::Limit(Raise::limit(LimitName::Item, message)));
             }
         }
     }
