@@ -3,7 +3,7 @@
 //! Knows nothing of documents. What waits for a decision is charged to the meter before it is stored; what else is kept
 //! for a while (the open path, a key, a value that is needed twice) is bounded by the limit that names it.
 
-use crate::error::{ErrorKind, Raise};
+use crate::error::{LimitName, Raise};
 
 /// Upper bounds of one run. Each is a promise to the host: beyond it the run fails with
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) and never grows instead.
@@ -173,16 +173,14 @@ impl Meter {
     /// Charges `bytes` on top of `already` against the limit called `name`.
     pub(crate) fn charge(
         &mut self,
-        name: &'static str,
+        name: LimitName,
         limit: u64,
         already: u64,
         bytes: u64,
     ) -> Result<(), Raise> {
         if already.saturating_add(bytes) > limit {
-            return Err(Raise::new(
-                ErrorKind::Limit,
-                format!("more than {limit} bytes would have to be held (limit `{name}`)"),
-            ));
+            let message = format!("buffer limit of {limit} bytes exceeded");
+            return Err(Raise::limit(name, message));
         }
         self.now += bytes;
         self.peak = self.peak.max(self.now);

@@ -119,7 +119,7 @@ impl Scan {
         match failure {
             MachineFailure::Error(error) => error,
             MachineFailure::Rewind | MachineFailure::Overdue => {
-                self.machine.place(Raise::new(ErrorKind::Limit, "a decision came too late"))
+                self.machine.place(Raise::internal("a decision was revised after it was final"))
             }
         }
     }
@@ -143,9 +143,7 @@ impl Decided {
     pub(crate) fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { program, survey: Survey { log, calls, .. }, splice, now } = self;
         let mut changes = Changes { log, calls, program: program.compiled(), now: *now };
-        splice
-            .push(chunk, &mut changes, sink)
-            .map_err(|raise| Error::new(raise.kind, raise.message))
+        splice.push(chunk, &mut changes, sink).map_err(Error::from)
     }
 }
 
@@ -207,7 +205,7 @@ impl<S: Sink> PruneRun<S> {
         let (fits, over) = chunk.split_at(chunk.len().min(room));
         let result = scan.write(fits).and_then(|()| {
             let held = self.held.push(fits, limits, &mut self.meter);
-            held.map_err(|raise| Error::new(raise.kind, raise.message))
+            held.map_err(Error::from)
         });
         let result = match result {
             Ok(()) if !over.is_empty() => Err(Hold::place(limits, Hold::overflow(limits))),
@@ -231,7 +229,7 @@ impl<S: Sink> PruneRun<S> {
                 decided.write(piece, sink)?;
                 Ok(!sink.is_closed())
             };
-            held.drain(meter, write, |raise| Error::new(raise.kind, raise.message))
+            held.drain(meter, write, Error::from)
         });
         if let Err(error) = written {
             self.report.error.get_or_insert_with(|| FailureReport::from(&error));

@@ -175,8 +175,8 @@ impl Steps {
                     }
                     Err(error) => {
                         self.state = State::Lost;
-                        let message = format!("a step did not come back: {error}");
-                        return Poll::Ready(Err(Error::new(ErrorKind::Failed, message)));
+                        let message = format!("the worker task was lost: {error}");
+                        return Poll::Ready(Err(Error::new(ErrorKind::Internal, message)));
                     }
                 },
                 State::Lost => return Poll::Ready(Ok(Next::Over)),

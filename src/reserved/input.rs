@@ -278,9 +278,9 @@ mod tests {
             (" null", "byte 1: the input of a call is a JSON object"),
             ("\"_budget\"", "byte 0: the input of a call is a JSON object"),
             ("{\"_budget\":4", "byte 12: the document ends too early"),
-            ("{\"_budget\":04}", "byte 12 at /_budget: this is no JSON number or literal"),
-            ("{} {}", "byte 3: text behind the document"),
-            (&deep, "1024 containers are open"),
+            ("{\"_budget\":04}", "byte 12 at /_budget: invalid number or literal"),
+            ("{} {}", "byte 3: trailing characters after the document"),
+            (&deep, "more than 1024 nested containers"),
         ] {
             let refused = read(input.as_bytes()).unwrap_err().to_string();
             assert!(refused.contains(error), "{refused}");

@@ -3,6 +3,7 @@
 //! Knows no document. A builder for code, serde for files and for callers' own formats.
 
 mod content;
+mod groups;
 mod json;
 mod output;
 mod patch;
@@ -560,40 +561,7 @@ impl Spec {
         shapes.then(|| ReservedParameters::new(self.allows_raw()))
     }
 
-    /// Whether a rule is for the filtered document as a whole.
-    pub(crate) fn shapes_output(&self) -> bool {
-        self.text_filter.is_some()
-            || self.budget.is_some()
-            || self.compact.is_some()
-            || (self.omitted == Some(Omitted::Mark) && self.max_items > 0)
-    }
-
-    /// Whether a rule applies to items: what [`is_closed`](Self::is_closed) makes fail.
-    pub(crate) fn has_item_rules(&self) -> bool {
-        self.select.is_some()
-            || !self.exclude.is_empty()
-            || self.max_items > 0
-            || self.drop_nulls
-            || self.drop_empty
-            || self.siblings == Siblings::Drop
-    }
-
     pub(crate) fn allows_raw(&self) -> bool {
         self.allow_raw.unwrap_or(true)
-    }
-
-    /// Whether anything is done to a document but validating it.
-    pub(crate) fn has_rules(&self) -> bool {
-        self.extract.is_some()
-            || self.has_item_rules()
-            || self.has_document_rules()
-            || self.shapes_output()
-            || self.content.is_some()
-            || self.wrap
-    }
-
-    /// Whether a rule applies to the document, and not to items alone.
-    pub(crate) fn has_document_rules(&self) -> bool {
-        self.retain.is_some() || self.patches.is_some() || self.when.is_some()
     }
 }

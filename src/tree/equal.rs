@@ -10,7 +10,7 @@ use memchr::memchr;
 
 use super::number;
 use super::walk::{Child, Children};
-use crate::error::{ErrorKind, Raise};
+use crate::error::{ErrorKind, LimitName, Raise};
 use crate::json::key::unescape_any;
 use crate::test_work::{WorkKind, count, words};
 
@@ -70,10 +70,8 @@ fn members<'a>(
     let mut members: Vec<NamedValue<'a>> = Vec::new();
     for child in children {
         if members.len() >= most {
-            let message = format!(
-                "an object with more than {most} members would have to be compared (limit `item`)"
-            );
-            return Err(Raise::new(ErrorKind::Limit, message));
+            let message = format!("cannot compare an object with more than {most} members");
+            return Err(Raise::limit(LimitName::Item, message));
         }
         let key = text.get(child.key.0..child.key.1).unwrap_or_default();
         members.push((name(key), value(text, child)));

@@ -18,7 +18,7 @@ pub(crate) mod patch;
 mod tests;
 mod walk;
 
-use crate::error::{ErrorKind, Raise};
+use crate::error::{LimitName, Raise};
 use crate::limits::Meter;
 use crate::test_work::{WorkKind, count, words};
 pub(crate) use equal::equal;
@@ -129,7 +129,7 @@ impl Tree {
     }
 
     fn charge(&mut self, bytes: usize) -> Result<(), Raise> {
-        self.meter.charge("item", self.limit, self.used, bytes as u64)?;
+        self.meter.charge(LimitName::Item, self.limit, self.used, bytes as u64)?;
         self.used += bytes as u64;
         Ok(())
     }
@@ -143,7 +143,10 @@ impl Tree {
         // The length of a node is none of a piece.
         match (u32::try_from(at), u32::try_from(at.saturating_add(len))) {
             (Ok(at), Ok(end)) if end < NODE => Ok(TextSpan { at, len: end - at }),
-            _ => Err(Raise::new(ErrorKind::Limit, "a tree takes less than 4 GiB of text")),
+            _ => Err(Raise::limit(
+                LimitName::Item,
+                "a document to patch as a tree must be smaller than 4 GiB",
+            )),
         }
     }
 

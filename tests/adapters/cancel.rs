@@ -164,7 +164,7 @@ fn a_runtime_that_ends_in_the_middle_is_an_error() {
     let (output, result) = runtime().block_on(crate::collect(stream));
     match result {
         Ok(()) => assert!(output.ends_with(br#"{"id":1}]"#)),
-        Err(error) => assert_eq!(error.kind(), tamis::ErrorKind::Failed),
+        Err(error) => assert_eq!(error.kind(), tamis::ErrorKind::Internal),
     }
     until("the run is gone", || Arc::strong_count(&mark) == 1);
 }

@@ -58,9 +58,11 @@ fn files_may_not_grow() {
         let check = |how: &str, (output, result): (Vec<u8>, Result<(), tamis::Error>)| {
             let said = format!("{}, {how}", driver.name);
             let error = result.expect_err(&said);
-            assert_eq!(error.kind(), ErrorKind::Limit, "{said}: {error}");
-            let told = "the temporary file cannot be written: ";
-            assert!(error.message().contains(told), "{said}: {error}");
+            assert_eq!((error.kind(), error.limit()), (ErrorKind::Spill, None), "{said}: {error}");
+            let message = "the temporary file cannot be written";
+            assert!(error.message().contains(message), "{said}: {error}");
+            let cause = error.io_error().map(std::io::Error::kind);
+            assert_eq!(cause, Some(std::io::ErrorKind::FileTooLarge), "{said}: {error}");
             assert!(right.starts_with(&output) && output.len() < right.len(), "{said}");
             // It goes with the run.
             assert_eq!(open_files(), 0, "{said}");

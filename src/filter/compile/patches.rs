@@ -79,8 +79,7 @@ impl Patches {
 
     /// The error of an operation, with its name.
     pub(in crate::filter) fn named(&self, operation: usize, raise: &Raise) -> Raise {
-        let message = format!("{}: {}", self.name(operation), raise.message);
-        Raise::new(raise.kind, message)
+        raise.clone().named(self.name(operation))
     }
 }
 

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use super::document::scope::DocumentScope;
 use super::stage::{StageHandler, StageState};
-use crate::error::{ErrorKind, Raise};
+use crate::error::{ErrorKind, LimitName, Raise};
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::compile::when::{Branch, When};
 use crate::json::key::{is_too_long_for, unescape};
@@ -191,11 +191,7 @@ impl BranchChooser {
                     && let Some(test) = tests.get(number)
                 {
                     let same = equal(text.as_bytes(), test.value.as_bytes(), self.item);
-                    let same = same.map_err(|raise| Raise {
-                        message: format!("{}: {}", Branch::Number(number).name(), raise.message)
-                            .into(),
-                        ..raise
-                    })?;
+                    let same = same.map_err(|raise| raise.named(&Branch::Number(number).name()))?;
                     self.decide(number, same);
                 }
             }
@@ -293,11 +289,9 @@ impl Handler for StageHandler<'_, BranchChooser> {
             return Ok(());
         };
         if over && most > chooser.item {
-            let message = format!(
-                "a value that a branch depends on has more than {} bytes (limit `item`)",
-                chooser.item
-            );
-            return Err(Raise::new(ErrorKind::Limit, message).into());
+            let message =
+                format!("a value that a branch depends on has more than {} bytes", chooser.item);
+            return Err(Raise::limit(LimitName::Item, message).into());
         }
         // A string that is longer than any that is asked for equals none.
         match std::str::from_utf8(&text) {

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, LimitName, Raise};
 use crate::limits::{Limits, Meter};
 use crate::test_work::{WorkKind, count, words};
 
@@ -39,12 +39,10 @@ impl Hold {
 
     /// The error of a run that would have to hold more.
     pub(crate) fn overflow(limits: &Limits) -> Raise {
-        Raise::new(
-            ErrorKind::Limit,
-            format!(
-                "more than {} bytes would have to wait (limits `held` and `spill`)",
-                Self::capacity(limits)
-            ),
+        let capacity = Self::capacity(limits);
+        Raise::limit(
+            LimitName::HeldAndSpill,
+            format!("more than {capacity} bytes would have to wait"),
         )
     }
 
@@ -68,17 +66,18 @@ impl Hold {
             if self.file.is_some() { 0 } else { usize::try_from(room).unwrap_or(usize::MAX) };
         let (memory, file) = bytes.split_at(bytes.len().min(room));
         if !memory.is_empty() {
-            meter.charge("held", limits.held(), self.in_memory, memory.len() as u64)?;
+            meter.charge(LimitName::Held, limits.held(), self.in_memory, memory.len() as u64)?;
             self.remember(memory);
         }
         if !file.is_empty() {
-            meter.charge("spill", limits.spill(), self.in_file, file.len() as u64)?;
-            self.spill(file).map_err(|error| {
-                Raise::new(
-                    ErrorKind::Limit,
-                    format!("the temporary file cannot be written: {error}"),
-                )
-            })?;
+            meter.charge(
+                LimitName::HeldAndSpill,
+                limits.spill(),
+                self.in_file,
+                file.len() as u64,
+            )?;
+            self.spill(file)
+                .map_err(|error| Raise::spill("the temporary file cannot be written", error))?;
         }
         Ok(())
     }
@@ -188,9 +187,9 @@ impl Hold {
                 into.extend_from_slice(piece.unwrap_or_default());
             }
             (Some(at), Some(file)) if at < written => {
-                file.seek(SeekFrom::Start(at)).map_err(|error| unreadable(&error))?;
+                file.seek(SeekFrom::Start(at)).map_err(unreadable)?;
                 let piece = (written - at).min(PIECE as u64);
-                file.take(piece).read_to_end(into).map_err(|error| unreadable(&error))?;
+                file.take(piece).read_to_end(into).map_err(unreadable)?;
             }
             (Some(at), _) => {
                 let at = usize::try_from(at - written).unwrap_or(usize::MAX);
@@ -267,7 +266,7 @@ fn read_all<E>(
     let mut piece = vec![0; PIECE];
     count(WorkKind::Hold, words(PIECE));
     if let Err(error) = file.seek(SeekFrom::Start(0)) {
-        return Err(failed(unreadable(&error)));
+        return Err(failed(unreadable(error)));
     }
     loop {
         match file.read(&mut piece) {
@@ -279,11 +278,11 @@ fn read_all<E>(
                 }
             }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(failed(unreadable(&error))),
+            Err(error) => return Err(failed(unreadable(error))),
         }
     }
 }
 
-fn unreadable(error: &std::io::Error) -> Raise {
-    Raise::new(ErrorKind::Limit, format!("the temporary file cannot be read: {error}"))
+fn unreadable(error: std::io::Error) -> Raise {
+    Raise::spill("the temporary file cannot be read", error)
 }

@@ -127,9 +127,8 @@ pub(super) fn machine_config(
 pub(super) fn stage_error(failure: MachineFailure, machine: &Machine) -> Error {
     match failure {
         MachineFailure::Error(error) => error,
-        MachineFailure::Rewind | MachineFailure::Overdue => machine.place(
-            crate::error::Raise::new(crate::error::ErrorKind::Limit, "a decision came too late"),
-        ),
+        MachineFailure::Rewind | MachineFailure::Overdue => machine
+            .place(crate::error::Raise::internal("a decision was revised after it was final")),
     }
 }
 

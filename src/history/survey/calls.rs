@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher, RandomState};
 
 use super::super::program::Compiled;
-use crate::error::Raise;
+use crate::error::{LimitName, Raise};
 use crate::limits::{Limits, Meter};
 
 /// A tool that is not known.
@@ -125,7 +125,7 @@ impl Calls {
     }
 
     fn charge(&mut self, bytes: u64, limits: &Limits) -> Result<(), Raise> {
-        self.meter.charge("held", limits.held(), self.taken, bytes)?;
+        self.meter.charge(LimitName::Held, limits.held(), self.taken, bytes)?;
         self.taken += bytes;
         Ok(())
     }

@@ -12,7 +12,7 @@ use super::message::{
 };
 use super::shape::{Frame, Member};
 use super::value::{Value, ValueKind, Verdict};
-use crate::error::Raise;
+use crate::error::{LimitName, Raise};
 
 impl Survey {
     pub(super) fn was_read(
@@ -110,7 +110,7 @@ impl Survey {
     /// More waits for the end of the message.
     fn wait(&mut self, bytes: u64) -> Result<(), Raise> {
         let limit = self.program.compiled().limits.held();
-        self.waiting.charge("held", limit, self.waits, bytes)?;
+        self.waiting.charge(LimitName::Held, limit, self.waits, bytes)?;
         self.waits += bytes;
         Ok(())
     }

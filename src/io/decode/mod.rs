@@ -18,7 +18,7 @@ use compression_codecs::zstd::params::DParameter;
 use compression_codecs::{BrotliDecoder, DecodeV2, GzipDecoder, ZstdDecoder};
 use compression_core::util::{PartialBuffer, WriteBuffer};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, LimitName, Raise};
 
 pub use coding::{Coding, Decoding};
 
@@ -202,16 +202,16 @@ impl Decoder {
     fn charge(&mut self, made: usize) -> Result<(), Error> {
         self.made += made as u64;
         let (max_bytes, max_ratio) = (self.decoding.max_bytes(), self.decoding.max_ratio());
-        let message = if self.made > max_bytes {
-            format!("the body decodes to more than {max_bytes} bytes (limit `max_bytes`)")
+        let raise = if self.made > max_bytes {
+            let message = format!("the body decodes to more than {max_bytes} bytes");
+            Raise::limit(LimitName::MaxBytes, message)
         } else if self.made > self.taken.saturating_mul(max_ratio).saturating_add(ALLOWANCE) {
-            format!(
-                "the body decodes to more than {max_ratio} times its length (limit `max_ratio`)"
-            )
+            let message = format!("the body decodes to more than {max_ratio} times its length");
+            Raise::limit(LimitName::MaxRatio, message)
         } else {
             return Ok(());
         };
-        Err(Error::new(ErrorKind::Limit, message))
+        Err(Error::from(raise))
     }
 
     fn flawed(&self, flaw: Flaw) -> Error {

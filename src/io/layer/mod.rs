@@ -165,7 +165,7 @@ impl Fault {
     pub fn status(self) -> StatusCode {
         match self {
             Self::Input | Self::Limit => StatusCode::BAD_GATEWAY,
-            Self::Spec | Self::Sink | Self::Caller => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Spec | Self::Sink | Self::Caller | Self::Bug => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 }

@@ -5,7 +5,7 @@
 use struson::reader::{JsonReaderPosition, ReaderError, SyntaxErrorKind, TransferError};
 use struson::writer::JsonNumberError;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, LimitName, Raise};
 
 /// Why the text cannot be cleaned; if the front knows an error, that is the reason.
 pub(super) struct Flaw(pub(super) Error);
@@ -18,6 +18,11 @@ impl Flaw {
         };
         Self(Error::new(kind, message))
     }
+
+    pub(super) fn limit(place: &JsonReaderPosition, name: LimitName, message: &str) -> Self {
+        let Self(placed) = Self::at(place, ErrorKind::Limit, message);
+        Self(Raise::limit(name, placed.message()).into())
+    }
 }
 
 impl From<ReaderError> for Flaw {
@@ -27,11 +32,9 @@ impl From<ReaderError> for Flaw {
                 let (kind, message) = describe(error.kind);
                 Self::at(&error.location, kind, message)
             }
-            ReaderError::MaxNestingDepthExceeded { location, .. } => Self::at(
-                &location,
-                ErrorKind::Limit,
-                "too many containers are open (limit `depth`)",
-            ),
+            ReaderError::MaxNestingDepthExceeded { location, .. } => {
+                Self::limit(&location, LimitName::Depth, "too many nested containers")
+            }
             // Those of the source are known to the front.
             ReaderError::IoError { location, .. } => {
                 Self::at(&location, ErrorKind::Encoding, "invalid UTF-8")

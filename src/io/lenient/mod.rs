@@ -18,7 +18,7 @@ use struson::writer::{JsonStreamWriter, JsonWriter};
 use flaw::Flaw;
 
 use super::{CHUNK, WriteSink};
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, LimitName};
 use crate::filter::{CallOptions, Filter, Program};
 use crate::limits::Limits;
 use crate::report::{FailureReport, Report};
@@ -126,7 +126,7 @@ fn in_clean_text(error: Error) -> Error {
         None => error,
         Some(offset) => {
             let message = format!("{} (in the text without comments)", error.message());
-            Error::at(Raise::new(error.kind(), message), offset, error.path().to_owned())
+            error.moved(message, offset)
         }
     }
 }
@@ -319,7 +319,7 @@ fn clean<R: Read, W: Write>(
 struct Bound {
     what: &'static str,
     /// The limit's name.
-    name: &'static str,
+    name: LimitName,
     limit: usize,
     /// Bytes of input for one byte of it, at most.
     spelling: usize,
@@ -328,12 +328,12 @@ struct Bound {
 impl Bound {
     /// Names: `\u0041` is one byte.
     fn name(limits: &Limits) -> Self {
-        Self { what: "name", name: "key", limit: limits.key(), spelling: 6 }
+        Self { what: "name", name: LimitName::Key, limit: limits.key(), spelling: 6 }
     }
 
     fn number(limits: &Limits) -> Self {
         let limit = usize::try_from(limits.item()).unwrap_or(usize::MAX);
-        Self { what: "number", name: "item", limit, spelling: 1 }
+        Self { what: "number", name: LimitName::Item, limit, spelling: 1 }
     }
 
     /// Runs `copy`, which tells the length of what it copied.
@@ -350,10 +350,8 @@ impl Bound {
         source.allowance = None;
         if source.over || matches!(length, Ok(length) if length > self.limit) {
             let Self { what, name, limit, .. } = self;
-            let message = format!(
-                "a {what} has more than {limit} bytes (limit `{name}`; among comments a {what} is held)"
-            );
-            return Err(Flaw::at(&place, ErrorKind::Limit, &message));
+            let message = format!("a {what} in lenient input has more than {limit} bytes");
+            return Err(Flaw::limit(&place, *name, &message));
         }
         length.map(|_| ())
     }

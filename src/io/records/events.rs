@@ -393,7 +393,7 @@ impl Data {
             Some(at) if at <= self.first_line => (self.start + at, message.to_owned()),
             Some(at) => (self.start, format!("{message} (byte {at} of the event's data)")),
         };
-        Error::at(Raise::new(error.kind(), message), offset, error.path().to_owned())
+        error.moved(message, offset)
     }
 }
 

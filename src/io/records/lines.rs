@@ -3,7 +3,7 @@
 //! Lines are split while they arrive, and pushed into the filter as they are: white space around a document is JSON's own.
 
 use super::{Flaw, Form, Record, Records};
-use crate::error::{Error, Raise};
+use crate::error::Error;
 use crate::filter::Program;
 use crate::limits::Limits;
 use crate::sink::Sink;
@@ -118,8 +118,7 @@ impl LineForm {
             Flaw::Output(raise) => Error::at(raise, self.start, String::new()),
             Flaw::Document(error) => {
                 let offset = self.start + error.offset().unwrap_or(0);
-                let raise = Raise::new(error.kind(), error.message().to_owned());
-                Error::at(raise, offset, error.path().to_owned())
+                error.moved(error.message().to_owned(), offset)
             }
         };
         record.bad(self.number, &error);

@@ -263,11 +263,7 @@ impl Held {
 
     /// Hands everything on until `take` says that it is enough, and is empty.
     fn drain_into(&mut self, mut take: impl FnMut(&[u8]) -> bool) -> Result<(), Error> {
-        self.hold.drain(
-            &mut self.meter,
-            |_, piece| Ok(take(piece)),
-            |raise| Error::new(raise.kind, raise.message),
-        )
+        self.hold.drain(&mut self.meter, |_, piece| Ok(take(piece)), Error::from)
     }
 
     fn clear(&mut self) {

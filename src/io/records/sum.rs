@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::error::{Error, Raise};
+use crate::error::Error;
 use crate::report::{FailureReport, MissedPath, Report};
 use crate::test_work::{WorkKind, count, words};
 
@@ -136,8 +136,7 @@ impl Sum {
         self.add_peak(held_peak);
         if self.failed.is_none() {
             let message = format!("{} {number}: {}", self.record, error.message());
-            let raise = Raise::new(error.kind(), message);
-            let error = Error::at(raise, error.offset().unwrap_or(0), error.path().to_owned());
+            let error = error.moved(message, error.offset().unwrap_or(0));
             self.failed = Some(FailureReport::from(&error));
             self.first_bad = Some(error);
         }

@@ -5,7 +5,7 @@
 
 use super::member_loops::is_white;
 use super::{Expect, Machine, PendingMember, SkipMode, WalkError, WindowContext};
-use crate::error::{ErrorKind, Raise};
+use crate::error::{LimitName, Raise};
 use crate::json::{Halt, Handler};
 use crate::test_work::{WorkKind, count, words};
 
@@ -120,8 +120,8 @@ impl Machine {
         if h.takes_long_keys(self.config.key) {
             return Ok(());
         }
-        let message = format!("a key is longer than {} bytes (limit `key`)", self.config.key);
-        Err(WalkError::new(at, Raise::new(ErrorKind::Limit, message), false))
+        let message = format!("key longer than {} bytes", self.config.key);
+        Err(WalkError::new(at, Raise::limit(LimitName::Key, message), false))
     }
 
     /// Hands on the key and colon of the member whose value begins at `at`; returns where the rest begins.
@@ -182,9 +182,8 @@ impl Machine {
     /// The error of more white space in front of the token at `at` than may be kept.
     #[cold]
     fn too_white(&self, at: usize) -> WalkError {
-        let message =
-            format!("more than {} bytes of white space to keep (limit `key`)", self.config.key);
-        WalkError::new(at, Raise::new(ErrorKind::Limit, message), false)
+        let message = format!("more than {} bytes of white space to keep", self.config.key);
+        WalkError::new(at, Raise::limit(LimitName::Key, message), false)
     }
 
     /// Hands on the bytes in `from..to`, without white space unless it is kept.

@@ -409,11 +409,9 @@ impl Machine {
     #[cold]
     fn flaw(&self, at: usize, flaw: ByteError, in_string: bool) -> WalkError {
         let (kind, message) = match flaw {
-            ByteError::Control => {
-                (ErrorKind::Syntax, "a control character in a string must be escaped")
-            }
-            ByteError::Utf8 => (ErrorKind::Encoding, "this byte is no valid UTF-8 here"),
-            ByteError::Escape => (ErrorKind::Syntax, "JSON has no such escape"),
+            ByteError::Control => (ErrorKind::Syntax, "unescaped control character in a string"),
+            ByteError::Utf8 => (ErrorKind::Encoding, "invalid UTF-8"),
+            ByteError::Escape => (ErrorKind::Syntax, "invalid escape sequence"),
         };
         // A string in which something is expected behind it is a value, and so is one whose second byte decides what it is;
         // else it is a key.
@@ -470,7 +468,7 @@ impl Machine {
                 self.scalar = Some(state);
                 Ok(())
             }
-            ScalarStep::Bad(at) => Err(bad(at, "this is no JSON number or literal", true)),
+            ScalarStep::Bad(at) => Err(bad(at, "invalid number or literal", true)),
         }
     }
 
@@ -541,7 +539,7 @@ pub(crate) fn read_within<H: Handler>(
         Ok(()) => Ok(()),
         Err(MachineFailure::Error(error)) => Err(error),
         Err(MachineFailure::Rewind | MachineFailure::Overdue) => {
-            Err(Error::new(ErrorKind::Failed, "a text that is at hand is read once"))
+            Err(Raise::internal("a handler of a single pass asked for another pass").into())
         }
     }
 }

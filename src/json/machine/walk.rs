@@ -7,7 +7,7 @@
 
 use super::members::MembersResult;
 use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext, bad};
-use crate::error::{ErrorKind, Raise};
+use crate::error::{LimitName, Raise};
 use crate::json::key::RawKey;
 use crate::json::scalar::{self, ScalarStep};
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
@@ -64,7 +64,7 @@ impl Machine {
                 }
                 Expect::Colon => {
                     if byte != b':' {
-                        return Err(bad(at, "expected `:` behind the key", false));
+                        return Err(bad(at, "expected `:` after the key", false));
                     }
                     if QUIET {
                         if self.member.split {
@@ -122,11 +122,11 @@ impl Machine {
                 Expect::End => {
                     return Err(bad(
                         at,
-                        "text behind the document (is it one document a line?)",
+                        "trailing characters after the document (newline-delimited JSON?)",
                         false,
                     ));
                 }
-                Expect::SecondByte => return Err(bad(at, "a string has not ended", false)),
+                Expect::SecondByte => return Err(bad(at, "unterminated string", false)),
             }
             next += 1;
         }
@@ -183,10 +183,8 @@ impl Machine {
     #[inline]
     pub(super) fn deeper(&mut self, at: usize, object: bool) -> Result<(), WalkError> {
         if self.levels.depth() >= self.config.depth {
-            let raise = Raise::new(
-                ErrorKind::Limit,
-                format!("more than {} containers are open (limit `depth`)", self.config.depth),
-            );
+            let message = format!("more than {} nested containers", self.config.depth);
+            let raise = Raise::limit(LimitName::Depth, message);
             return Err(WalkError::new(at, raise, true));
         }
         self.levels.push(object);

@@ -216,7 +216,7 @@ fn errors_name_the_flag_that_helps() {
     let deep = "[".repeat(2000);
     let late = format!("{{\"a\":\"{}\",\"items\":[]}}", "x".repeat(3000));
     let cases: [(&[&str], &str, &str); 7] = [
-        (&[], "1\n2\n", "(one document a line? add --ndjson; else `jq -c .`"),
+        (&[], "1\n2\n", "(newline-delimited JSON? try --ndjson; `jq -c .`"),
         (
             &["--select", "id", "--duplicate-keys", "reject"],
             "{\"id\":1,\"id\":2}",
@@ -245,7 +245,7 @@ fn values_that_are_needed_twice_have_a_limit() {
     let long = format!("{{\"a\":\"{}\"}}", "x".repeat(17 << 20));
     let args = ["--root", "object", "--select", "a,b=a"];
     let ran = piped(&args, &long);
-    ran.refused(1, &["(leave out one of the paths that lead to the same value)"]);
+    ran.refused(1, &["(select fewer values, or fewer paths that lead to the same value)"]);
     ran.one_line();
 }
 

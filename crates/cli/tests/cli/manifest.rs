@@ -372,7 +372,7 @@ fn check_compares_with_a_list_of_tools() {
         ("{\"tools\": 3}", "no list of tools; one is a name a line"),
         ("[1]", "no list of tools; one is a name a line"),
         ("[\"a\"", "no list of tools (byte 4: the document ends too early); one is"),
-        ("[\"a\"] x", "no list of tools (byte 6: text behind the document"),
+        ("[\"a\"] x", "no list of tools (byte 6: trailing characters after the document"),
     ] {
         let ran = folder.tamis(&["check", "tools.yaml", "--tools", "-"], wrong.as_bytes());
         ran.refused(1, &["tamis: standard input: ", why, "tools/list"]);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::cleaner::ContentCleaner;
 use super::fields::ContentFields;
 use crate::content::{Cut, Decoder, From, Page, SNIFFED, Sizes, is_html};
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, ErrorKind, LimitName, Raise};
 use crate::filter::compile::content::ContentRules;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::options::CallOptions;
@@ -317,7 +317,7 @@ impl ContentRun {
                 Ok(fields) => {
                     let peak = fields.bytes();
                     self.meter
-                        .charge("item", limits.item(), 0, peak)
+                        .charge(LimitName::Item, limits.item(), 0, peak)
                         .map_err(|raise| Error::at(raise, 0, String::new()))?;
                     for text in fields.texts() {
                         self.field(&text, sink);

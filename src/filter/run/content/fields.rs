@@ -4,7 +4,7 @@
 //! declared. Of a field that is a list or an object the text is that of the members `content`, `text` and `body` in it, and of
 //! the strings of lists; if it has none, its JSON. Holds what was selected, within the limit `item`.
 
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, ErrorKind, LimitName, Raise};
 use crate::filter::compile::content::USUAL;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
@@ -125,11 +125,9 @@ impl ContentFields {
 
 /// More was selected than may be held.
 fn too_much(limit: u64) -> Raise {
-    Raise::new(
-        ErrorKind::Limit,
-        format!(
-            "the fields that are the content have more than {limit} bytes (limit `item` of content)"
-        ),
+    Raise::limit(
+        LimitName::Item,
+        format!("the fields that are the content have more than {limit} bytes"),
     )
 }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use super::hold::Hold;
 use super::stage::{DiscardSink, StageMachine, machine_config, stage_error};
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, ErrorKind, LimitName, Raise};
 use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
 use crate::json::machine::MachineFailure;
@@ -332,7 +332,7 @@ impl TreeInput {
 impl Sink for TreeInput {
     fn write(&mut self, bytes: &[u8]) {
         let (before, more) = (self.text.len() as u64, bytes.len() as u64);
-        match self.meter.charge("item", self.limit, before, more) {
+        match self.meter.charge(LimitName::Item, self.limit, before, more) {
             Ok(()) => self.text.extend_from_slice(bytes),
             Err(raise) => _ = self.failed.get_or_insert(raise),
         }

@@ -1,7 +1,7 @@
 //! Projects an item: walks the select trie, gathers what wildcards find, and replays shared values.
 
 use super::{CapturedValue, ContainerRole, Cx, ItemsStage, ItemsState, Label, ReplayTask};
-use crate::error::{ErrorKind, Raise};
+use crate::error::{LimitName, Raise};
 use crate::filter::compile::items::{ItemRules, SelectRules, SelectSource};
 use crate::filter::run::stage::{StageHandler, StageMachine, machine_config};
 use crate::json::machine::MachineFailure;
@@ -333,9 +333,8 @@ impl StageHandler<'_, ItemsStage> {
         let Some(capture) = self.stage.state.capture.take() else { return Ok(()) };
         let limit = self.stage.state.limits.item();
         if capture.over {
-            let message =
-                format!("values that are needed twice have more than {limit} bytes (limit `item`)");
-            return Err(Raise::new(ErrorKind::Limit, message).into());
+            let message = format!("values that are needed twice have more than {limit} bytes");
+            return Err(Raise::limit(LimitName::Item, message).into());
         }
         let program = self.stage.program.clone();
         let rules = &program.items;
@@ -366,9 +365,7 @@ impl StageHandler<'_, ItemsStage> {
                 .and_then(|_| engine.end(self.stage, self.sink));
             self.stage.state.replays.0.push(engine);
             replayed.map_err(|failure| match failure {
-                MachineFailure::Error(error) => {
-                    Halt::Error(Raise::new(error.kind(), error.message().to_owned()))
-                }
+                MachineFailure::Error(error) => Halt::Error(error.to_raise()),
                 MachineFailure::Rewind => Halt::Rewind,
                 MachineFailure::Overdue => Halt::Overdue,
             })?;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, LimitName, Raise};
 use crate::filter::run::hold::Hold;
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
 use crate::filter::run::stage::{DiscardSink, StageHandler, StageMachine, StageState, stage_error};
@@ -332,8 +332,8 @@ impl Handler for StageHandler<'_, ItemRenderer<'_>> {
             count(WorkKind::Tail, words(bytes.len()));
             render.item.extend_from_slice(bytes);
             if render.item.len() as u64 > limit {
-                let message = format!("an item has more than {limit} bytes (limit `item`)");
-                render.failed = Some(RenderFailure::Limit(Raise::new(ErrorKind::Limit, message)));
+                let message = format!("an item has more than {limit} bytes");
+                render.failed = Some(RenderFailure::Limit(Raise::limit(LimitName::Item, message)));
             }
         }
     }

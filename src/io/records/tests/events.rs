@@ -110,11 +110,7 @@ const STREAMS: &[(&str, &str, Told)] = &[
         "",
         &[(1, "byte 6: expected a key in double quotes (byte 10 of the event's data)")],
     ),
-    (
-        "data: \"a\ndata: b\"\n\n",
-        "",
-        &[(1, "byte 8: a control character in a string must be escaped")],
-    ),
+    ("data: \"a\ndata: b\"\n\n", "", &[(1, "byte 8: unescaped control character in a string")]),
     (
         "data: [1\r\r\n\ndata: x\r\r\ndata: 1\n\n",
         "\ndata: 1\n\n",
