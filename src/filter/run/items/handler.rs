@@ -2,7 +2,7 @@
 //!
 //! Knows which rules there are and in which role the innermost container is; what follows from that is in the other files.
 
-use super::select::MemberTaker;
+use super::select::SelectTaker;
 use super::{ContainerRole, Cx, ItemsStage, PayloadTarget};
 use crate::filter::compile::items::ItemRules;
 use crate::filter::run::stage::StageHandler;
@@ -63,7 +63,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
     fn taking(&mut self) -> Option<(&NameTable, impl MemberTaker)> {
         let ItemsStage { program, state } = &mut *self.stage;
         let rules = &program.items;
-        MemberTaker::new(rules, state, self.sink)
+        SelectTaker::new(rules, state, self.sink)
     }
 
     #[inline]

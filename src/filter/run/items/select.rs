@@ -241,7 +241,7 @@ impl ItemsState {
 }
 
 /// Takes the usual members of a selection: scalars that leave as they came.
-pub(super) struct MemberTaker<'a> {
+pub(super) struct SelectTaker<'a> {
     rules: &'a ItemRules,
     selection: &'a SelectRules,
     serial: u64,
@@ -252,7 +252,7 @@ pub(super) struct MemberTaker<'a> {
     sink: &'a mut dyn Sink,
 }
 
-impl<'a> MemberTaker<'a> {
+impl<'a> SelectTaker<'a> {
     /// For the object that was entered last, and with the names that are wanted of it; not while something waits or is
     /// held.
     #[inline(always)]
@@ -277,7 +277,7 @@ impl<'a> MemberTaker<'a> {
     }
 }
 
-impl MemberTaker for MemberTaker<'_> {
+impl MemberTaker for SelectTaker<'_> {
     #[inline(always)]
     fn take(&mut self, child: NodeId, member: MemberSpan<'_>) -> TakeResult {
         let MemberSpan { text, key, key_end, value, end } = member;

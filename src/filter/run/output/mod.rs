@@ -33,7 +33,6 @@ use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::options::CallOptions;
 use crate::json::machine::MachineConfig;
 use crate::limits::{Limits, Meter};
-use crate::regex_budget::RegexBudget;
 use crate::report::Report;
 use crate::scan::Scanner;
 use crate::sink::Sink;
