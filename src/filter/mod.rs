@@ -40,7 +40,7 @@ use crate::sink::Sink;
 
 use self::core::{Core, Pass};
 pub use explain::{Explanation, Mode};
-pub use options::CallOptions;
+pub use options::{Call, CallOptions};
 pub use program::Program;
 pub(crate) use scout::{Ahead, Scout};
 
@@ -72,26 +72,19 @@ pub struct Filter<S> {
 }
 
 impl<S: Sink> Filter<S> {
-    /// A run with default [`CallOptions`].
-    pub fn new(program: &Program, sink: S) -> Self {
-        Self::with_options(program, &CallOptions::new(), sink)
-    }
-
-    /// A run of a program for one call.
-    pub fn with_options(program: &Program, options: &CallOptions, sink: S) -> Self {
-        Self { core: Core::new(program, options, Ahead::default(), Pass::Stream), sink }
+    /// Creates a filter for one document, which writes to `sink`.
+    ///
+    /// `call` is a `&Program`, or a program [with options](Program::with_options).
+    pub fn new<'a>(call: impl Into<Call<'a>>, sink: S) -> Self {
+        let call = call.into();
+        let core = Core::new(call.program(), call.options(), Ahead::default(), Pass::Stream);
+        Self { core, sink }
     }
 
     /// A run over a document of which some is known already. `whole`: it comes in one chunk, so nothing need be held.
-    pub(crate) fn scouted(
-        program: &Program,
-        options: &CallOptions,
-        sink: S,
-        ahead: Ahead,
-        whole: bool,
-    ) -> Self {
+    pub(crate) fn scouted(call: &Call<'_>, sink: S, ahead: Ahead, whole: bool) -> Self {
         let pass = if whole { Pass::Whole } else { Pass::Stream };
-        Self { core: Core::new(program, options, ahead, pass), sink }
+        Self { core: Core::new(call.program(), call.options(), ahead, pass), sink }
     }
 
     /// Takes the next bytes of the document.

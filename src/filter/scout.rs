@@ -4,8 +4,7 @@
 //! for.
 
 use super::core::{Core, Pass};
-use super::options::CallOptions;
-use super::program::Program;
+use super::options::Call;
 use super::root::Payload;
 use super::when::Branch;
 use crate::error::Error;
@@ -33,8 +32,8 @@ pub(crate) struct Scout {
 
 impl Scout {
     /// What is to be found out next. `None`: nothing.
-    pub(crate) fn new(program: &Program, options: &CallOptions, ahead: Ahead) -> Option<Self> {
-        let core = Core::new(program, options, ahead, Pass::Ahead);
+    pub(crate) fn new(call: &Call<'_>, ahead: Ahead) -> Option<Self> {
+        let core = Core::new(call.program(), call.options(), ahead, Pass::Ahead);
         core.looks_beyond(ahead).then_some(Self { core, ahead })
     }
 

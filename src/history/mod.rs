@@ -30,6 +30,6 @@ mod tests;
 
 pub use program::PruneProgram;
 pub use report::{PruneReport, PrunedTool};
-pub use run::PruneRun;
-pub(crate) use run::{Decided, Scan};
-pub use spec::Prune;
+pub use run::PruneFilter;
+pub(crate) use run::{PruneScan, PruneWriter};
+pub use spec::PruneSpec;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::log::{Act, Edit};
 use super::placeholder::{Facts, Placeholder};
-use super::spec::{PLACEHOLDER, Prune};
+use super::spec::{PLACEHOLDER, PruneSpec};
 use crate::error::{Error, ErrorKind};
 use crate::glob;
 use crate::json::key;
@@ -17,13 +17,13 @@ const MOST_KEPT: u64 = 65_536;
 /// Patterns of tools.
 const MOST_PATTERNS: usize = 10_000;
 
-/// A [`Prune`], compiled. Immutable, cheap to clone, shared by any number of threads.
+/// A [`PruneSpec`], compiled. Immutable, cheap to clone, shared by any number of threads.
 ///
 /// ```
-/// use tamis::{ErrorKind, Prune, PruneProgram};
+/// use tamis::{ErrorKind, PruneSpec, PruneProgram};
 ///
-/// assert!(PruneProgram::compile(&Prune::new().placeholder("[{tool}: {bytes} bytes]")).is_ok());
-/// let error = PruneProgram::compile(&Prune::new().placeholder("[{name}]")).unwrap_err();
+/// assert!(PruneProgram::compile(&PruneSpec::new().placeholder("[{tool}: {bytes} bytes]")).is_ok());
+/// let error = PruneProgram::compile(&PruneSpec::new().placeholder("[{name}]")).unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Spec);
 /// ```
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct PruneProgram(Arc<Compiled>);
 
 #[derive(Clone, Debug)]
 pub(super) struct Compiled {
-    pub(super) prune: Prune,
+    pub(super) prune: PruneSpec,
     pub(super) placeholder: Placeholder,
     /// What the defaults leave behind is known whatever the placeholder is now.
     pub(super) plain: Placeholder,
@@ -48,7 +48,7 @@ impl PruneProgram {
     /// # Errors
     /// [`ErrorKind::Spec`]: a placeholder with an unknown field, a single brace, nothing but fields, or more than 1,024 bytes; more
     /// than 65,536 characters to keep; more than 10,000 protected tools; tokens to be counted without the feature `tokens`.
-    pub fn compile(prune: &Prune) -> Result<Self, Error> {
+    pub fn compile(prune: &PruneSpec) -> Result<Self, Error> {
         let wrong = |message: String| Err(Error::new(ErrorKind::Spec, message));
         for (rule, characters) in [("keep_head", prune.keep_head), ("keep_tail", prune.keep_tail)] {
             if characters > MOST_KEPT {
@@ -83,7 +83,7 @@ impl PruneProgram {
 
     /// The rules that this program was compiled from.
     #[must_use]
-    pub fn prune(&self) -> &Prune {
+    pub fn prune(&self) -> &PruneSpec {
         &self.0.prune
     }
 

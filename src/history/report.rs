@@ -9,9 +9,9 @@ use crate::report::Failed;
 /// What one pruning did. Serialises to keys of the same names; those whose condition does not hold are left out.
 ///
 /// ```
-/// use tamis::{Prune, PruneProgram, prune_slice};
+/// use tamis::{PruneSpec, PruneProgram, prune_slice};
 ///
-/// let program = PruneProgram::compile(&Prune::new().keep_turns(1).placeholder("gone"))?;
+/// let program = PruneProgram::compile(&PruneSpec::new().keep_turns(1).placeholder("gone"))?;
 /// let history = br#"[{"role":"assistant","tool_calls":[{"id":"c1","function":{"name":"read"}}]},
 ///     {"role":"tool","tool_call_id":"c1","content":"a long text"},{"role":"user","content":"go on"}]"#;
 /// let (_, report) = prune_slice(&program, history)?;

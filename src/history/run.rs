@@ -1,7 +1,7 @@
 //! One run over one history: reads it all, decides, and only then writes.
 //!
-//! [`Scan`] reads and knows what was found; [`Decided`] writes a document that can be read again, in chunks of any size.
-//! [`PruneRun`] is both over a document that comes once, which it holds.
+//! [`PruneScan`] reads and knows what was found; [`PruneWriter`] writes a document that can be read again, in chunks of any size.
+//! [`PruneFilter`] is both over a document that comes once, which it holds.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,7 +20,7 @@ use crate::scan::{Scanner, Window};
 use crate::sink::Sink;
 
 /// The first reading of a document.
-pub(crate) struct Scan {
+pub(crate) struct PruneScan {
     program: PruneProgram,
     machine: Machine,
     scanner: Scanner,
@@ -30,7 +30,7 @@ pub(crate) struct Scan {
     read: u64,
 }
 
-impl Scan {
+impl PruneScan {
     pub(crate) fn new(program: &PruneProgram) -> Self {
         Self::with(program, Scanner::new())
     }
@@ -68,12 +68,12 @@ impl Scan {
     }
 
     /// The document is complete.
-    pub(crate) fn end(mut self) -> (PruneReport, Result<Decided, Error>) {
+    pub(crate) fn end(mut self) -> (PruneReport, Result<PruneWriter, Error>) {
         match self.decide() {
             Ok((report, plan, now)) => {
                 let Self { program, survey, .. } = self;
                 let splice = Splice::new(plan);
-                (report, Ok(Decided { program, survey, splice, now }))
+                (report, Ok(PruneWriter { program, survey, splice, now }))
             }
             Err(error) => (self.failure(&error), Err(error)),
         }
@@ -131,14 +131,14 @@ impl Scan {
 }
 
 /// A document that was read, and what is to be written instead.
-pub(crate) struct Decided {
+pub(crate) struct PruneWriter {
     program: PruneProgram,
     survey: Survey,
     splice: Splice,
     now: u64,
 }
 
-impl Decided {
+impl PruneWriter {
     /// Takes the next bytes of the same document.
     pub(crate) fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { program, survey: Survey { log, calls, .. }, splice, now } = self;
@@ -157,10 +157,10 @@ impl Decided {
 /// fails writes nothing.
 ///
 /// ```
-/// use tamis::{Prune, PruneProgram, PruneRun};
+/// use tamis::{PruneSpec, PruneProgram, PruneFilter};
 ///
-/// let program = PruneProgram::compile(&Prune::new().keep_turns(1))?;
-/// let mut run = PruneRun::new(&program, Vec::new());
+/// let program = PruneProgram::compile(&PruneSpec::new().keep_turns(1))?;
+/// let mut run = PruneFilter::new(&program, Vec::new());
 /// for chunk in [r#"[{"type":"function_call_output","call_id":"c","out"#, r#"put":"long"},{"role":"user"}]"#] {
 ///     run.write(chunk.as_bytes())?;
 /// }
@@ -172,21 +172,21 @@ impl Decided {
 /// );
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub struct PruneRun<S> {
+pub struct PruneFilter<S> {
     program: PruneProgram,
-    scan: Option<Scan>,
+    scan: Option<PruneScan>,
     held: Hold,
     meter: Meter,
     report: PruneReport,
     sink: S,
 }
 
-impl<S: Sink> PruneRun<S> {
+impl<S: Sink> PruneFilter<S> {
     /// A run.
     pub fn new(program: &PruneProgram, sink: S) -> Self {
         Self {
             program: program.clone(),
-            scan: Some(Scan::new(program)),
+            scan: Some(PruneScan::new(program)),
             held: Hold::default(),
             meter: Meter::default(),
             report: PruneReport::default(),
@@ -276,10 +276,10 @@ impl<S: Sink> PruneRun<S> {
     }
 }
 
-impl<S: std::fmt::Debug> std::fmt::Debug for PruneRun<S> {
+impl<S: std::fmt::Debug> std::fmt::Debug for PruneFilter<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { program, report, sink, .. } = self;
-        let mut shown = f.debug_struct("PruneRun");
+        let mut shown = f.debug_struct("PruneFilter");
         shown.field("program", program).field("report", report).field("sink", sink);
         shown.finish_non_exhaustive()
     }

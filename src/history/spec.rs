@@ -15,9 +15,9 @@ const SKILL: &str = "skill";
 /// the tool is `skill`.
 ///
 /// ```
-/// use tamis::{Prune, PruneProgram, prune_slice};
+/// use tamis::{PruneSpec, PruneProgram, prune_slice};
 ///
-/// let program = PruneProgram::compile(&Prune::new().protect("memory_*").now(1_700_000_000_000))?;
+/// let program = PruneProgram::compile(&PruneSpec::new().protect("memory_*").now(1_700_000_000_000))?;
 /// let history = br#"[{"role": "user", "content": "read it"},
 ///   {"role": "tool", "content": "500 lines", "metadata": {"toolName": "read_file"}},
 ///   {"role": "user", "content": "and now?"}, {"role": "user", "content": "well?"}]"#;
@@ -33,7 +33,7 @@ const SKILL: &str = "skill";
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Prune {
+pub struct PruneSpec {
     pub(crate) keep_turns: u64,
     pub(crate) protected: Vec<String>,
     pub(crate) placeholder: String,
@@ -55,7 +55,7 @@ pub struct Prune {
     pub(crate) min_gain: u64,
 }
 
-impl Default for Prune {
+impl Default for PruneSpec {
     fn default() -> Self {
         Self {
             keep_turns: 2,
@@ -73,7 +73,7 @@ impl Default for Prune {
     }
 }
 
-impl Prune {
+impl PruneSpec {
     /// The defaults that each method names.
     #[must_use]
     pub fn new() -> Self {
@@ -104,11 +104,11 @@ impl Prune {
     /// The tools whose results stay, in place of those said before, `skill` as well.
     ///
     /// ```
-    /// use tamis::Prune;
+    /// use tamis::PruneSpec;
     ///
-    /// let none = Prune::new().protected([""; 0]);
-    /// assert_ne!(none, Prune::new());
-    /// assert_eq!(none.protect("skill"), Prune::new());
+    /// let none = PruneSpec::new().protected([""; 0]);
+    /// assert_ne!(none, PruneSpec::new());
+    /// assert_eq!(none.protect("skill"), PruneSpec::new());
     /// ```
     #[must_use]
     pub fn protected(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {

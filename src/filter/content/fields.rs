@@ -66,7 +66,7 @@ impl Fields {
     ) -> Result<Self, Error> {
         let options = CallOptions::new().limits(limits.clone());
         let capped = Capped { json: Vec::new(), limit: limits.item(), over: false };
-        let mut filter = Filter::with_options(program, &options, capped);
+        let mut filter = Filter::new(program.with_options(&options), capped);
         document.visit(
             |piece| filter.write(piece).map(|()| true),
             |raise| Hold::place(limits, raise),

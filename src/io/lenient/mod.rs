@@ -17,9 +17,10 @@ use struson::writer::{JsonStreamWriter, JsonWriter};
 
 use flaw::Flaw;
 
+use super::failed_run::{FailedRun, RunResult};
 use super::{CHUNK, WriteSink};
 use crate::error::{Error, ErrorKind, Raise};
-use crate::filter::{CallOptions, Filter, Program};
+use crate::filter::{Call, Filter};
 use crate::limits::Limits;
 use crate::report::{Failed, Report};
 
@@ -41,28 +42,27 @@ use crate::report::{Failed, Report};
 /// then.
 ///
 /// ```
-/// use tamis::{CallOptions, Program, Spec, filter_lenient};
+/// use tamis::{Program, Spec, filter_lenient};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let input = &br#"[ {"id": 1.10, "x": 2}, /* the rest */ {"id": 3,}, ]"#[..];
 /// let mut output = Vec::new();
-/// let (report, result) = filter_lenient(&program, &CallOptions::new(), input, &mut output);
-/// result?;
+/// let report = filter_lenient(&program, input, &mut output)?;
 /// assert_eq!(output, br#"[{"id":1.10},{"id":3}]"#);
 /// assert_eq!(report.items_kept, Some(2));
 ///
-/// let (_, result) = filter_lenient(&program, &CallOptions::new(), &b"[1,\n /* "[..], std::io::sink());
-/// assert_eq!(result.unwrap_err().to_string(), "line 2, column 5: a comment is not closed by `*/`");
+/// let error = filter_lenient(&program, &b"[1,\n /* "[..], std::io::sink()).unwrap_err();
+/// assert_eq!(error.to_string(), "line 2, column 5: a comment is not closed by `*/`");
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub fn filter_lenient<R: Read, W: Write>(
-    program: &Program,
-    options: &CallOptions,
+pub fn filter_lenient<'a, R: Read, W: Write>(
+    call: impl Into<Call<'a>>,
     reader: R,
     writer: W,
-) -> (Report, Result<(), Error>) {
-    let limits = options.limits_ref();
-    let filter = Filter::with_options(program, options, WriteSink::new(writer));
+) -> RunResult<Report> {
+    let call = call.into();
+    let limits = call.options().limits_ref();
+    let filter = Filter::new(call.clone(), WriteSink::new(writer));
     let front = RefCell::new(Front { filter, clean: Vec::new(), end: None });
     let cleaned = clean(&front, Source::new(reader, &front), limits);
 
@@ -74,15 +74,12 @@ pub fn filter_lenient<R: Read, W: Write>(
         (Some(End::Done), _) | (None, Ok(())) => front.finish(),
         (None, Err(Flaw(error))) => Err(error),
     };
-    let report = match &result {
-        Ok(()) => front.filter.report(),
-        Err(error) => {
-            let mut report = front.filter.fail(error);
-            report.error = Some(Failed::from(error));
-            report
-        }
-    };
-    (report, result)
+    let mut report = front.filter.report();
+    if let Err(error) = &result {
+        report = front.filter.fail(error);
+        report.error = Some(Failed::from(error));
+    }
+    FailedRun::join(result, report)
 }
 
 /// The filter and the clean text that it has not seen.

@@ -4,10 +4,12 @@
 
 use std::io::{Read, Write};
 
-use super::super::{WriteSink, each_chunk};
-use super::{Events, Form, Lines, Records};
+use super::{Events, Lines, RecordForm, Records};
 use crate::error::Error;
-use crate::filter::{CallOptions, Program};
+use crate::filter::Call;
+use crate::io::failed_run::{FailedRun, RunResult};
+use crate::io::push::read_all;
+use crate::io::sinks::WriteSink;
 use crate::report::Report;
 
 /// Filters a document a line (NDJSON, JSON Lines) from `reader` into `writer`.
@@ -31,29 +33,26 @@ use crate::report::Report;
 /// [`ErrorKind::Write`](crate::ErrorKind::Write).
 ///
 /// ```
-/// use tamis::{CallOptions, Program, Spec, filter_ndjson};
+/// use tamis::{Error, FailedRun, Program, Spec, filter_ndjson};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let input = &b"{\"id\": 1, \"x\": 2}\n{\"id\": oops}\n\n{\"id\": 3}"[..];
 /// let (mut output, mut bad) = (Vec::new(), Vec::new());
-/// let (report, result) = filter_ndjson(&program, &CallOptions::new(), input, &mut output, |line, error| {
-///     bad.push((line, error.offset()));
-/// });
+/// let on_bad = |line, error: &Error| bad.push((line, error.offset()));
+/// let (report, result) = FailedRun::split(filter_ndjson(&program, input, &mut output, on_bad));
 /// assert_eq!(output, b"{\"id\":1}\n{\"id\":3}\n");
 /// assert_eq!(bad, [(2, Some(25))]);
 /// assert_eq!(result.unwrap_err().offset(), Some(25));
 /// assert_eq!(report.filter_result_bytes, 16);
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub fn filter_ndjson<R: Read, W: Write>(
-    program: &Program,
-    options: &CallOptions,
+pub fn filter_ndjson<'a, R: Read, W: Write>(
+    call: impl Into<Call<'a>>,
     reader: R,
     writer: W,
     on_bad_line: impl FnMut(u64, &Error),
-) -> (Report, Result<(), Error>) {
-    let lines = Lines::new(program, options, WriteSink::new(writer), on_bad_line);
-    drive(lines, reader)
+) -> RunResult<Report> {
+    drive(Lines::new(&call.into(), WriteSink::new(writer), on_bad_line), reader)
 }
 
 /// Filters the documents of an event stream (server-sent events, `text/event-stream`) from `reader` into `writer`.
@@ -94,49 +93,33 @@ pub fn filter_ndjson<R: Read, W: Write>(
 /// [`ErrorKind::Write`](crate::ErrorKind::Write).
 ///
 /// ```
-/// use tamis::{CallOptions, Program, Spec, filter_events};
+/// use tamis::{Error, FailedRun, Program, Spec, filter_events};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let input = &b"id: 7\ndata: {\"id\": 1,\ndata:  \"x\": 2}\n\n: ping\n\ndata: oops\n\ndata: [DONE]\n\n"[..];
 /// let (mut output, mut bad) = (Vec::new(), Vec::new());
-/// let (report, result) = filter_events(&program, &CallOptions::new(), input, &mut output, |event, error| {
-///     bad.push((event, error.offset()));
-/// });
+/// let on_bad = |event, error: &Error| bad.push((event, error.offset()));
+/// let (report, result) = FailedRun::split(filter_events(&program, input, &mut output, on_bad));
 /// assert_eq!(output, b"id: 7\ndata: {\"id\":1}\n\n: ping\n\ndata: [DONE]\n\n");
 /// assert_eq!(bad, [(2, Some(52))]);
 /// assert_eq!(result.unwrap_err().to_string(), "byte 52: event 2: expected a value");
 /// assert_eq!(report.filter_result_bytes, 8);
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub fn filter_events<R: Read, W: Write>(
-    program: &Program,
-    options: &CallOptions,
+pub fn filter_events<'a, R: Read, W: Write>(
+    call: impl Into<Call<'a>>,
     reader: R,
     writer: W,
     on_bad_event: impl FnMut(u64, &Error),
-) -> (Report, Result<(), Error>) {
-    let events = Events::new(program, options, WriteSink::new(writer), on_bad_event);
-    drive(events, reader)
+) -> RunResult<Report> {
+    drive(Events::new(&call.into(), WriteSink::new(writer), on_bad_event), reader)
 }
 
-fn drive<C: Form, W: Write, F: FnMut(u64, &Error)>(
+fn drive<C: RecordForm, W: Write, F: FnMut(u64, &Error)>(
     mut records: Records<C, WriteSink<W>, F>,
     reader: impl Read,
-) -> (Report, Result<(), Error>) {
-    // Of a program that is none for these records nothing is read.
-    let read = records.write(&[]).and_then(|()| {
-        each_chunk(reader, |chunk| {
-            let written = records.write(chunk);
-            records.sink_mut().flush()?;
-            written.map(|()| true)
-        })
-    });
-    if let Err(error) = read {
-        return (records.fail(&error), Err(error));
-    }
-    let (report, ended) = records.end();
-    match records.sink_mut().flush() {
-        Ok(()) => (report, ended),
-        Err(error) => (records.fail(&error), Err(error)),
-    }
+) -> RunResult<Report> {
+    // Nothing is read if the output of the program does not fit the form.
+    let result = records.write(&[]).and_then(|()| read_all(&mut records, reader));
+    FailedRun::join(result, records.report())
 }

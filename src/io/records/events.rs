@@ -11,7 +11,7 @@
 //! read once more. Each byte is looked at twice at most, and no line is gathered.
 
 use super::fields::{Fields, Line, Piece};
-use super::{Flaw, Form, Held, Record, Records};
+use super::{Flaw, Held, Record, RecordForm, Records};
 use crate::error::{Error, Raise};
 use crate::limits::Limits;
 use crate::sink::Sink;
@@ -98,7 +98,7 @@ impl From<Flaw> for Wrong {
     }
 }
 
-impl Form for EventForm {
+impl RecordForm for EventForm {
     const RECORD: &'static str = "event";
 
     fn new(limits: &Limits) -> Self {

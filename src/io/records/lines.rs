@@ -2,7 +2,7 @@
 //!
 //! Lines are split while they arrive, and pushed into the filter as they are: white space around a document is JSON's own.
 
-use super::{Flaw, Form, Record, Records};
+use super::{Flaw, Record, RecordForm, Records};
 use crate::error::{Error, Raise};
 use crate::filter::Program;
 use crate::limits::Limits;
@@ -32,7 +32,7 @@ enum Line {
     Bad,
 }
 
-impl Form for LineForm {
+impl RecordForm for LineForm {
     const RECORD: &'static str = "line";
 
     fn new(_: &Limits) -> Self {

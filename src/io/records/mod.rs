@@ -3,7 +3,7 @@
 //! A push run, over [lines](lines) or over [events](events): chunks go in, what the records leave goes to a sink. A record may
 //! be longer than memory; its *output* waits until the record is known to be good: in memory, then in a temporary file, then
 //! not at all. So a bad record emits nothing, and the run goes on behind it. This file knows what a record is, its
-//! [`Form`] where one ends, [`sum`] what is told of all, [`drive`] readers and writers.
+//! [`RecordForm`] where one ends, [`sum`] what is told of all, [`drive`] readers and writers.
 
 mod drive;
 mod events;
@@ -14,12 +14,12 @@ mod sum;
 mod tests;
 
 pub use drive::{filter_events, filter_ndjson};
-pub(crate) use {events::Events, lines::Lines};
+pub(super) use {events::Events, lines::Lines};
 
 use self::sum::Sum;
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::hold::Hold;
-use crate::filter::{CallOptions, Filter, Program};
+use crate::filter::{Call, Filter, Program};
 use crate::limits::{Limits, Meter};
 use crate::report::{Failed, Report};
 use crate::sink::Sink;
@@ -43,10 +43,10 @@ enum State {
     Over,
 }
 
-impl<C: Form, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
-    pub(crate) fn new(program: &Program, options: &CallOptions, sink: S, on_bad: F) -> Self {
-        let limits = options.limits_ref();
-        let filter = Filter::with_options(program, options, Held::new(limits));
+impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
+    pub(super) fn new(call: &Call<'_>, sink: S, on_bad: F) -> Self {
+        let limits = call.options().limits_ref();
+        let filter = Filter::new(call.clone(), Held::new(limits));
         let mut records = Self {
             form: C::new(limits),
             record: Record { sink, filter, sum: Sum::new(C::RECORD), on_bad },
@@ -54,7 +54,7 @@ impl<C: Form, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
             refused: None,
             failure: None,
         };
-        if let Some(error) = C::refusal(program) {
+        if let Some(error) = C::refusal(call.program()) {
             records.refused = Some(records.record.filter.fail(&error));
             records.state = State::Refused(error);
         }
@@ -70,19 +70,17 @@ impl<C: Form, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
     }
 
     /// All was read. The report of all, and what ended the run, or the error of the first bad record.
-    pub(crate) fn end(&mut self) -> (Report, Result<(), Error>) {
+    pub(crate) fn end(&mut self) -> Result<(), Error> {
         let ended = self.step(|form, record| form.end(record));
         self.state = State::Over;
         let bad = self.record.sum.take_first_bad();
-        let result = ended.and_then(|()| bad.map_or(Ok(()), Err));
-        (self.report(), result)
+        ended.and_then(|()| bad.map_or(Ok(()), Err))
     }
 
     /// Makes an error of the driver's the run's own: nothing more is taken. Gives the report, which tells it.
-    pub(crate) fn fail(&mut self, error: &Error) -> Report {
+    pub(crate) fn fail(&mut self, error: &Error) {
         self.state = State::Over;
         self.failure.get_or_insert_with(|| Failed::from(error));
-        self.report()
     }
 
     /// What the run did so far.
@@ -138,7 +136,7 @@ impl<C: Form, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
 }
 
 /// How records lie in a stream.
-pub(crate) trait Form {
+pub(crate) trait RecordForm {
     /// What a record is called.
     const RECORD: &'static str;
 

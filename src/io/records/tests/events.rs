@@ -4,13 +4,18 @@ use std::io::Read;
 
 use super::super::Events;
 use super::{Outcome, Pieces, invariant};
-use crate::{CallOptions, ErrorKind, Limits, Program, Spec, filter_events};
+use crate::{CallOptions, ErrorKind, FailedRun, Limits, Program, Spec, filter_events};
 
 pub(super) fn run(program: &Program, options: &CallOptions, reader: impl Read) -> Outcome {
     let (mut output, mut bad) = (Vec::new(), Vec::new());
-    let (report, result) = filter_events(program, options, reader, &mut output, |event, error| {
-        bad.push((event, error.to_string()));
-    });
+    let (report, result) = FailedRun::split(filter_events(
+        program.with_options(options),
+        reader,
+        &mut output,
+        |event, error| {
+            bad.push((event, error.to_string()));
+        },
+    ));
     (output, bad, invariant(report), result.err().map(|error| error.to_string()))
 }
 
@@ -233,12 +238,12 @@ fn hostile_streams() {
         let shown = &stream[..20];
         assert_eq!((whole.0.len(), whole.1.len()), (bytes, bad), "{shown:?}");
         let mut told = 0;
-        let mut events = Events::new(&program, &options, Vec::new(), |_, _| told += 1);
+        let mut events = Events::new(&program.with_options(&options), Vec::new(), |_, _| told += 1);
         for byte in stream.as_bytes() {
             events.write(&[*byte]).unwrap();
         }
-        let (report, _) = events.end();
-        assert_eq!(invariant(report), whole.2, "{shown:?}");
+        _ = events.end();
+        assert_eq!(invariant(events.report()), whole.2, "{shown:?}");
         assert!(*events.sink_mut() == whole.0, "{shown:?}");
         drop(events);
         assert_eq!(told, bad, "{shown:?}");
@@ -248,7 +253,7 @@ fn hostile_streams() {
 #[test]
 fn comments_between_events_and_whole_events_do_not_wait() {
     let program = select_id();
-    let mut events = Events::new(&program, &CallOptions::new(), Vec::new(), |_, _| {});
+    let mut events = Events::new(&(&program).into(), Vec::new(), |_, _| {});
     for (chunk, left) in [
         (": pi", ": pi"),
         ("ng\n\n", "ng\n\n"),
@@ -263,9 +268,9 @@ fn comments_between_events_and_whole_events_do_not_wait() {
         assert_eq!(String::from_utf8_lossy(&output), left, "{chunk:?}");
     }
     assert_eq!(events.report().filter_result_bytes, 8);
-    assert!(events.end().1.is_ok());
+    assert!(events.end().is_ok());
     assert_eq!(events.write(b"x").unwrap_err().kind(), ErrorKind::Failed);
-    assert_eq!(events.end().1.unwrap_err().kind(), ErrorKind::Failed);
+    assert_eq!(events.end().unwrap_err().kind(), ErrorKind::Failed);
 }
 
 #[test]

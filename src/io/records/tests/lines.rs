@@ -3,13 +3,20 @@
 use std::io::Read;
 
 use super::{Outcome, Pieces, invariant};
-use crate::{Budget, CallOptions, ErrorKind, Limits, Omitted, Program, Spec, filter_ndjson};
+use crate::{
+    Budget, CallOptions, ErrorKind, FailedRun, Limits, Omitted, Program, Spec, filter_ndjson,
+};
 
 fn run(program: &Program, options: &CallOptions, reader: impl Read) -> Outcome {
     let (mut output, mut bad) = (Vec::new(), Vec::new());
-    let (report, result) = filter_ndjson(program, options, reader, &mut output, |line, error| {
-        bad.push((line, error.to_string()));
-    });
+    let (report, result) = FailedRun::split(filter_ndjson(
+        program.with_options(options),
+        reader,
+        &mut output,
+        |line, error| {
+            bad.push((line, error.to_string()));
+        },
+    ));
     (output, bad, invariant(report), result.err().map(|error| error.to_string()))
 }
 
@@ -165,7 +172,12 @@ fn errors_of_reader_and_writer_end_the_run() {
     assert_eq!(report.error.map(|error| error.kind), Some("read"));
 
     let mut full = [0; 4];
-    let (_, result) = filter_ndjson(&program, &options, LINES, &mut full[..], |_, _| {});
+    let (_, result) = FailedRun::split(filter_ndjson(
+        program.with_options(&options),
+        LINES,
+        &mut full[..],
+        |_, _| {},
+    ));
     assert_eq!(result.unwrap_err().kind(), ErrorKind::Write);
 }
 
@@ -182,7 +194,7 @@ fn lines_refuse_filters_whose_output_is_text() {
     let program = Program::compile(&Spec::new().content(crate::Content::new())).unwrap();
     let mut output = Vec::new();
     let (report, result) =
-        filter_ndjson(&program, &CallOptions::new(), Unread, &mut output, |_, _| {});
+        FailedRun::split(filter_ndjson(&program, Unread, &mut output, |_, _| {}));
     let error = result.unwrap_err();
     assert_eq!((error.kind(), output.len()), (ErrorKind::Spec, 0));
     assert_eq!(report.error.map(|told| told.message).as_deref(), Some(error.message()));
