@@ -1,7 +1,7 @@
-//! One run over one history: reads it all, decides, and only then writes.
+//! One run over one history: it reads everything, decides, and only then writes.
 //!
-//! [`PruneScan`] reads and knows what was found; [`PruneWriter`] writes a document that can be read again, in chunks of any size.
-//! [`PruneFilter`] is both over a document that comes once, which it holds.
+//! [`PruneScan`] is the first pass, which reads. [`PruneWriter`] is the second, which is given the same document in chunks of any
+//! size and writes it. [`PruneFilter`] does both for a document that arrives only once, and holds it in between.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,7 +19,7 @@ use crate::report::Failed;
 use crate::scan::{Scanner, Window};
 use crate::sink::Sink;
 
-/// The first reading of a document.
+/// The first pass over a document.
 pub(crate) struct PruneScan {
     program: PruneProgram,
     machine: Machine,
@@ -67,7 +67,7 @@ impl PruneScan {
         fed.map(|_| ()).map_err(|failure| self.failed(failure))
     }
 
-    /// The document is complete.
+    /// Decides what is pruned, after the complete document was read.
     pub(crate) fn end(mut self) -> (PruneReport, Result<PruneWriter, Error>) {
         match self.decide() {
             Ok((report, plan, now)) => {
@@ -83,7 +83,7 @@ impl PruneScan {
         self.bom.end()?;
         let ended = self.machine.end(&mut self.survey);
         ended.map_err(|failure| self.failed(failure))?;
-        let now = self.program.prune().now.unwrap_or_else(milliseconds);
+        let now = self.program.spec().now.unwrap_or_else(milliseconds);
         let mut report = self.report();
         let Self { program, survey, machine, .. } = self;
         let Survey { log, calls, counts, .. } = survey;
@@ -92,7 +92,7 @@ impl PruneScan {
         Ok((report, plan, now))
     }
 
-    /// What is known so far.
+    /// Returns the report so far.
     fn report(&self) -> PruneReport {
         let Survey { log, calls, counts, .. } = &self.survey;
         PruneReport {
@@ -108,9 +108,9 @@ impl PruneScan {
         }
     }
 
-    /// What a run did that failed.
+    /// Returns the report of a run that failed.
     pub(crate) fn failure(&self, error: &Error) -> PruneReport {
-        // Of a chunk only what was understood counts, so that chunks do not.
+        // Only the bytes before the error count, so that the number does not depend on the chunks.
         let bytes = error.offset().unwrap_or(self.read);
         PruneReport { bytes, error: Some(Failed::from(error)), ..self.report() }
     }
@@ -130,7 +130,7 @@ impl PruneScan {
     }
 }
 
-/// A document that was read, and what is to be written instead.
+/// The second pass over a document, with the decision of the first.
 pub(crate) struct PruneWriter {
     program: PruneProgram,
     survey: Survey,
@@ -149,25 +149,25 @@ impl PruneWriter {
     }
 }
 
-/// One run over a history that comes once: bytes are pushed in, and wait; when it is complete, the output goes to a [`Sink`].
+/// A filter that prunes one history, which is pushed in chunk by chunk. The output is written to a [`Sink`] at the end.
 ///
-/// Chunks may be cut anywhere: output, errors and the report (but for `held_peak_bytes`) do not depend on it. The history waits
-/// in memory, then in an anonymous temporary file, then the run fails: the limits `held` and `spill` of the
-/// [`PruneProgram`]. [`prune_slice`](crate::prune_slice) and [`prune_file`](crate::prune_file) hold nothing of it. A run that
-/// fails writes nothing.
+/// Chunks may be cut anywhere: output, errors and the report (except `held_peak_bytes`) do not depend on it. The history is held
+/// in memory, then in an anonymous temporary file, until it is complete. The run fails if the limits `held` and `spill` of the
+/// [`PruneProgram`] are exceeded. [`prune_slice`](crate::prune_slice) and [`prune_file`](crate::prune_file) do not hold the
+/// history. A run that fails writes nothing.
 ///
 /// ```
-/// use tamis::{PruneSpec, PruneProgram, PruneFilter};
+/// use tamis::{PruneFilter, PruneProgram, PruneSpec};
 ///
 /// let program = PruneProgram::compile(&PruneSpec::new().keep_turns(1))?;
-/// let mut run = PruneFilter::new(&program, Vec::new());
+/// let mut filter = PruneFilter::new(&program, Vec::new());
 /// for chunk in [r#"[{"type":"function_call_output","call_id":"c","out"#, r#"put":"long"},{"role":"user"}]"#] {
-///     run.write(chunk.as_bytes())?;
+///     filter.write(chunk.as_bytes())?;
 /// }
-/// let report = run.end()?;
+/// let report = filter.end()?;
 /// assert_eq!(report.results_pruned, 1);
 /// assert_eq!(
-///     run.into_sink(),
+///     filter.into_sink(),
 ///     br#"[{"type":"function_call_output","call_id":"c","output":"<tool-output-compacted />"},{"role":"user"}]"#
 /// );
 /// # Ok::<(), tamis::Error>(())
@@ -182,7 +182,7 @@ pub struct PruneFilter<S> {
 }
 
 impl<S: Sink> PruneFilter<S> {
-    /// A run.
+    /// Creates a filter for one history, which writes to `sink`.
     pub fn new(program: &PruneProgram, sink: S) -> Self {
         Self {
             program: program.clone(),
@@ -197,11 +197,11 @@ impl<S: Sink> PruneFilter<S> {
     /// Takes the next bytes of the history.
     ///
     /// # Errors
-    /// Malformed input, a reached limit. After an error the run stays failed.
+    /// Malformed input, a reached limit. After an error the filter stays failed.
     pub fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         let scan = self.scan.as_mut().ok_or_else(over)?;
         let limits = &self.program.compiled().limits;
-        // What does not fit is not read either: which error comes first does not depend on chunks.
+        // Bytes beyond the limit are not scanned, so that the first error does not depend on the chunks.
         let room = Hold::capacity(limits).saturating_sub(self.held.len());
         let room = usize::try_from(room).unwrap_or(usize::MAX);
         let (fits, over) = chunk.split_at(chunk.len().min(room));
@@ -216,10 +216,10 @@ impl<S: Sink> PruneFilter<S> {
         result.inspect_err(|error| self.fail(error))
     }
 
-    /// The history is complete: writes it.
+    /// Completes the history and writes the pruned one.
     ///
     /// # Errors
-    /// As for [`write`](Self::write), and [`ErrorKind::UnexpectedEnd`] if it is not complete.
+    /// As for [`write`](Self::write), and [`ErrorKind::UnexpectedEnd`] if the history is not complete.
     pub fn end(&mut self) -> Result<PruneReport, Error> {
         let scan = self.scan.take().ok_or_else(over)?;
         let (report, decided) = scan.end();
@@ -240,18 +240,18 @@ impl<S: Sink> PruneFilter<S> {
         Ok(self.report.clone())
     }
 
-    /// What the run did; after an error, with the error in it.
+    /// Returns the report so far; after an error, with the error in it.
     pub fn report(&self) -> PruneReport {
         self.report.clone()
     }
 
-    /// The most bytes of the history that waited at once so far.
+    /// Returns the largest number of bytes of the history held so far.
     #[cfg(feature = "tokio")]
     pub(crate) fn held_peak(&self) -> u64 {
         self.meter.peak()
     }
 
-    /// Makes an error of the driver's the run's own.
+    /// Records an error of the driver, which ends the run.
     pub(crate) fn fail(&mut self, error: &Error) {
         if let Some(scan) = self.scan.take() {
             self.report = scan.failure(error);
@@ -260,17 +260,17 @@ impl<S: Sink> PruneFilter<S> {
         self.report.error.get_or_insert_with(|| Failed::from(error));
     }
 
-    /// Where the output goes.
+    /// Returns the sink.
     pub fn sink(&self) -> &S {
         &self.sink
     }
 
-    /// Where the output goes.
+    /// Returns the sink, to be written to or flushed.
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.sink
     }
 
-    /// Gives the sink back.
+    /// Consumes the filter and returns the sink.
     pub fn into_sink(self) -> S {
         self.sink
     }
@@ -289,7 +289,7 @@ fn over() -> Error {
     Error::new(ErrorKind::Failed, "the run has ended")
 }
 
-/// The clock of the system.
+/// Returns the system time in milliseconds since 1970.
 fn milliseconds() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! Work and memory, counted inside; and the same with every kernel.
+//! Work and memory by internal counters; and equal results with every kernel.
 
 use super::run::PruneScan;
 use super::{PruneProgram, PruneSpec};
@@ -6,10 +6,10 @@ use crate::limits::Limits;
 use crate::scan::tests::scanners;
 use crate::work::done;
 
-/// Steps a byte that no input may exceed, with what a run and a chunk cost at most.
+/// Maximum number of steps per byte for any input, plus a fixed cost for a run and a chunk.
 const STEPS_A_BYTE: u64 = 4;
 
-/// Shapes of about `size` bytes, valid and not.
+/// Documents of about `size` bytes, valid and invalid.
 fn shapes(size: usize) -> Vec<(&'static str, String)> {
     let list = |item: &str| format!("[{}0]", format!("{item},").repeat(size / item.len()));
     let message =
@@ -71,8 +71,8 @@ fn work_is_linear() {
     }
 }
 
-/// Messages of about `size` bytes in all, in each of which a member comes again and again: of every place where an output, a
-/// state or a file is looked for.
+/// Messages of about `size` bytes in total, in each of which one member is repeated many times. Covers every place where an
+/// output, a state or a file is looked for.
 fn repeated(size: usize, messages: usize) -> Vec<(&'static str, String)> {
     let shapes = [
         ("content", r#"{"role":"tool",$}"#, r#""content":"a""#),
@@ -125,7 +125,7 @@ fn repeated(size: usize, messages: usize) -> Vec<(&'static str, String)> {
     shapes.map(|(name, message, member)| (name, history(message, member))).into()
 }
 
-/// A place of a result is noted, read from the log a few times, and replaced: so many units a byte, however many there are.
+/// Each result is recorded, read from the findings a few times, and replaced: a constant amount of work per byte.
 #[test]
 fn members_that_come_again_cost_as_much_each() {
     let limits = Limits::new().with_held(64 << 20);
