@@ -1,4 +1,4 @@
-//! Documents, one a line.
+//! Newline-delimited JSON.
 
 use std::io::Read;
 
@@ -73,7 +73,7 @@ fn the_report_sums_over_budgets() {
     let input = b"[1,2,3]\n[1]\n[12345,67890]\n";
     for (budget, bytes, tokens) in [
         (Budget::Bytes(5), (Some(5), Some(20), Some(7)), (None, None, None)),
-        // Where tokens are counted, not even `[1]` is one.
+        // If tokens are counted, even `[1]` has more than one.
         #[cfg(feature = "tokens")]
         (Budget::Tokens(1), (None, Some(23), Some(6)), (Some(1), None, Some(3))),
         #[cfg(not(feature = "tokens"))]
@@ -201,7 +201,7 @@ fn lines_refuse_filters_whose_output_is_text() {
     assert!(!report.filter_applied);
 }
 
-/// A path that is selected under two keys is missed once a line.
+/// A path that is selected under two keys is missed once per line.
 #[test]
 fn a_path_that_is_selected_twice_is_missed_once() {
     let spec = Spec::new().select("id").select_as("a", "name").select_as("b", "name");
@@ -215,7 +215,7 @@ fn a_path_that_is_selected_twice_is_missed_once() {
     assert_eq!(missed("{\"id\":1}\n"), ["name"]);
 }
 
-/// A line's own miss is in the report; a warning is for what no line has.
+/// A line's own miss is in the report; a warning is for paths that no line has.
 #[test]
 fn missed_paths_are_those_that_no_line_has() {
     let spec = Spec::new().select("id").select("name").select("nmae");

@@ -1,4 +1,4 @@
-//! A model of event streams: it has the whole, splits it into lines, and filters each document as a slice.
+//! A model of event streams, which has the whole stream, splits it into lines, and filters each document as a slice.
 
 use super::Pieces;
 use super::events::run;
@@ -39,7 +39,7 @@ impl Model {
         for (text, end) in lines_of(inside) {
             let name = text.split(|byte| *byte == b':').next().unwrap();
             if ![&b""[..], b"data", b"event", b"id", b"retry"].contains(&name) {
-                // Left out.
+                // Removed.
             } else if event.is_empty() && (text.is_empty() || text.starts_with(b":")) {
                 model.output.extend([text, end].concat());
             } else if text.is_empty() {
@@ -105,7 +105,7 @@ impl Model {
     }
 }
 
-/// What a client dispatches, as WHATWG HTML §9.2 has it: types and data.
+/// Returns the events that a client dispatches according to WHATWG HTML §9.2: types and data.
 fn dispatched(stream: &[u8]) -> Vec<[Vec<u8>; 2]> {
     let inside = stream.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(stream);
     let mut events = Vec::new();
@@ -131,7 +131,7 @@ fn dispatched(stream: &[u8]) -> Vec<[Vec<u8>; 2]> {
     events
 }
 
-/// What a client sees of the output is what it sees of the input, filtered; of events that are good and end.
+/// A client sees the same events in the output as in the input, filtered, if they are good and complete.
 fn assert_same_events(program: &Program, stream: &[u8], output: &[u8]) {
     let filtered = |data: &[u8]| {
         if data.trim_ascii().is_empty() || data == b"[DONE]" {
