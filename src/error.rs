@@ -407,11 +407,11 @@ impl Error {
     /// `"held"`. Limits of decoding are `"max_bytes"` and `"max_ratio"`.
     ///
     /// ```
-    /// use tamis::{CallOptions, Limits, Program, Spec, filter_slice_with};
+    /// use tamis::{CallOptions, Limits, Program, Spec, filter_slice};
     ///
     /// let options = CallOptions::new().limits(Limits::new().with_depth(2));
     /// let program = Program::compile(&Spec::new())?;
-    /// let error = filter_slice_with(&program, &options, b"[[[]]]").unwrap_err();
+    /// let error = filter_slice(program.with_options(&options), b"[[[]]]").unwrap_err();
     /// assert_eq!(error.limit(), Some("depth"));
     /// # Ok::<(), tamis::Error>(())
     /// ```

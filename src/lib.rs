@@ -87,7 +87,7 @@
 //!   toml. Brings `manifest`. On Unix `CommandRunner` and what it is made of, through rustix and shared_child.
 //! - `content` (default, through `cli`): [`Content`] of pages, answers and texts, through lol_html and dom_smoothie. Without it
 //!   a spec with content does not compile, and a manifest with one is refused.
-//! - `decode`: `Coding`, `Decoding`; content codings (gzip, br, zstd) in front of a filter, through compression-codecs (C: libzstd).
+//! - `decode`: `ContentCoding`, `DecodeOptions`; content codings (gzip, br, zstd) in front of a filter, through compression-codecs (C: libzstd).
 //! - `http-body`: `FilterBody`, for hyper, axum and tonic. Brings `tokio`.
 //! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
 //! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr. Brings `template` and
@@ -148,22 +148,22 @@ pub use command::{
     OutputFilterRegistry, Passed,
 };
 pub use error::{Error, ErrorKind, Fault};
-pub use filter::{CallOptions, ExecutionMode, Explanation, Filter, Program};
-pub use history::{Prune, PruneProgram, PruneReport, PruneRun, PrunedTool};
+pub use filter::{Call, CallOptions, ExecutionMode, Explanation, Filter, Program};
+pub use history::{PruneFilter, PruneProgram, PruneReport, PruneSpec, PrunedTool};
 #[cfg(feature = "http-body")]
 pub use io::FilterBody;
 #[cfg(feature = "lenient")]
 pub use io::filter_lenient;
 #[cfg(feature = "decode")]
-pub use io::{Coding, Decoding};
+pub use io::{ContentCoding, DecodeOptions};
+pub use io::{
+    FailedRun, FileSource, PrettyWriter, RunResult, TeeReader, WriteSink, filter_events,
+    filter_file, filter_ndjson, filter_reader, filter_slice, prune_file, prune_reader, prune_slice,
+};
 #[cfg(feature = "tower")]
 pub use io::{FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "tokio")]
 pub use io::{FilterStream, Outcome, Transform, filter_async, transform_async};
-pub use io::{
-    Pretty, Tee, WriteSink, filter_events, filter_file, filter_ndjson, filter_reader, filter_slice,
-    filter_slice_with, prune_file, prune_reader, prune_slice, pump,
-};
 pub use limits::Limits;
 #[cfg(feature = "manifest")]
 pub use manifest::{Manifest, ManifestEntry, ManifestError, ManifestErrorKind, Problem};
@@ -199,7 +199,7 @@ const _: () = {
     shared::<Program>();
     moved::<Filter<Vec<u8>>>();
     shared::<PruneProgram>();
-    moved::<PruneRun<Vec<u8>>>();
+    moved::<PruneFilter<Vec<u8>>>();
     #[cfg(feature = "tokio")]
     {
         moved::<Transform>();

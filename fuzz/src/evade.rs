@@ -10,8 +10,8 @@
 //! ```
 
 use tamis::{
-    Budget, CallOptions, Compact, Condition, DuplicateKeys, Error, Filter, OnError, PatchOp,
-    Program, RawJson, Siblings, Spec, Validation, WhenFallback, Whitespace, filter_ndjson,
+    Budget, CallOptions, Compact, DuplicateKeys, Error, FailedRun, Filter, Json, OnError,
+    Operation, Otherwise, Program, Siblings, Spec, Test, Validation, Whitespace, filter_ndjson,
 };
 
 use super::input::{Choose, Input};
@@ -97,7 +97,7 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
         let told = format!("{:?} {:?}", run.fault, run.comparable());
         assert!(!told.contains(CANARY), "told: {told}\n  {spec:?}");
     }
-    let mut filter = Filter::with_options(&program, &options, Vec::new());
+    let mut filter = Filter::new(program.with_options(&options), Vec::new());
     let ended = filter.write(&document).and_then(|()| filter.end());
     if let Err(error) = &ended {
         let shown = format!("{error} {error:?} {:?}", error.excerpt());
@@ -201,7 +201,12 @@ fn records(program: &Program, options: &CallOptions, document: &[u8]) -> Run {
         let told = format!("{error:?}");
         assert!(!told.contains(CANARY), "told of a line: {told}");
     };
-    let (report, result) = filter_ndjson(program, options, &lines[..], &mut output, bad);
+    let (report, result) = FailedRun::split(filter_ndjson(
+        program.with_options(options),
+        &lines[..],
+        &mut output,
+        bad,
+    ));
     Run::new(Some(output), result.map(|()| report.clone()), Some(report))
 }
 

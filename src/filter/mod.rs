@@ -21,7 +21,7 @@ use crate::sink::Sink;
 
 pub use compile::program::Program;
 pub use explain::{ExecutionMode, Explanation};
-pub use options::CallOptions;
+pub use options::{Call, CallOptions};
 use run::filter_run::{FilterRun, RunMode};
 pub(crate) use run::first_pass::{FirstPass, Lookahead};
 pub(crate) use run::hold;
@@ -54,26 +54,21 @@ pub struct Filter<S> {
 }
 
 impl<S: Sink> Filter<S> {
-    /// A run with default [`CallOptions`].
-    pub fn new(program: &Program, sink: S) -> Self {
-        Self::with_options(program, &CallOptions::new(), sink)
+    /// Creates a filter for one document, which writes to `sink`.
+    ///
+    /// `call` is a `&Program`, or a program [with options](Program::with_options).
+    pub fn new<'a>(call: impl Into<Call<'a>>, sink: S) -> Self {
+        let call = call.into();
+        let run =
+            FilterRun::new(call.program(), call.options(), Lookahead::default(), RunMode::Stream);
+        Self { run, sink }
     }
 
-    /// A run of a program for one call.
-    pub fn with_options(program: &Program, options: &CallOptions, sink: S) -> Self {
-        Self { run: FilterRun::new(program, options, Lookahead::default(), RunMode::Stream), sink }
-    }
-
-    /// A run over a document of which some is known already. `whole`: it comes in one chunk, so nothing need be held.
-    pub(crate) fn scouted(
-        program: &Program,
-        options: &CallOptions,
-        sink: S,
-        ahead: Lookahead,
-        whole: bool,
-    ) -> Self {
-        let pass = if whole { RunMode::Slice } else { RunMode::Stream };
-        Self { run: FilterRun::new(program, options, ahead, pass), sink }
+    /// Creates a filter for a document of which a first pass knows something already. `whole`: the document comes in one
+    /// chunk, so nothing needs to be held.
+    pub(crate) fn with_lookahead(call: &Call<'_>, sink: S, ahead: Lookahead, whole: bool) -> Self {
+        let mode = if whole { RunMode::Slice } else { RunMode::Stream };
+        Self { run: FilterRun::new(call.program(), call.options(), ahead, mode), sink }
     }
 
     /// Takes the next bytes of the document.

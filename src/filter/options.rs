@@ -1,8 +1,10 @@
 //! What one call asks for, on top of the program.
 
+use std::borrow::Cow;
+
 use super::compile::call::{CallPolicy, Skips};
 use crate::error::Error;
-use crate::filter::compile::program::CompiledProgram;
+use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::limits::Limits;
 use crate::reserved;
 use crate::scan::Scanner;
@@ -11,11 +13,11 @@ use crate::spec::{Budget, Omitted, OnOver};
 /// What one call asks for.
 ///
 /// ```
-/// use tamis::{CallOptions, Program, Spec, filter_slice_with};
+/// use tamis::{CallOptions, Program, Spec, filter_slice};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let options = CallOptions::new().raw(true);
-/// let (output, report) = filter_slice_with(&program, &options, br#"{"id": 1, "x": 2}"#)?;
+/// let (output, report) = filter_slice(program.with_options(&options), br#"{"id": 1, "x": 2}"#)?;
 /// assert_eq!(output, br#"{"id":1,"x":2}"#);
 /// assert_eq!(report.filter_skipped, Some("raw_mode"));
 /// # Ok::<(), tamis::Error>(())
@@ -28,6 +30,54 @@ pub struct CallOptions {
     limits: Limits,
     suggest: bool,
     scanner: Option<Scanner>,
+}
+
+/// A [`Program`] and the [`CallOptions`] of one call: the first argument of [`Filter::new`](crate::Filter::new) and of the drivers.
+///
+/// They accept a `&Program` as well, which stands for default options.
+///
+/// ```
+/// use tamis::{Call, CallOptions, Limits, Program, Spec, filter_slice};
+///
+/// let program = Program::compile(&Spec::new().select("id"))?;
+/// let shallow = CallOptions::new().limits(Limits::new().with_depth(2));
+/// let call: Call<'_> = program.with_options(&shallow);
+/// assert!(filter_slice(call, b"[[[1]]]").is_err());
+/// assert!(filter_slice(&program, b"[[[1]]]").is_ok());
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Call<'a> {
+    program: &'a Program,
+    options: Cow<'a, CallOptions>,
+}
+
+impl<'a> Call<'a> {
+    /// Returns the program.
+    #[must_use]
+    pub fn program(&self) -> &'a Program {
+        self.program
+    }
+
+    /// Returns the options of the call.
+    #[must_use]
+    pub fn options(&self) -> &CallOptions {
+        &self.options
+    }
+}
+
+impl<'a> From<&'a Program> for Call<'a> {
+    fn from(program: &'a Program) -> Self {
+        Self { program, options: Cow::Owned(CallOptions::new()) }
+    }
+}
+
+impl Program {
+    /// Pairs the program with the options of one call, for [`Filter::new`](crate::Filter::new) and the drivers.
+    #[must_use]
+    pub fn with_options<'a>(&'a self, options: &'a CallOptions) -> Call<'a> {
+        Call { program: self, options: Cow::Borrowed(options) }
+    }
 }
 
 impl CallOptions {
@@ -61,11 +111,11 @@ impl CallOptions {
     /// With [`raw`](Self::raw), where that is allowed, only `extract` applies.
     ///
     /// ```
-    /// use tamis::{CallOptions, Program, Spec, filter_slice_with};
+    /// use tamis::{CallOptions, Program, Spec, filter_slice};
     ///
     /// let program = Program::compile(&Spec::new().select("id").exclude("token"))?;
     /// let options = CallOptions::new().is_error(true);
-    /// let (output, report) = filter_slice_with(&program, &options, br#"{"error": "no", "token": "x"}"#)?;
+    /// let (output, report) = filter_slice(program.with_options(&options), br#"{"error": "no", "token": "x"}"#)?;
     /// assert_eq!(output, br#"{"error":"no"}"#);
     /// assert_eq!(report.filter_skipped, Some("error_response"));
     /// # Ok::<(), tamis::Error>(())
@@ -127,11 +177,11 @@ impl CallOptions {
     /// Linear in the input, of which nothing is copied.
     ///
     /// ```
-    /// use tamis::{CallOptions, Program, Spec, filter_slice_with};
+    /// use tamis::{CallOptions, Program, Spec, filter_slice};
     ///
     /// let program = Program::compile(&Spec::new().select("id"))?;
     /// let options = CallOptions::from_json(br#"{"owner": "mira", "_output_mode": "raw"}"#)?;
-    /// let (output, _) = filter_slice_with(&program, &options, br#"{"id": 1, "x": 2}"#)?;
+    /// let (output, _) = filter_slice(program.with_options(&options), br#"{"id": 1, "x": 2}"#)?;
     /// assert_eq!(output, br#"{"id":1,"x":2}"#);
     ///
     /// let error = CallOptions::from_json(b"[]").unwrap_err();
@@ -150,11 +200,11 @@ impl CallOptions {
     /// it, some hundred at most, so that this item takes a little longer.
     ///
     /// ```
-    /// use tamis::{CallOptions, Program, Spec, filter_slice_with};
+    /// use tamis::{CallOptions, Program, Spec, filter_slice};
     ///
     /// let program = Program::compile(&Spec::new().select("id").select("nmae"))?;
     /// let options = CallOptions::new().suggest(true);
-    /// let (_, report) = filter_slice_with(&program, &options, br#"[{"id": 1, "name": "a"}]"#)?;
+    /// let (_, report) = filter_slice(program.with_options(&options), br#"[{"id": 1, "name": "a"}]"#)?;
     /// assert_eq!(report.missed[0].path, "nmae");
     /// # #[cfg(feature = "manifest")]
     /// assert_eq!(report.missed[0].meant.as_deref(), Some("name"));

@@ -26,11 +26,11 @@ const LEVELS: usize = 32;
 /// Those of the inner writer.
 ///
 /// ```
-/// use tamis::{Pretty, Program, Spec, filter_reader};
+/// use tamis::{PrettyWriter, Program, Spec, filter_reader};
 ///
 /// let program = Program::compile(&Spec::new())?;
 /// let mut output = Vec::new();
-/// filter_reader(&program, &br#"{"id":1,"tags":[],"at":[1]}"#[..], Pretty::new(&mut output))?;
+/// filter_reader(&program, &br#"{"id":1,"tags":[],"at":[1]}"#[..], PrettyWriter::new(&mut output))?;
 /// let expected = r#"{
 ///   "id": 1,
 ///   "tags": [],
@@ -42,7 +42,7 @@ const LEVELS: usize = 32;
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Pretty<W> {
+pub struct PrettyWriter<W> {
     writer: W,
     out: Vec<u8>,
     depth: usize,
@@ -66,7 +66,7 @@ enum State {
     Escaped,
 }
 
-impl<W: Write> Pretty<W> {
+impl<W: Write> PrettyWriter<W> {
     /// Indents what is written, into `writer`.
     pub fn new(writer: W) -> Self {
         Self { writer, out: Vec::new(), depth: 0, state: State::Between }
@@ -133,7 +133,7 @@ impl<W: Write> Pretty<W> {
     }
 }
 
-impl<W: Write> Write for Pretty<W> {
+impl<W: Write> Write for PrettyWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let mut rest = bytes;
         while let Some((&byte, behind)) = rest.split_first() {
@@ -171,11 +171,11 @@ impl<W: Write> Write for Pretty<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::Pretty;
+    use super::PrettyWriter;
     use std::io::Write;
 
     fn pretty(pieces: &[&[u8]]) -> String {
-        let mut output = Pretty::new(Vec::new());
+        let mut output = PrettyWriter::new(Vec::new());
         for piece in pieces {
             output.write_all(piece).unwrap();
         }
@@ -260,7 +260,7 @@ mod tests {
         }
         let mut document = vec![b'['; 1000];
         document.extend(b"1,".repeat(5000));
-        let mut output = Pretty::new(Largest(0));
+        let mut output = PrettyWriter::new(Largest(0));
         output.write_all(&document).unwrap();
         assert!(output.get_ref().0 < 2 * super::BUFFER, "{} bytes at once", output.get_ref().0);
     }

@@ -110,29 +110,29 @@ impl<W: Write> Sink for WriteSink<W> {
 /// What the filter has seen is in the record. The record is unredacted: keep it where the document itself may be kept.
 ///
 /// ```
-/// use tamis::{Program, Spec, Tee, filter_reader};
+/// use tamis::{Program, Spec, TeeReader, filter_reader};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let mut record = Vec::new();
 /// let document = &br#"{"id": 1, "x": 2}"#[..];
-/// filter_reader(&program, Tee::new(document, &mut record), std::io::sink())?;
+/// filter_reader(&program, TeeReader::new(document, &mut record), std::io::sink())?;
 /// assert_eq!(record, document);
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Tee<R, W> {
+pub struct TeeReader<R, W> {
     reader: R,
     record: W,
 }
 
-impl<R, W> Tee<R, W> {
+impl<R, W> TeeReader<R, W> {
     /// Reads from `reader` and records to `record`.
     pub fn new(reader: R, record: W) -> Self {
         Self { reader, record }
     }
 }
 
-impl<R: std::io::Read, W: Write> std::io::Read for Tee<R, W> {
+impl<R: std::io::Read, W: Write> std::io::Read for TeeReader<R, W> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let count = self.reader.read(buffer)?;
         let read = buffer.get(..count).unwrap_or_default();

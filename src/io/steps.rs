@@ -138,7 +138,7 @@ impl Steps {
     /// piece that goes out alone costs the receiver's waking.
     pub(super) fn take(&mut self, cx: &Context<'_>) -> Poll<Option<Bytes>> {
         let State::Here(work) = &mut self.state else { return Poll::Ready(None) };
-        let gather = work.transform.run.gather_mut();
+        let gather = work.transform.filter.sink_mut();
         if gather.is_empty() {
             // The adapter waits, so others have their turn.
             self.turn = 0;
@@ -243,7 +243,7 @@ impl Steps {
     /// The report so far. `None` while a step is under way elsewhere.
     pub(super) fn outcome(&self) -> Option<Outcome> {
         match &self.state {
-            State::Here(work) => Some(work.transform.run.outcome()),
+            State::Here(work) => Some(work.transform.filter.outcome()),
             State::Away(_) | State::Lost => None,
         }
     }
@@ -262,7 +262,7 @@ impl Work {
     /// What the adapter has to do; `None`: a step is to be taken.
     fn next(&mut self) -> Option<Result<Next, Error>> {
         let running = matches!(self.state, Reading::Running);
-        let gather = self.transform.run.gather_mut();
+        let gather = self.transform.filter.sink_mut();
         if (!running || gather.len() >= WORTH)
             && let Some(output) = gather.take()
         {
@@ -279,13 +279,13 @@ impl Work {
     #[cfg(feature = "http-body")]
     fn is_over(&self) -> bool {
         matches!(self.state, Reading::Ended | Reading::Failed(None))
-            && self.transform.run.gather().is_empty()
+            && self.transform.filter.sink().is_empty()
     }
 
     /// A step that keeps away from the disk.
     fn step_here(&mut self) {
         let ((), wanted) = hold::off_disk(|| self.step());
-        self.away |= wanted || self.transform.run.held_peak() > MUCH;
+        self.away |= wanted || self.transform.filter.held_peak() > MUCH;
     }
 
     /// Some steps, until there is output enough.
@@ -293,7 +293,7 @@ impl Work {
         for _ in 0..STEPS_AWAY {
             self.step();
             let running = matches!(self.state, Reading::Running);
-            if !running || self.hungry || self.transform.run.gather().len() >= WORTH {
+            if !running || self.hungry || self.transform.filter.sink().len() >= WORTH {
                 return;
             }
         }
@@ -306,12 +306,12 @@ impl Work {
     }
 
     fn advance(&mut self) -> Result<(), Error> {
-        if !self.transform.run.is_done() {
+        if !self.transform.filter.is_done() {
             if let Some(piece) = self.transform.piece(&mut self.input, self.complete)? {
-                let run = &mut self.transform.run;
-                run.gather_mut().begin(piece.clone());
-                let written = run.write(&piece);
-                run.gather_mut().forget();
+                let filter = &mut self.transform.filter;
+                filter.sink_mut().begin(piece.clone());
+                let written = filter.write(&piece);
+                filter.sink_mut().forget();
                 self.hungry = self.transform.is_hungry(&self.input) && !self.complete;
                 return written;
             }
@@ -324,7 +324,7 @@ impl Work {
         self.input = Bytes::new();
         self.transform.end()?;
         self.state = Reading::Ended;
-        self.transform.tell(Ok(()));
+        self.transform.report_end(Ok(()));
         Ok(())
     }
 
@@ -335,8 +335,8 @@ impl Work {
 
     fn failed(&mut self, error: &Error) {
         self.input = Bytes::new();
-        self.transform.run.fail(error);
-        self.transform.tell(Err(error));
+        self.transform.filter.fail(error);
+        self.transform.report_end(Err(error));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use crate::{CallOptions, Error, ErrorKind, Limits, Program, Report, Spec};
+use crate::{CallOptions, Error, ErrorKind, FailedRun, Limits, Program, Report, Spec};
 
 /// Gives `data` in pieces of the given sizes, the last one over and over.
 pub(super) struct Pieces<'a> {
@@ -37,7 +37,7 @@ mod ahead {
     use std::io::{Seek, Write};
 
     use super::*;
-    use crate::{Condition, PatchOp, RawJson, filter_file, filter_slice_with};
+    use crate::{Json, Operation, Test, filter_file, filter_slice};
 
     /// What is read ahead waits nowhere, also where no branch holds.
     #[test]
@@ -48,12 +48,13 @@ mod ahead {
                 .unwrap();
         let options = CallOptions::new().limits(Limits::new().with_held(5).with_spill(0));
         let document = br#"{"pad": "which is longer than what may wait", "t": 2}"#;
-        let told = filter_slice_with(&program, &options, document).unwrap_err();
+        let told = filter_slice(program.with_options(&options), document).unwrap_err().error;
         assert_eq!(told.kind(), ErrorKind::Miss, "{told}");
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(document).unwrap();
         file.rewind().unwrap();
-        let (_, result) = filter_file(&program, &options, file, Vec::new(), |reader| reader);
+        let (_, result) =
+            FailedRun::split(filter_file(program.with_options(&options), file, Vec::new()));
         assert_eq!(result.unwrap_err().to_string(), told.to_string());
     }
 }
@@ -68,7 +69,8 @@ mod lenient {
     fn run(spec: &Spec, options: &CallOptions, reader: impl Read) -> Outcome {
         let program = Program::compile(spec).unwrap();
         let mut output = Vec::new();
-        let (report, result) = filter_lenient(&program, options, reader, &mut output);
+        let (report, result) =
+            FailedRun::split(filter_lenient(program.with_options(options), reader, &mut output));
         let told = |error: Error| (error.kind(), error.to_string());
         (String::from_utf8(output).unwrap(), invariant(report), result.err().map(told))
     }

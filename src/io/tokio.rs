@@ -14,11 +14,12 @@ use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::CHUNK;
+use super::failed_run::{FailedRun, RunResult};
 use super::steps::{Next, Steps, unreadable};
 use super::transform::{Outcome, Transform};
 use crate::error::Error;
-use crate::filter::Program;
-use crate::report::{FailureReport, Report};
+use crate::filter::Call;
+use crate::report::{Failed, Report};
 
 /// Filters what `reader` gives into `writer`, as it arrives: [`filter_reader`](crate::filter_reader) for tasks.
 ///
@@ -45,14 +46,20 @@ use crate::report::{FailureReport, Report};
 /// # Ok(())
 /// # }
 /// ```
-pub async fn filter_async<R, W>(program: &Program, reader: R, writer: W) -> Result<Report, Error>
+pub fn filter_async<'a, R, W>(
+    call: impl Into<Call<'a>>,
+    reader: R,
+    writer: W,
+) -> impl Future<Output = RunResult<Report>>
 where
     R: AsyncRead,
     W: AsyncWrite,
 {
-    let (outcome, result) = transform_async(Transform::json(program), reader, writer).await;
-    result?;
-    Ok(outcome.report().cloned().unwrap_or_default())
+    let run = transform_async(Transform::json(call), reader, writer);
+    async {
+        let (outcome, result) = FailedRun::split(run.await);
+        FailedRun::join(result, outcome.into_report().unwrap_or_default())
+    }
 }
 
 /// Runs any [`Transform`] over what `reader` gives into `writer`. The report that comes with an error says what the run did
@@ -64,22 +71,22 @@ where
 /// # Cancel safety
 /// As for [`filter_async`].
 pub async fn transform_async<R, W>(
-    transform: Transform,
+    transform: impl Into<Transform>,
     reader: R,
     writer: W,
-) -> (Outcome, Result<(), Error>)
+) -> RunResult<Outcome>
 where
     R: AsyncRead,
     W: AsyncWrite,
 {
-    let mut steps = Steps::new(transform);
+    let mut steps = Steps::new(transform.into());
     let result = pump(&mut steps, reader, writer).await;
     let outcome = steps.outcome().unwrap_or_else(|| {
         // Its step never came back: the runtime ends.
         let error = result.as_ref().err().map(FailureReport::from);
         Outcome::Filter(Box::new(Report { error, ..Report::default() }))
     });
-    (outcome, result)
+    FailedRun::join(result, outcome)
 }
 
 async fn pump<R, W>(steps: &mut Steps, reader: R, writer: W) -> Result<(), Error>

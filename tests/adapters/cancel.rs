@@ -44,7 +44,7 @@ fn until(what: &str, done: impl Fn() -> bool) {
 fn marked(program: &Program, mark: &Arc<()>) -> Transform {
     let mark = Arc::clone(mark);
     let options = CallOptions::new().limits(Limits::new().with_held(200_000));
-    Transform::json_with(program, &options).on_end(move |_, _| drop(mark))
+    Transform::json(program.with_options(&options)).on_end(move |_, _| drop(mark))
 }
 
 #[test]

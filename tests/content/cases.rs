@@ -1,7 +1,7 @@
 //! Cases as data: `tests/content/cases.toml`.
 
 use serde::Deserialize;
-use tamis::{CallOptions, Content, ErrorKind, Limits, Program, Spec, filter_slice_with};
+use tamis::{CallOptions, Content, ErrorKind, Limits, Program, Spec, filter_slice};
 
 use super::{in_pieces, program, run, shown};
 
@@ -50,7 +50,7 @@ fn documents_and_their_text() {
 
 #[test]
 fn an_empty_document_is_an_error() {
-    let error = filter_slice_with(&program(Content::new()), &CallOptions::new(), b"").unwrap_err();
+    let error = filter_slice(&program(Content::new()), b"").unwrap_err().error;
     assert_eq!(
         (error.kind(), error.to_string()),
         (ErrorKind::UnexpectedEnd, "byte 0: the document is empty".into())
@@ -68,8 +68,8 @@ fn broken_json_is_an_error_where_fields_are_named() {
         ("[", ErrorKind::UnexpectedEnd, 1),
         (r#"[1,{"title":"T","ssn":"CANARY""#, ErrorKind::UnexpectedEnd, 30),
     ] {
-        let error = filter_slice_with(&program, &CallOptions::new(), document.as_bytes());
-        let error = error.unwrap_err();
+        let error = filter_slice(&program, document.as_bytes());
+        let error = error.unwrap_err().error;
         assert_eq!((error.kind(), error.offset()), (kind, Some(offset)), "{document}: {error}");
         for size in [1, 7] {
             let again = in_pieces(&program, &CallOptions::new(), document.as_bytes(), size);
@@ -121,7 +121,9 @@ fn what_waits_is_bounded() {
     let good = format!("<html><p>text</p>{}", "<p>more of it</p>".repeat(20_000));
     let json = format!("{{\"text\": \"{}\"}}", "x".repeat(2000));
     for document in [page.as_bytes(), json.as_bytes()] {
-        let error = filter_slice_with(&program(Content::new()), &tight(), document).unwrap_err();
+        let error = filter_slice(program(Content::new()).with_options(&tight()), document)
+            .unwrap_err()
+            .error;
         assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
         for size in [100, 20_000] {
             let again = in_pieces(&program(Content::new()), &tight(), document, size);
@@ -129,10 +131,12 @@ fn what_waits_is_bounded() {
         }
     }
     let (output, _) =
-        filter_slice_with(&program(Content::new()), &tight(), good.as_bytes()).unwrap();
+        filter_slice(program(Content::new()).with_options(&tight()), good.as_bytes()).unwrap();
     assert!(output.starts_with(b"text\n\nmore of it\n\n"));
     let small = CallOptions::new().limits(Limits::new().with_item(1000));
-    let error = filter_slice_with(&program(Content::new()), &small, json.as_bytes()).unwrap_err();
+    let error = filter_slice(program(Content::new()).with_options(&small), json.as_bytes())
+        .unwrap_err()
+        .error;
     assert!(
         error.kind() == ErrorKind::Limit && error.to_string().contains("limit `item`"),
         "{error}"

@@ -1,6 +1,6 @@
 //! Pages that nobody writes by hand: nested deeply, unclosed, long. Work and memory are bounded by the page's length alone.
 
-use tamis::{CallOptions, Content, Filter, Report, Sink, filter_slice};
+use tamis::{Content, Filter, Report, Sink, filter_slice};
 
 use super::program;
 
@@ -25,7 +25,7 @@ fn stream(content: Content, before: &str, part: &str, size: usize) -> (Report, C
     let piece = part.repeat((60 << 10) / part.len().min(60 << 10));
     let mut done = None;
     let measured = allocation_counter::measure(|| {
-        let mut filter = Filter::with_options(&program, &CallOptions::new(), Counting::default());
+        let mut filter = Filter::new(&program, Counting::default());
         filter.write(before.as_bytes()).unwrap();
         for _ in 0..size / piece.len() {
             filter.write(piece.as_bytes()).unwrap();

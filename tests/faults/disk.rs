@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use tamis::{CallOptions, ErrorKind, Limits, Prune, PruneProgram, Spec, Transform};
+use tamis::{CallOptions, ErrorKind, Limits, PruneProgram, PruneSpec, Spec, Transform};
 
 use crate::drivers::{Driver, compiled, histories, json, plain, records};
 use crate::polls::{ADAPTERS, runtime, through};
@@ -33,15 +33,15 @@ fn cases() -> Vec<Case> {
     let whole = compiled(&Spec::new());
     let [lines, events] =
         records("whole", &whole, line.as_bytes(), event.as_bytes()).try_into().ok().expect("two");
-    let prune = PruneProgram::compile(&Prune::new().keep_turns(1)).expect("it compiles");
+    let prune = PruneProgram::compile(&PruneSpec::new().keep_turns(1)).expect("it compiles");
     let mut cases: Vec<Case> = Vec::new();
     let driver = json("late", &select, &late).swap_remove(0);
-    let make = move |limits: &Limits| Transform::json_with(&select, &options(limits));
+    let make = move |limits: &Limits| Transform::json(select.with_options(&options(limits)));
     cases.push((driver, Box::new(make)));
     let program = whole.clone();
-    let make = move |limits: &Limits| Transform::ndjson_with(&program, &options(limits));
+    let make = move |limits: &Limits| Transform::ndjson(program.with_options(&options(limits)));
     cases.push((lines, Box::new(make)));
-    let make = move |limits: &Limits| Transform::events_with(&whole, &options(limits));
+    let make = move |limits: &Limits| Transform::events(whole.with_options(&options(limits)));
     cases.push((events, Box::new(make)));
     let make = move |limits: &Limits| Transform::prune(&prune.clone().with_limits(limits.clone()));
     cases.push((histories(chat.as_bytes()).swap_remove(0), Box::new(make)));

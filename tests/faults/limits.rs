@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tamis::{
-    Coding, Compact, Condition, Content, Decoding, Error, ErrorKind, FilterResult, Limits,
-    OutputFilter, OutputFilterRegistry, PatchOp, Spec, TextSpec, Transform,
+    Compact, Content, ContentCoding, DecodeOptions, Error, ErrorKind, FilterResult, Limits,
+    Operation, OutputFilter, OutputFilterRegistry, Spec, Test, TextFilter, Transform,
 };
 
 use crate::drivers::{
@@ -269,15 +269,16 @@ fn of_bodies() {
     let program = compiled(&Spec::new());
     // The ratio of a short body is not asked.
     let long = format!("[{}1]", "1,".repeat(1 << 20)).into_bytes();
-    let with_bytes: fn(u64) -> Decoding = |bound| Decoding::new().with_max_bytes(bound);
-    let with_ratio: fn(u64) -> Decoding = |bound| Decoding::new().with_max_ratio(bound);
+    let with_bytes: fn(u64) -> DecodeOptions = |bound| DecodeOptions::new().with_max_bytes(bound);
+    let with_ratio: fn(u64) -> DecodeOptions = |bound| DecodeOptions::new().with_max_ratio(bound);
     for (name, decoding, text) in
         [("max_bytes", with_bytes, &document()), ("max_ratio", with_ratio, &long)]
     {
         let body = polls::gzip(text);
         for bound in [0, 1] {
             for adapter in polls::ADAPTERS {
-                let transform = Transform::json(&program).decoded(Coding::Gzip, &decoding(bound));
+                let transform =
+                    Transform::json(&program).decoded(ContentCoding::Gzip, &decoding(bound));
                 let run = polls::through(adapter, transform, &body, 1_000);
                 let (output, result) = runtime.block_on(run);
                 let error = result.expect_err("there is a limit");

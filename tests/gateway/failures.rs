@@ -108,7 +108,7 @@ fn the_user_makes_the_answer() {
         let program = program.clone();
         let layer = FilterLayer::new(move |_, _| {
             let limits = Limits::new().with_depth(4);
-            Some(Transform::json_with(&program, &CallOptions::new().limits(limits)))
+            Some(Transform::json(program.with_options(&CallOptions::new().limits(limits))))
         });
         let layer = layer.on_error(|asked, error| {
             let path = asked.uri.path();

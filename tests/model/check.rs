@@ -1,10 +1,7 @@
 //! One program, one document: tamis in several drivers against the model.
 
 use serde_json::Value as Json;
-use tamis::{
-    CallOptions, Error, ExecutionMode, Filter, Program, Report, Spec, Whitespace, filter_slice,
-    filter_slice_with,
-};
+use tamis::{CallOptions, Error, Filter, Mode, Program, Report, Spec, Whitespace, filter_slice};
 
 use crate::model::dom::{Node, Value};
 use crate::model::eval::{self, Expected, Verdict};
@@ -30,7 +27,7 @@ fn compare(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>,
     let program = Program::compile(&spec).map_err(|error| format!("no program: {error}"))?;
     let verdict = eval::run(rules, &Node::parse(text));
 
-    let slice = filter_slice(&program, text.as_bytes()).map_err(|error| (error, Vec::new()));
+    let slice = filter_slice(&program, text.as_bytes()).map_err(|run| (run.error, Vec::new()));
     judge("slice", &verdict, &slice)?;
     let mut cuts = Prng::new(seed).cuts(text.len());
     cuts.push(text.len());
@@ -57,8 +54,8 @@ fn compare(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>,
 fn failed_call(rules: &Rules, program: &Program, text: &str, cuts: &[usize]) -> Result<(), String> {
     let options = CallOptions::new().is_error(true);
     let verdict = eval::run_failed(rules, &Node::parse(text));
-    let slice = filter_slice_with(program, &options, text.as_bytes());
-    let slice = slice.map_err(|error| (error, Vec::new()));
+    let slice = filter_slice(program.with_options(&options), text.as_bytes());
+    let slice = slice.map_err(|run| (run.error, Vec::new()));
     judge("slice, a failed call", &verdict, &slice)?;
     let split = push(program, &options, text.as_bytes(), cuts);
     judge("chunks, a failed call", &verdict, &split)?;
@@ -73,7 +70,7 @@ fn failed_call(rules: &Rules, program: &Program, text: &str, cuts: &[usize]) -> 
 }
 
 fn push(program: &Program, options: &CallOptions, text: &[u8], ends: &[usize]) -> Run {
-    let mut filter = Filter::with_options(program, options, Vec::new());
+    let mut filter = Filter::new(program.with_options(options), Vec::new());
     let mut begin = 0;
     for end in ends {
         if let Err(error) = filter.write(&text[begin..*end]) {

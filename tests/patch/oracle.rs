@@ -1,7 +1,7 @@
 //! The json-patch crate over random documents and sequences.
 
 use serde_json::Value;
-use tamis::{OnTestFailure, PatchOp, Program, Spec, filter_slice};
+use tamis::{Error, OnTestFailure, Operation, Program, Spec, filter_slice};
 
 use crate::beside::{End, Theirs, is_left_out, operation, value};
 use crate::prng::Prng;
@@ -29,7 +29,10 @@ fn as_the_json_patch_crate() {
             spec = spec.on_test_failure(OnTestFailure::Stop);
         }
         let program = Program::compile(&spec).unwrap_or_else(|error| panic!("{about}: {error}"));
-        theirs.compare(&about, &filter_slice(&program, document.to_string().as_bytes()));
+        theirs.compare(
+            &about,
+            &filter_slice(&program, document.to_string().as_bytes()).map_err(Error::from),
+        );
         match theirs.end {
             End::Fine => fine += 1,
             End::Stopped => stopped += 1,

@@ -6,8 +6,8 @@ use tamis::{
 
 fn filtered(spec: &Spec, document: &str) -> Result<String, tamis::Error> {
     let program = Program::compile(spec).unwrap();
-    filter_slice(&program, document.as_bytes())
-        .map(|(output, _)| String::from_utf8(output).unwrap())
+    let (output, _) = filter_slice(&program, document.as_bytes())?;
+    Ok(String::from_utf8(output).unwrap())
 }
 
 /// reShapr lets the response pass unchanged when an operation cannot be applied: what was to be removed leaves with it.

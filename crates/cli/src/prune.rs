@@ -6,7 +6,10 @@ use std::fs::File;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use tamis::{Error, ErrorKind, FailureReport, Prune, PruneProgram, PruneReport, prune_file};
+use tamis::{
+    Error, ErrorKind, Failed, FailedRun, FileSource, PruneProgram, PruneReport, PruneSpec,
+    prune_file,
+};
 
 use crate::args::Bounds;
 use crate::diagnostics::{Console, Exit, Usage};
@@ -122,7 +125,7 @@ pub(crate) struct PruneArgs {
 
 impl PruneArgs {
     fn program(&self) -> Result<PruneProgram, Error> {
-        let mut prune = Prune::new()
+        let mut prune = PruneSpec::new()
             .count_tokens(self.count_tokens)
             .stop_at_summary(self.stop_at_summary)
             .keep_head(self.keep_head.unwrap_or(0))
@@ -133,7 +136,7 @@ impl PruneArgs {
         if self.no_default_protect {
             prune = prune.protected([""; 0]);
         }
-        prune = self.protect.iter().fold(prune, Prune::protect);
+        prune = self.protect.iter().fold(prune, PruneSpec::protect);
         if let Some(turns) = self.keep_turns {
             prune = prune.keep_turns(turns);
         }
@@ -221,7 +224,11 @@ fn prune(
     let to_terminal = *output == Place::Standard && std::io::stdout().is_terminal();
     let bar = Bar::new(size, to_terminal);
     let around = |reader| tally_in.around(bar.around(reader));
-    let (mut report, result) = prune_file(program, file, tally_out.through(&mut writer), around);
+    let (mut report, result) = FailedRun::split(prune_file(
+        program,
+        FileSource::new(file).map_reader(around),
+        tally_out.through(&mut writer),
+    ));
     let result = result.and_then(|()| writer.finish().map_err(Error::write));
     if let Err(error) = &result {
         report.error.get_or_insert_with(|| FailureReport::from(error));

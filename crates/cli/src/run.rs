@@ -8,8 +8,8 @@ use std::io::{ErrorKind as IoKind, IsTerminal, Read, Write};
 use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::{
-    Error, ErrorKind, FailureReport, MissedPath, Pretty, Program, Report, Tee, filter_file,
-    filter_lenient, filter_ndjson,
+    Error, ErrorKind, Failed, FailedRun, FileSource, MissedPath, PrettyWriter, Program, Report,
+    TeeReader, filter_file, filter_lenient, filter_ndjson,
 };
 
 use crate::diagnostics::{Console, Exit, Usage};
@@ -157,28 +157,28 @@ impl Opened {
         let around = |reader: Box<dyn Read>| {
             let reader = tally.input.around(bar.around(reader));
             match tee {
-                Some(tee) => Box::new(Tee::new(reader, tee)) as Box<dyn Read>,
+                Some(tee) => Box::new(TeeReader::new(reader, tee)) as Box<dyn Read>,
                 None => reader,
             }
         };
+        let call = program.with_options(&job.selected.options);
         let go = |writer: &mut dyn Write| match job.form {
-            Form::Document => filter_file(&program, &job.selected.options, input, writer, around),
-            Form::Lenient => {
-                filter_lenient(&program, &job.selected.options, around(Box::new(input)), writer)
-            }
+            Form::Document => filter_file(call, FileSource::new(input).map_reader(around), writer),
+            Form::Lenient => filter_lenient(call, around(Box::new(input)), writer),
             Form::Lines => {
                 let reader = around(Box::new(input));
-                filter_ndjson(&program, &job.selected.options, reader, writer, |line, error| {
+                filter_ndjson(call, reader, writer, |line, error| {
                     console.say(&job.input_name(), InLine(line, error));
                 })
             }
         };
         // Figures are those of the minified output.
-        let (report, result) = match (job.pretty, job.stats) {
-            (true, _) => go(&mut tally.output.through(Pretty::new(&mut output))),
+        let result = match (job.pretty, job.stats) {
+            (true, _) => go(&mut tally.output.through(PrettyWriter::new(&mut output))),
             (false, true) => go(&mut tally.output.through(&mut output)),
             (false, false) => go(&mut output),
         };
+        let (report, result) = FailedRun::split(result);
         let result = match result {
             Err(error) => Err(job.blame(error)),
             Ok(()) => {

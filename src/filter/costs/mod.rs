@@ -53,7 +53,7 @@ impl Cost {
 fn run(program: &Program, limits: &Limits, document: &[u8], chunk: usize) -> Cost {
     let options = CallOptions::new().limits(limits.clone());
     done();
-    let mut filter = Filter::with_options(program, &options, Vec::new());
+    let mut filter = Filter::new(program.with_options(&options), Vec::new());
     let fed = document.chunks(chunk).try_for_each(|chunk| filter.write(chunk));
     let ended = fed.and_then(|()| filter.end()).is_ok();
     let steps = filter.run.steps() + filter.run.output_steps().0;

@@ -6,9 +6,8 @@
 use super::filter_run::{FilterRun, RunMode};
 use super::root::Payload;
 use crate::error::Error;
-use crate::filter::compile::program::Program;
 use crate::filter::compile::when::Branch;
-use crate::filter::options::CallOptions;
+use crate::filter::options::Call;
 
 /// What is known of a document before a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,8 +32,8 @@ pub(crate) struct FirstPass {
 
 impl FirstPass {
     /// What is to be found out next. `None`: nothing.
-    pub(crate) fn new(program: &Program, options: &CallOptions, ahead: Lookahead) -> Option<Self> {
-        let core = FilterRun::new(program, options, ahead, RunMode::FirstPass);
+    pub(crate) fn new(call: &Call<'_>, ahead: Lookahead) -> Option<Self> {
+        let core = FilterRun::new(call.program(), call.options(), ahead, RunMode::FirstPass);
         core.looks_beyond(ahead).then_some(Self { core, ahead })
     }
 

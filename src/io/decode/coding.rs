@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind};
 /// A content coding that can be decoded (RFC 9110, section 8.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Coding {
+pub enum ContentCoding {
     /// `gzip` (RFC 1952). Several members are one text.
     Gzip,
     /// `br`, Brotli (RFC 7932).
@@ -16,7 +16,7 @@ pub enum Coding {
     Zstd,
 }
 
-impl Coding {
+impl ContentCoding {
     /// The coding that a field `Content-Encoding` names: `gzip` or `x-gzip`, `br`, `zstd`, in any case. None for `identity`
     /// and for a field without a name: such a body is the text itself.
     ///
@@ -25,12 +25,12 @@ impl Coding {
     /// encoded twice has no use but to become a very large one.
     ///
     /// ```
-    /// use tamis::Coding;
+    /// use tamis::ContentCoding;
     ///
-    /// assert_eq!(Coding::from_content_encoding(" GZIP")?, Some(Coding::Gzip));
-    /// assert_eq!(Coding::from_content_encoding("identity")?, None);
-    /// assert!(Coding::from_content_encoding("compress").is_err());
-    /// assert!(Coding::from_content_encoding("gzip, br").is_err());
+    /// assert_eq!(ContentCoding::from_content_encoding(" GZIP")?, Some(ContentCoding::Gzip));
+    /// assert_eq!(ContentCoding::from_content_encoding("identity")?, None);
+    /// assert!(ContentCoding::from_content_encoding("compress").is_err());
+    /// assert!(ContentCoding::from_content_encoding("gzip, br").is_err());
     /// # Ok::<(), tamis::Error>(())
     /// ```
     pub fn from_content_encoding(value: &str) -> Result<Option<Self>, Error> {
@@ -87,24 +87,24 @@ fn refused(reason: &str, value: &str) -> Error {
 /// | `zstd` | 9 MiB | a window of 8 MiB (RFC 9659); larger ones are refused |
 ///
 /// ```
-/// use tamis::Decoding;
+/// use tamis::DecodeOptions;
 ///
-/// let decoding = Decoding::new().with_max_bytes(64 << 20);
+/// let decoding = DecodeOptions::new().with_max_bytes(64 << 20);
 /// assert_eq!((decoding.max_bytes(), decoding.max_ratio()), (64 << 20, 256));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decoding {
+pub struct DecodeOptions {
     max_ratio: u64,
     max_bytes: u64,
 }
 
-impl Default for Decoding {
+impl Default for DecodeOptions {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Decoding {
+impl DecodeOptions {
     /// The defaults that each setter names.
     #[must_use]
     pub const fn new() -> Self {

@@ -4,7 +4,7 @@
 //!
 //! Invariants: a call takes at most [`SHARE`] encoded bytes and gives at most [`PIECE`] decoded ones, whatever the body is.
 //! Work is linear in both (a Brotli decoder fills its window, 16 MiB at most, before it gives the first piece of it). The
-//! body is never copied as a whole. Memory is that of [`Decoding`].
+//! body is never copied as a whole. Memory is that of [`DecodeOptions`].
 
 mod coding;
 #[cfg(test)]
@@ -20,7 +20,7 @@ use compression_core::util::{PartialBuffer, WriteBuffer};
 
 use crate::error::{Error, ErrorKind, LimitName, Raise};
 
-pub use coding::{Coding, Decoding};
+pub use coding::{ContentCoding, DecodeOptions};
 
 /// Decoded bytes that a call gives at most.
 const PIECE: usize = 64 << 10;
@@ -37,8 +37,8 @@ const ZSTD_WINDOW_LOG: u32 = 23;
 
 /// Decodes one body.
 pub(crate) struct Decoder {
-    coding: Coding,
-    decoding: Decoding,
+    coding: ContentCoding,
+    decoding: DecodeOptions,
     codec: Box<dyn DecodeV2 + Send + Sync>,
     place: Place,
     /// The last piece was full: there may be more without more input.
@@ -82,11 +82,11 @@ enum Flaw {
 }
 
 impl Decoder {
-    pub(crate) fn new(coding: Coding, decoding: &Decoding) -> Self {
+    pub(crate) fn new(coding: ContentCoding, decoding: &DecodeOptions) -> Self {
         let codec: Box<dyn DecodeV2 + Send + Sync> = match coding {
-            Coding::Gzip => Box::new(GzipDecoder::new()),
-            Coding::Brotli => Box::new(BrotliDecoder::new()),
-            Coding::Zstd => {
+            ContentCoding::Gzip => Box::new(GzipDecoder::new()),
+            ContentCoding::Brotli => Box::new(BrotliDecoder::new()),
+            ContentCoding::Zstd => {
                 let window = DParameter::window_log_max(ZSTD_WINDOW_LOG);
                 Box::new(ZstdDecoder::new_with_params(&[window]))
             }
@@ -110,7 +110,7 @@ impl Decoder {
     /// to skip.
     ///
     /// # Errors
-    /// What cannot be decoded, and the limits of [`Decoding`]. What came before an error is right, and a part of the text.
+    /// What cannot be decoded, and the limits of [`DecodeOptions`]. What came before an error is right, and a part of the text.
     pub(crate) fn next(&mut self, input: &mut Bytes) -> Result<Option<Bytes>, Error> {
         if self.failed {
             return Err(Error::new(ErrorKind::Failed, "decoding had failed before"));
@@ -164,7 +164,7 @@ impl Decoder {
             }
             let drains = encoded.unwritten().is_empty();
             let before = (encoded.written_len(), decoded.written_len());
-            let ended = if drains && self.coding == Coding::Gzip {
+            let ended = if drains && self.coding == ContentCoding::Gzip {
                 // Without input, the one for deflate gives what waits and takes the end for an error; `flush` does not.
                 self.codec.flush(decoded).map(|_| false)
             } else {
@@ -185,11 +185,13 @@ impl Decoder {
     fn enter(&mut self, byte: u8) -> Result<(), Flaw> {
         match (self.coding, self.place) {
             // RFC 7932 has no window that begins like this; the codec would take up to 1 GiB for it.
-            (Coding::Brotli, Place::Start) if byte & 0x7F == 0x11 => return Err(Flaw::LargeWindow),
+            (ContentCoding::Brotli, Place::Start) if byte & 0x7F == 0x11 => {
+                return Err(Flaw::LargeWindow);
+            }
             (_, Place::Start) => {}
-            (Coding::Gzip, _) if byte == 0x1F => {}
+            (ContentCoding::Gzip, _) if byte == 0x1F => {}
             // The magic numbers are 0xFD2FB528 and, for frames to skip, 0x184D2A50 to 0x184D2A5F, low byte first.
-            (Coding::Zstd, _) if byte == 0x28 || byte & 0xF0 == 0x50 => {}
+            (ContentCoding::Zstd, _) if byte == 0x28 || byte & 0xF0 == 0x50 => {}
             _ => return Err(Flaw::Trailing),
         }
         if self.place == Place::Between {
@@ -221,11 +223,11 @@ impl Decoder {
         };
         match flaw {
             // Its one error says nothing.
-            Flaw::Codec(_) if self.coding == Coding::Brotli => refused(&"it is corrupt"),
+            Flaw::Codec(_) if self.coding == ContentCoding::Brotli => refused(&"it is corrupt"),
             Flaw::Codec(error) => {
                 let reason = error.to_string();
                 // In the words of libzstd. The place of the frame's header is not told.
-                if self.coding == Coding::Zstd && reason.contains("too much memory") {
+                if self.coding == ContentCoding::Zstd && reason.contains("too much memory") {
                     refused(&"its window has more than 8 MiB (RFC 9659)")
                 } else {
                     refused(&reason)

@@ -13,7 +13,7 @@ use super::{Rules, head, refusal};
 use crate::error::{Error, ErrorKind};
 use crate::io::body::FilterBody;
 #[cfg(feature = "decode")]
-use crate::io::decode::Coding;
+use crate::io::decode::ContentCoding;
 use crate::io::transform::Transform;
 
 pin_project! {
@@ -128,7 +128,7 @@ where
     }
     if body.is_end_stream() && transform.needs_input() {
         head::filtered(&mut head.headers, media_type);
-        transform.tell(Ok(()));
+        transform.report_end(Ok(()));
         return (Response::from_parts(head, FilterBody::full("")), false);
     }
     let transform = match rules.readable(transform, &head) {
@@ -166,7 +166,7 @@ impl<F> Rules<F> {
 
     #[cfg(feature = "decode")]
     fn decoded(&self, transform: Transform, coding: &str) -> Result<Transform, Error> {
-        match (Coding::from_content_encoding(coding)?, &self.decoding) {
+        match (ContentCoding::from_content_encoding(coding)?, &self.decoding) {
             (None, _) => Ok(transform),
             (Some(coding), Some(decoding)) => Ok(transform.decoded(coding, decoding)),
             (Some(_), None) => Err(encoded(coding)),

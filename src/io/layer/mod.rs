@@ -20,7 +20,7 @@ use tower_service::Service;
 
 use super::body::FilterBody;
 #[cfg(feature = "decode")]
-use super::decode::Decoding;
+use super::decode::DecodeOptions;
 use super::transform::Transform;
 use crate::error::{Error, Fault};
 pub use future::FilterFuture;
@@ -67,7 +67,7 @@ pub use future::FilterFuture;
 ///         return None;
 ///     }
 ///     let media_type = answer.headers.get("content-type").and_then(|it| it.to_str().ok());
-///     let told = Transform::for_media_type(media_type.unwrap_or_default(), &program, &CallOptions::new());
+///     let told = Transform::for_media_type(media_type.unwrap_or_default(), &program);
 ///     // What does not say that it is lines or events is read as a document, and refused if it is none.
 ///     Some(told.unwrap_or_else(|| Transform::json(&program)))
 /// });
@@ -91,7 +91,7 @@ struct Rules<F> {
     choose: Arc<F>,
     answer: Answer,
     #[cfg(feature = "decode")]
-    decoding: Option<Decoding>,
+    decoding: Option<DecodeOptions>,
 }
 
 /// The answer in place of one that could not be filtered; `None`: the usual one.
@@ -118,7 +118,7 @@ where
     /// unencoded. Without this they are refused.
     #[cfg(feature = "decode")]
     #[must_use]
-    pub fn decode(self, decoding: Decoding) -> Self {
+    pub fn decode(self, decoding: DecodeOptions) -> Self {
         self.with(|rules| rules.decoding = Some(decoding))
     }
 

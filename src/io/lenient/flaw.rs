@@ -1,13 +1,13 @@
-//! Struson's errors as ours.
+//! Converts struson's errors.
 //!
-//! Knows no text and no rule. Places are lines and columns of the text as it came.
+//! Knows no text and no rule. Places are lines and columns of the original text.
 
 use struson::reader::{JsonReaderPosition, ReaderError, SyntaxErrorKind, TransferError};
 use struson::writer::JsonNumberError;
 
 use crate::error::{Error, ErrorKind, LimitName, Raise};
 
-/// Why the text cannot be cleaned; if the front knows an error, that is the reason.
+/// Why the text cannot be cleaned. If the front has an error, that one is the reason.
 pub(super) struct Flaw(pub(super) Error);
 
 impl Flaw {
@@ -32,10 +32,12 @@ impl From<ReaderError> for Flaw {
                 let (kind, message) = describe(error.kind);
                 Self::at(&error.location, kind, message)
             }
-            ReaderError::MaxNestingDepthExceeded { location, .. } => {
-                Self::limit(&location, LimitName::Depth, "too many nested containers")
-            }
-            // Those of the source are known to the front.
+            ReaderError::MaxNestingDepthExceeded { location, .. } => Self::at(
+                &location,
+                ErrorKind::Limit,
+                "too many containers are open (limit `depth`)",
+            ),
+            // The front has the errors of the source.
             ReaderError::IoError { location, .. } => {
                 Self::at(&location, ErrorKind::Encoding, "invalid UTF-8")
             }
@@ -45,7 +47,7 @@ impl From<ReaderError> for Flaw {
 }
 
 impl From<std::io::Error> for Flaw {
-    /// The writer fails only when the front has an error.
+    /// The writer fails only if the front has an error.
     fn from(error: std::io::Error) -> Self {
         Self(Error::write(error))
     }
@@ -69,7 +71,7 @@ impl From<JsonNumberError> for Flaw {
     }
 }
 
-/// Struson's errors in words.
+/// Returns the message for an error of struson.
 fn describe(kind: SyntaxErrorKind) -> (ErrorKind, &'static str) {
     use SyntaxErrorKind as Kind;
     let message = match kind {

@@ -1,17 +1,17 @@
-//! One document a line (NDJSON, JSON Lines).
+//! Newline-delimited JSON: one document per line.
 //!
-//! Lines are split while they arrive, and pushed into the filter as they are: white space around a document is JSON's own.
+//! Lines are split while they arrive and filtered unchanged, because white space around a document is valid JSON.
 
-use super::{Flaw, Form, Record, Records};
-use crate::error::Error;
+use super::{Flaw, Record, RecordForm, Records};
+use crate::error::{Error, Raise};
 use crate::filter::Program;
 use crate::limits::Limits;
 use crate::sink::Sink;
 
-/// A push run over lines.
+/// A filter over lines.
 pub(crate) type Lines<S, F> = Records<LineForm, S, F>;
 
-/// Where the run is in the lines.
+/// The position in the lines.
 pub(crate) struct LineForm {
     state: Line,
     /// The line has only white space so far.
@@ -23,7 +23,7 @@ pub(crate) struct LineForm {
     length: u64,
 }
 
-/// What became of the line so far.
+/// The state of the current line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
     None,
@@ -32,7 +32,7 @@ enum Line {
     Bad,
 }
 
-impl Form for LineForm {
+impl RecordForm for LineForm {
     const RECORD: &'static str = "line";
 
     fn new(_: &Limits) -> Self {
@@ -88,7 +88,7 @@ impl LineForm {
         }
     }
 
-    /// Ends the line: its output goes out.
+    /// Ends the line and writes its output.
     fn end_line<S: Sink, F: FnMut(u64, &Error)>(
         &mut self,
         record: &mut Record<S, F>,

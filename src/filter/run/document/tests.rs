@@ -170,7 +170,7 @@ fn what_waits_is_bounded_wherever_the_input_is_cut() {
         let options = CallOptions::new().limits(Limits::new().with_held(held).with_spill(0));
         for program in [&program, &open] {
             let run = |chunk: usize| {
-                let mut filter = Filter::with_options(program, &options, Vec::new());
+                let mut filter = Filter::new(program.with_options(&options), Vec::new());
                 let mut fed = Ok(());
                 for piece in document.as_bytes().chunks(chunk) {
                     fed = fed.and_then(|()| filter.write(piece));
@@ -195,6 +195,6 @@ fn long_paths_compile_in_linear_space() {
     let pointers = (0..99).map(|number| format!("/{number}{}", "/a".repeat(1000)));
     let patched = pointers.map(PatchOp::remove).fold(Spec::new(), Spec::patch);
     let program = Program::compile(&patched).unwrap();
-    let error = filter_slice(&program, br#"{"0":{"a":{}}}"#).unwrap_err();
+    let error = filter_slice(&program, br#"{"0":{"a":{}}}"#).unwrap_err().error;
     assert!(error.message().ends_with("nothing is at /0/a/a"), "{error}");
 }

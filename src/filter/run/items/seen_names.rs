@@ -93,7 +93,7 @@ mod tests {
         let spec = select.iter().fold(Spec::new(), |spec, path| spec.select(*path));
         let program = Program::compile(&spec).unwrap();
         let options = CallOptions::new().suggest(true);
-        let mut filter = Filter::with_options(&program, &options, Vec::new());
+        let mut filter = Filter::new(program.with_options(&options), Vec::new());
         for piece in pieces {
             filter.write(piece).unwrap();
         }
@@ -171,7 +171,7 @@ mod tests {
             let options = CallOptions::new().suggest(true);
             let members: Vec<_> = (0..names).map(|n| format!("\"{}\":0", name(n))).collect();
             let document = format!("{{\"id\":1,{}}}", members.join(","));
-            let mut filter = Filter::with_options(&program, &options, Vec::new());
+            let mut filter = Filter::new(program.with_options(&options), Vec::new());
             filter.write(document.as_bytes()).unwrap();
             filter.run.end(&mut Vec::new()).unwrap();
             done();
