@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use super::failed_run::{FailedRun, RunResult};
 use super::push::{each_chunk, read_all};
 use crate::error::{Error, ErrorKind};
-use crate::filter::{Ahead, Call, Filter, Scout};
+use crate::filter::{Lookahead, Call, Filter, FirstPass};
 use crate::io::sinks::WriteSink;
 use crate::report::Report;
 
@@ -113,7 +113,7 @@ pub fn filter_file<'a, 's, W: Write>(
     let (mut file, map) = source.into().into_parts();
     let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
     let before = if regular { FileStamp::of(&file) } else { None };
-    let mut ahead = Ahead::default();
+    let mut ahead = Lookahead::default();
     if regular && let Err(error) = read_ahead(&mut file, &call, &mut ahead) {
         // The wrapper of the reader sees the bytes up to the error, as in a run that reads once.
         let read = error.offset().map_or(0, |offset| offset.saturating_add(1));
@@ -137,9 +137,9 @@ pub fn filter_file<'a, 's, W: Write>(
 /// Reads ahead as often as there is something to find out, and returns to where the file was.
 ///
 /// `ahead` receives the findings, including those before an error.
-fn read_ahead(file: &mut File, call: &Call<'_>, ahead: &mut Ahead) -> Result<(), Error> {
+fn read_ahead(file: &mut File, call: &Call<'_>, ahead: &mut Lookahead) -> Result<(), Error> {
     let begin = file.stream_position().map_err(Error::read)?;
-    while let Some(scout) = Scout::new(call, *ahead) {
+    while let Some(scout) = FirstPass::new(call, *ahead) {
         let found = first_pass(file, scout);
         file.seek(SeekFrom::Start(begin)).map_err(Error::read)?;
         *ahead = found?;
@@ -147,7 +147,7 @@ fn read_ahead(file: &mut File, call: &Call<'_>, ahead: &mut Ahead) -> Result<(),
     Ok(())
 }
 
-fn first_pass(file: &mut File, mut scout: Scout) -> Result<Ahead, Error> {
+fn first_pass(file: &mut File, mut scout: FirstPass) -> Result<Lookahead, Error> {
     each_chunk(file, |chunk| scout.write(chunk).map(|enough| !enough))?;
     scout.end()
 }

@@ -9,7 +9,7 @@ use super::file::{FileSource, FileStamp, changed};
 use super::push::{each_chunk, read_all};
 use crate::error::Error;
 use crate::history::{PruneFilter, PruneProgram, PruneReport, PruneScan, PruneWriter};
-use crate::report::Failed;
+use crate::report::FailureReport;
 
 /// Prunes a history that is in memory and returns the output with the report.
 ///
@@ -44,7 +44,7 @@ pub fn prune_slice(
     match writer.and_then(|mut writer| writer.write(history, &mut output)) {
         Ok(()) => Ok((output, report)),
         Err(error) => {
-            report.error.get_or_insert_with(|| Failed::from(&error));
+            report.error.get_or_insert_with(|| FailureReport::from(&error));
             Err(FailedRun::new(error, report))
         }
     }

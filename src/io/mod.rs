@@ -36,7 +36,7 @@ mod transform;
 use std::io::{Read, Write};
 
 use crate::error::{Error, ErrorKind};
-use crate::filter::{Ahead, Call, Filter, Scout};
+use crate::filter::{Lookahead, Call, Filter, FirstPass};
 use crate::report::Report;
 use push::CHUNK;
 
@@ -138,8 +138,8 @@ pub fn filter_slice<'a>(
     document: &[u8],
 ) -> Result<(Vec<u8>, Report), FailedRun<Report>> {
     let call = call.into();
-    let mut ahead = Ahead::default();
-    while let Some(mut scout) = Scout::new(&call, ahead) {
+    let mut ahead = Lookahead::default();
+    while let Some(mut scout) = FirstPass::new(&call, ahead) {
         let found = scout.write(document).and_then(|_| scout.end());
         ahead = found.map_err(|error| {
             let report = Filter::with_lookahead(&call, Vec::new(), ahead, true).fail(&error);

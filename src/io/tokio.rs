@@ -19,7 +19,7 @@ use super::steps::{Next, Steps, unreadable};
 use super::transform::{Outcome, Transform};
 use crate::error::Error;
 use crate::filter::Call;
-use crate::report::{Failed, Report};
+use crate::report::{FailureReport, Report};
 
 /// Filters what `reader` gives into `writer`, as it arrives: [`filter_reader`](crate::filter_reader) for tasks.
 ///

@@ -114,7 +114,7 @@ impl Survey {
     }
 
     /// Starts to read a value, whose bytes arrive through [`Handler::copied`].
-    fn read(&mut self, frame: Frame, member: Member, kind: Kind, from: u64) -> Interest {
+    fn read(&mut self, frame: Frame, member: Member, kind: ValueKind, from: u64) -> Interest {
         let program = self.program.compiled();
         let word = Wanted { kept: WORD, ..Wanted::default() };
         let wanted = match member {
@@ -142,7 +142,7 @@ impl Survey {
     }
 
     /// Visits an element of the entered array.
-    fn element(&mut self, frame: Frame, kind: Kind, offset: u64) -> Interest {
+    fn element(&mut self, frame: Frame, kind: ValueKind, offset: u64) -> Interest {
         let inside = match frame {
             Frame::Messages => {
                 self.counts.messages += 1;

@@ -187,8 +187,8 @@ impl Frame {
     }
 
     /// Returns the names of the members that matter; `None` if all children do.
-    pub(super) fn names(self) -> Option<&'static Names> {
-        static NAMES: LazyLock<Vec<Option<Names>>> = LazyLock::new(|| {
+    pub(super) fn names(self) -> Option<&'static NameTable> {
+        static NAMES: LazyLock<Vec<Option<NameTable>>> = LazyLock::new(|| {
             FRAMES
                 .iter()
                 .map(|frame| {

@@ -19,7 +19,7 @@ use flaw::Flaw;
 
 use super::failed_run::{FailedRun, RunResult};
 use super::{CHUNK, WriteSink};
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, LimitName};
 use crate::filter::{Call, Filter};
 use crate::limits::Limits;
 use crate::report::{FailureReport, Report};
@@ -74,7 +74,7 @@ pub fn filter_lenient<'a, R: Read, W: Write>(
     let mut report = front.filter.report();
     if let Err(error) = &result {
         report = front.filter.fail(error);
-        report.error = Some(Failed::from(error));
+        report.error = Some(FailureReport::from(error));
     }
     FailedRun::join(result, report)
 }
