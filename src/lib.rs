@@ -103,6 +103,8 @@
 //!
 //! `default-features = false` leaves the library with a handful of small dependencies.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod allowance;
 mod ansi;
 #[cfg(feature = "manifest")]

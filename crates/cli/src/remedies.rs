@@ -1,4 +1,4 @@
-//! The library's errors in the words of the command line: a limit is raised by a flag, a field of a spec is one.
+//! Rewrites errors of the library in terms of the command line: names the flag that raises a limit or sets a rule.
 //!
 //! Must not know runs.
 
@@ -6,23 +6,23 @@ use std::fmt;
 
 use tamis::{Error, ErrorKind};
 
-/// What the library says of more than one document.
+/// The hint of the library if more than one document follows.
 const DOCUMENTS: &str = "(is it one document a line?)";
 
-/// What the library says of a path, and what is said here instead, if the path is in a flag.
+/// A hint of the library about a path, and its replacement if the path is the value of a flag.
 const PAIRS: (&str, &str) = (
     "`retain` (one JSON Pointer each: /items/labels/name, /items/labels/color)",
     "--retain /items/labels/name,/items/labels/color",
 );
-/// What an error of a flag begins with; one of a manifest begins with its place there.
+/// How an error of a flag begins. An error of a manifest begins with its place in the file.
 const RULES: [&str; 5] = ["select: ", "exclude: ", "retain: ", "root: ", "extract: "];
 
-/// What the library says, and what is said here instead.
+/// Phrases of the library and their replacements.
 const WORDS: [(&str, &str); 7] = [
     ("(limits `held` and `spill`)", "(raise it with --held or --spill)"),
     ("(limit `depth`)", "(raise it with --max-depth)"),
     ("(limit `held`)", "(raise it with --held)"),
-    ("(limit `item`)", "(leave out one of the paths that lead to the same value)"),
+    ("(limit `item`)", "(leave out one of the paths to the same value)"),
     ("(limit `item` of content)", "(name fewer of them with --extract)"),
     (
         DOCUMENTS,
@@ -31,13 +31,11 @@ const WORDS: [(&str, &str); 7] = [
     ("`duplicate_keys: reject`", "--duplicate-keys reject"),
 ];
 
-/// What a message contains when the disk is full or forbidden, and what is said behind it.
-const DISK: (&str, &str) = (
-    "the temporary file cannot",
-    "; see that the folder of temporary files has room, or lower --spill",
-);
+/// A phrase of errors about a full or forbidden disk, and the advice appended to it.
+const DISK: (&str, &str) =
+    ("the temporary file cannot", "; make room in the folder of temporary files, or lower --spill");
 
-/// An error with what to do about it.
+/// Displays an error with advice.
 pub(crate) struct Remedied<'a>(pub(crate) &'a Error);
 
 impl fmt::Display for Remedied<'_> {
@@ -67,7 +65,7 @@ impl fmt::Display for InLine<'_> {
             return f.write_str(&error.to_string().replace(DOCUMENTS, here));
         }
         write!(f, "{}", Remedied(error))?;
-        // A document over several lines begins with one that ends too early.
+        // If a document spans several lines, the first line ends too early.
         if line == 1 && error.kind() == ErrorKind::UnexpectedEnd {
             f.write_str(" (a document over several lines? `jq -c .` puts it on one)")?;
         }
