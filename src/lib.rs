@@ -94,7 +94,7 @@
 //!   `text`: what is wrong with a template or a pattern is said where it stands in the file.
 //! - `template` (default, through `cli`): `Templates`, Go's `text/template` for compact summaries, through gtmpl-ng and
 //!   simd-json.
-//! - `tokens` (default, through `cli`): budgets in tokens are counted, through bpe-openai; without it they are estimated.
+//! - `tokens` (default, through `cli`): budgets in tokens are counted, through tiktoken; without it they are estimated.
 //!   `TokenCounter`.
 //! - `text` (default, through `cli`): `TextProgram`, `TextRun`, `QuotedTextRun`, through regex.
 //! - `tokio`: `filter_async`, `FilterStream` and `Transform`: readers, writers and streams that do not block.
@@ -102,6 +102,8 @@
 //! - `bench-simdjson`: another peer for the benches; nothing in the library.
 //!
 //! `default-features = false` leaves the library with a handful of small dependencies.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod ansi;
 #[cfg(feature = "manifest")]

@@ -5,7 +5,17 @@
 //! before it looks for tokens, and behind a letter or digit of ASCII no word goes on with a blank or a mark. Only in a piece
 //! without such a place a token may be cut, which then counts as two.
 
+use std::sync::OnceLock;
+
+use tiktoken::CoreBpe;
+
 use crate::test_work::{self, WorkKind, words};
+
+/// Returns the vocabulary `o200k_base`. The first call unpacks it, which takes about a tenth of a second and 32 MB.
+fn o200k_base() -> &'static CoreBpe {
+    static VOCABULARY: OnceLock<CoreBpe> = OnceLock::new();
+    VOCABULARY.get_or_init(tiktoken::encoding::o200k_base)
+}
 
 /// Bytes that are counted together.
 const PIECE: usize = 64 << 10;
@@ -99,7 +109,7 @@ impl TokenCounter {
     fn count(&mut self, bytes: usize) {
         let text = String::from_utf8_lossy(self.pending.get(..bytes).unwrap_or_default());
         test_work::count(WorkKind::Tail, text.len() + words(self.pending.len() - bytes));
-        self.tokens += bpe_openai::o200k_base().count(&text) as u64;
+        self.tokens += o200k_base().count(&text) as u64;
         self.pending.drain(..bytes);
     }
 }
@@ -186,7 +196,7 @@ mod tests {
             let mut counter = TokenCounter::new();
             counter.push(text.as_bytes());
             let count = counter.end();
-            let whole = bpe_openai::o200k_base().count(&text) as u64;
+            let whole = super::o200k_base().count(&text) as u64;
             assert_eq!((count.tokens, count.exact), (whole, true));
         }
     }
@@ -195,7 +205,7 @@ mod tests {
     #[test]
     fn a_token_ends_at_each_such_place() {
         let letters = ["a", "S", "1", " ", "'", ".", "\n", "é", "²"];
-        let count = |text: &str| bpe_openai::o200k_base().count(text);
+        let count = |text: &str| super::o200k_base().count(text);
         for number in 0..letters.len().pow(5) {
             let mut left = number;
             let text: String = (0..5)
@@ -229,8 +239,63 @@ mod tests {
 
     #[test]
     fn no_token_is_longer() {
-        let bpe = &bpe_openai::o200k_base().bpe;
-        let longest = (0..bpe.num_tokens() as u32).map(|token| bpe.token_len(token)).max();
-        assert_eq!(longest.map(|bytes| bytes as u64), Some(LONGEST));
+        let vocabulary = super::o200k_base();
+        let lengths = (0..200_000).map(|token| vocabulary.decode(&[token]).len() as u64);
+        assert_eq!(lengths.max(), Some(LONGEST));
+    }
+
+    /// Counts that two other implementations of `o200k_base` agree on.
+    #[test]
+    fn counts_are_those_of_the_vocabulary() {
+        let texts = [
+            ("a", 4000, 500),
+            ("ab1", 1000, 2000),
+            ("é", 1000, 1000),
+            ("日本語", 1000, 2000),
+            ("😀\u{200d}", 500, 1000),
+            (" \n", 3000, 1500),
+            ("\t", 3000, 188),
+            ("-", 3000, 47),
+            ("=-", 3000, 375),
+            ("it's I'LL don'T ", 300, 1501),
+            ("{\"id\":1,\"name\":\"a b\"},", 300, 2701),
+            ("CamelCaseWords snake_case_words ", 200, 1201),
+            ("½²٣Ⅷ", 200, 1000),
+            ("a\u{301}ſ ǅ", 300, 1800),
+            ("\r\n  def f(x):", 300, 1501),
+            ("https://example.com/a?b=c&d=%20", 200, 2400),
+        ];
+        for (text, times, tokens) in texts {
+            assert_eq!(count(&[text.repeat(times).as_bytes()]), tokens, "{text:?}");
+        }
+    }
+
+    /// Counts of the corpus, recorded with another implementation of `o200k_base`.
+    #[test]
+    fn counts_of_the_corpus() {
+        let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+        let files = [
+            ("github-list-repos.json", 34537),
+            ("github-list-issues.json", 14568),
+            ("graphql-depth8.json", 3260),
+            ("notion-query-database.json", 8018),
+            ("slack-get-channel-history.json", 6626),
+            ("pages/news.html", 1240),
+            ("commands/cargo-test-fail.txt", 1954),
+        ];
+        for (file, tokens) in files {
+            let text = std::fs::read(corpus.join(file)).unwrap();
+            assert_eq!(count(&[&text]), tokens, "{file}");
+        }
+    }
+
+    /// A text of one long word is counted in time that is linear in it.
+    #[test]
+    fn hostile_texts_are_counted_soon() {
+        for unit in ["a", "\n", "-", "é", "日", " \t"] {
+            let begun = std::time::Instant::now();
+            count(&[unit.repeat((1 << 20) / unit.len()).as_bytes()]);
+            assert!(begun.elapsed().as_secs() < 30, "{unit:?}: {:?}", begun.elapsed());
+        }
     }
 }

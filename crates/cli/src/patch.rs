@@ -1,6 +1,6 @@
-//! Files with JSON Patches: their operations, as rules.
+//! Reads the files of `--patch` and adds their operations to a spec.
 //!
-//! Must not know other flags, nor what an operation does.
+//! Must not know other flags or what an operation does.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use tamis::{Error, PatchOp, Spec};
 
 use crate::files;
-use crate::tool::called;
+use crate::place::called;
 
-/// Bytes of a patch.
+/// Maximum size of a patch, in bytes.
 const MOST: u64 = 16 << 20;
 
-/// A spec with the operations of these files, in their order.
+/// Returns `spec` with the operations of these files appended, in order.
 ///
 /// # Errors
-/// A file cannot be read, or is no JSON Patch.
+/// A file cannot be read or is not a JSON Patch.
 pub(crate) fn add_all(spec: &Spec, paths: &[PathBuf]) -> Result<Spec, Error> {
     let mut spec = spec.clone();
     for path in paths {

@@ -1,4 +1,4 @@
-//! The library's errors in the words of the command line: a limit is raised by a flag, a field of a spec is one.
+//! Rewrites errors of the library in terms of the command line: names the flag that raises a limit or sets a rule.
 //!
 //! Must not know runs.
 
@@ -6,15 +6,15 @@ use std::fmt;
 
 use tamis::{Error, ErrorKind};
 
-/// What the library says of more than one document.
+/// The hint of the library if more than one document follows.
 const DOCUMENTS: &str = "(newline-delimited JSON?)";
 
-/// What the library says of a path, and what is said here instead, if the path is in a flag.
+/// A hint of the library about a path, and its replacement if the path is the value of a flag.
 const PAIRS: (&str, &str) = (
     "`retain` (one JSON Pointer each: /items/labels/name, /items/labels/color)",
     "--retain /items/labels/name,/items/labels/color",
 );
-/// What an error of a flag begins with; one of a manifest begins with its place there.
+/// How an error of a flag begins. An error of a manifest begins with its place in the file.
 const RULES: [&str; 5] = ["select: ", "exclude: ", "retain: ", "root: ", "extract: "];
 
 /// Text of the library, and its replacement on the command line.
@@ -37,7 +37,7 @@ const LIMITS: [(&str, &str, &str); 4] = [
 /// The advice for a temporary file that cannot be written or read.
 const DISK: &str = "; see that the folder of temporary files has room, or lower --spill";
 
-/// An error with what to do about it.
+/// Displays an error with advice.
 pub(crate) struct Remedied<'a>(pub(crate) &'a Error);
 
 impl fmt::Display for Remedied<'_> {
@@ -72,7 +72,7 @@ impl fmt::Display for InLine<'_> {
             return f.write_str(&error.to_string().replace(DOCUMENTS, here));
         }
         write!(f, "{}", Remedied(error))?;
-        // A document over several lines begins with one that ends too early.
+        // If a document spans several lines, the first line ends too early.
         if line == 1 && error.kind() == ErrorKind::UnexpectedEnd {
             f.write_str(" (a document over several lines? `jq -c .` puts it on one)")?;
         }

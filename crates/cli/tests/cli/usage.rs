@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn misuse_names_the_remedy() {
     let cases: [(&[&str], &[&str]); 19] = [
-        (&["--where", "a=1"], &["'--where'", "--help says more"]),
+        (&["--where", "a=1"], &["'--where'", "see --help"]),
         (&["--max-items", "2", "--root", "object"], &["--max-items", "--root object", "leave one"]),
         (&["--slect", "id"], &["--slect", "--select"]),
         (&["--select"], &["--select <K=PATH,PATH>"]),
