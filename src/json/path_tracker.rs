@@ -1,47 +1,47 @@
-//! Where in the document the input is, as a JSON Pointer: for errors only.
+//! The current place in the document as a JSON Pointer. Used only for errors.
 //!
-//! A frame an open container. Keys are remembered by where they begin in the chunk, which costs nothing, and copied only
-//! when the chunk goes; at most [`SHOWN`] bytes of each.
+//! There is one frame per open container. A key is remembered by its position in the chunk, which costs nothing. It is
+//! copied only when the chunk ends while its member is open, and at most [`SHOWN`] bytes of it.
 
 use super::key;
 use crate::test_work::{WorkKind, count, words};
 
-/// Bytes of a key that are shown in a path.
+/// Maximum number of bytes of a key in a path.
 const SHOWN: usize = 256;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct PathTracker {
-    /// The innermost open container; `outer` has the others, outermost first.
+    /// The innermost open container. `outer` contains the others, outermost first.
     top: PathFrame,
     outer: Vec<PathFrame>,
-    /// Copies of keys, as spelled, of frames from the outside in.
+    /// Copies of keys as spelled, from the outermost frame to the innermost.
     keys: Vec<u8>,
-    /// Frames of `outer` below this have no key in the current chunk.
+    /// The first frames of `outer`, this many, have no key in the current chunk.
     settled: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct PathFrame {
-    /// The element that the input is in.
+    /// The index of the current element.
     index: u64,
     key: KeyLocation,
-    /// Length of `keys` without this frame's key and all inner ones.
+    /// Length of `keys` without the keys of this frame and all inner ones.
     mark: usize,
 }
 
-/// Where the key of the member that the input is in begins.
+/// The location of the key of the current member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum KeyLocation {
     #[default]
     None,
-    /// In the chunk, at its quote.
+    /// In the chunk; the position is that of its opening quote.
     Chunk(usize),
-    /// In `keys`, behind its quote, with this many bytes.
+    /// In `keys`, without its opening quote, with this many bytes.
     Copied(usize),
 }
 
 impl PathTracker {
-    /// Nothing is open.
+    /// Forgets all containers.
     pub(super) fn clear(&mut self) {
         self.top = PathFrame::default();
         self.outer.clear();
@@ -64,7 +64,7 @@ impl PathTracker {
         self.settled = self.settled.min(self.outer.len());
     }
 
-    /// A key begins at this quote of the chunk.
+    /// Begins a member whose key has its opening quote at this position of the chunk.
     #[inline]
     pub(super) fn key(&mut self, at: usize) {
         if let KeyLocation::Copied(_) = self.top.key {
@@ -87,7 +87,7 @@ impl PathTracker {
         self.top.index
     }
 
-    /// More of a key that an earlier chunk began.
+    /// Adds bytes to a key that began in an earlier chunk.
     pub(super) fn more_key(&mut self, bytes: &[u8]) {
         if let KeyLocation::Copied(len) = self.top.key {
             let room = SHOWN.saturating_sub(len);
@@ -97,7 +97,7 @@ impl PathTracker {
         }
     }
 
-    /// Copies what is needed of a chunk that goes.
+    /// Copies the keys that are needed after the end of this chunk.
     pub(super) fn settle(&mut self, chunk: &[u8]) {
         let Self { outer, top, keys, settled } = self;
         for frame in outer.iter_mut().skip(*settled).chain([top]) {
@@ -116,8 +116,8 @@ impl PathTracker {
         *settled = outer.len();
     }
 
-    /// The pointer to the innermost container, or with `child` to its current member or element. `objects` tells for
-    /// each depth from 1 whether that container is an object.
+    /// Returns the pointer to the innermost container, or with `child` to its current member or element. `object` returns
+    /// for each depth from 1 whether that container is an object.
     pub(super) fn pointer(
         &self,
         chunk: &[u8],
@@ -126,7 +126,7 @@ impl PathTracker {
         object: impl Fn(usize) -> bool,
     ) -> String {
         let mut pointer = String::new();
-        // The first of `outer` stands for the document itself, which has no parent.
+        // The first frame of `outer` is the document itself, which has no parent.
         let frames = self.outer.iter().chain([&self.top]).skip(1).take(depth);
         let shown = if child { depth } else { depth.saturating_sub(1) };
         for (number, frame) in frames.take(shown).enumerate() {
@@ -148,7 +148,7 @@ impl PathTracker {
     }
 }
 
-/// The name that `spelled` spells, up to its closing quote or [`SHOWN`] bytes, escaped for a pointer.
+/// Appends the name that `spelled` spells, up to its closing quote or [`SHOWN`] bytes, escaped for a pointer.
 fn push_name(pointer: &mut String, spelled: &[u8]) {
     let mut end = 0;
     while let Some(byte) = spelled.get(end) {

@@ -1,4 +1,4 @@
-//! Numbers and literals, checked byte by byte and resumable at each.
+//! Numbers and literals, checked byte by byte and resumable at every byte.
 //!
 //! ```text
 //! number    Minus ─▶ Zero ──────┬─▶ Dot ─▶ Fraction ─┬─▶ E ─▶ Sign ─▶ Exponent
@@ -6,7 +6,7 @@
 //! literal   Word("true", 1) ─▶ … ─▶ Word("true", 4)
 //! ```
 
-/// Where in a scalar the input is.
+/// The state within a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScalarState {
     Minus,
@@ -21,19 +21,19 @@ pub(super) enum ScalarState {
     Word(&'static [u8], usize),
 }
 
-/// What the bytes that were given did.
+/// The result of checking some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScalarStep {
     /// The scalar ended before this position.
     Ended(usize),
-    /// This byte cannot stand there.
+    /// The byte at this position is invalid.
     Bad(usize),
-    /// All bytes belong to it; more may come.
+    /// All bytes belong to the scalar, and more may follow.
     More(ScalarState),
 }
 
 impl ScalarState {
-    /// The state after the first byte of a scalar.
+    /// Returns the state after the first byte of a scalar.
     pub(super) fn begin(byte: u8) -> Option<Self> {
         match byte {
             b'-' => Some(Self::Minus),
@@ -46,7 +46,7 @@ impl ScalarState {
         }
     }
 
-    /// Whether the scalar may end here.
+    /// Whether the scalar may end in this state.
     pub(super) fn is_complete(self) -> bool {
         match self {
             Self::Zero | Self::Integer | Self::Fraction | Self::Exponent => true,
@@ -72,7 +72,7 @@ impl ScalarState {
         })
     }
 
-    /// Goes on with the bytes from `at`.
+    /// Continues with the bytes from `at`.
     #[inline]
     pub(super) fn run(mut self, bytes: &[u8], mut at: usize) -> ScalarStep {
         while let Some(byte) = bytes.get(at) {
@@ -87,13 +87,13 @@ impl ScalarState {
     }
 }
 
-/// White space and what has a meaning of its own. A quote ends a scalar too, and then is itself what is wrong.
+/// White space and structural characters. A quote ends a scalar, too; the walk then reports the quote.
 #[inline]
 fn ends_scalar(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' | b'[' | b']' | b'{' | b'}' | b'"')
 }
 
-/// Checks a scalar that begins at `at`, whose first byte is `byte`. The usual forms take no state machine.
+/// Checks a scalar that begins at `at` and whose first byte is `byte`. Usual forms need no state machine.
 #[inline]
 pub(super) fn scan(bytes: &[u8], at: usize, byte: u8) -> ScalarStep {
     if (byte.is_ascii_digit() || byte == b'-')
@@ -118,8 +118,8 @@ pub(super) fn scan(bytes: &[u8], at: usize, byte: u8) -> ScalarStep {
     }
 }
 
-/// Whether `at..end` is a literal or an integer of at most eight digits, without a branch that depends on which. False
-/// says nothing: see [`scan`].
+/// Whether `at..end` is a literal or an integer of at most eight digits, without a branch that depends on the form. `false`
+/// does not mean that the scalar is invalid; [`scan`] decides that.
 #[inline(always)]
 pub(super) fn is_short(bytes: &[u8], at: usize, end: usize) -> bool {
     const EACH: u64 = 0x0101_0101_0101_0101;
@@ -131,7 +131,7 @@ pub(super) fn is_short(bytes: &[u8], at: usize, end: usize) -> bool {
     }
     let keep = u64::MAX >> (64 - 8 * len);
     let found = u64::from_le_bytes(*bytes) & keep;
-    // A digit's high half is 3, and still is when 6 is added.
+    // The high half of a digit is 3, before and after adding 6.
     let (high, zeros, six) = ((EACH * 0xF0) & keep, (EACH * 0x30) & keep, (EACH * 6) & keep);
     let digits = (found & high == zeros) & (found.wrapping_add(six) & high == zeros);
     let integer = digits & ((len == 1) | (found & 0xFF != u64::from(b'0')));
@@ -140,7 +140,7 @@ pub(super) fn is_short(bytes: &[u8], at: usize, end: usize) -> bool {
 }
 
 /// Whether `at..end` is a number of at most sixteen bytes without an exponent, without a branch that depends on its form.
-/// False says nothing: see [`scan`].
+/// `false` does not mean that the number is invalid; [`scan`] decides that.
 #[inline(always)]
 pub(super) fn is_decimal(bytes: &[u8], at: usize, end: usize) -> bool {
     const LONGEST: usize = 16;
@@ -153,14 +153,14 @@ pub(super) fn is_decimal(bytes: &[u8], at: usize, end: usize) -> bool {
     let digits = digit_mask(low) | digit_mask(high) << 8;
     let inside = u64::MAX >> (64 - len);
     let sign = u64::from(low as u8 == b'-');
-    // What is no digit, but a sign in front: nothing, or one point between digits.
+    // Apart from a leading sign, the only byte that is not a digit may be one point between digits.
     let others = !digits & inside & !sign;
     let point = others.trailing_zeros() as usize % LONGEST;
     let is_point = text.get(point) == Some(&b'.');
     let lone = others & others.wrapping_sub(1) == 0;
     let between = (point > sign as usize) & (point + 1 < len);
     let parts = (others == 0) | (lone & is_point & between);
-    // No digit is behind a zero in front.
+    // No digit follows a leading zero.
     let leading = (low >> (8 * sign)) as u8;
     let padded = (leading == b'0') & (digits & inside & (2 << sign) != 0);
     parts & !padded & (len > sign as usize)
@@ -172,18 +172,18 @@ fn halves(text: &[u8; 16]) -> [u64; 2] {
     [both as u64, (both >> 64) as u64]
 }
 
-/// Which of eight bytes are digits, bit 0 the first.
+/// Returns which of eight bytes are digits; bit 0 is the first byte.
 #[inline(always)]
 fn digit_mask(eight: u64) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
-    // Digits become 0 to 9; what is more, plus 0x76, has the top bit, and so has what had it before.
+    // Digits become 0 to 9. Larger values have the top bit set after adding 0x76, or had it before.
     let low = eight ^ (EACH * 0x30);
     let others = ((low & (EACH * 0x7F)) + EACH * 0x76) | low;
-    // The eight top bits, moved into one byte.
+    // Moves the eight top bits into one byte.
     (!others >> 7 & EACH).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
-/// The end of a number, eight digits at a time. `None`: it is no number, or more of it may come.
+/// Returns the end of a number, reading eight digits at a time. `None`: it is not a number, or it may continue.
 #[inline]
 fn number(bytes: &[u8], at: usize) -> Option<usize> {
     let mut end = at + usize::from(bytes.get(at) == Some(&b'-'));
@@ -198,14 +198,14 @@ fn number(bytes: &[u8], at: usize) -> Option<usize> {
     bytes.get(end).is_some_and(|byte| ends_scalar(*byte)).then_some(end)
 }
 
-/// The end of a run of digits, of which there must be one.
+/// Returns the end of a run of at least one digit.
 #[inline]
 fn digits(bytes: &[u8], at: usize) -> Option<usize> {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let mut end = at;
     while let Some(eight) = bytes.get(end..).and_then(<[u8]>::first_chunk) {
         let eight = u64::from_le_bytes(*eight);
-        // A digit's high half is 3, and still is when 6 is added. A carry goes up, away from the first other byte.
+        // The high half of a digit is 3, before and after adding 6. A carry moves up, away from the first other byte.
         let more = eight.wrapping_add(EACH * 6);
         let other =
             (eight & (EACH * 0xF0) ^ (EACH * 0x30)) | (more & (EACH * 0xF0) ^ (EACH * 0x30));
@@ -224,7 +224,7 @@ fn digits(bytes: &[u8], at: usize) -> Option<usize> {
 mod tests {
     use super::{ScalarState, ScalarStep, is_decimal, is_short, scan};
 
-    /// What the fast path says is what the state machine says, and both agree with the reference, at every split.
+    /// The fast path agrees with the state machine, and both agree with the reference, at every split.
     #[test]
     fn agrees_with_the_reference_at_every_split() {
         const BYTES: &[u8] = b"-019.eE+trufalsn, \"";
@@ -300,7 +300,7 @@ mod tests {
         assert!(!is_short(b"1,", 0, 1));
     }
 
-    /// What is told to be good at once is good, whatever it is made of.
+    /// The fast checks accept only valid scalars, for any bytes.
     #[test]
     fn decimals_are_good() {
         const BYTES: &[u8] = b"-0019.e:";
@@ -321,7 +321,7 @@ mod tests {
         assert!(told > 5_000, "{told}");
     }
 
-    /// Numbers of any length, with any byte in any place: what is read eight at a time is what is read one by one.
+    /// Numbers of any length with any byte at any position: reading eight bytes at a time agrees with reading one by one.
     #[test]
     fn long_numbers_are_read_as_short_ones() {
         let number = b"-12345678901234567.0123456789012345678E+10203040506070809,\"a\":1";

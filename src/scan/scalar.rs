@@ -1,4 +1,4 @@
-//! The kernel that every CPU runs, and the oracle that the others are tested against. One byte at a time.
+//! The kernel that every CPU runs, and the reference that the others are tested against. One byte at a time.
 
 use super::{BLOCK, ByteClasses, Kernel};
 

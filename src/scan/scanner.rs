@@ -1,6 +1,6 @@
-//! Which kernel runs: the fastest that this CPU has, chosen once.
+//! Chooses the fastest kernel that this CPU has.
 //!
-//! A kernel's value is the proof that the CPU has its instructions, so a choice cannot be wrong; it could only be slow.
+//! A kernel's value proves that the CPU has its instructions, so a wrong choice could only be slow, never unsound.
 
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use super::neon::Neon;
@@ -27,7 +27,7 @@ enum KernelChoice {
 }
 
 impl Scanner {
-    /// The fastest kernel that this CPU runs.
+    /// Chooses the fastest kernel that this CPU runs.
     pub(crate) fn new() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
@@ -50,7 +50,7 @@ impl Scanner {
         Self(KernelChoice::Scalar(ScalarKernel))
     }
 
-    /// The kernel for `isa`, if this CPU runs it.
+    /// Returns the kernel for `isa`, if this CPU runs it.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn with(isa: Isa) -> Option<Self> {
         match isa {
@@ -85,7 +85,7 @@ impl Scanner {
         }
     }
 
-    /// Makes the positions of the tokens of a window that was scanned.
+    /// Lists the positions of the tokens of a scanned window.
     #[inline]
     pub(crate) fn list_tokens(self, window: &mut Window) {
         match self.0 {

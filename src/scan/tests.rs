@@ -5,8 +5,8 @@ use super::{
     BLOCK, ByteClasses, ByteError, Isa, Kernel, MaskRows, ROW, Scanner, WINDOW, flatten, scalar,
 };
 
-/// A kernel, if this machine runs it. One that `TAMIS_REQUIRE_ISA` names must be there; of others it is said that they
-/// were not run.
+/// Returns the kernel if this machine runs it. Panics if `TAMIS_REQUIRE_ISA` names it and it is missing; prints the names
+/// of other missing kernels.
 fn present<K>(name: &str, kernel: Option<K>) -> Option<K> {
     let required = std::env::var("TAMIS_REQUIRE_ISA").unwrap_or_default();
     let must = required.split(',').any(|required| required == name);
@@ -17,7 +17,7 @@ fn present<K>(name: &str, kernel: Option<K>) -> Option<K> {
     kernel
 }
 
-/// How many of so many rounds: Miri, which takes minutes for what is else done in a moment, gets some of them.
+/// The number of rounds: fewer under Miri, which is slow.
 const fn rounds(all: usize) -> usize {
     if cfg!(miri) { all / 100 } else { all }
 }
@@ -54,7 +54,7 @@ macro_rules! kernel_tests {
             #[test]
             fn classifies_as_scalar_does() {
                 let Some(kernel) = present($name, $kernel) else { return };
-                // Every byte in every lane, or, under Miri, in some: all bytes come to all lanes alike.
+                // Every byte in every lane; under Miri in some lanes, because the lanes do not differ.
                 for byte in 0..=255u8 {
                     for lane in (0..BLOCK).step_by(if cfg!(miri) { 9 } else { 1 }) {
                         let mut block = [b'a'; BLOCK];
@@ -262,7 +262,7 @@ fn long_texts_cross_windows() {
     }
 }
 
-/// The tokens alone, for ASCII texts that are too long for the quadratic definition.
+/// Only the tokens, for ASCII texts that are too long for the quadratic definition.
 fn define_ascii(text: &[u8]) -> Vec<usize> {
     let (mut tokens, mut in_string, mut escaped, mut scalar) = (Vec::new(), false, false, false);
     for (at, byte) in text.iter().enumerate() {
@@ -296,7 +296,7 @@ fn classes_have_no_byte_twice() {
     }
 }
 
-/// What a fuzzer begins with, and what it once found: `fuzz/README.md`.
+/// The seeds of the fuzzer and its earlier findings: `fuzz/README.md`.
 #[test]
 fn kernels_agree_on_what_is_fuzzed() {
     let mut count = 0;
@@ -310,7 +310,7 @@ fn kernels_agree_on_what_is_fuzzed() {
             count += 1;
         }
     }
-    // A package has no seeds.
+    // A published package contains no seeds.
     let packaged = !std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").exists();
     assert!(count >= most.min(100) || packaged, "only {count} inputs");
 }

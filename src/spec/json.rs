@@ -1,6 +1,6 @@
-//! JSON values inside a spec, kept as they are written: what patches put into a document, and what is compared with it.
+//! JSON values inside a spec, kept as they are written: values that patches add, and values to compare with.
 //!
-//! Knows no rule. A number in a spec is as exact as one in a document: nothing passes through a float that comes as text.
+//! Knows no rule. A number in a spec is as exact as one in a document: a number that is read as text never becomes a float.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,14 +14,14 @@ use crate::json::key::{quote, unescape};
 use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot, machine};
 use crate::tree::children;
 
-/// The name by which a deserialiser that has numbers as text may know that it can hand the value over as a JSON text, which
-/// says more than serde's numbers do.
+/// The newtype name by which a deserialiser recognises that it may pass the value as a JSON text. A text keeps more than
+/// serde's numbers do.
 pub(crate) const TEXT: &str = "tamis::RawJson";
 
-/// A JSON value, as text: what a patch puts into a document, and what a test compares.
+/// A JSON value as text: a value that a patch adds, or that a condition compares with.
 ///
-/// Numbers, strings and keys stay as they were written; white space between tokens goes. It is made from a text
-/// ([`parse`](str::parse)) or from a value of serde's, where numbers are those that serde has.
+/// Numbers, strings and keys keep their spelling; white space between tokens is removed. Create it from a text
+/// ([`parse`](str::parse)), or deserialise it, in which case numbers are as exact as the deserialiser reports them.
 ///
 /// ```
 /// use tamis::RawJson;
@@ -36,7 +36,7 @@ pub(crate) const TEXT: &str = "tamis::RawJson";
 pub struct RawJson(Box<str>);
 
 impl RawJson {
-    /// The text, minified.
+    /// Returns the minified text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -62,7 +62,7 @@ impl fmt::Debug for RawJson {
 impl FromStr for RawJson {
     type Err = Error;
 
-    /// Reads a JSON text (RFC 8259) with at most 1,024 containers inside one another.
+    /// Parses a JSON text (RFC 8259) with at most 1,024 nested containers.
     fn from_str(text: &str) -> Result<Self, Error> {
         let mut minified = MinifyHandler(Vec::with_capacity(text.len()));
         machine::read(text.as_bytes(), 0, &mut minified)?;
@@ -73,7 +73,7 @@ impl FromStr for RawJson {
     }
 }
 
-/// The text without white space.
+/// Collects the text without white space.
 struct MinifyHandler(Vec<u8>);
 
 impl Handler for MinifyHandler {
@@ -90,13 +90,13 @@ impl Handler for MinifyHandler {
     }
 }
 
-/// `text` as a JSON string.
+/// Returns `text` as a JSON string.
 fn quoted(text: &str) -> String {
     String::from_utf8_lossy(&quote(text)).into_owned()
 }
 
 impl From<&str> for RawJson {
-    /// A string with this text.
+    /// Creates a string with this text.
     fn from(text: &str) -> Self {
         Self(quoted(text).into())
     }
@@ -124,7 +124,7 @@ impl<'de> Deserialize<'de> for RawJson {
                 f.write_str("a JSON value")
             }
 
-            /// The value itself, as any deserialiser has it.
+            /// Reads the value from any deserialiser.
             fn visit_newtype_struct<D: Deserializer<'de>>(
                 self,
                 deserializer: D,
@@ -134,7 +134,7 @@ impl<'de> Deserialize<'de> for RawJson {
                 Ok(RawJson(text.into()))
             }
 
-            /// Its text, from one that knows the name.
+            /// Reads the text from a deserialiser that knows the newtype name.
             fn visit_str<E: de::Error>(self, text: &str) -> Result<RawJson, E> {
                 text.parse().map_err(|error: Error| E::custom(error.message()))
             }
@@ -143,7 +143,7 @@ impl<'de> Deserialize<'de> for RawJson {
     }
 }
 
-/// Writes a value of serde's behind a text.
+/// Appends a value of serde's data model to a JSON text.
 struct RawJsonBuilder<'a>(&'a mut String);
 
 impl<'de> de::DeserializeSeed<'de> for RawJsonBuilder<'_> {
@@ -188,7 +188,7 @@ impl<'de> Visitor<'de> for RawJsonBuilder<'_> {
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<(), E> {
         if !number.is_finite() {
-            return Err(E::custom("JSON has no such number"));
+            return Err(E::custom("JSON cannot represent this number"));
         }
         self.0.push_str(&format!("{number:?}"));
         Ok(())
@@ -250,13 +250,13 @@ impl<'de> Visitor<'de> for RawJsonBuilder<'_> {
 }
 
 impl Serialize for RawJson {
-    /// As the value that it is. A number that serde has no place for (past 64 bits, or not a float's) is an error.
+    /// Serialises the value itself. Fails for a number that serde cannot represent exactly (in 64 bits, or as a float).
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         RawJsonRef(&self.0).serialize(serializer)
     }
 }
 
-/// A text inside another.
+/// A part of a JSON text.
 struct RawJsonRef<'a>(&'a str);
 
 impl Serialize for RawJsonRef<'_> {
@@ -268,7 +268,7 @@ impl Serialize for RawJsonRef<'_> {
             b"false" => serializer.serialize_bool(false),
             [b'"', inside @ .., b'"'] => {
                 let inside = unescape(inside).and_then(|text| String::from_utf8(text).ok());
-                let lone = "a string with a lone surrogate is no text";
+                let lone = "a string with a lone surrogate is not valid Unicode";
                 serializer.serialize_str(&inside.ok_or_else(|| ser::Error::custom(lone))?)
             }
             [b'[', ..] => {
@@ -282,7 +282,7 @@ impl Serialize for RawJsonRef<'_> {
                 let mut map = serializer.serialize_map(None)?;
                 for (key, value) in children(text) {
                     let name = unescape(key.as_bytes()).and_then(|key| String::from_utf8(key).ok());
-                    let lone = "a key with a lone surrogate is no text";
+                    let lone = "a key with a lone surrogate is not valid Unicode";
                     let name = name.ok_or_else(|| ser::Error::custom(lone))?;
                     map.serialize_entry(&name, &RawJsonRef(value))?;
                 }
@@ -292,7 +292,7 @@ impl Serialize for RawJsonRef<'_> {
                 if let Ok(number) = text.parse::<u64>() {
                     return serializer.serialize_u64(number);
                 }
-                // Of integers zero has no sign.
+                // An integer zero has no sign.
                 if text != "-0"
                     && let Ok(number) = text.parse::<i64>()
                 {

@@ -1,6 +1,6 @@
-//! What was declared for one tool: the one representation that everything compiles from.
+//! The rules for one tool: the single representation that every format is read into and every program is compiled from.
 //!
-//! Knows no document. A builder for code, serde for files and for callers' own formats.
+//! Knows no document. Provides a builder for code, and serde for files and for callers' own formats.
 
 mod content;
 mod groups;
@@ -26,9 +26,9 @@ pub use select::{SelectPath, Selection};
 pub(crate) use text::DedupMode;
 pub use text::TextSpec;
 
-/// The rules for one tool's output.
+/// The rules for the output of one tool.
 ///
-/// Build it in code, or deserialise it: field names are those of the methods.
+/// Build a spec in code, or deserialise it: the field names are the names of the methods.
 ///
 /// ```
 /// use tamis::{Program, Spec, filter_slice};
@@ -108,16 +108,16 @@ pub struct Spec {
     pub(crate) duplicate_keys: DuplicateKeys,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) allow_raw: Option<bool>,
-    /// Of a document that is the payload itself, the members around kimbap's results pass select.
+    /// If the document itself is the payload, members that kimbap adds around results pass `select`.
     #[serde(skip)]
     pub(crate) envelope: bool,
-    /// The spec is another system's, which marks nothing that it leaves out.
+    /// The spec is read from another program's manifest, where omissions are not marked.
     #[serde(skip)]
     pub(crate) foreign: bool,
-    /// A document that is no array becomes one, with itself as its element, unless a total miss leaves it as it is.
+    /// A document that is not an array becomes the only element of one, except after a total miss.
     #[serde(skip)]
     pub(crate) wrap: bool,
-    /// The document passes, whatever it is.
+    /// Every document is passed through.
     #[serde(skip)]
     pub(crate) pass: bool,
 }
@@ -126,26 +126,26 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Where the payload is: the part that the rules on items apply to.
+/// The place of the payload: the part of a document that the rules on items apply to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Root {
-    /// The document if it is an array; of an object `items`, else `result`, else `data`, whichever is an array; else
-    /// the first member that is one; else the object itself (kimbap). May have to hold the document; see
+    /// The document if it is an array. Of an object, the first array among `items`, `result` and `data`; otherwise the
+    /// first member that is an array; otherwise the object itself (kimbap). May have to hold the document; see
     /// [`Limits`](crate::Limits).
     #[default]
     Auto,
-    /// The first member that is an array, decided at once. An object without an array has no payload: a total miss.
+    /// The first member that is an array, decided when it begins. For an object without an array this is a total miss.
     First,
-    /// The document itself, whatever arrays it has.
+    /// The document itself, even if it contains arrays.
     Object,
     /// The value at a path without wildcards.
     At(String),
 }
 
 impl From<String> for Root {
-    /// `auto`, `array` (the same), `first` and `object` name the modes; anything else is a path. A member called like a
-    /// mode is written as a pointer: `/first`.
+    /// `auto`, `array` (an alias of `auto`), `first` and `object` name the variants. Any other text is a path. Write a
+    /// member with one of these names as a pointer: `/first`.
     fn from(text: String) -> Self {
         match text.as_str() {
             "auto" | "array" => Self::Auto,
@@ -168,7 +168,7 @@ impl From<Root> for String {
             Root::Auto => "auto".into(),
             Root::First => "first".into(),
             Root::Object => "object".into(),
-            // Read back, a bare name of a mode would be that mode.
+            // Without the slash, the name would be read as a variant.
             Root::At(path) if !matches!(Root::from(path.as_str()), Root::At(_)) => {
                 format!("/{path}")
             }
@@ -177,76 +177,76 @@ impl From<Root> for String {
     }
 }
 
-/// What becomes of the members beside the payload, and beside the way to it.
+/// What happens to the members next to the payload, and next to the path that leads to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Siblings {
-    /// They pass unchanged.
+    /// They are kept unchanged.
     #[default]
     Keep,
-    /// They go.
+    /// They are removed.
     Drop,
 }
 
-/// What a total miss does: no selected path found in any item, or no payload where the root says. And what an operation of
-/// `patches` does that cannot be applied, or a `test` that fails.
+/// What happens after a total miss: no item has a selected path, or the root has no payload. Also applies if an operation
+/// of `patches` cannot be applied, or one of its tests fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnError {
-    /// What would have been selected from passes at full length; exclude still applies, the report says so. What would have
-    /// been patched passes as `retain` left it. The default
-    /// for specs without rules on the document.
+    /// The payload passes unselected; `exclude` still applies, and the report records the miss. After failed patches, the
+    /// output of `retain` passes unpatched. The default for specs without rules on the document.
     Raw,
-    /// An error, and no output. The default as soon as a spec has `retain`, `patches` or `when`.
+    /// An error without output. The default for specs with `retain`, `patches` or `when`.
     Closed,
 }
 
-/// How far values that are dropped are checked. Kept values always are, in full.
+/// How strictly dropped values are checked. Kept values are always checked in full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validation {
     /// RFC 8259, the whole document.
     #[default]
     Full,
-    /// Of what is skipped: closed strings without raw control characters, matching brackets, UTF-8. For senders that are trusted.
+    /// Skipped values are only checked for terminated strings, balanced brackets, valid UTF-8 and raw control characters.
+    /// For trusted senders.
     Structure,
 }
 
-/// What becomes of white space between tokens.
+/// What happens to white space between tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Whitespace {
-    /// It goes.
+    /// It is removed.
     #[default]
     Minify,
-    /// What is emitted keeps the white space in front of it, and what is kept whole all of it. White space around the
-    /// document goes.
+    /// Emitted tokens keep the white space before them, and values that are kept as a whole keep all of it. White space
+    /// around the document is removed.
     Keep,
 }
 
-/// What becomes of a selected member, or of the payload, whose name came before in the same object. Other members are not
-/// compared: this is no check for duplicates in general.
+/// What happens to a selected member, or to the payload, if its name occurred before in the same object. Other members are
+/// not compared, so this is not a general check for duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DuplicateKeys {
-    /// The first counts. Later ones are not looked for once an item is complete.
+    /// The first one counts. Once an item is complete, later ones are not looked for.
     #[default]
     First,
-    /// The first counts, all later ones are looked for and counted.
+    /// The first one counts. All later ones are looked for and counted in the report.
     Count,
     /// A second one is an error.
     Reject,
 }
 
 impl Spec {
-    /// No rules: validate and minify.
+    /// Creates a spec without rules: the document is validated and minified.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Makes the value at `path`, without wildcards, the document; everything else of the input is validated and dropped.
-    /// It is an error if nothing is there. Applied before all other rules, and to raw output as well.
+    /// Makes the value at `path` the document, before all other rules apply. Everything else is validated and dropped. The
+    /// path must not contain wildcards. It is an error if the document has no value there. Raw output is extracted, too.
     ///
     /// ```
     /// use tamis::{Program, Spec, filter_slice};
@@ -278,29 +278,29 @@ impl Spec {
         self
     }
 
-    /// Removes what is at `path` from each item, after `select`; names reach through arrays. Of an item that is an array each
-    /// element is treated like an item.
+    /// Removes the values at `path` from each item, after `select`. Names apply to each element of an array on the way. If an
+    /// item is an array, each of its elements is treated as an item.
     #[must_use]
     pub fn exclude(mut self, path: impl Into<String>) -> Self {
         self.exclude.push(path.into());
         self
     }
 
-    /// Keeps what is at this JSON Pointer of the document, with the containers around it. Repeat it for a union; once
-    /// used, everything else goes. Names reach through arrays.
+    /// Keeps the value at this JSON Pointer of the document, with the containers around it, and removes everything that no
+    /// `retain` names. Repeat it to keep more. Names apply to each element of an array on the way.
     #[must_use]
     pub fn retain(mut self, pointer: impl Into<String>) -> Self {
         self.retain.get_or_insert_default().push(pointer.into());
         self
     }
 
-    /// Applies an operation of a JSON Patch (RFC 6902) to what `retain` left; repeat it for a sequence. If an operation cannot
-    /// be applied, or a `test` fails, the whole sequence fails: an error, and nothing is emitted, unless
+    /// Applies an operation of a JSON Patch (RFC 6902) after `retain`. Repeat it for a sequence. If an operation cannot be
+    /// applied, or a `test` fails, the whole sequence fails with an error and without output, unless
     /// [`on_error`](Self::on_error) says otherwise.
     ///
-    /// Operations `add`, `remove` and `replace` on members of objects are applied while the document arrives. For others,
-    /// what `retain` left of the document is held as a whole, up to the limit `item`; each then visits the members and elements
-    /// on its way, so that a sequence costs at most its operations times what is held.
+    /// `add`, `remove` and `replace` on members of objects are applied while the document arrives. For other operations the
+    /// document, as `retain` left it, is held as a whole, up to the limit `item`. Each operation then visits the members and
+    /// elements on its path, so a sequence costs at most the number of operations times the size of the held document.
     ///
     /// ```
     /// use tamis::{PatchOp, Program, Spec, filter_slice};
@@ -323,14 +323,14 @@ impl Spec {
         self
     }
 
-    /// Whether an operation may remove what is not there. Default: no.
+    /// Allows operations to remove a value that does not exist. Default: not allowed.
     #[must_use]
     pub fn lenient_remove(mut self, yes: bool) -> Self {
         self.lenient_remove = yes;
         self
     }
 
-    /// What a failed `test` among the patches does. Default: [`OnTestFailure::Fail`].
+    /// Sets what a failed `test` of the patches does. Default: [`OnTestFailure::Fail`].
     ///
     /// ```
     /// use tamis::{OnTestFailure, PatchOp, Program, Spec, filter_slice};
@@ -355,11 +355,11 @@ impl Spec {
         self
     }
 
-    /// Applies the rules of `branch` where the test holds, and no test of a branch before. Repeat it for more branches.
+    /// Adds a branch: its rules apply if the condition holds and no condition of an earlier branch does.
     ///
-    /// Beside branches a spec has no rules but [`extract`](Self::extract), and says for all of them how the document is read
-    /// ([`validation`](Self::validation), [`whitespace`](Self::whitespace), [`allow_raw`](Self::allow_raw)). A member whose
-    /// name a test's path names must not come twice in its object. Each test of one place is compared with the value there.
+    /// A spec with branches has no rules of its own except [`extract`](Self::extract), and settings that apply to all branches
+    /// ([`validation`](Self::validation), [`whitespace`](Self::whitespace), [`allow_raw`](Self::allow_raw)). It is an error
+    /// if an object has a member that a condition tests twice. All conditions on one place are compared with the value there.
     ///
     /// ```
     /// use tamis::{Condition, Program, RawJson, Spec, WhenFallback, filter_slice};
@@ -381,35 +381,35 @@ impl Spec {
         self
     }
 
-    /// What happens to a document for which no branch holds. Default: [`WhenFallback::Error`].
+    /// Sets what happens to a document for which no branch applies. Default: [`WhenFallback::Error`].
     #[must_use]
     pub fn otherwise(mut self, otherwise: WhenFallback) -> Self {
         self.otherwise = Some(otherwise);
         self
     }
 
-    /// Where the payload is. Default: [`Root::Auto`].
+    /// Sets the place of the payload. Default: [`Root::Auto`].
     #[must_use]
     pub fn root(mut self, root: impl Into<Root>) -> Self {
         self.root = root.into();
         self
     }
 
-    /// What becomes of the members beside the payload. Default: [`Siblings::Keep`].
+    /// Sets what happens to the members next to the payload. Default: [`Siblings::Keep`].
     #[must_use]
     pub fn siblings(mut self, siblings: Siblings) -> Self {
         self.siblings = siblings;
         self
     }
 
-    /// Cuts the payload to its first `count` elements; 0 is no limit.
+    /// Cuts the payload to its first `count` elements. 0 means no limit.
     #[must_use]
     pub fn max_items(mut self, count: u64) -> Self {
         self.max_items = count;
         self
     }
 
-    /// Stops reading at the first element that `max_items` cuts; the output is closed there.
+    /// Stops reading at the first element that `max_items` cuts, and closes the output there.
     #[must_use]
     pub fn stop_early(mut self, yes: bool) -> Self {
         self.stop_early = yes;
@@ -430,8 +430,8 @@ impl Spec {
         self
     }
 
-    /// Operations on the lines of text output: of a string in the document's member `raw`, in which kimbap wraps what a
-    /// command prints. `_text_filtered: true` joins the members then; a document without such a string passes.
+    /// Filters the lines of text output: the string in the document's member `raw`, in which kimbap wraps what a command
+    /// prints. Adds the member `_text_filtered: true`. A document without such a string passes.
     ///
     /// ```
     /// use tamis::{Spec, TextSpec};
@@ -446,33 +446,33 @@ impl Spec {
         self
     }
 
-    /// How long the output may be, minified. Items are dropped from the end until it fits, but not the first
+    /// Limits the length of the minified output. Items are dropped from the end until it fits, except the first
     /// [`min_items`](Self::min_items). If it is still too long, strings are cut, then arrays and objects. If it is too long
-    /// even then, [`on_over`](Self::on_over) applies. [`CallOptions::budget`](crate::CallOptions::budget) overrides it. 0
-    /// bytes or tokens are no limit.
+    /// even then, [`on_over`](Self::on_over) applies. [`CallOptions`](crate::CallOptions) may override the budget of the spec.
+    /// 0 bytes or tokens mean no limit.
     #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = budget.unless_zero();
         self
     }
 
-    /// Items that a budget keeps, its own or a call's: strings, arrays and objects are cut instead. Default: 1, because an
-    /// empty list reads as if there were no results.
+    /// Sets how many items a budget keeps, whether the budget of the spec or of a call. Strings, arrays and objects are cut
+    /// instead. Default: 1, because an empty list reads as if there were no results.
     #[must_use]
     pub fn min_items(mut self, count: u64) -> Self {
         self.min_items = Some(count);
         self
     }
 
-    /// Whether the output says what was left out of it. Default: [`Omitted::Mark`] for what a budget leaves out,
-    /// [`Omitted::Silent`] for what only `max_items` does.
+    /// Sets whether the output marks omissions. Default: [`Omitted::Mark`] for what a budget leaves out, and
+    /// [`Omitted::Silent`] if only `max_items` cuts.
     #[must_use]
     pub fn omitted(mut self, omitted: Omitted) -> Self {
         self.omitted = Some(omitted);
         self
     }
 
-    /// What happens to an output that is longer than its budget when nothing more can be left out. Default:
+    /// Sets what happens to an output that exceeds its budget when nothing more can be left out. Default:
     /// [`OnOver::Warn`].
     #[must_use]
     pub fn on_over(mut self, on_over: OnOver) -> Self {
@@ -480,49 +480,50 @@ impl Spec {
         self
     }
 
-    /// The text that stands for the items.
+    /// Renders the items as lines of text.
     #[must_use]
     pub fn compact(mut self, compact: Compact) -> Self {
         self.compact = Some(compact);
         self
     }
 
-    /// The content of the document: it may be a page or any other text, and so is the output. Goes with no other rule.
+    /// Extracts the content of a page or of any other text. The output is text. Cannot be combined with other rules.
     #[must_use]
     pub fn content(mut self, content: Content) -> Self {
         self.content = Some(content);
         self
     }
 
-    /// What a total miss does, and an operation of `patches` that fails.
+    /// Sets what happens after a total miss, or if an operation of `patches` fails.
     #[must_use]
     pub fn on_error(mut self, on_error: OnError) -> Self {
         self.on_error = Some(on_error);
         self
     }
 
-    /// How far dropped values are checked. Default: [`Validation::Full`].
+    /// Sets how strictly dropped values are checked. Default: [`Validation::Full`].
     #[must_use]
     pub fn validation(mut self, validation: Validation) -> Self {
         self.validation = validation;
         self
     }
 
-    /// What becomes of white space. Default: [`Whitespace::Minify`].
+    /// Sets what happens to white space. Default: [`Whitespace::Minify`].
     #[must_use]
     pub fn whitespace(mut self, whitespace: Whitespace) -> Self {
         self.whitespace = whitespace;
         self
     }
 
-    /// What becomes of duplicate members. Default: [`DuplicateKeys::First`].
+    /// Sets what happens to duplicate members. Default: [`DuplicateKeys::First`].
     #[must_use]
     pub fn duplicate_keys(mut self, duplicate_keys: DuplicateKeys) -> Self {
         self.duplicate_keys = duplicate_keys;
         self
     }
 
-    /// Whether a call may ask for the raw output, which has all that the rules remove. Default: yes; of reShapr's artifacts no.
+    /// Sets whether a call may ask for the raw output, which contains everything that the rules remove. Default: allowed,
+    /// except for reShapr's artifacts.
     #[must_use]
     pub fn allow_raw(mut self, yes: bool) -> Self {
         self.allow_raw = Some(yes);
@@ -537,9 +538,9 @@ impl Spec {
         }
     }
 
-    /// The parameters that a tool with this filter takes beside its own: `_budget`, and `_output_mode` where a call may ask
-    /// for the raw output. `None` for a filter that changes no output: one without a rule, or with nothing but `extract`
-    /// or `root`, which raw output has as well.
+    /// Returns the parameters that a tool with this filter takes in addition to its own: `_budget`, and `_output_mode` if a
+    /// call may ask for the raw output. `None` for a filter that does not change the output: one without rules, or with only
+    /// `extract` or `root`, which also apply to raw output.
     ///
     /// ```
     /// use tamis::Spec;

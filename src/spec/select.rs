@@ -1,4 +1,4 @@
-//! The `select` rule as it is written: a map from output keys to paths, or a list of paths.
+//! The `select` rule as it is declared: a map from output keys to paths, or a list of paths.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize};
 
-/// The selected members, in the order in which they were declared.
+/// The selected members in the order of declaration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection(pub(crate) Vec<SelectPath>);
 
 /// One selected member.
 #[derive(Clone, Debug)]
 pub struct SelectPath {
-    /// The key in the output; `None`: the last name of the path.
+    /// The key in the output; `None` means the last name of the path.
     pub(crate) key: Option<String>,
     pub(crate) path: String,
 }
 
 impl SelectPath {
-    /// The key under which it will appear, if its path parses and has a name.
+    /// Returns the key in the output, if the path can be parsed and has a name.
     pub(crate) fn output_key(&self) -> Option<String> {
         match &self.key {
             Some(key) => Some(key.clone()),
@@ -28,7 +28,7 @@ impl SelectPath {
     }
 }
 
-/// Two sources are equal when they say the same, whether their key is spelled out or not.
+/// Two selected paths are equal if they have the same output key, spelled out or not.
 impl PartialEq for SelectPath {
     fn eq(&self, other: &Self) -> bool {
         self.path == other.path && self.output_key() == other.output_key()

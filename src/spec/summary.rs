@@ -1,10 +1,10 @@
-//! A spec in a line of words, for lists of tools.
+//! A one-line summary of a spec, for lists of tools.
 
 use super::{Budget, Root, Spec};
 
 impl Spec {
-    /// What is kept, on one line: the output keys, what is retained or excluded, how many items, how long the output may
-    /// be, and whether it becomes text.
+    /// Returns on one line what the spec keeps: the output keys, what is retained or excluded, the number of items, the
+    /// maximum length, and whether the output is text.
     ///
     /// ```
     /// use tamis::{Budget, Compact, Spec};

@@ -1,7 +1,7 @@
-//! What crosses the end of a window or a chunk: keys, copied bytes, white space that is kept.
+//! State that crosses the end of a window or a chunk: keys, copied bytes, and white space that is kept.
 //!
-//! Knows no token and no grammar. Everything here is called for bytes that the walk has passed; what it leaves behind is
-//! a function of those bytes alone, not of the cuts between them.
+//! Does not know tokens or grammar. Every function here handles bytes that the walk has already checked, and its result
+//! depends on these bytes only, not on where the input was cut. That is what makes the output independent of chunks.
 
 use super::member_loops::is_white;
 use super::{Expect, Machine, PendingMember, SkipMode, WalkError, WindowContext};
@@ -10,7 +10,7 @@ use crate::json::{Halt, Handler};
 use crate::test_work::{WorkKind, count, words};
 
 impl Machine {
-    /// A key begins.
+    /// Begins a key whose opening quote is at `at`.
     #[inline]
     pub(super) fn begin_key<H: Handler>(
         &mut self,
@@ -28,7 +28,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Its colon is at `colon`.
+    /// Ends the current key, whose colon is at `colon`, and checks its length.
     #[inline]
     pub(super) fn end_key<H: Handler>(
         &mut self,
@@ -62,8 +62,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Holds the part of a key that is in `..to` of the chunk; `closed` if its closing quote has come. White space
-    /// behind that is held only where it is kept.
+    /// Holds the part of a key that is in `..to` of the chunk. `closed`: the part contains the closing quote. White space
+    /// after the quote is held only if white space is kept.
     fn hold_key<H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
@@ -84,13 +84,13 @@ impl Machine {
         if self.member.long {
             return Ok(());
         }
-        // It was complete before, or is now, or is not.
+        // The part of the key in this chunk: empty if an earlier chunk completed the key.
         let spelled = match (self.member.key_len, closed) {
             (0, true) => trim_end(part),
             (0, false) => part,
             _ => &[],
         };
-        // Where in this part the first byte over the limit would be; a closing quote does not count.
+        // The position in this part of the first byte over the limit. A closing quote does not count.
         let over = (self.config.key + 1).saturating_sub(self.member.held.len());
         if over < spelled.len().saturating_sub(usize::from(closed)) {
             return self.long_key(from + over, h);
@@ -105,7 +105,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Holds what stands behind a key, where it is kept: of what is over the limit only so much that this can be told.
+    /// Holds the bytes between a key and its value, if white space is kept. Holds one byte more than the limit allows, so
+    /// that `give_gap` can report the overflow.
     fn hold_gap(&mut self, gap: &[u8]) {
         if self.config.keep_white {
             let held = self.member.held.len() - self.member.key_len;
@@ -124,7 +125,7 @@ impl Machine {
         Err(WalkError::new(at, Raise::limit(LimitName::Key, message), false))
     }
 
-    /// Hands on the key and colon of the member whose value begins at `at`; returns where the rest begins.
+    /// Writes the key and colon of the member whose value begins at `at`. Returns the position where the copy continues.
     #[inline]
     pub(super) fn hand_on_key<H: Handler>(
         &mut self,
@@ -148,13 +149,13 @@ impl Machine {
         if key >= cx.base {
             return key;
         }
-        // The masks of the key's window are gone; it has no white space to leave out.
+        // The masks of the key's window are gone, but a key contains no white space to remove.
         h.raw(cx.slice(key, end));
         h.raw(b":");
         at
     }
 
-    /// Gives the handler what stands between a key and its value at `at`: white space and the colon.
+    /// Passes the bytes between a key and its value at `at` to the handler: white space and the colon.
     pub(super) fn give_gap<H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
@@ -163,7 +164,7 @@ impl Machine {
     ) -> Result<(), WalkError> {
         let PendingMember { end, split, upto, key_len, long, ref held, .. } = self.member;
         if long {
-            // Such a member is not kept, nor is what stands in it.
+            // A member with such a key is dropped, together with its white space.
             return Ok(());
         }
         let earlier = if split { held.get(key_len..).unwrap_or_default() } else { &[] };
@@ -179,14 +180,14 @@ impl Machine {
         Ok(())
     }
 
-    /// The error of more white space in front of the token at `at` than may be kept.
+    /// Returns the error for too much white space before the token at `at`.
     #[cold]
     fn too_white(&self, at: usize) -> WalkError {
         let message = format!("more than {} bytes of white space to keep", self.config.key);
         WalkError::new(at, Raise::limit(LimitName::Key, message), false)
     }
 
-    /// Hands on the bytes in `from..to`, without white space unless it is kept.
+    /// Writes the bytes in `from..to`, without white space unless it is kept.
     #[inline]
     pub(super) fn hand_on<H: Handler>(
         &mut self,
@@ -205,7 +206,7 @@ impl Machine {
         }
     }
 
-    /// The value that is copied, if one is, ends before the token at `at`.
+    /// Ends the current copy, if there is one, before the token at `at`.
     #[inline]
     pub(super) fn finish_copy<H: Handler>(
         &mut self,
@@ -223,12 +224,12 @@ impl Machine {
         if self.copying.take().is_some() { h.copied(offset) } else { Ok(()) }
     }
 
-    /// Where the white space in front of the token at `at` begins.
+    /// Returns the position where the white space before the token at `at` begins.
     pub(super) fn white_before(&self, cx: &WindowContext<'_>, at: usize) -> usize {
         trim_end(cx.slice(0, at)).len()
     }
 
-    /// Gives the handler the white space in front of the token at `at`.
+    /// Passes the white space before the token at `at` to the handler.
     #[inline]
     pub(super) fn give_lead<H: Handler>(
         &mut self,
@@ -255,7 +256,8 @@ impl Machine {
         Ok(())
     }
 
-    /// The chunk ends at `end`, or what counts of it: keeps what must outlive it and hands on what is due.
+    /// Prepares for the end of the chunk at `end`: copies the state that must outlive the chunk and writes all output that
+    /// is due. After an error, `end` is the place of the error.
     pub(super) fn settle<H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
@@ -266,7 +268,7 @@ impl Machine {
         if self.expect == Expect::Colon {
             match self.mode {
                 SkipMode::Inspect => self.hold_key(cx, end, !in_string, h)?,
-                // Only the trail wants it.
+                // Only the path of an error needs the key.
                 _ if self.member.split => self.tracker.more_key(cx.slice(0, end)),
                 _ => self.member.split = true,
             }
@@ -288,7 +290,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The key is complete and the value has not come.
+    /// Holds the current key, which is complete, while its value has not begun.
     fn settle_member(&mut self, cx: &WindowContext<'_>, end: usize) {
         let member = &mut self.member;
         if !member.split {
@@ -302,14 +304,14 @@ impl Machine {
             }
         }
         if !member.long {
-            // `SecondByte`: the value's opening quote is the last byte, and is handed on by itself.
+            // In state `SecondByte` the value's opening quote is the last byte. It is written separately.
             let quote = self.expect == Expect::SecondByte && end > self.member.upto;
             self.hold_gap(cx.slice(self.member.upto, end - usize::from(quote)));
         }
         self.member.upto = 0;
     }
 
-    /// White space that ends the chunk is in front of what comes next, and ends a scalar that is copied.
+    /// Handles white space at the end of a chunk: it belongs to the next token, and it ends a scalar that is copied.
     fn settle_white<H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
@@ -317,7 +319,7 @@ impl Machine {
         in_string: bool,
         h: &mut H,
     ) -> Result<(), WalkError> {
-        // The string's quote, if that is all there is of it, has been passed and not been handled.
+        // In state `SecondByte` the opening quote was read but not yet handled, so it is not part of the white space.
         let quote = self.expect == Expect::SecondByte;
         let end = end - usize::from(quote && end > 0);
         let outside = (quote || !in_string) && self.scalar.is_none();
@@ -334,7 +336,7 @@ impl Machine {
         if from > 0 {
             self.lead.clear();
         }
-        // One byte over the limit is enough to tell.
+        // One byte over the limit is enough to report the overflow.
         let room = (self.config.key + 1).saturating_sub(self.lead.len());
         count(WorkKind::Hold, words(end.min(from + room).saturating_sub(from)));
         self.lead.extend_from_slice(cx.slice(from, end.min(from + room)));

@@ -1,20 +1,30 @@
-//! The loops over members and elements: four tokens, or two, at a time.
+//! The fast loops: members four tokens at a time (key, colon, value, comma) and elements two at a time.
 //!
-//! Knows the tokens of a window and what a scalar is; no handler, no state. A loop stops at whatever is unusual (an error, a
-//! container, the end of the window) before anything of it is done. Each is a function of its own, for the sake of the
-//! registers.
+//! Know the tokens of a window and what a scalar is, but no handler and no state of the machine. Precondition of all of
+//! them: the window has no backslash and no key can exceed the limit, so a key between two quotes is its name. A loop stops
+//! before the first member that is not plain, without having consumed any of it: an error, a container, the last member of
+//! an object, or the end of the window. The caller continues there with the general code.
+//!
+//! | loop | used for | result |
+//! |---|---|---|
+//! | `take_usual` | members of an object with wanted names | wanted scalars go to the taker, others are dropped |
+//! | `keep_usual` | members that are kept unless excluded | the run of kept members, and whether the next one is dropped |
+//! | `pass_usual` | members of a value that is only validated (backslashes allowed) | they are checked |
+//! | `pass_elements` | scalar elements of an array | they are checked |
+//!
+//! The loops are not inlined, to reduce register pressure.
 
 use crate::json::scalar::{self, ScalarStep};
 use crate::json::{ExcludedMembers, MemberSpan, MemberTaker, TakeResult};
 use crate::path::trie::NameTable;
 
-/// One member, as token positions in the window.
+/// The tokens of one member, as positions in the window.
 #[derive(Clone, Copy)]
 pub(super) struct MemberTokens {
     pub(super) key: usize,
     pub(super) colon: usize,
     pub(super) value: usize,
-    /// A comma or a closing bracket, or the first token of something that is wrong there.
+    /// The comma or closing bracket, or the first token of an error.
     pub(super) end: usize,
 }
 
@@ -25,7 +35,7 @@ impl MemberTokens {
         Some(Self { key: key.into(), colon: colon.into(), value: value.into(), end: end.into() })
     }
 
-    /// The last member of a window, which ends in its value.
+    /// Returns the last member of a window that ends inside the value.
     #[cold]
     pub(super) fn cut(tokens: &[u16], next: usize, end: usize) -> Option<Self> {
         let [key, colon, value] = *<&[u16; 3]>::try_from(tokens.get(next..)?).ok()?;
@@ -33,7 +43,7 @@ impl MemberTokens {
     }
 }
 
-/// By its first byte, whether something cannot be a scalar.
+/// Bytes that are structural and so cannot begin a scalar.
 #[allow(
     clippy::indexing_slicing,
     reason = "a table made at compile time, where a panic is an error of the compiler"
@@ -54,7 +64,7 @@ pub(super) fn is_white(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Passes and takes members up to one that is unusual, where no key has an escape. `check`: scalars nobody wants are checked.
+/// Drops and takes members up to the first one that is not plain. `check`: dropped scalars are validated.
 #[inline(always)]
 pub(super) fn take_usual(
     check: bool,
@@ -71,7 +81,7 @@ pub(super) fn take_usual(
     }
 }
 
-/// A handful of loads a member, and no branch on what an unwanted key is.
+/// Needs a few loads per member and no branch on the kind of an unwanted key.
 #[inline(never)]
 fn take_checked<const CHECK: bool>(
     text: &[u8],
@@ -86,7 +96,7 @@ fn take_checked<const CHECK: bool>(
         if wanted.may_have(head, colon.wrapping_sub(key + 1))
             && let Some(child) = wanted.get_in(text, key + 1, colon.wrapping_sub(key + 2))
         {
-            // White space in front of the comma is not for the taker.
+            // White space before the comma must not reach the taker.
             if !is_good(text, quad, first) || text.get(end - 1).is_none_or(|last| is_white(*last)) {
                 break;
             }
@@ -103,7 +113,8 @@ fn take_checked<const CHECK: bool>(
     next
 }
 
-/// The same where nothing is wanted, and all is checked; keys may have escapes.
+/// Checks members whose values are dropped or copied as a whole, up to the first one that is not plain. Keys may have
+/// escapes.
 #[inline(never)]
 pub(super) fn pass_usual(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
     while let Some(quad) = MemberTokens::at(tokens, next) {
@@ -116,8 +127,8 @@ pub(super) fn pass_usual(text: &[u8], tokens: &[u16], mut next: usize) -> usize 
     next
 }
 
-/// Passes members that are kept as they are, up to one that is not, or unusual; where no key has an escape. Tells whether
-/// that one simply goes: it is well-formed, and a scalar.
+/// Passes kept members up to the first one that is excluded or not plain. Returns that member's token, and whether the
+/// member can be dropped here: it is excluded, well-formed, and a scalar.
 #[inline(never)]
 pub(super) fn keep_usual(
     text: &[u8],
@@ -133,7 +144,7 @@ pub(super) fn keep_usual(
             && names.may_have(head, len)
             && let Some(child) = names.get_in(text, key + 1, len.wrapping_sub(1))
         {
-            // A number may be an index instead.
+            // A name with a digit first may also be an index, which the handler decides.
             let goes =
                 !trie.ends(child).is_empty() && !text.get(key + 1).is_some_and(u8::is_ascii_digit);
             return (next, goes && is_good(text, quad, first));
@@ -151,7 +162,7 @@ pub(super) fn keep_usual(
     (next, false)
 }
 
-/// Passes elements of an array that are strings or good scalars, with the commas behind them.
+/// Passes elements of an array that are strings or valid scalars, each with the comma after it.
 #[inline(never)]
 pub(super) fn pass_elements(text: &[u8], tokens: &[u16], mut next: usize) -> usize {
     while let Some([value, end]) = tokens.get(next..).and_then(<[u16]>::first_chunk) {
@@ -168,13 +179,13 @@ pub(super) fn pass_elements(text: &[u8], tokens: &[u16], mut next: usize) -> usi
     next
 }
 
-/// Whether a value is a string or a good scalar.
+/// Whether a value is a string or a valid scalar.
 #[inline(always)]
 fn is_good(text: &[u8], MemberTokens { value, end, .. }: MemberTokens, first: u8) -> bool {
     first == b'"' || is_good_scalar(text, value, end, first)
 }
 
-/// The same for what is no string.
+/// Whether a value other than a string is a valid scalar.
 #[inline(always)]
 pub(super) fn is_good_scalar(text: &[u8], at: usize, end: usize, first: u8) -> bool {
     #[inline(never)]
@@ -185,8 +196,9 @@ pub(super) fn is_good_scalar(text: &[u8], at: usize, end: usize, first: u8) -> b
     scalar::is_short(text, at, end) || is_long(text, at, end, first)
 }
 
-/// The first bytes of a member's key and value, if its colon is right behind the key, a comma behind the value, and all is
-/// well-formed but what the scalar has behind its first byte.
+/// Returns the first eight bytes of a plain member from its key on, and the first byte of its value. `None` unless the
+/// colon directly follows the key, a comma ends the member, and the value is not a container. The bytes of the scalar after
+/// the first one are not checked.
 #[inline(always)]
 fn usual(text: &[u8], MemberTokens { key, colon, value, end }: MemberTokens) -> Option<(u64, u8)> {
     let head = u64::from_le_bytes(*text.get(key..)?.first_chunk()?);

@@ -1,8 +1,8 @@
-//! Members of objects, four tokens at once: key, colon, value, comma; and elements that are kept, two at once.
+//! Members of objects, four tokens at once (key, colon, value, comma), and kept elements of arrays, two at once.
 //!
-//! Knows what `walk.rs` knows, and does only what that would do token by token: members nobody wants are passed, wanted
-//! ones are answered on the spot. Whatever is unusual (an error, a key with an escape, the end of the window) is left
-//! to the walk before anything of it is done.
+//! A shortcut for `walk.rs`: it does exactly what the walk would do token by token. Unwanted members are skipped, and the
+//! handler is asked about wanted ones. A member that is not plain (an error, a key with an escape, a key over the limit, the
+//! end of the window) is left to the walk before any of it is consumed.
 
 use memchr::memchr;
 
@@ -17,37 +17,37 @@ use crate::json::{
 use crate::path::trie::{NameTable, NodeId};
 use crate::scan::WINDOW;
 
-/// How far it went. `expect` is set for what comes then.
+/// How far the members were handled. `expect` is set for the next token.
 pub(super) enum MembersResult {
-    /// Nowhere.
+    /// No token was consumed.
     None,
-    /// The walk goes on with this token.
+    /// The walk continues with this token.
     Until(usize),
     /// The walk ends here.
     End(WalkEnd),
 }
 
-/// Why a member is not passed.
+/// The kind of the member at which skipping stopped.
 enum MemberKind {
     Wanted(NodeId),
-    /// Not wanted; its value is a container.
+    /// Unwanted; the value is a container.
     Container,
-    /// Not wanted; its value is a scalar, and the object ends behind it, or the window ends in it.
+    /// Unwanted; the value is a scalar, and it is the last member of the object, or the window ends inside the value.
     Last,
     Other,
 }
 
-/// What the members of an object have in common.
+/// Properties of the current window that hold for all members in it.
 struct MemberScan<'a> {
-    /// The window up to the first bad byte.
+    /// The window up to its first invalid byte.
     text: &'a [u8],
-    /// No key has an escape or is over the limit.
+    /// No key has an escape or can exceed the limit.
     plain: bool,
-    /// Longest key that is looked at.
+    /// The length of the longest key that may be held.
     longest: usize,
 }
 
-/// Hands on what is kept as it is: the bytes in `from..to` of the window, without white space.
+/// Passes the kept bytes in `from..to` of the window to the handler, without white space.
 #[inline(always)]
 fn keep<H: Handler>(cx: &WindowContext<'_>, from: usize, to: usize, h: &mut H) {
     let mut begun = false;
@@ -68,15 +68,15 @@ impl MemberScan<'_> {
         self.text.get(at).copied().unwrap_or(0)
     }
 
-    /// Whether a key has an escape or is over the limit.
+    /// Whether a key has an escape or exceeds the limit.
     #[cold]
     fn is_special(&self, from: usize, to: usize) -> bool {
         let key = self.text.get(from..to).unwrap_or_default();
         key.len() > self.longest || memchr(b'\\', key).is_some()
     }
 
-    /// Passes members up to one that is wanted or unusual. `CHECK`: scalars nobody wants are checked. A function of its
-    /// own, for the sake of the registers.
+    /// Skips members up to one that is wanted or not plain. `CHECK`: skipped scalars are validated. Not inlined, to reduce
+    /// register pressure.
     #[inline(never)]
     fn pass<const CHECK: bool>(
         &self,
@@ -122,7 +122,7 @@ impl MemberScan<'_> {
         (next, MemberKind::Other)
     }
 
-    /// Whether key and colon are there, the key is no longer than may be held, and a value may begin as it does.
+    /// Whether key and colon are there, the key is within the limit, and the first byte can begin a value.
     fn begins_well(&self, quad: MemberTokens) -> bool {
         let first = self.byte(quad.value);
         self.byte(quad.key) == b'"'
@@ -131,7 +131,7 @@ impl MemberScan<'_> {
             && (matches!(first, b'"' | b'{' | b'[') || self.is_scalar::<false>(quad, first))
     }
 
-    /// The member, if its value is a good scalar and ends where its last byte is.
+    /// Returns the member if its value is a valid scalar with no white space after it.
     #[inline(always)]
     fn whole(&self, quad: MemberTokens) -> Option<MemberSpan<'_>> {
         let first = self.byte(quad.value);
@@ -150,7 +150,7 @@ impl MemberScan<'_> {
         })
     }
 
-    /// Whether the member's value is a good scalar, as far as it is to be checked.
+    /// Whether the member's value is a valid scalar. Without `CHECK` only its first byte is examined.
     #[inline(always)]
     fn is_scalar<const CHECK: bool>(&self, quad: MemberTokens, first: u8) -> bool {
         if !CHECK {
@@ -161,7 +161,7 @@ impl MemberScan<'_> {
 }
 
 impl Machine {
-    /// Passes elements of an array that are kept as they are. Returns the token where the walk goes on.
+    /// Copies kept elements of an array. Returns the token where the walk continues.
     #[inline(always)]
     pub(super) fn kept_elements<H: Handler>(
         &mut self,
@@ -174,7 +174,7 @@ impl Machine {
             return next;
         }
         let token = pass_elements(cx.slice(cx.base, cx.limit), tokens, next);
-        // From the first element to the last comma.
+        // The bytes from the first element to the last comma.
         if let (Some(first), Some(comma)) = (tokens.get(next), tokens.get(token.wrapping_sub(1)))
             && token > next
         {
@@ -185,8 +185,8 @@ impl Machine {
         token
     }
 
-    /// Passes a container of which nothing is wanted, from the token behind its opening bracket on; the depth was checked.
-    /// Returns the token behind it, or where the quiet walk goes on.
+    /// Validates a dropped container from the token after its opening bracket. The caller has checked the depth. Returns the
+    /// token after the container, or an end of the walk if the container goes on in the next window.
     #[inline(always)]
     fn pass_container(
         &mut self,
@@ -213,7 +213,8 @@ impl Machine {
         Ok(end + 1)
     }
 
-    /// Passes members that are not wanted and answers wanted ones, in an object whose handler names those.
+    /// Handles the members of an object whose handler names the members it wants: skips unwanted members, and asks about
+    /// wanted ones.
     #[inline(always)]
     pub(super) fn members<H: Handler>(
         &mut self,
@@ -251,7 +252,7 @@ impl Machine {
                 && let Some(excluded) = h.excluded()
             {
                 let (kept, goes) = keep_usual(passing.text, tokens, next, excluded);
-                // From the first key to the last comma.
+                // The bytes from the first key to the last comma.
                 if let (Some(first), Some(comma)) =
                     (tokens.get(next), tokens.get(kept.wrapping_sub(1)))
                     && kept > next
@@ -340,7 +341,7 @@ impl Machine {
             if self.expect != Expect::After {
                 return Ok(MembersResult::Until(next));
             }
-            // Behind a comma comes the next member; anything else is for the walk.
+            // After a comma comes the next member; the walk handles everything else.
             match tokens.get(next) {
                 Some(end) if passing.byte(usize::from(*end)) == b',' => {
                     next += 1;
@@ -352,8 +353,8 @@ impl Machine {
         Ok(if next == begin { MembersResult::None } else { MembersResult::Until(next) })
     }
 
-    /// Does what the handler wants of a member that it named. `Until` has the token behind its value, or behind the
-    /// value's opening bracket.
+    /// Asks the handler about a wanted member and carries out its interest. `Until` has the token after the value, or after
+    /// the value's opening bracket.
     #[inline(always)]
     fn wanted_member<H: Handler>(
         &mut self,
@@ -365,7 +366,7 @@ impl Machine {
         h: &mut H,
     ) -> Result<MembersResult, WalkError> {
         let kind = match passing.byte(quad.value) {
-            // There is a token behind it, so the second byte is at hand.
+            // A token follows in the window, so the second byte is in the window, too.
             b'"' if self.config.detect_empty_strings && passing.byte(quad.value + 1) == b'"' => {
                 ValueKind::EmptyString
             }

@@ -1,13 +1,14 @@
-//! Dropped containers under `structure`: to their end by brackets alone.
+//! Skips dropped containers under `validation: structure` by counting brackets.
 //!
-//! Knows bracket masks and the kinds of the open containers; no token, no grammar, no handler. Work is one step a bracket
-//! and one a block without any.
+//! Knows bracket masks and the kinds of the open containers, but no tokens, no grammar and no handler. The work is one step
+//! per bracket, and one per block without any.
 
 use super::{Machine, SkipMode, WalkError, WindowContext};
 use crate::scan::BLOCK;
 
 impl Machine {
-    /// Finds the end of the container at depth `floor` by brackets alone. Returns where the walk goes on.
+    /// Finds the end of the container at depth `floor`. Returns the position where the walk continues, or `None` if the
+    /// container does not end before `to`.
     pub(super) fn leap(
         &mut self,
         cx: &WindowContext<'_>,

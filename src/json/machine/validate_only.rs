@@ -1,26 +1,27 @@
-//! The grammar where nothing is wanted: what the quiet walk does token by token, in loops that know where they are.
+//! Validates containers that are dropped or copied as a whole: the fast path of mode `Validate`.
 //!
-//! Knows what `walk.rs` knows of grammar, and no error: at whatever is unusual (an error, the end of the window, a key that
-//! the window before began) it stops and leaves the token to the walk.
+//! Does what `walk::<true>` does token by token, in loops that keep the current position in a local variable. Does not
+//! report errors: it stops before anything that is not plain (an error, the end of the window, a key that began in an
+//! earlier window) and leaves that token to the walk.
 
 use super::member_loops::{MemberTokens, is_good_scalar, pass_elements, pass_usual};
 use super::{Expect, Machine, WindowContext};
 
-/// Where in its container the input is.
+/// The position within a container.
 enum ContainerPosition {
-    /// Behind its opening bracket.
+    /// After the opening bracket.
     Begin,
     /// At a key.
     Member,
     /// At an element.
     Element,
-    /// Behind a value.
+    /// After a value.
     After,
 }
 
 impl Machine {
-    /// Passes tokens of a container of which nothing is wanted, up to the end of the one at `floor`. Returns the token
-    /// where the walk goes on.
+    /// Validates tokens up to the closing bracket of the container at depth `floor`, which it does not consume. Returns the
+    /// token where the walk continues; `expect`, the levels and the path fit that token.
     pub(super) fn quiet_run(
         &mut self,
         cx: &WindowContext<'_>,
@@ -43,7 +44,7 @@ impl Machine {
         loop {
             let first = byte(next);
             let closes = if object { b'}' } else { b']' };
-            // Where a value begins that is not a good scalar with a comma behind it.
+            // The token of a value that the loops left: a container, or the last value of its container.
             let value = match at {
                 ContainerPosition::Begin if first == closes => {
                     self.expect = Expect::After;
@@ -108,7 +109,7 @@ impl Machine {
                 next = value + 1;
                 continue;
             }
-            // The last one of its container.
+            // The last value of its container.
             let [Some(begin), Some(end)] = [tokens.get(value), tokens.get(value + 1)] else {
                 return next;
             };

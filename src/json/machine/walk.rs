@@ -1,9 +1,10 @@
-//! The grammar: what each token may be, and what the handler wants of the value that begins with it.
+//! The grammar: which tokens may follow each other, and what the handler wants of each value.
 //!
-//! Knows tokens and grammar; of windows and chunks only that a walk may end at any token and go on later. What the bytes
-//! in between become (copied, held) is in `cut.rs`, members that need no single steps are in `members.rs`.
+//! A walk may end at any token and continue later; apart from that this module does not know windows and chunks. The bytes
+//! between tokens (copied or held) are handled in `carry_over.rs`. Plain members are handled in `members.rs` before the walk
+//! sees them.
 //!
-//! Invariant: when a walk ends, `expect`, `mode` and the levels say all that the next one must know.
+//! Invariant: when a walk ends, `expect`, `mode` and the levels are the complete state for the next one.
 
 use super::members::MembersResult;
 use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext, bad};
@@ -14,7 +15,8 @@ use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::scan::Carry;
 
 impl Machine {
-    /// The grammar. `QUIET` without the handler, until the container at the mode's floor ends.
+    /// Walks the tokens from `next` to position `to`. With `QUIET` the handler is not asked, and the walk ends with the
+    /// container at the mode's floor.
     #[inline(never)]
     pub(super) fn walk<const QUIET: bool, H: Handler>(
         &mut self,
@@ -133,7 +135,7 @@ impl Machine {
         Ok(WalkEnd::Next(count))
     }
 
-    /// What comes behind a value, by the container that it is in.
+    /// Returns what comes after a value at the current depth.
     #[inline]
     pub(super) fn after(&self) -> Expect {
         if self.levels.depth() == 0 { Expect::End } else { Expect::After }
@@ -179,7 +181,7 @@ impl Machine {
         }
     }
 
-    /// A bracket opens.
+    /// Opens a container.
     #[inline]
     pub(super) fn deeper(&mut self, at: usize, object: bool) -> Result<(), WalkError> {
         if self.levels.depth() >= self.config.depth {
@@ -191,7 +193,7 @@ impl Machine {
         Ok(())
     }
 
-    /// A bracket that closes fits the one that opened.
+    /// Checks that a closing bracket matches the innermost open container.
     #[inline]
     pub(super) fn matches(&self, at: usize, byte: u8) -> Result<(), WalkError> {
         let object = self.levels.in_object();
@@ -206,7 +208,7 @@ impl Machine {
         Ok(())
     }
 
-    /// A closing bracket. Returns where to go on, if the walk ends here.
+    /// Closes the innermost container. Returns the end of the walk if the mode ends with it.
     #[inline]
     fn close<const QUIET: bool, H: Handler>(
         &mut self,
@@ -243,7 +245,7 @@ impl Machine {
         Ok(done)
     }
 
-    /// A value in an inspected container, or the document itself.
+    /// Handles a value in an inspected container, or the document itself.
     #[inline]
     fn value<H: Handler>(
         &mut self,
@@ -267,7 +269,7 @@ impl Machine {
             b't' | b'f' => ValueKind::Bool,
             b'n' => ValueKind::Null,
             b'-' | b'0'..=b'9' => ValueKind::Number,
-            // What nobody wants need not be a value under `structure`; what is wanted must.
+            // Under `structure` a dropped value need not be valid. One that is kept must be.
             _ if self.config.structure && !matches!(byte, b'}' | b']' | b',' | b':') => {
                 return self.no_value(cx, next, at, h);
             }
@@ -280,7 +282,7 @@ impl Machine {
         self.answered(cx, next, at, kind, interest)
     }
 
-    /// Something that begins no value stands where one should.
+    /// Handles a byte that begins no value at the place of a value, under `structure`.
     #[cold]
     fn no_value<H: Handler>(
         &mut self,
@@ -289,7 +291,7 @@ impl Machine {
         at: usize,
         h: &mut H,
     ) -> Result<Option<WalkEnd>, WalkError> {
-        // The handler answers as for any scalar.
+        // The handler treats it like any scalar.
         let interest = self.begin_value(cx, at, ValueKind::Number, false, h)?;
         if let Some(mark) = self.copying {
             self.hand_on(cx, mark, at, h);
@@ -299,8 +301,8 @@ impl Machine {
         self.answered(cx, next, at, ValueKind::Number, interest)
     }
 
-    /// Does what the handler wants of the value at `at`. Returns where to go on, if the walk ends here; else the value's
-    /// token is done.
+    /// Carries out the handler's interest in the value at `at`. Returns the end of the walk if the mode changes; otherwise
+    /// the value's token is consumed.
     #[inline]
     pub(super) fn answered(
         &mut self,
@@ -342,8 +344,8 @@ impl Machine {
         Ok(Some(WalkEnd::Next(next + 1)))
     }
 
-    /// Asks the handler about the value at `at`, and begins to copy it. `cut`: its opening quote was the byte before,
-    /// in the window before.
+    /// Asks the handler about the value at `at` and begins to copy it if requested. `cut`: the value is a string whose
+    /// opening quote was the last byte of the previous window.
     #[inline]
     pub(super) fn begin_value<H: Handler>(
         &mut self,
@@ -366,7 +368,7 @@ impl Machine {
             self.mark(cx, at, h)?;
             interest = self.ask(cx, at, offset, kind, in_object, h)?;
         }
-        // The quote is still in the chunk, or must be handed on by itself.
+        // The quote is either still in the chunk, or it is written separately.
         let lost = cut && (at == 0 || !keep);
         let start = if cut && !lost { at - 1 } else { at };
         match interest {
@@ -385,7 +387,8 @@ impl Machine {
         Ok(interest)
     }
 
-    /// The offset of the byte that tells what the value at `at` is: its first, or a string's second where that decides.
+    /// Returns the offset of the byte that decides the kind of the value at `at`: its first byte, or the second byte of a
+    /// string if empty strings are detected.
     #[inline]
     pub(super) fn kind_offset(&self, at: usize, kind: ValueKind) -> u64 {
         let second = self.config.detect_empty_strings
@@ -427,7 +430,7 @@ impl Machine {
         }
     }
 
-    /// Remembers the machine as it is before the value at `at`.
+    /// Saves a copy of the machine in its state before the value at `at`.
     #[cold]
     pub(super) fn mark<H: Handler>(
         &mut self,
