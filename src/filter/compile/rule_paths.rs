@@ -1,15 +1,15 @@
-//! Parses the paths of rules, and reports what is wrong with a rule at its place in the spec.
+//! Parses the paths of rules, and reports errors at their place in the spec.
 
 use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::path::{Path, PathError, Token};
 
-/// Paths of one spec, all rules together.
+/// The largest number of paths in one spec, over all rules.
 pub(in crate::filter) const MAX_RULES: usize = 10_000;
-/// Steps of one path.
+/// The largest number of steps in one path.
 const MAX_STEPS: usize = 1024;
 
-/// A path that leads to one place.
+/// Parses a path without wildcards.
 pub(in crate::filter) fn one_place(
     rule: &'static str,
     what: &str,
@@ -25,8 +25,8 @@ pub(in crate::filter) fn one_place(
     Ok(path)
 }
 
-/// Parses a path. In a `foreign` manifest, forms that cannot be meant are part of a name, as that manifest's own program
-/// reads them, and only `tamis check` warns of them.
+/// Parses a path. In a `foreign` manifest, invalid forms are part of a name, as that manifest's own program reads
+/// them. Only `tamis check` warns about them.
 pub(in crate::filter) fn read(text: &str, foreign: bool) -> Result<Path, PathError> {
     if foreign { Path::parse_foreign(text).map(|(path, _)| path) } else { Path::parse(text) }
 }

@@ -1,6 +1,6 @@
 //! Compiles the branches of `when` (seed: reShapr ToolsFilters; SPEC §8), each into a program of its own.
 //!
-//! Knows specs, no document: which branch applies is found by `choose`.
+//! `run::choose` finds the branch for a document.
 
 use super::program::Program;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
@@ -15,12 +15,12 @@ use crate::spec::{Json, OnError, Otherwise, Spec};
 #[derive(Debug)]
 pub(crate) struct When {
     pub(in crate::filter) tests: Vec<TestRule>,
-    /// The paths of the tests.
+    /// The paths of all tests.
     pub(in crate::filter) trie: Trie,
-    /// By node of the trie: the tests of it and below it.
+    /// Indexed by node of the trie: the tests of this node and below it.
     pub(in crate::filter) below: Vec<Vec<u32>>,
     pub(in crate::filter) branches: Vec<Program>,
-    /// `None`: a document for which no branch holds is an error.
+    /// `None`: a document that matches no branch is an error.
     pub(in crate::filter) otherwise: Option<Program>,
 }
 
@@ -30,16 +30,16 @@ pub(in crate::filter) struct TestRule {
     pub(in crate::filter) value: Json,
 }
 
-/// What applies to a document.
+/// The branch that applies to a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Branch {
-    /// The branch with this number.
+    /// The branch with this index.
     Number(usize),
     Otherwise,
 }
 
 impl Branch {
-    /// What the report calls it.
+    /// Returns the name in the report.
     pub(in crate::filter) fn name(self) -> String {
         match self {
             Self::Number(number) => format!("when[{number}]"),
@@ -47,7 +47,7 @@ impl Branch {
         }
     }
 
-    /// The program that applies. `None`: that is an error.
+    /// Returns the program of the branch. `None` means an error.
     pub(in crate::filter) fn program(self, when: &When) -> Option<&Program> {
         match self {
             Self::Number(number) => when.branches.get(number),
@@ -57,7 +57,7 @@ impl Branch {
 }
 
 impl When {
-    /// The branches of a spec, whose document is at `extract`. `None`: it has none.
+    /// Compiles the branches of a spec whose document is at `extract`, if it has any.
     pub(in crate::filter) fn compile(
         spec: &Spec,
         extract: Option<&Path>,
@@ -119,7 +119,7 @@ impl When {
         Ok(Some(Self { tests, trie, below, branches: programs, otherwise }))
     }
 
-    /// What applies to the documents of each branch, and to those for which none holds.
+    /// Returns the name and program of each branch, and of `otherwise`.
     pub(in crate::filter) fn programs(&self) -> impl Iterator<Item = (String, &Program)> {
         let branches = self.branches.iter().enumerate();
         let branches = branches.map(|(number, program)| (Branch::Number(number), program));
@@ -127,7 +127,7 @@ impl When {
         branches.chain(otherwise).map(|(branch, program)| (branch.name(), program))
     }
 
-    /// What a document is for which no branch holds, where that is an error.
+    /// Returns the error of a document that matches no branch.
     pub(in crate::filter) fn none_holds() -> Raise {
         let message =
             "when: no branch holds for this document, and `otherwise` does not let it pass";
@@ -135,7 +135,7 @@ impl When {
     }
 }
 
-/// Beside `when` a spec says where the document is and how it is read, and no rule.
+/// Refuses rules next to `when`. Only settings that hold for all branches are allowed there.
 fn check_beside(spec: &Spec) -> Result<(), Error> {
     let defaults = Spec::new();
     let beside = Spec {
@@ -186,7 +186,7 @@ fn check_branch(entry: usize, branch: &Spec) -> Result<&crate::spec::Test, Error
     Ok(test)
 }
 
-/// The program of a branch: what is said for all of them holds for it.
+/// Compiles a branch, which inherits the settings of the spec.
 fn compile_branch(
     spec: &Spec,
     extract: Option<&Path>,
@@ -212,7 +212,7 @@ fn compile_branch(
 }
 
 impl TestRule {
-    /// Whether a value of this kind may be the one.
+    /// Returns whether a value of this kind can equal the test's value.
     pub(in crate::filter) fn may_hold(&self, kind: Kind) -> bool {
         matches!(
             (self.value.as_bytes().first(), kind),
@@ -225,9 +225,9 @@ impl TestRule {
         )
     }
 
-    /// Bytes of the longest spelling of its value, if that is bounded.
+    /// Returns the length of the longest spelling of the value, if that is bounded.
     pub(in crate::filter) fn longest(&self) -> Option<u64> {
-        // Each byte of a string may be spelled in six.
+        // Each byte of a string may be written as a six-byte escape.
         let string = self.value.as_bytes().starts_with(b"\"");
         string.then(|| 6 * self.value.as_bytes().len() as u64)
     }

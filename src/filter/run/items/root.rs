@@ -1,4 +1,4 @@
-//! The way from the document to its payload: which members are on it, beside it, or come twice.
+//! Follows the path from the document to its payload, and handles siblings and duplicates on it.
 
 use super::{ContainerRole, Cx, ItemsState, PayloadTarget};
 use crate::filter::compile::items::WaitFrom;
@@ -31,7 +31,7 @@ impl ItemsState {
             return self.mark(cx);
         }
         if !kind.is_container() {
-            // No payload, and no miss.
+            // There is no payload, and this is not a miss.
             self.payload_met = true;
             self.release_output(cx)?;
             return Ok(self.pass(cx, slot));
@@ -126,7 +126,7 @@ impl ItemsState {
         key.with_name(|name| name == Some(payload))
     }
 
-    /// The payload itself.
+    /// Handles the payload.
     pub(super) fn payload(
         &mut self,
         cx: &mut Cx<'_>,
@@ -162,7 +162,7 @@ impl ItemsState {
         }
     }
 
-    /// The document has no payload where the root says.
+    /// Handles a document without a value at the root.
     pub(super) fn no_payload(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
         if !cx.rules.judges {
             return Ok(());
