@@ -1,4 +1,4 @@
-//! An explanation in words.
+//! Prints an explanation as text.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ impl fmt::Display for Explanation {
                 "structure: of dropped values strings, brackets and UTF-8 only; kept ones in full"
             }
         };
-        // What may be any text is not validated.
+        // Documents that may be any text are not validated.
         let text = |stage: &StageExplanation| {
             matches!(stage.does, StageAction::Pass | StageAction::Content { .. })
         };
@@ -318,7 +318,7 @@ impl HoldExplanation {
     }
 }
 
-/// Where the payload is.
+/// The location of the payload.
 struct RootText<'a>(&'a Root);
 
 impl fmt::Display for RootText<'_> {
@@ -335,7 +335,7 @@ impl fmt::Display for RootText<'_> {
     }
 }
 
-/// A path on one line, whatever it has.
+/// Prints a path on one line.
 struct OneLine<'a>(&'a str);
 
 impl fmt::Display for OneLine<'_> {
@@ -345,7 +345,7 @@ impl fmt::Display for OneLine<'_> {
     }
 }
 
-/// A number with its thousands apart.
+/// Prints a number with thousands separators.
 struct GroupedNumber(u64);
 
 impl fmt::Display for GroupedNumber {
@@ -361,7 +361,7 @@ impl fmt::Display for GroupedNumber {
     }
 }
 
-/// A number of bytes, in the largest unit in which it is whole.
+/// Prints a number of bytes in the largest unit that divides it.
 struct ByteSize(u64);
 
 impl fmt::Display for ByteSize {
