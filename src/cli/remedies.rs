@@ -33,7 +33,7 @@ const WORDS: [(&str, &str); 7] = [
 
 /// What a message contains when the disk is full or forbidden, and what is said behind it.
 const DISK: (&str, &str) = (
-    "the temporary file cannot",
+    " the temporary file: ",
     "; see that the folder of temporary files has room, or lower --spill",
 );
 

@@ -59,7 +59,7 @@ fn files_may_not_grow() {
             let said = format!("{}, {how}", driver.name);
             let error = result.expect_err(&said);
             assert_eq!(error.kind(), ErrorKind::Limit, "{said}: {error}");
-            let told = "the temporary file cannot be written: ";
+            let told = "cannot write the temporary file: ";
             assert!(error.message().contains(told), "{said}: {error}");
             assert!(right.starts_with(&output) && output.len() < right.len(), "{said}");
             // It goes with the run.

@@ -50,7 +50,7 @@ impl WholeRules {
         };
         if *spec != alone {
             let message =
-                "`content` goes with no other rule: its output is text; leave the others out";
+                "`content` cannot be combined with other rules, because its output is text";
             return Err(Error::new(ErrorKind::Spec, message));
         }
         Self::content(content).map(Some)

@@ -231,7 +231,7 @@ impl StreamingEdits {
                 self.idle += 1;
                 Ok(())
             }
-            _ => Err("an earlier operation removed what it is about, so that it fails"),
+            _ => Err("an earlier operation removed its target, so it fails"),
         }
     }
 
@@ -295,12 +295,14 @@ fn streams(edit: &Edit) -> Result<Path, &'static str> {
         Edit::Move { .. } | Edit::Copy { .. } => {
             return Err("it needs a value of the document at another place");
         }
-        Edit::Test { .. } => return Err("what follows depends on a value of the document"),
+        Edit::Test { .. } => {
+            return Err("the following operations depend on a value of the document");
+        }
     };
     let is_end = |token: &Token| matches!(token, Token::Name(name) if **name == *"-");
     match path.0.last() {
         Some(last) if last.index().is_some() || is_end(last) => {
-            Err("it may be about an element of an array, behind which all others move")
+            Err("it may refer to an array element, after which all others move")
         }
         _ => Ok(path.clone()),
     }
@@ -318,11 +320,11 @@ fn in_literal(
         Edit::Replace { value, .. } => Edit::Replace { path, value: value.clone() },
         _ => Edit::Remove { path },
     };
-    let large = "it changes a large value that an earlier operation put there";
+    let large = "it changes a large value inserted by an earlier operation";
     let mut tree = Tree::new(value.to_vec(), LITERAL).map_err(|_limit| large)?;
     let did = tree.apply(&edit, lenient).map_err(|raise| match raise.kind {
         ErrorKind::Limit => large,
-        _ => "it fails on what an earlier operation put there",
+        _ => "it fails on a value inserted by an earlier operation",
     })?;
     let mut text = Vec::new();
     tree.write(|bytes| text.extend_from_slice(bytes));

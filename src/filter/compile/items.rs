@@ -146,7 +146,7 @@ impl ItemRules {
             }
         };
         if *stop_early && *max_items == 0 {
-            let message = "stop_early needs max_items: there is no item to stop at".into();
+            let message = "`stop_early` requires `max_items`".into();
             return refuse_in("stop_early", 0, false, message);
         }
         let mut excluded = Vec::with_capacity(exclude.len());
@@ -231,7 +231,7 @@ impl SelectRules {
         allowance: &mut Allowance,
     ) -> Result<Self, Error> {
         if written.is_empty() {
-            let message = "select names no path; leave it out to keep everything".into();
+            let message = "`select` is empty; omit it to keep everything".into();
             return refuse_in("select", 0, false, message);
         }
         let mut sources = Vec::with_capacity(written.len());
@@ -241,7 +241,7 @@ impl SelectRules {
             let path = steps(read(text, envelope), "select", entry, text, allowance)?;
             let Some(name) = key.as_deref().or_else(|| path.last_name()) else {
                 let message = format!(
-                    "select: {text} has no name for the output; give it one: key={text}, in a file `key: \"{text}\"`"
+                    "select: {text} has no output key; add one: key={text}, in a file `key: \"{text}\"`"
                 );
                 return refuse_in("select", entry, false, message);
             };
@@ -251,7 +251,7 @@ impl SelectRules {
             }
             if !keys.insert(name.to_owned()) {
                 let message = format!(
-                    "select: the output key {name:?} comes twice; give the second another: other={text}, in a file `other: \"{text}\"`"
+                    "select: the output key {name:?} is used twice; rename one: other={text}, in a file `other: \"{text}\"`"
                 );
                 return refuse_in("select", entry, key.is_some(), message);
             }

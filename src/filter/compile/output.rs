@@ -33,7 +33,7 @@ impl OutputRules {
         #[cfg(not(any(feature = "text", feature = "template")))]
         let _ = allowance;
         if spec.whitespace == Whitespace::Keep && spec.shapes_output() {
-            let message = "`whitespace: keep` goes with no text_filter, budget, compact or omitted: mark: what those write is minified";
+            let message = "`whitespace: keep` cannot be combined with text_filter, budget, compact or `omitted: mark`, whose output is minified";
             return Err(Error::new(ErrorKind::Spec, message));
         }
         for (there, rule, feature) in [

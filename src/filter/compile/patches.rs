@@ -40,7 +40,8 @@ impl Patches {
             return Ok(None);
         }
         if spec.whitespace == Whitespace::Keep {
-            let message = "`whitespace: keep` goes with no patches: what they write is minified";
+            let message =
+                "`whitespace: keep` cannot be combined with `patches`, whose output is minified";
             return Err(Error::new(ErrorKind::Spec, message));
         }
         let mut sequence = Vec::with_capacity(operations.len());
@@ -101,11 +102,11 @@ fn edit(entry: usize, operation: &Operation, allowance: &mut Allowance) -> Resul
     let path = pointer(&operation.path)?;
     let value = || match &operation.value {
         Some(value) => Ok(Box::from(value.as_bytes())),
-        None => Err(refuse(&format!("`{op}` wants a `value`"))),
+        None => Err(refuse(&format!("`{op}` requires a `value`"))),
     };
     let from = || match &operation.from {
         Some(from) => pointer(from),
-        None => Err(refuse(&format!("`{op}` wants a `from`"))),
+        None => Err(refuse(&format!("`{op}` requires a `from`"))),
     };
     Ok(match operation.op {
         Op::Add => Edit::Add { path, value: value()? },

@@ -86,7 +86,7 @@ impl Program {
     /// Compiles a spec within an allowance for patterns that other specs share.
     pub(crate) fn compile_within(spec: &Spec, allowance: &mut Allowance) -> Result<Self, Error> {
         if spec.test.is_some() {
-            let message = "`test` stands in a branch of `when`, and nowhere else";
+            let message = "`test` is only allowed in a branch of `when`";
             return refuse_in("test", 0, true, message.into());
         }
         let extract = match &spec.extract {
@@ -145,7 +145,7 @@ impl Program {
         let patches = patches.as_ref().map_or(0, Vec::len);
         let rules = selects + exclude.len() + retains + patches;
         if rules > MAX_RULES {
-            return refuse(format!("{rules} rules are more than {MAX_RULES}"));
+            return refuse(format!("{rules} rules exceed the limit of {MAX_RULES}"));
         }
         let retain = match retain {
             None => None,

@@ -19,7 +19,7 @@ pub(in crate::filter) fn one_place(
 ) -> Result<Path, Error> {
     let path = steps(read(text, foreign), rule, 0, text, allowance)?;
     if path.0.contains(&Token::Any) {
-        let message = format!("{rule}: a wildcard cannot say where {what} is: {text}");
+        let message = format!("{rule}: a wildcard cannot locate {what}: {text}");
         return refuse_in(rule, 0, false, message);
     }
     Ok(path)

@@ -40,7 +40,7 @@ impl SizePolicy {
         if !exceeded || self.on_over == OnOver::Warn {
             return Ok(());
         }
-        let message = "the output is longer than its budget, and nothing more can be left out";
+        let message = "the output exceeds its budget and cannot be shortened further";
         Err(Error::at(Raise::new(ErrorKind::Budget, message), bytes, String::new()))
     }
 

@@ -65,17 +65,20 @@ impl When {
     ) -> Result<Option<Self>, Error> {
         let Some(branches) = &spec.when else {
             if spec.otherwise.is_some() {
-                let message = "`otherwise` says what happens if no branch of `when` holds, and there is no `when`";
+                let message = "`otherwise` requires `when`";
                 return refuse_in("otherwise", 0, true, message.into());
             }
             return Ok(None);
         };
         check_beside(spec)?;
         if branches.is_empty() {
-            return refuse_in("when", 0, true, "when: there is no branch".into());
+            return refuse_in("when", 0, true, "when: expected at least one branch".into());
         }
         if branches.len() > MAX_RULES {
-            return refuse(format!("when: {} branches are more than {MAX_RULES}", branches.len()));
+            return refuse(format!(
+                "when: {} branches exceed the limit of {MAX_RULES}",
+                branches.len()
+            ));
         }
         let mut tests = Vec::with_capacity(branches.len());
         let mut paths = Vec::with_capacity(branches.len());
@@ -129,8 +132,7 @@ impl When {
 
     /// Returns the error of a document that matches no branch.
     pub(in crate::filter) fn none_holds() -> Raise {
-        let message =
-            "when: no branch holds for this document, and `otherwise` does not let it pass";
+        let message = "when: no branch matches this document, and `otherwise` is `error`";
         Raise::new(ErrorKind::Miss, message)
     }
 }
@@ -155,7 +157,7 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
     if beside == defaults {
         return Ok(());
     }
-    let message = "a rule beside `when`: rules stand in the branches, and beside them only `otherwise`, `extract`, `on_error`, \
+    let message = "rules are not allowed next to `when`: move them into its branches, and keep only `otherwise`, `extract`, `on_error`, \
                    `lenient_remove`, `on_test_failure`, `validation`, `whitespace` and `allow_raw`";
     refuse_in("when", 0, true, message.into())
 }
@@ -165,14 +167,14 @@ fn check_branch(entry: usize, branch: &Spec) -> Result<&crate::spec::Test, Error
         refuse_in("when", entry, false, format!("{}: {message}", Branch::Number(entry).name()))
     };
     let Some(test) = &branch.test else {
-        return refuse("a branch wants a `test` with `path` and `value`");
+        return refuse("a branch requires a `test` with `path` and `value`");
     };
     if branch.when.is_some() || branch.otherwise.is_some() {
-        return refuse("a branch has no branches of its own");
+        return refuse("branches cannot be nested");
     }
     let alone = Spec { test: None, ..branch.clone() };
     if !alone.has_rules() {
-        return refuse("a branch wants a rule, such as `retain` or `patches`");
+        return refuse("a branch requires a rule, such as `retain` or `patches`");
     }
     let defaults = Spec::new();
     if alone.validation != defaults.validation
@@ -180,7 +182,7 @@ fn check_branch(entry: usize, branch: &Spec) -> Result<&crate::spec::Test, Error
         || alone.allow_raw.is_some()
     {
         return refuse(
-            "`validation`, `whitespace` and `allow_raw` are the same for all branches: they stand beside `when`",
+            "`validation`, `whitespace` and `allow_raw` apply to all branches: set them next to `when`",
         );
     }
     Ok(test)

@@ -13,7 +13,7 @@ pub(super) fn extract_stage(compiled: &CompiledProgram) -> Option<StageExplanati
     let optional = compiled.may_lack_extract;
     let holds = HoldExplanation {
         what: "the document",
-        until: "that value begins, or it is certain that there is none",
+        until: "that value begins, or is known to be missing",
         limits: &["held", "spill"],
         instead: None,
     };

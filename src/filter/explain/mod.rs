@@ -564,9 +564,9 @@ impl ItemRules {
             (_, None) if !misses_root => return None,
             (true, _) => "an error, and no output",
             (false, Some(_)) => {
-                "what would have been selected from passes at full length, with a warning; exclude and drops still apply"
+                "the payload passes unselected, with a warning; exclude and drops still apply"
             }
-            (false, None) => "the rules on items apply to nothing, with a warning",
+            (false, None) => "the rules on items have no effect, with a warning",
         };
         let on_error = if self.closed { OnError::Closed } else { OnError::Raw };
         Some(TotalMiss { on_error, default: spec.on_error.is_none(), effect })

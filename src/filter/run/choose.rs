@@ -223,7 +223,7 @@ impl BranchChooser {
 }
 
 fn twice() -> Raise {
-    let message = "this member came before in its object, and a branch depends on it";
+    let message = "duplicate key in an object tested by `when`";
     Raise::new(ErrorKind::Duplicate, message)
 }
 
@@ -289,10 +289,8 @@ impl Handler for StageHandler<'_, BranchChooser> {
             return Ok(());
         };
         if over && most > chooser.item {
-            let message = format!(
-                "a value that a branch depends on has more than {} bytes (limit `item`)",
-                chooser.item
-            );
+            let message =
+                format!("a value tested by `when` exceeds {} bytes (limit `item`)", chooser.item);
             return Err(Raise::new(ErrorKind::Limit, message).into());
         }
         // A string that is longer than every tested string equals none of them.

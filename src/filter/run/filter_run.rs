@@ -256,10 +256,7 @@ impl FilterRun {
     ) -> Result<(), Error> {
         match self.state {
             RunState::Failed => {
-                return Err(Error::new(
-                    ErrorKind::Failed,
-                    "the filter failed before, and stays failed",
-                ));
+                return Err(Error::new(ErrorKind::Failed, "the filter has already failed"));
             }
             RunState::Ended => {
                 return Err(Error::new(ErrorKind::Failed, "the filter has ended"));

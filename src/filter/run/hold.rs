@@ -43,7 +43,7 @@ impl Hold {
         Raise::new(
             ErrorKind::Limit,
             format!(
-                "more than {} bytes would have to wait (limits `held` and `spill`)",
+                "buffer limit of {} bytes exceeded (limits `held` and `spill`)",
                 Self::capacity(limits)
             ),
         )
@@ -75,10 +75,7 @@ impl Hold {
         if !file.is_empty() {
             meter.charge("spill", limits.spill(), self.in_file, file.len() as u64)?;
             self.spill(file).map_err(|error| {
-                Raise::new(
-                    ErrorKind::Limit,
-                    format!("the temporary file cannot be written: {error}"),
-                )
+                Raise::new(ErrorKind::Limit, format!("cannot write the temporary file: {error}"))
             })?;
         }
         Ok(())
@@ -287,5 +284,5 @@ fn read_all<E>(
 }
 
 fn unreadable(error: &std::io::Error) -> Raise {
-    Raise::new(ErrorKind::Limit, format!("the temporary file cannot be read: {error}"))
+    Raise::new(ErrorKind::Limit, format!("cannot read the temporary file: {error}"))
 }

@@ -277,7 +277,7 @@ impl ContentRun {
             self.hidden(sink);
             return Ok(());
         }
-        self.note = Some("no text was found in the page: it is left as it is".to_owned());
+        self.note = Some("no text was found in the page: it is unchanged".to_owned());
         self.whole(hold, decoder.again(), sink)
     }
 
@@ -336,7 +336,7 @@ impl ContentRun {
                     }
                     let offset = error.offset().unwrap_or_default();
                     self.note = Some(format!(
-                        "the document begins as JSON, but is not valid at byte {offset}: it is kept as text"
+                        "the document begins like JSON, but is invalid at byte {offset}: it is treated as text"
                     ));
                     let mut beginning = Vec::new();
                     hold.visit(
@@ -354,7 +354,7 @@ impl ContentRun {
                 Err(error) => return Err(error),
             }
         }
-        self.note = Some("no text was found in the answer: it is left as it is".to_owned());
+        self.note = Some("no text was found in the response: it is unchanged".to_owned());
         self.apart = false;
         self.whole(hold, Decoder::new(b""), sink)
     }

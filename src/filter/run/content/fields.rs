@@ -87,7 +87,7 @@ impl ContentFields {
         bom.end()?;
         stage.end(&mut meter, &mut selected)?;
         if stage.is_total_miss() {
-            return Err(Error::new(ErrorKind::Miss, "the answer has none of the fields"));
+            return Err(Error::new(ErrorKind::Miss, "the response has none of the fields"));
         }
         let CappedSink { json, over, .. } = selected;
         if over {
@@ -128,9 +128,7 @@ impl ContentFields {
 fn too_much(limit: u64) -> Raise {
     Raise::new(
         ErrorKind::Limit,
-        format!(
-            "the fields that are the content have more than {limit} bytes (limit `item` of content)"
-        ),
+        format!("the fields of the content exceed {limit} bytes (limit `item` of content)"),
     )
 }
 

@@ -24,7 +24,7 @@ use crate::sink::Sink;
 
 /// The warning of a run without a filter.
 const NO_FILTER: &str =
-    "the registry has no filter of a known type for this tool: its full response passes";
+    "the registry has no filter of a known type for this tool: its response passes unfiltered";
 
 #[derive(Debug)]
 pub(super) struct WholeDocument {

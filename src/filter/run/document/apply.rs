@@ -7,8 +7,8 @@ use crate::tree::Tree;
 use crate::tree::patch::Did;
 
 /// The reasons for a failed test.
-const DIFFERS: &str = "the test failed: the value there is another one";
-const LACKS: &str = "the test failed: nothing is there";
+const DIFFERS: &str = "test failed: the value is different";
+const LACKS: &str = "test failed: no value at this path";
 
 /// The result of a sequence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

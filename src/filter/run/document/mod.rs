@@ -286,7 +286,7 @@ impl DocumentStage {
         }
         if let Some(passed) = &self.passed {
             report.filter_applied = false;
-            report.filter_error = Some(format!("{passed}; the patches do not apply"));
+            report.filter_error = Some(format!("{passed}; the document passes unpatched"));
         }
         if let Some(applied) = &self.applied {
             report.patches_applied = Some(applied.operations);

@@ -162,7 +162,7 @@ impl DocumentScope {
 
     fn nothing_there(&self) -> Halt {
         let path = self.program.spec.extract.as_deref().unwrap_or_default();
-        let message = format!("extract: the document has nothing at {path}");
+        let message = format!("extract: no value at {path}");
         Raise::new(ErrorKind::Miss, message).into()
     }
 

@@ -145,7 +145,12 @@ fn streams_do_what_trees_do() {
                 Ok(_) => expected.clone(),
                 Err(message) => {
                     let retained = String::from_utf8(retained.clone()).unwrap();
-                    Ok((retained, None, 0, Some(format!("{message}; the patches do not apply"))))
+                    Ok((
+                        retained,
+                        None,
+                        0,
+                        Some(format!("{message}; the document passes unpatched")),
+                    ))
                 }
             };
             for chunk in [usize::MAX, 1] {

@@ -461,7 +461,7 @@ impl ItemsState {
     /// Handles a duplicate of a member of which only the first is used.
     fn duplicate(&mut self, cx: &Cx<'_>) -> Result<Interest, Halt> {
         if cx.rules.duplicates == DuplicateKeys::Reject {
-            let message = "this key comes twice, which `duplicate_keys: reject` refuses";
+            let message = "duplicate key (`duplicate_keys: reject`)";
             return Err(Raise::new(ErrorKind::Duplicate, message).into());
         }
         self.counts.duplicates += 1;
@@ -506,8 +506,7 @@ impl ItemsState {
         let selection = match self.selection(cx.rules) {
             Some(selection) if kind == Kind::Object => selection,
             Some(_) if cx.rules.closed => {
-                let message =
-                    "this element is not an object, so that nothing can be selected from it";
+                let message = "cannot select from this element: it is not an object";
                 return Err(self.closed_miss(cx, message.to_owned()));
             }
             // Each element of an array is treated like an item.

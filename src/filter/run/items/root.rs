@@ -13,17 +13,16 @@ impl ItemsState {
         kind: Kind,
     ) -> Result<Interest, Halt> {
         if cx.rules.refuses {
-            let message = "the call failed, and nothing can be selected from its response";
+            let message = "cannot select from the response of a failed call";
             return Err(self.closed_miss(cx, message.to_owned()));
         }
         if cx.rules.closed && cx.rules.select.is_some() {
             if self.target == PayloadTarget::RawText {
-                let message =
-                    "the document is plain text in `raw`, from which nothing can be selected";
+                let message = "cannot select from the document: it is plain text in `raw`";
                 return Err(self.closed_miss(cx, message.to_owned()));
             }
             if !kind.is_container() {
-                let message = "the document is a scalar, from which nothing can be selected";
+                let message = "cannot select from the document: it is a scalar";
                 return Err(self.closed_miss(cx, message.to_owned()));
             }
         }
@@ -155,7 +154,8 @@ impl ItemsState {
                 self.item(cx, slot, kind)
             }
             _ if cx.rules.closed && cx.rules.select.is_some() => {
-                let message = "the payload is neither an object nor an array, so that nothing can be selected from it";
+                let message =
+                    "cannot select from the payload: it is neither an object nor an array";
                 Err(self.closed_miss(cx, message.to_owned()))
             }
             _ => Ok(self.pass(cx, slot)),
@@ -168,13 +168,13 @@ impl ItemsState {
             return Ok(());
         }
         let message = match &self.target {
-            PayloadTarget::At(path) => format!("nothing is at the payload's root {path}"),
-            _ => "the document has no array that could be the payload".to_owned(),
+            PayloadTarget::At(path) => format!("no value at root {path}"),
+            _ => "the document has no array to use as the payload".to_owned(),
         };
         if cx.rules.closed {
             return self.total_miss(cx, message);
         }
-        self.counts.error = Some(format!("{message}: the rules on items apply to nothing"));
+        self.counts.error = Some(format!("{message}: the rules on items have no effect"));
         Ok(())
     }
 }

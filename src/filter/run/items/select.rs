@@ -329,8 +329,9 @@ impl StageHandler<'_, ItemsStage> {
         let Some(capture) = self.stage.state.capture.take() else { return Ok(()) };
         let limit = self.stage.state.limits.item();
         if capture.over {
-            let message =
-                format!("values that are needed twice have more than {limit} bytes (limit `item`)");
+            let message = format!(
+                "values needed by more than one output exceed {limit} bytes (limit `item`)"
+            );
             return Err(Raise::new(ErrorKind::Limit, message).into());
         }
         let program = self.stage.program.clone();

@@ -333,7 +333,7 @@ impl Handler for StageHandler<'_, ItemRenderer<'_>> {
             count(Work::Tail, words(bytes.len()));
             render.item.extend_from_slice(bytes);
             if render.item.len() as u64 > limit {
-                let message = format!("an item has more than {limit} bytes (limit `item`)");
+                let message = format!("an item exceeds {limit} bytes (limit `item`)");
                 render.failed = Some(RenderFailure::Limit(Raise::new(ErrorKind::Limit, message)));
             }
         }
