@@ -68,7 +68,7 @@ impl CompiledProgram {
     fn failed(&self) -> Self {
         let items = self.items.failed();
         let text = self.whole.is_some();
-        // Every field is named: a new rule does not compile until it applies to the response of a failed call, or does not.
+        // Every field is named: a new rule does not compile until this says whether it applies to a failed call.
         let Spec {
             extract,
             select: _,
@@ -210,7 +210,7 @@ impl ItemRules {
 
     /// Returns the rules that apply to the response of a failed call.
     fn failed(&self) -> Self {
-        // Every rule is named: a new one does not compile until it applies to the response of a failed call, or does not.
+        // Every rule is named: a new one does not compile until this says whether it applies to a failed call.
         let Self {
             idle: _,
             root,
