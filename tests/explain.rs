@@ -278,8 +278,8 @@ fn every_stage_and_every_reason_has_a_case() {
         "miss: raw\n",
         "miss: closed (",
         "miss: closed\n",
-        "skipped: raw output was asked for; no rule applies",
-        "skipped: raw output was asked for; no rule but extract applies",
+        "skipped: raw output was requested; no rule applies",
+        "skipped: raw output was requested; no rule but extract applies",
         "skipped: the call failed",
     ] {
         assert!(text.contains(words), "{words}");

@@ -1,9 +1,9 @@
-//! Runs a program over a document that arrives in chunks.
+//! Filters a document that arrives in chunks with a compiled program.
 //!
-//! [`Filter`] is the façade, [`core`] one run. Where a spec has branches, the document [chooses](choose) one. Stages in a
-//! [`chain`] do the work: one on the [`document`], then [`items`] on its payload, then those of the [`tail`] on what is left.
-//! Each is a machine with a handler, and reads what the one before writes. Drivers that can read a document twice find out
-//! first what would have to wait, through [`FirstPass`].
+//! [`compile`] turns a [`Spec`](crate::Spec) into a [`Program`], which is data. [`run`] executes a program;
+//! [`Filter`] is its façade. [`explain`] describes how a program will run. `compile` uses neither of the others, and
+//! `explain` does not use `run`. Drivers that can read a document twice first learn what the run would have to wait
+//! for, with [`FirstPass`].
 
 mod compile;
 mod explain;
@@ -26,13 +26,14 @@ use run::filter_run::{FilterRun, RunMode};
 pub(crate) use run::first_pass::{FirstPass, Lookahead};
 pub(crate) use run::hold;
 
-/// One run of a program: bytes are pushed in, output goes to a [`Sink`].
+/// One run of a program: accepts bytes in chunks and writes the output to a [`Sink`].
 ///
-/// Chunks may be cut anywhere and have any size: output, errors and the report (but for `plan` and `held_peak_bytes`)
-/// do not depend on it. A filter that failed stays failed. Nothing is emitted behind an error; what was emitted before
-/// it is a prefix of what some valid completion of the input would have given.
+/// Chunks may have any size and be cut anywhere. Output, errors and the report (except `plan` and `held_peak_bytes`)
+/// do not depend on it. After an error the filter stays failed and emits nothing more. The output up to that point is
+/// a prefix of the output for some valid completion of the input.
 ///
-/// Memory: the open path, what the spec has to hold (see [`Limits`](crate::Limits)), and about 30 KiB. Time: linear in the input.
+/// Memory: the open path, the bytes that the spec has to hold (see [`Limits`](crate::Limits)), and about 30 KiB. Time
+/// is linear in the input.
 ///
 /// ```
 /// use tamis::{Filter, Program, Spec};
@@ -71,33 +72,35 @@ impl<S: Sink> Filter<S> {
         Self { run: FilterRun::new(call.program(), call.options(), ahead, mode), sink }
     }
 
-    /// Takes the next bytes of the document.
+    /// Reads the next bytes of the document.
     ///
     /// # Errors
-    /// Malformed input, a reached limit, a miss under `on_error: closed`. After an error the filter stays failed.
+    /// Fails on malformed input, an exceeded limit, or a miss under `on_error: closed`. After an error the filter
+    /// stays failed.
     pub fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         let Self { run, sink } = self;
         run.write(chunk, sink)
     }
 
-    /// The document is complete.
+    /// Finishes the document and returns the report.
     ///
     /// # Errors
-    /// As for [`write`](Self::write), and [`UnexpectedEnd`](crate::ErrorKind::UnexpectedEnd) if it is not complete.
+    /// As for [`write`](Self::write), and [`UnexpectedEnd`](crate::ErrorKind::UnexpectedEnd) if the document is
+    /// incomplete.
     pub fn end(&mut self) -> Result<Report, Error> {
         let Self { run, sink } = self;
         run.end(sink)?;
         Ok(run.report())
     }
 
-    /// The same, with a report that has no plan: that is the program's, and the same for every document.
+    /// Finishes the document and returns a report without a plan, which is the same for all documents of a program.
     pub(crate) fn end_unplanned(&mut self) -> Result<Report, Error> {
         let Self { run, sink } = self;
         run.end(sink)?;
         Ok(run.tally())
     }
 
-    /// Begins a new document with the same program, options and sink; what was allocated is used again.
+    /// Starts a new document with the same program, options and sink, reusing allocations.
     ///
     /// ```
     /// use tamis::{Filter, Program, Spec};
@@ -117,43 +120,43 @@ impl<S: Sink> Filter<S> {
         self.run.restart();
     }
 
-    /// Whether the run stopped early: the output is complete and further input is ignored.
+    /// Returns whether the run stopped early: the output is complete and further input is ignored.
     pub fn is_done(&self) -> bool {
         self.run.is_done()
     }
 
-    /// What the run did so far; after an error, with the error in it.
+    /// Returns the report so far. After an error it contains the error.
     pub fn report(&self) -> Report {
         self.run.report()
     }
 
-    /// Says what was probably meant by the first selected paths that were not found.
+    /// Adds a probable correction to the first selected paths that were not found.
     pub(crate) fn suggest(&self, missed: &mut [MissedPath]) {
         self.run.suggest(missed);
     }
 
-    /// The most bytes that waited at once so far.
+    /// Returns the largest number of bytes held at once so far.
     pub(crate) fn held_peak(&self) -> u64 {
         self.run.tally().held_peak_bytes
     }
 
-    /// Makes an error of the driver's the run's own; the report tells it.
+    /// Makes the run fail with an error of its driver, and returns the report.
     pub(crate) fn fail(&mut self, error: &Error) -> Report {
         self.run.fail(error);
         self.run.report()
     }
 
-    /// Where the output goes.
+    /// Returns the sink.
     pub fn sink(&self) -> &S {
         &self.sink
     }
 
-    /// Where the output goes.
+    /// Returns the sink for writing.
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.sink
     }
 
-    /// Gives the sink back.
+    /// Returns the sink and drops the filter.
     pub fn into_sink(self) -> S {
         self.sink
     }

@@ -1,4 +1,4 @@
-//! What holds for every program: keys over the limit, nesting over the limit, every kernel.
+//! Properties of every program: long keys, deep nesting, all kernels.
 
 use super::Filter;
 use crate::filter::compile::program::Program;
@@ -8,7 +8,7 @@ use crate::limits::Limits;
 use crate::scan::tests::scanners;
 use crate::spec::{Spec, Whitespace};
 
-/// A key over the limit that matches nothing is no white space, and what stands behind it is not kept, however it is cut.
+/// A long key that matches nothing is not white space, and its value is dropped wherever the input is cut.
 #[test]
 fn long_keys_are_passed_where_white_space_is_kept() {
     let spec = Spec::new().root("object").select("a").whitespace(Whitespace::Keep);

@@ -196,7 +196,7 @@ fn spec(building: &Building<'_>, name: &Key, node: &Node, shipped: bool) -> Resu
         let Some(test) = branch.test.clone() else {
             return Err(Flaw::new(
                 node.at.start,
-                "a branch must have a `test` with `path` and `value`",
+                "a branch requires a `test` with `path` and `value`",
             ));
         };
         spec = spec.when(test, branch);

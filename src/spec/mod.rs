@@ -341,7 +341,7 @@ impl Spec {
     ///     .patch(PatchOp::remove("/b"));
     /// let input = br#"{"version": 1, "a": 1, "b": 2}"#;
     /// let error = filter_slice(&Program::compile(&spec)?, input).unwrap_err();
-    /// assert_eq!(error.message(), "patches[1], test /version: the test failed: the value there is another one");
+    /// assert_eq!(error.message(), "patches[1], test /version: test failed: the value is different");
     ///
     /// let stops = Program::compile(&spec.on_test_failure(OnTestFailure::Stop))?;
     /// let (output, report) = filter_slice(&stops, input)?;

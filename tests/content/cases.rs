@@ -91,7 +91,7 @@ fn content_goes_with_no_other_rule() {
     ] {
         let error = Program::compile(&spec).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Spec);
-        assert!(error.to_string().contains("goes with no other rule"), "{error}");
+        assert!(error.to_string().contains("cannot be combined with other rules"), "{error}");
     }
     let error = Program::compile(&Spec::new().content(Content::new().extract("a..b"))).unwrap_err();
     assert!(error.to_string().starts_with("extract: "), "{error}");

@@ -59,7 +59,7 @@ fn files_may_not_grow() {
             let said = format!("{}, {how}", driver.name);
             let error = result.expect_err(&said);
             assert_eq!((error.kind(), error.limit()), (ErrorKind::Spill, None), "{said}: {error}");
-            let message = "the temporary file cannot be written";
+            let message = "cannot write the temporary file";
             assert!(error.message().contains(message), "{said}: {error}");
             let cause = error.io_error().map(std::io::Error::kind);
             assert_eq!(cause, Some(std::io::ErrorKind::FileTooLarge), "{said}: {error}");

@@ -55,7 +55,7 @@ fn uses() -> Vec<(&'static str, Vec<Driver>)> {
     let tree = Spec::new().patch(PatchOp::move_from("/items/0", "/first"));
     let item = Compact::new("{{.id}}");
     for (name, spec) in [
-        ("needed twice", twice),
+        ("needed by more than one output", twice),
         ("when", branch),
         ("a tree", tree),
         ("compact", Spec::new().compact(item)),

@@ -30,10 +30,7 @@ fn a_failed_test_fails_the_sequence() {
     let document = r#"{"version": 1, "user": {"nickname": "a", "ssn": "1"}}"#;
     let error = filtered(&spec, document).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Patch);
-    assert_eq!(
-        error.message(),
-        "patches[1], test /version: the test failed: the value there is another one"
-    );
+    assert_eq!(error.message(), "patches[1], test /version: test failed: the value is different");
     let stops = spec.on_test_failure(OnTestFailure::Stop);
     assert_eq!(filtered(&stops, document).unwrap(), r#"{"version":1,"user":{"ssn":"1"}}"#);
 }

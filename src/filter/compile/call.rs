@@ -2,7 +2,7 @@
 
 use crate::spec::{Budget, Omitted, OnOver};
 
-/// What a call says of the size of its output.
+/// The settings of a call for the size of its output.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::filter) struct CallPolicy {
     pub(in crate::filter) budget: Option<Budget>,
@@ -11,19 +11,19 @@ pub(in crate::filter) struct CallPolicy {
     pub(in crate::filter) on_over: Option<OnOver>,
 }
 
-/// Which rules a call skips.
+/// The rules that a call skips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Skips {
-    /// All but `extract`: raw output was asked for.
+    /// Raw output was requested: only `extract` applies.
     Raw,
-    /// The same, of a failed call.
+    /// Raw output of a failed call.
     RawOfFailed,
-    /// Those that do not apply to the response of a failed call.
+    /// The call failed: rules that do not apply to its response are skipped.
     Failed,
 }
 
 impl Skips {
-    /// What the report says.
+    /// Returns the name in the report.
     pub(in crate::filter) fn as_str(self) -> &'static str {
         match self {
             Self::Raw | Self::RawOfFailed => "raw_mode",

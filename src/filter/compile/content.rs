@@ -9,31 +9,31 @@ use crate::spec::{Budget, ContentFormat, OnError, Root};
 use crate::spec::{Content, Spec};
 
 #[cfg(feature = "content")]
-/// Members that have the content of a JSON answer, where it is not said which do.
+/// Members that contain the text of a JSON response, if the spec does not name any.
 pub(in crate::filter) const USUAL: [&str; 3] = ["content", "text", "body"];
 
-/// What a spec says of the document as a whole, compiled.
+/// The compiled rules of a spec that takes the document as a whole.
 #[derive(Debug)]
 pub(in crate::filter) enum WholeRules {
-    /// The document passes. `warns`: for there is no filter, which is worth a warning.
+    /// The document passes. `warns`: report that no filter applies.
     Pass { warns: bool },
     #[cfg(feature = "content")]
     Content(Box<ContentRules>),
 }
 
-/// The `content` of a spec, compiled.
+/// The compiled `content` of a spec.
 #[cfg(feature = "content")]
 #[derive(Debug)]
 pub(in crate::filter) struct ContentRules {
     pub(in crate::filter) markdown: bool,
     pub(in crate::filter) budget: Option<Budget>,
-    /// Selects what is to be extracted, and what is looked for where that is not there.
+    /// Selects the fields named by `extract`. If there are none, `usual` selects the usual fields.
     pub(in crate::filter) extract: Option<Program>,
     pub(in crate::filter) usual: Program,
 }
 
 impl WholeRules {
-    /// `None`: the document is JSON, and has parts.
+    /// Returns `None` for a spec that filters JSON.
     pub(in crate::filter) fn compile(spec: &Spec) -> Result<Option<Self>, Error> {
         if spec.pass {
             return Ok(Some(Self::Pass { warns: true }));
@@ -50,7 +50,7 @@ impl WholeRules {
         };
         if *spec != alone {
             let message =
-                "`content` goes with no other rule: its output is text; leave the others out";
+                "`content` cannot be combined with other rules, because its output is text";
             return Err(Error::new(ErrorKind::Spec, message));
         }
         Self::content(content).map(Some)
@@ -79,8 +79,8 @@ impl CompiledProgram {
 }
 
 impl Program {
-    /// Whether the document may be any text, and the output is text too: the program takes a document's
-    /// [`Content`](crate::Content), or lets it pass as it is. All others read and write JSON.
+    /// Returns whether documents and output may be any text. This is so if the program extracts a document's
+    /// [`Content`](crate::Content), or forwards it unchanged. All other programs read and write JSON.
     #[must_use]
     pub fn is_text(&self) -> bool {
         self.compiled().whole.is_some()
@@ -89,10 +89,10 @@ impl Program {
 
 #[cfg(feature = "content")]
 impl ContentRules {
-    /// Compiles what a spec says of content.
+    /// Compiles the `content` of a spec.
     pub(in crate::filter) fn compile(content: &Content) -> Result<Self, Error> {
         let select = |paths: &mut dyn Iterator<Item = &str>| {
-            // Elements that are not objects have no fields, and are no error.
+            // Elements that are not objects have no fields. That is not an error.
             let spec = Spec::new().root(Root::Object).on_error(OnError::Raw);
             let spec = paths
                 .enumerate()

@@ -1,7 +1,9 @@
-//! The programs of calls that skip rules: of raw output, and of the response of a failed call (seed: kimbap; SPEC §3).
+//! Derives the programs of calls that skip rules: of raw output, and of the response of a failed call (seed: kimbap;
+//! SPEC §3).
 //!
-//! Each is a program of its own, with the rules that stay, so that everything else (the run, the plan, the explanation) knows
-//! programs only. It shares what is compiled with the one that it follows from, and is made when a call first needs it.
+//! Each is a complete program with the rules that still apply, so that the run, the plan and the explanation only
+//! deal with programs. It shares the compiled rules of the original program, and is created when a call first needs
+//! it.
 
 use super::call::Skips;
 use super::content::WholeRules;
@@ -14,7 +16,7 @@ use crate::path::trie::Trie;
 use crate::spec::{DuplicateKeys, OnError, Root, Siblings, Spec};
 
 impl Program {
-    /// The program that runs where a call skips rules.
+    /// Returns the program for a call that skips rules.
     pub(in crate::filter) fn for_call(&self, skips: Option<Skips>) -> &Self {
         let compiled = self.compiled();
         let derived = &compiled.derived;
@@ -28,7 +30,7 @@ impl Program {
         }
     }
 
-    /// The same rules for a document that does not have what is extracted.
+    /// Returns the program with the same rules for a document that lacks the value at `extract`.
     pub(in crate::filter) fn unextracted(&self) -> &Self {
         let compiled = self.compiled();
         compiled.derived.unextracted.get_or_init(|| {
@@ -39,7 +41,7 @@ impl Program {
 }
 
 impl CompiledProgram {
-    /// Nothing but `extract`. `failed`: the call failed as well.
+    /// Returns a program with no rule but `extract`. `failed`: the call failed as well.
     fn raw(&self, failed: bool) -> Self {
         // The other rules do not apply to raw output, and neither does a new one.
         let Spec { extract, validation, whitespace, allow_raw, .. } = self.spec.clone();
@@ -61,12 +63,12 @@ impl CompiledProgram {
         }
     }
 
-    /// The rules that apply to the response of a failed call: those that remove, and those on its text and its length. What
-    /// selects, cuts and sums up items does not, and nothing is a miss.
+    /// Returns a program with the rules that apply to the response of a failed call: those that remove values, and
+    /// those on text and length. Rules that select, limit or summarise items do not apply, and nothing is a miss.
     fn failed(&self) -> Self {
         let items = self.items.failed();
         let text = self.whole.is_some();
-        // Every field is named: a new rule does not compile until it applies to the response of a failed call, or does not.
+        // Every field is named: a new rule does not compile until this says whether it applies to a failed call.
         let Spec {
             extract,
             select: _,
@@ -141,7 +143,8 @@ impl CompiledProgram {
             may_lack_extract: self.may_lack_extract_of_failed(),
             when: self.when.as_ref().map(|when| {
                 when.map(|program| {
-                    // A branch is chosen in the document: what it extracts itself must be there.
+                    // A branch is chosen inside the document, so the value that the branch itself extracts must
+                    // exist.
                     let failed = program.compiled().failed();
                     Program::of(Self { may_lack_extract: false, ..failed })
                 })
@@ -163,7 +166,7 @@ impl CompiledProgram {
         if self.spec.is_closed() { OnError::Closed } else { OnError::Raw }
     }
 
-    /// The same rules on a document that is so many steps further out.
+    /// Returns the program with the same rules on a document that is `depth` steps further out.
     fn without_extract(&self, depth: usize) -> Self {
         let inside = self.extract.as_ref().and_then(|path| path.0.get(depth..)).unwrap_or_default();
         let extract = (!inside.is_empty()).then(|| Path(inside.to_vec()));
@@ -186,7 +189,7 @@ impl CompiledProgram {
 }
 
 impl ItemRules {
-    /// No rules.
+    /// Returns rules that change nothing.
     fn none() -> Self {
         Self {
             idle: true,
@@ -205,9 +208,9 @@ impl ItemRules {
         }
     }
 
-    /// Those that apply to the response of a failed call.
+    /// Returns the rules that apply to the response of a failed call.
     fn failed(&self) -> Self {
-        // Every rule is named: a new one does not compile until it applies to the response of a failed call, or does not.
+        // Every rule is named: a new one does not compile until this says whether it applies to a failed call.
         let Self {
             idle: _,
             root,
@@ -241,7 +244,7 @@ impl ItemRules {
 }
 
 impl When {
-    /// The same choice between other programs.
+    /// Returns the same choice between other programs.
     fn map(&self, to: impl Fn(&Program) -> Program) -> Self {
         Self {
             tests: self.tests.clone(),

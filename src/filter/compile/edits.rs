@@ -1,20 +1,21 @@
-//! A sequence of `add`, `remove` and `replace` on members of objects, as what becomes of each value when it comes by.
+//! Compiles a sequence of `add`, `remove` and `replace` on members of objects into edits of single values, so that it
+//! can be applied to a stream.
 //!
-//! The operations are run here, on what is not yet there: each changes what is known of the places that it names. What an
-//! operation needs of the document becomes a check; what one puts there is known, so that later ones inside it are applied
-//! to it at once.
+//! The operations are run at compile time on an unknown document. Each one changes what is known of the places that
+//! it names. If an operation needs a value of the document, that becomes a check. A value that an operation inserts
+//! is known, so later operations inside it are applied to it at once.
 //!
-//! | of a place | the value in the document | a new member, last in its object |
+//! | after | the value in the document | a new member, last in its object |
 //! |---|---|---|
-//! | as it was | stays | |
-//! | `replace` | the first is rewritten, others go | |
-//! | `add` | of the first object: the first is rewritten, others go | if there was none |
-//! | `remove` | goes | |
-//! | `remove`, then `add` | goes | always |
+//! | no operation | kept | |
+//! | `replace` | the first is rewritten, duplicates are removed | |
+//! | `add` | in the first object the first is rewritten, duplicates are removed | if there was no such member |
+//! | `remove` | removed | |
+//! | `remove`, then `add` | removed | always |
 //!
-//! A sequence that cannot be told from the paths alone (an array's elements move, a test asks for a value) is none of these;
-//! [`StreamingEdits::new`] says which operation it is, and why. Knows no document. What these say is what the tree does
-//! (`tests/patch`).
+//! Some sequences cannot be resolved from their paths: operations on array elements move the other elements, and a
+//! test depends on a value. [`StreamingEdits::new`] returns the operation and the reason. For all others, the edits
+//! produce what the same operations on a tree produce (`tests/patch`).
 
 use crate::error::ErrorKind;
 use crate::path::trie::{NodeId, Trie};
@@ -23,42 +24,43 @@ use crate::regex_budget::RegexBudget;
 use crate::tree::Tree;
 use crate::tree::patch::{EditOutcome, TreeEdit};
 
-/// Bytes of a value that is patched before it is put into a document: each operation on it reads it once.
+/// The largest value, in bytes, that is patched at compile time. Each operation on it reads it once.
 const LITERAL: u64 = 64 << 10;
 
-/// What becomes of the values of a document.
+/// The edits of a document, by place.
 #[derive(Debug)]
 pub(in crate::filter) struct StreamingEdits {
-    /// The paths that are named, and those that lead there. No path ends in it.
+    /// The paths of the operations and their prefixes. No path ends in it.
     pub(in crate::filter) trie: Trie,
-    /// By node of the trie.
+    /// Indexed by node of the trie.
     pub(in crate::filter) nodes: Vec<NodeEdit>,
-    /// By operation.
+    /// Indexed by operation.
     paths: Vec<Path>,
-    /// Nodes that the document must have, for the operations to be possible.
+    /// The number of nodes that must exist in the document for all operations to succeed.
     pub(in crate::filter) checks: usize,
-    /// Operations that do nothing, whatever the document is.
+    /// The number of operations that have no effect on any document.
     pub(in crate::filter) idle: u64,
     pub(in crate::filter) operations: u64,
 }
 
-/// What becomes of the values at a node.
+/// The edit of the values at one node.
 #[derive(Debug, Default)]
 pub(in crate::filter) struct NodeEdit {
     pub(in crate::filter) fate: ValueEdit,
     /// The value of a new member.
     pub(in crate::filter) new: Option<NewMember>,
-    /// Children with new members, in the order in which those come.
+    /// Children that are new members, in the order in which they are added.
     pub(in crate::filter) news: Vec<NodeId>,
     /// The first operation that needs a value here.
     pub(in crate::filter) needed: Option<usize>,
     /// The first operation that needs an object at the first place of this path.
     pub(in crate::filter) object: Option<usize>,
-    /// It is removed if it is there.
+    /// The value is removed if it exists; it may be missing.
     pub(in crate::filter) lenient: bool,
-    /// What is below matters, whatever becomes of this.
+    /// Something below is checked even if this value is removed or rewritten.
     pub(in crate::filter) checks_below: bool,
-    /// The path to here: of the one with this number so many tokens. A copy of each would be the square of a long path.
+    /// The path to this node, as the number of a path and a length. Storing a copy for each node would take space
+    /// quadratic in the length of a path.
     path: (usize, usize),
 }
 
@@ -74,13 +76,13 @@ pub(in crate::filter) enum ValueEdit {
 pub(in crate::filter) struct NewMember {
     pub(in crate::filter) key: Vec<u8>,
     pub(in crate::filter) value: Box<[u8]>,
-    /// Whatever the document has there.
+    /// Add the member even if the document has one of this name.
     pub(in crate::filter) always: bool,
-    /// The operation that made it.
+    /// The operation that adds it.
     at: usize,
 }
 
-/// Why a sequence needs a tree: the operation, and what is about it.
+/// The reason why a sequence needs a tree, and the operation that causes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::filter) struct TreeReason {
     pub(in crate::filter) operation: usize,
@@ -88,7 +90,7 @@ pub(in crate::filter) struct TreeReason {
 }
 
 impl StreamingEdits {
-    /// What a sequence does, which does not remove the document itself. `lenient`: it may remove what is not there.
+    /// Compiles a sequence that does not remove the document itself. `lenient`: removing a missing value is allowed.
     pub(in crate::filter) fn new(
         sequence: &[TreeEdit],
         lenient: bool,
@@ -109,7 +111,7 @@ impl StreamingEdits {
         Ok(edits)
     }
 
-    /// The path to what an effect is about.
+    /// Returns the path to a node.
     pub(in crate::filter) fn path(&self, effect: &NodeEdit) -> &[PathToken] {
         let (number, depth) = effect.path;
         self.paths.get(number).and_then(|path| path.0.get(..depth)).unwrap_or_default()
@@ -119,13 +121,8 @@ impl StreamingEdits {
         self.nodes.get_mut(node as usize).ok_or("it has no place")
     }
 
-    /// Runs one operation on what is known.
-    fn run(
-        &mut self,
-        operation: usize,
-        edit: &TreeEdit,
-        lenient: bool,
-    ) -> Result<(), &'static str> {
+    /// Runs one operation on what is known of the document.
+    fn run(&mut self, operation: usize, edit: &TreeEdit, lenient: bool) -> Result<(), &'static str> {
         let path = path_of(edit);
         let mut node: NodeId = 0;
         for (step, token) in path.0.iter().enumerate() {
@@ -133,7 +130,7 @@ impl StreamingEdits {
             let rest = || Path(path.0.get(step..).unwrap_or_default().to_vec());
             match (&mut effect.new, &mut effect.fate) {
                 (None, ValueEdit::Keep) => {}
-                // The value is known, here and, if it was new, there.
+                // The value is known, both in place and, if it is new, as a member.
                 (new, ValueEdit::Set(value)) => {
                     let did = in_literal(value, edit, rest(), lenient)?;
                     if let Some(new) = new {
@@ -158,7 +155,7 @@ impl StreamingEdits {
         self.change(node, operation, edit, lenient)
     }
 
-    /// Runs an operation on the place that it names.
+    /// Runs an operation on the node that it names.
     fn change(
         &mut self,
         node: NodeId,
@@ -173,7 +170,7 @@ impl StreamingEdits {
             TreeEdit::Add { path, value } => {
                 let key = match path.0.last() {
                     Some(PathToken::Name(name)) => crate::json::key::quote(name),
-                    // The document itself, which is always there.
+                    // The document itself, which always exists.
                     _ => {
                         effect.fate = ValueEdit::Set(value.clone());
                         return Ok(());
@@ -227,21 +224,21 @@ impl StreamingEdits {
         Ok(())
     }
 
-    /// An operation on what an earlier one removed.
+    /// Handles an operation on a value that an earlier one removed.
     fn nothing_there(&mut self, edit: &TreeEdit, lenient: bool) -> Result<(), &'static str> {
         match edit {
             TreeEdit::Remove { .. } if lenient => {
                 self.idle += 1;
                 Ok(())
             }
-            _ => Err("an earlier operation removed what it is about, so that it fails"),
+            _ => Err("an earlier operation removed its target, so it fails"),
         }
     }
 
-    /// Says of each node what is below it.
+    /// Computes for each node what is below it.
     fn finish(&mut self) {
         for (number, path) in self.paths.iter().enumerate() {
-            // From the end of the path to its beginning.
+            // The nodes of the path, visited from its end.
             let mut way = vec![0];
             for token in &path.0 {
                 let PathToken::Name(name) = token else { break };
@@ -291,7 +288,7 @@ fn path_of(edit: &TreeEdit) -> &Path {
     }
 }
 
-/// The path of an operation whose outcome its paths tell.
+/// Returns the path of an operation if its outcome depends on paths only.
 fn streams(edit: &TreeEdit) -> Result<Path, &'static str> {
     let path = match edit {
         TreeEdit::Add { path, .. } | TreeEdit::Replace { path, .. } | TreeEdit::Remove { path } => {
@@ -300,18 +297,20 @@ fn streams(edit: &TreeEdit) -> Result<Path, &'static str> {
         TreeEdit::Move { .. } | TreeEdit::Copy { .. } => {
             return Err("it needs a value of the document at another place");
         }
-        TreeEdit::Test { .. } => return Err("what follows depends on a value of the document"),
+        TreeEdit::Test { .. } => {
+            return Err("the following operations depend on a value of the document");
+        }
     };
     let is_end = |token: &PathToken| matches!(token, PathToken::Name(name) if **name == *"-");
     match path.0.last() {
         Some(last) if last.index().is_some() || is_end(last) => {
-            Err("it may be about an element of an array, behind which all others move")
+            Err("it may refer to an array element, after which all others move")
         }
         _ => Ok(path.clone()),
     }
 }
 
-/// Applies the rest of an operation to a value that is known.
+/// Applies the rest of an operation to a known value.
 fn in_literal(
     value: &mut Box<[u8]>,
     edit: &TreeEdit,
@@ -323,11 +322,11 @@ fn in_literal(
         TreeEdit::Replace { value, .. } => TreeEdit::Replace { path, value: value.clone() },
         _ => TreeEdit::Remove { path },
     };
-    let large = "it changes a large value that an earlier operation put there";
+    let large = "it changes a large value inserted by an earlier operation";
     let mut tree = Tree::new(value.to_vec(), LITERAL).map_err(|_limit| large)?;
     let did = tree.apply(&edit, lenient).map_err(|raise| match raise.kind {
         ErrorKind::Limit => large,
-        _ => "it fails on what an earlier operation put there",
+        _ => "it fails on a value inserted by an earlier operation",
     })?;
     let mut text = Vec::new();
     tree.write(|bytes| text.extend_from_slice(bytes));

@@ -12,19 +12,19 @@ use crate::path::{Path, PathToken};
 use crate::regex_budget::RegexBudget;
 use crate::spec::{DuplicateKeys, Root, SelectPath as Written, Siblings, Spec};
 
-/// Selected sources inside one another: each level reads the value once more.
+/// The largest nesting of selected sources. Each level reads the value once more.
 const MAX_OVERLAP: usize = 32;
-/// Members of kimbap's responses that pass whatever is selected of a single object (SPEC §5).
+/// Members of kimbap's responses that are kept with any selection from a single object (SPEC §5).
 const ENVELOPE: [&str; 3] = ["_pagination", "_exit_code", "stderr"];
 
-/// The rules on items, ready to run.
+/// The compiled rules on items.
 #[derive(Clone, Debug)]
 pub(in crate::filter) struct ItemRules {
-    /// Nothing happens to any item.
+    /// No rule changes an item.
     pub(in crate::filter) idle: bool,
     pub(in crate::filter) root: RootRule,
     pub(in crate::filter) keep_siblings: bool,
-    /// `u64::MAX`: no limit.
+    /// `u64::MAX` means no limit.
     pub(in crate::filter) max_items: u64,
     pub(in crate::filter) stop_early: bool,
     pub(in crate::filter) select: Option<SelectRules>,
@@ -32,9 +32,9 @@ pub(in crate::filter) struct ItemRules {
     pub(in crate::filter) drop_nulls: bool,
     pub(in crate::filter) drop_empty: bool,
     pub(in crate::filter) closed: bool,
-    /// Whether a miss is one: in the response of a failed call nothing is.
+    /// Whether misses are reported. In the response of a failed call nothing is a miss.
     pub(in crate::filter) judges: bool,
-    /// Every document is an error: the response of a failed call, where only what is selected may leave.
+    /// Every document is an error: the response of a failed call, of which only selected values may be emitted.
     pub(in crate::filter) refuses: bool,
     pub(in crate::filter) duplicates: DuplicateKeys,
 }
@@ -44,8 +44,8 @@ pub(in crate::filter) enum RootRule {
     Auto,
     First,
     Document,
-    /// kimbap's `type: object` beside a select: the document if it has anything that is selected, else the array that `Auto`
-    /// takes.
+    /// kimbap's `type: object` with a select: the document if it contains a selected value, otherwise the array that
+    /// `Auto` would use.
     DocumentOrArray,
     At(Path),
 }
@@ -54,44 +54,45 @@ pub(in crate::filter) enum RootRule {
 #[derive(Clone, Debug)]
 pub(in crate::filter) struct SelectRules {
     pub(in crate::filter) trie: Trie,
-    /// By node of the trie.
+    /// Indexed by node of the trie.
     pub(in crate::filter) nodes: Vec<SelectNode>,
     pub(in crate::filter) sources: Vec<SelectSource>,
 }
 
-/// What is to be done with the value at a node.
+/// What to do with the value at a node of the select trie.
 #[derive(Clone, Debug, Default)]
 pub(in crate::filter) struct SelectNode {
-    /// Sources whose output begins with this value: it is one, or holds the first wildcard's container.
+    /// Sources whose output begins with this value: the value itself, or the container of their first wildcard.
     pub(in crate::filter) starts: Vec<u32>,
-    /// Tokens from the item to here.
+    /// The number of tokens from the item to this node.
     pub(in crate::filter) depth: usize,
-    /// The source that is this value, if that is all that is to be known of it.
+    /// The source that is exactly this value, if no other output needs it.
     pub(in crate::filter) plain: Option<u32>,
-    /// More than one output needs this value: it is held and read once for each.
+    /// More than one output needs this value. It is held and read once for each.
     pub(in crate::filter) shared: bool,
-    /// Only what passes with a payload that is a single object is here or below.
+    /// This node and those below it only have sources that are kept with a single object.
     pub(in crate::filter) passing: bool,
-    /// Children that an object can have, that an array can have.
+    /// Children that an object can have, and that an array can have.
     pub(in crate::filter) members: u32,
     pub(in crate::filter) elements: u32,
-    /// Of those members the passing ones.
+    /// How many of those members are kept only with a single object.
     pub(in crate::filter) passing_members: u32,
 }
 
 /// One selected source.
 #[derive(Clone, Debug)]
 pub(in crate::filter) struct SelectSource {
-    /// As it was written, for the report.
+    /// The path as written, for the report.
     pub(in crate::filter) text: String,
-    /// The output key, as JSON.
+    /// The output key as JSON.
     pub(in crate::filter) key: Vec<u8>,
-    /// It is the last name of the path, without escapes: a member that is spelled with as many bytes is spelled alike.
+    /// The key is the last name of the path and has no escapes. A member whose key has the same length in the input
+    /// is spelled the same.
     pub(in crate::filter) key_is_name: bool,
     pub(in crate::filter) path: Path,
-    /// It passes with what is selected of a payload that is a single object: it is no hit, and missing it is no miss.
+    /// Kept with a payload that is a single object: neither a hit if found, nor a miss if not.
     pub(in crate::filter) passing: bool,
-    /// Where in the exclude trie its value is.
+    /// The position of its value in the exclude trie.
     pub(in crate::filter) exclude: Cursor,
 }
 
@@ -145,7 +146,7 @@ impl ItemRules {
             }
         };
         if *stop_early && *max_items == 0 {
-            let message = "stop_early needs max_items: there is no item to stop at".into();
+            let message = "`stop_early` requires `max_items`".into();
             return refuse_in("stop_early", 0, false, message);
         }
         let mut excluded = Vec::with_capacity(exclude.len());
@@ -184,18 +185,18 @@ impl ItemRules {
         })
     }
 
-    /// Whether the document is looked through for its payload before the rules run.
+    /// Returns whether the payload has to be located before the rules run.
     pub(in crate::filter) fn looks(&self) -> bool {
         matches!(self.root, RootRule::Auto | RootRule::DocumentOrArray)
     }
 
-    /// Whether something may have to wait for the first hit, and whether from the document's first byte on.
+    /// Returns from where on the run may have to wait for the first hit, if at all.
     pub(in crate::filter) fn waits(&self) -> Option<WaitFrom> {
         let may_lack_root = matches!(self.root, RootRule::At(_) | RootRule::First);
         if self.judges && self.closed && (self.select.is_some() || may_lack_root) {
             Some(WaitFrom::Document)
         } else if self.select.is_some() && self.root == RootRule::DocumentOrArray {
-            // If the array misses too, it was the document that did.
+            // If the array has no hit either, the document is the payload, and it missed.
             Some(WaitFrom::Document)
         } else if self.select.is_some() {
             Some(WaitFrom::Payload)
@@ -205,7 +206,7 @@ impl ItemRules {
     }
 }
 
-/// Where the bytes begin that wait for the first hit.
+/// The place from which bytes wait for the first hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::filter) enum WaitFrom {
     Document,
@@ -213,7 +214,7 @@ pub(in crate::filter) enum WaitFrom {
 }
 
 impl SelectSource {
-    /// Returns whether the source is the value at `depth`, and only that: a member that a fast loop may take by its name.
+    /// Returns whether the source is exactly the value at `depth`: a member that a fast loop may take by its name.
     fn is_plain_at(&self, depth: usize) -> bool {
         // Every field is named: a source with a new property is not taken by the loop until it is considered here.
         let Self { text: _, key: _, key_is_name: _, path, passing: _, exclude } = self;
@@ -222,7 +223,7 @@ impl SelectSource {
 }
 
 impl SelectRules {
-    /// `envelope`: paths are read as kimbap reads them, and the members of its envelope pass as well.
+    /// `envelope`: parse paths as kimbap does, and also keep the members of its envelope.
     fn compile(
         written: &[Written],
         envelope: bool,
@@ -230,7 +231,7 @@ impl SelectRules {
         allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
         if written.is_empty() {
-            let message = "select names no path; leave it out to keep everything".into();
+            let message = "`select` is empty; omit it to keep everything".into();
             return refuse_in("select", 0, false, message);
         }
         let mut sources = Vec::with_capacity(written.len());
@@ -240,7 +241,7 @@ impl SelectRules {
             let path = steps(read(text, envelope), "select", entry, text, allowance)?;
             let Some(name) = key.as_deref().or_else(|| path.last_name()) else {
                 let message = format!(
-                    "select: {text} has no name for the output; give it one: key={text}, in a file `key: \"{text}\"`"
+                    "select: {text} has no output key; add one: key={text}, in a file `key: \"{text}\"`"
                 );
                 return refuse_in("select", entry, false, message);
             };
@@ -250,7 +251,7 @@ impl SelectRules {
             }
             if !keys.insert(name.to_owned()) {
                 let message = format!(
-                    "select: the output key {name:?} comes twice; give the second another: other={text}, in a file `other: \"{text}\"`"
+                    "select: the output key {name:?} is used twice; rename one: other={text}, in a file `other: \"{text}\"`"
                 );
                 return refuse_in("select", entry, key.is_some(), message);
             }
@@ -286,7 +287,7 @@ impl SelectRules {
         let mut nodes = vec![SelectNode::default(); trie.len()];
         let mut through = vec![0u32; trie.len()];
         for (number, source) in sources.iter().enumerate() {
-            // Down to where the source's output begins: its end, or its first wildcard.
+            // Find the node where the source's output begins: its end, or its first wildcard.
             let mut node: NodeId = 0;
             let mut depth = 0;
             for token in &source.path.0 {
@@ -305,7 +306,7 @@ impl SelectRules {
             }
         }
         for (id, (node, through)) in nodes.iter_mut().zip(&through).enumerate() {
-            // An output that begins with the item itself is one inside it: the item is an output of its own.
+            // An output that begins with the item is inside another one, because the item is an output itself.
             let others = usize::from(*through > 0 || id == 0);
             node.shared = !node.starts.is_empty() && node.starts.len() + others > 1;
             if let ([start], false) = (node.starts.as_slice(), node.shared)
@@ -318,7 +319,7 @@ impl SelectRules {
                 node.members += u32::from(*token != PathToken::Any);
                 node.elements += u32::from(token.index().is_some());
             }
-            // A name of its own: no path leads through it.
+            // No other path leads through this node.
             let starts = node.starts.iter().filter_map(|start| sources.get(*start as usize));
             node.passing =
                 *through == 0 && !node.starts.is_empty() && starts.clone().all(|it| it.passing);
@@ -335,7 +336,7 @@ impl SelectRules {
         Ok(selection)
     }
 
-    /// Refuses sources that are inside one another too often.
+    /// Refuses sources that are nested too deeply in one another.
     fn check_overlap(&self) -> Result<(), Error> {
         for (entry, source) in self.sources.iter().enumerate() {
             let (mut node, mut shared) = (0, 0);

@@ -15,7 +15,7 @@ use crate::text::TextProgram;
 #[cfg(feature = "text")]
 use crate::text::more::More;
 
-/// The rules for the filtered document that are compiled.
+/// The compiled rules on the filtered document.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OutputRules {
     #[cfg(feature = "text")]
@@ -25,7 +25,7 @@ pub(crate) struct OutputRules {
 }
 
 impl OutputRules {
-    /// Compiles what a spec says of the filtered document.
+    /// Compiles the rules of a spec on the filtered document.
     pub(in crate::filter) fn compile(
         spec: &Spec,
         allowance: &mut RegexBudget,
@@ -33,7 +33,7 @@ impl OutputRules {
         #[cfg(not(any(feature = "text", feature = "template")))]
         let _ = allowance;
         if spec.whitespace == Whitespace::Keep && spec.shapes_output() {
-            let message = "`whitespace: keep` goes with no text_filter, budget, compact or omitted: mark: what those write is minified";
+            let message = "`whitespace: keep` cannot be combined with text_filter, budget, compact or `omitted: mark`, whose output is minified";
             return Err(Error::new(ErrorKind::Spec, message));
         }
         for (there, rule, feature) in [
@@ -63,7 +63,7 @@ impl OutputRules {
 }
 
 impl OutputRules {
-    /// The same without a summary of items.
+    /// Returns the rules without the summary of items.
     #[cfg_attr(
         not(any(feature = "text", feature = "template")),
         expect(clippy::unused_self, reason = "a budget needs nothing compiled")
@@ -80,7 +80,7 @@ impl OutputRules {
 
 #[cfg(feature = "manifest")]
 impl OutputRules {
-    /// A name in a header or a footer that never has a value.
+    /// Returns the error of a name in the header or footer that never has a value.
     pub(in crate::filter) fn unknown_name(&self, spec: &Spec) -> Option<Error> {
         let unknown = self.compact.as_ref()?.unknown()?;
         let compact = spec.compact.as_ref()?;
@@ -88,7 +88,7 @@ impl OutputRules {
     }
 }
 
-/// Compiles templates. `foreign`: they are another system's, where a name that is not known is no error.
+/// Compiles templates. `foreign`: the templates are another system's, where an unknown name is not an error.
 #[cfg(feature = "template")]
 fn compile_compact(
     compact: &Compact,
@@ -104,7 +104,7 @@ fn compile_compact(
     known.map_err(|error| in_compact(&error, compact))
 }
 
-/// The error of a spec with these templates.
+/// Returns the error with its place in the spec's templates.
 #[cfg(feature = "template")]
 fn in_compact(error: &TemplateError, compact: &Compact) -> Error {
     let template = match error.part() {

@@ -1,12 +1,12 @@
-//! The sequence of operations of a spec (RFC 6902; SPEC §8), ready to run: while the document streams, or on a tree.
+//! Compiles the sequence of operations of a spec (RFC 6902; SPEC §8), to be applied to a stream or to a tree.
 //!
-//! Knows no document. Reads the operations as they are declared, and says of each what is wrong with it. How this differs from
-//! what reShapr ships is in `tests/patch/reshapr.rs`, each difference a test:
+//! The differences from what reShapr ships, each with a test in `tests/patch/reshapr.rs`:
 //!
-//! - reShapr lets the response pass when an operation fails; here nothing leaves then, unless the spec says `on_error: raw`. A
-//!   `test` that fails is such a failure as well (RFC 6902, 5); in reShapr's artifacts it ends the sequence, as its text says.
-//! - There, of two retained paths into one array one is lost; here a union is exact.
-//! - There, `~0` and `~1` stay as they are in a path, so that a member `a/b` cannot be named.
+//! - reShapr forwards the response if an operation fails. Here nothing is emitted then, unless the spec sets
+//!   `on_error: raw`. A failed `test` counts as such a failure (RFC 6902, 5). In reShapr's artifacts it ends the
+//!   sequence, as their text says.
+//! - reShapr loses one of two retained paths into the same array. Here the union is exact.
+//! - reShapr does not decode `~0` and `~1` in a path, so that a member `a/b` cannot be named.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::tree::patch::TreeEdit;
 #[derive(Debug)]
 pub(crate) struct Patches {
     pub(in crate::filter) sequence: Vec<TreeEdit>,
-    /// What the operations are called.
+    /// The names of the operations in messages.
     pub(in crate::filter) names: Vec<String>,
     pub(in crate::filter) lenient: bool,
     pub(in crate::filter) on_test_failure: OnTestFailure,
@@ -30,7 +30,7 @@ pub(crate) struct Patches {
 }
 
 impl Patches {
-    /// Those of a spec. `None`: it has none.
+    /// Compiles the operations of a spec, if it has any.
     pub(in crate::filter) fn compile(
         spec: &Spec,
         allowance: &mut RegexBudget,
@@ -40,7 +40,8 @@ impl Patches {
             return Ok(None);
         }
         if spec.whitespace == Whitespace::Keep {
-            let message = "`whitespace: keep` goes with no patches: what they write is minified";
+            let message =
+                "`whitespace: keep` cannot be combined with `patches`, whose output is minified";
             return Err(Error::new(ErrorKind::Spec, message));
         }
         let mut sequence = Vec::with_capacity(operations.len());
@@ -56,34 +57,34 @@ impl Patches {
         Ok(Some(Arc::new(Self { names, sequence, lenient, on_test_failure, way })))
     }
 
-    /// What they do to a document that streams, if it needs no tree.
+    /// Returns the edits of a document that streams, or `None` if the operations need a tree.
     pub(in crate::filter) fn edits(&self) -> Option<&StreamingEdits> {
         self.way.as_ref().ok()
     }
 
-    /// Why they need a tree, if they do.
+    /// Returns why the operations need a tree, if they do.
     pub(in crate::filter) fn needs_tree(&self) -> Option<String> {
         let reason = self.way.as_ref().err()?;
         Some(format!("{}: {}", self.name(reason.operation), reason.why))
     }
 
-    /// Whether an operation can fail, or its test.
+    /// Returns whether an operation or a test can fail.
     pub(in crate::filter) fn can_fail(&self) -> bool {
         self.edits().is_none_or(|edits| edits.checks > 0)
     }
 
-    /// What an operation is called.
+    /// Returns the name of an operation.
     pub(in crate::filter) fn name(&self, operation: usize) -> &str {
         self.names.get(operation).map_or("patches", |name| name)
     }
 
-    /// The error of an operation, with its name.
+    /// Prefixes the error of an operation with its name.
     pub(in crate::filter) fn named(&self, operation: usize, raise: &Raise) -> Raise {
         raise.clone().named(self.name(operation))
     }
 }
 
-/// An operation as it is declared, checked.
+/// Checks an operation and parses its paths.
 fn edit(entry: usize, operation: &PatchOp, allowance: &mut RegexBudget) -> Result<TreeEdit, Error> {
     let refuse = |message: &str| {
         let message = format!("patches[{entry}], {operation}: {message}");
@@ -100,11 +101,11 @@ fn edit(entry: usize, operation: &PatchOp, allowance: &mut RegexBudget) -> Resul
     let path = pointer(&operation.path)?;
     let value = || match &operation.value {
         Some(value) => Ok(Box::from(value.as_bytes())),
-        None => Err(refuse(&format!("`{op}` wants a `value`"))),
+        None => Err(refuse(&format!("`{op}` requires a `value`"))),
     };
     let from = || match &operation.from {
         Some(from) => pointer(from),
-        None => Err(refuse(&format!("`{op}` wants a `from`"))),
+        None => Err(refuse(&format!("`{op}` requires a `from`"))),
     };
     Ok(match operation.op {
         PatchOpKind::Add => TreeEdit::Add { path, value: value()? },

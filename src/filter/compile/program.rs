@@ -1,7 +1,6 @@
-//! Compiles a [`Spec`] into tries and tables.
+//! Compiles a [`Spec`] into a [`Program`].
 //!
-//! Knows rules and paths, no document. What is wrong with a spec is said here, with the place in its text; how a program will
-//! run is said by `explain`.
+//! Errors of a spec are reported here, with their place in its text. `explain` describes how a program will run.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,9 +16,9 @@ use crate::path::trie::Trie;
 use crate::regex_budget::RegexBudget;
 use crate::spec::Spec;
 
-/// A compiled [`Spec`]: immutable, cheap to clone, to be shared by any number of threads and runs.
+/// A compiled [`Spec`]. Immutable, cheap to clone, and shareable between threads and runs.
 ///
-/// `Display` prints its [`Explanation`](crate::Explanation): the stages in their order and how each runs.
+/// `Display` prints its [`Explanation`](crate::Explanation): the stages in order, and how each runs.
 ///
 /// ```
 /// use tamis::{Program, Spec};
@@ -37,22 +36,22 @@ pub struct Program(Arc<CompiledProgram>);
 #[derive(Debug)]
 pub(crate) struct CompiledProgram {
     pub(in crate::filter) spec: Spec,
-    /// The value here is the document.
+    /// The path of the value that becomes the document.
     pub(in crate::filter) extract: Option<Path>,
-    /// If nothing is there, the document is filtered as it is.
+    /// If there is no value at `extract`, the whole document is filtered.
     pub(in crate::filter) may_lack_extract: bool,
     pub(in crate::filter) when: Option<When>,
     pub(in crate::filter) retain: Option<Trie>,
     pub(in crate::filter) patches: Option<Arc<Patches>>,
     pub(in crate::filter) items: ItemRules,
-    /// Instead of all of these: the document is taken as a whole.
+    /// Used instead of all the other rules: the document is taken as a whole.
     pub(in crate::filter) whole: Option<WholeRules>,
     pub(in crate::filter) output: OutputRules,
     /// The programs of calls that skip rules.
     pub(in crate::filter) derived: DerivedPrograms,
 }
 
-/// The programs that follow from one.
+/// The programs derived from one program, each created on first use.
 #[derive(Debug, Default)]
 pub(in crate::filter) struct DerivedPrograms {
     pub(in crate::filter) raw: OnceLock<Program>,
@@ -62,7 +61,7 @@ pub(in crate::filter) struct DerivedPrograms {
 }
 
 impl CompiledProgram {
-    /// A name in the header or the footer of a summary that never has a value.
+    /// Returns the error of a name in the summary's header or footer that never has a value.
     #[cfg(feature = "manifest")]
     pub(crate) fn unknown_name(&self) -> Option<Error> {
         self.output.unknown_name(&self.spec)
@@ -73,20 +72,21 @@ impl Program {
     /// Compiles a spec.
     ///
     /// # Errors
-    /// [`ErrorKind::Spec`] for a path that does not parse, two equal output keys, and the like; the message names the
-    /// character that is wrong, and [`Error::excerpt`] points at it.
+    /// Returns [`ErrorKind::Spec`](crate::ErrorKind::Spec) for invalid paths, repeated output keys and similar
+    /// mistakes. The message names the offending character, and [`Error::excerpt`] points at it.
     ///
     /// # Complexity
-    /// Linear in the length of all paths, which may have 100,000 steps together. The patterns of text filters may compile to
-    /// 10 MiB in one list, and to 24 MiB in all lists of all branches together; what is refused is compiled no further.
+    /// Linear in the length of all paths, which may have 100,000 steps in total. The patterns of text filters may
+    /// compile to 10 MiB in one list, and to 24 MiB in all lists of all branches. Compilation stops at the first
+    /// error.
     pub fn compile(spec: &Spec) -> Result<Self, Error> {
         Self::compile_within(spec, &mut RegexBudget::new())
     }
 
-    /// The same where other specs have taken their part of the allowance for patterns.
+    /// Compiles a spec within an allowance for patterns that other specs share.
     pub(crate) fn compile_within(spec: &Spec, allowance: &mut RegexBudget) -> Result<Self, Error> {
         if spec.test.is_some() {
-            let message = "`test` stands in a branch of `when`, and nowhere else";
+            let message = "`test` is only allowed in a branch of `when`";
             return refuse_in("test", 0, true, message.into());
         }
         let extract = match &spec.extract {
@@ -98,7 +98,7 @@ impl Program {
         Self::compile_at(spec, extract, allowance)
     }
 
-    /// Compiles a spec whose document is at a place of the input.
+    /// Compiles a spec whose document is at `extract` of the input.
     pub(in crate::filter) fn compile_at(
         spec: &Spec,
         extract: Option<Path>,
@@ -145,7 +145,7 @@ impl Program {
         let patches = patches.as_ref().map_or(0, Vec::len);
         let rules = selects + exclude.len() + retains + patches;
         if rules > MAX_RULES {
-            return refuse(format!("{rules} rules are more than {MAX_RULES}"));
+            return refuse(format!("{rules} rules exceed the limit of {MAX_RULES}"));
         }
         let retain = match retain {
             None => None,
@@ -182,7 +182,7 @@ impl Program {
         Self(Arc::new(compiled))
     }
 
-    /// The spec that this program was compiled from.
+    /// Returns the spec that this program was compiled from.
     #[must_use]
     pub fn spec(&self) -> &Spec {
         &self.0.spec

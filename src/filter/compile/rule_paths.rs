@@ -1,15 +1,15 @@
-//! Parses the paths of rules, and reports what is wrong with a rule at its place in the spec.
+//! Parses the paths of rules, and reports errors at their place in the spec.
 
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::path::{Path, PathError, PathToken};
 use crate::regex_budget::RegexBudget;
 
-/// Paths of one spec, all rules together.
+/// The largest number of paths in one spec, over all rules.
 pub(in crate::filter) const MAX_RULES: usize = 10_000;
-/// Steps of one path.
+/// The largest number of steps in one path.
 const MAX_STEPS: usize = 1024;
 
-/// A path that leads to one place.
+/// Parses a path without wildcards.
 pub(in crate::filter) fn one_place(
     rule: &'static str,
     what: &str,
@@ -19,14 +19,14 @@ pub(in crate::filter) fn one_place(
 ) -> Result<Path, Error> {
     let path = steps(read(text, foreign), rule, 0, text, allowance)?;
     if path.0.contains(&PathToken::Any) {
-        let message = format!("{rule}: a wildcard cannot say where {what} is: {text}");
+        let message = format!("{rule}: a wildcard cannot locate {what}: {text}");
         return refuse_in(rule, 0, false, message);
     }
     Ok(path)
 }
 
-/// Parses a path. In a `foreign` manifest, forms that cannot be meant are part of a name, as that manifest's own program
-/// reads them, and only `tamis check` warns of them.
+/// Parses a path. In a `foreign` manifest, invalid forms are part of a name, as that manifest's own program reads
+/// them. Only `tamis check` warns about them.
 pub(in crate::filter) fn read(text: &str, foreign: bool) -> Result<Path, PathError> {
     if foreign { Path::parse_foreign(text).map(|(path, _)| path) } else { Path::parse(text) }
 }

@@ -1,6 +1,6 @@
 //! Compiles the branches of `when` (seed: reShapr ToolsFilters; SPEC §8), each into a program of its own.
 //!
-//! Knows specs, no document: which branch applies is found by `choose`.
+//! `run::choose` finds the branch for a document.
 
 use super::program::Program;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
@@ -15,12 +15,12 @@ use crate::spec::{OnError, RawJson, Spec, WhenFallback};
 #[derive(Debug)]
 pub(crate) struct When {
     pub(in crate::filter) tests: Vec<TestRule>,
-    /// The paths of the tests.
+    /// The paths of all tests.
     pub(in crate::filter) trie: Trie,
-    /// By node of the trie: the tests of it and below it.
+    /// Indexed by node of the trie: the tests of this node and below it.
     pub(in crate::filter) below: Vec<Vec<u32>>,
     pub(in crate::filter) branches: Vec<Program>,
-    /// `None`: a document for which no branch holds is an error.
+    /// `None`: a document that matches no branch is an error.
     pub(in crate::filter) otherwise: Option<Program>,
 }
 
@@ -30,16 +30,16 @@ pub(in crate::filter) struct TestRule {
     pub(in crate::filter) value: RawJson,
 }
 
-/// What applies to a document.
+/// The branch that applies to a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Branch {
-    /// The branch with this number.
+    /// The branch with this index.
     Number(usize),
     Otherwise,
 }
 
 impl Branch {
-    /// What the report calls it.
+    /// Returns the name in the report.
     pub(in crate::filter) fn name(self) -> String {
         match self {
             Self::Number(number) => format!("when[{number}]"),
@@ -47,7 +47,7 @@ impl Branch {
         }
     }
 
-    /// The program that applies. `None`: that is an error.
+    /// Returns the program of the branch. `None` means an error.
     pub(in crate::filter) fn program(self, when: &When) -> Option<&Program> {
         match self {
             Self::Number(number) => when.branches.get(number),
@@ -57,7 +57,7 @@ impl Branch {
 }
 
 impl When {
-    /// The branches of a spec, whose document is at `extract`. `None`: it has none.
+    /// Compiles the branches of a spec whose document is at `extract`, if it has any.
     pub(in crate::filter) fn compile(
         spec: &Spec,
         extract: Option<&Path>,
@@ -65,17 +65,20 @@ impl When {
     ) -> Result<Option<Self>, Error> {
         let Some(branches) = &spec.when else {
             if spec.otherwise.is_some() {
-                let message = "`otherwise` says what happens if no branch of `when` holds, and there is no `when`";
+                let message = "`otherwise` requires `when`";
                 return refuse_in("otherwise", 0, true, message.into());
             }
             return Ok(None);
         };
         check_beside(spec)?;
         if branches.is_empty() {
-            return refuse_in("when", 0, true, "when: there is no branch".into());
+            return refuse_in("when", 0, true, "when: expected at least one branch".into());
         }
         if branches.len() > MAX_RULES {
-            return refuse(format!("when: {} branches are more than {MAX_RULES}", branches.len()));
+            return refuse(format!(
+                "when: {} branches exceed the limit of {MAX_RULES}",
+                branches.len()
+            ));
         }
         let mut tests = Vec::with_capacity(branches.len());
         let mut paths = Vec::with_capacity(branches.len());
@@ -119,7 +122,7 @@ impl When {
         Ok(Some(Self { tests, trie, below, branches: programs, otherwise }))
     }
 
-    /// What applies to the documents of each branch, and to those for which none holds.
+    /// Returns the name and program of each branch, and of `otherwise`.
     pub(in crate::filter) fn programs(&self) -> impl Iterator<Item = (String, &Program)> {
         let branches = self.branches.iter().enumerate();
         let branches = branches.map(|(number, program)| (Branch::Number(number), program));
@@ -127,15 +130,14 @@ impl When {
         branches.chain(otherwise).map(|(branch, program)| (branch.name(), program))
     }
 
-    /// What a document is for which no branch holds, where that is an error.
+    /// Returns the error of a document that matches no branch.
     pub(in crate::filter) fn none_holds() -> Raise {
-        let message =
-            "when: no branch holds for this document, and `otherwise` does not let it pass";
+        let message = "when: no branch matches this document, and `otherwise` is `error`";
         Raise::new(ErrorKind::Miss, message)
     }
 }
 
-/// Beside `when` a spec says where the document is and how it is read, and no rule.
+/// Refuses rules next to `when`. Only settings that hold for all branches are allowed there.
 fn check_beside(spec: &Spec) -> Result<(), Error> {
     let defaults = Spec::new();
     let beside = Spec {
@@ -155,7 +157,7 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
     if beside == defaults {
         return Ok(());
     }
-    let message = "a rule beside `when`: rules stand in the branches, and beside them only `otherwise`, `extract`, `on_error`, \
+    let message = "rules are not allowed next to `when`: move them into its branches, and keep only `otherwise`, `extract`, `on_error`, \
                    `lenient_remove`, `on_test_failure`, `validation`, `whitespace` and `allow_raw`";
     refuse_in("when", 0, true, message.into())
 }
@@ -165,14 +167,14 @@ fn check_branch(entry: usize, branch: &Spec) -> Result<&crate::spec::Condition, 
         refuse_in("when", entry, false, format!("{}: {message}", Branch::Number(entry).name()))
     };
     let Some(test) = &branch.test else {
-        return refuse("a branch wants a `test` with `path` and `value`");
+        return refuse("a branch requires a `test` with `path` and `value`");
     };
     if branch.when.is_some() || branch.otherwise.is_some() {
-        return refuse("a branch has no branches of its own");
+        return refuse("branches cannot be nested");
     }
     let alone = Spec { test: None, ..branch.clone() };
     if !alone.has_rules() {
-        return refuse("a branch wants a rule, such as `retain` or `patches`");
+        return refuse("a branch requires a rule, such as `retain` or `patches`");
     }
     let defaults = Spec::new();
     if alone.validation != defaults.validation
@@ -180,13 +182,13 @@ fn check_branch(entry: usize, branch: &Spec) -> Result<&crate::spec::Condition, 
         || alone.allow_raw.is_some()
     {
         return refuse(
-            "`validation`, `whitespace` and `allow_raw` are the same for all branches: they stand beside `when`",
+            "`validation`, `whitespace` and `allow_raw` apply to all branches: set them next to `when`",
         );
     }
     Ok(test)
 }
 
-/// The program of a branch: what is said for all of them holds for it.
+/// Compiles a branch, which inherits the settings of the spec.
 fn compile_branch(
     spec: &Spec,
     extract: Option<&Path>,
@@ -212,7 +214,7 @@ fn compile_branch(
 }
 
 impl TestRule {
-    /// Whether a value of this kind may be the one.
+    /// Returns whether a value of this kind can equal the test's value.
     pub(in crate::filter) fn may_hold(&self, kind: ValueKind) -> bool {
         matches!(
             (self.value.as_bytes().first(), kind),
@@ -225,9 +227,9 @@ impl TestRule {
         )
     }
 
-    /// Bytes of the longest spelling of its value, if that is bounded.
+    /// Returns the length of the longest spelling of the value, if that is bounded.
     pub(in crate::filter) fn longest(&self) -> Option<u64> {
-        // Each byte of a string may be spelled in six.
+        // Each byte of a string may be written as a six-byte escape.
         let string = self.value.as_bytes().starts_with(b"\"");
         string.then(|| 6 * self.value.as_bytes().len() as u64)
     }

@@ -1,6 +1,6 @@
-//! What hostile documents cost, counted where it is done: steps of the machines, all other work ([`Work`]), bytes that wait.
+//! Counts what hostile documents cost: steps of the machines, other work ([`Work`]), and held bytes.
 //!
-//! Seconds are of no account here. How costs grow with the rules of a program is in [`rules`].
+//! The tests count rather than measure time. [`rules`] tests how costs grow with the rules of a program.
 
 mod rules;
 
@@ -15,33 +15,33 @@ use crate::spec::TextSpec;
 use crate::spec::{Budget, Condition, OnError, PatchOp, Spec, Validation, WhenFallback};
 use crate::test_work::{WorkDone, done};
 
-/// Steps a byte that no input may exceed, with what a run and a chunk cost at most.
+/// The largest number of steps per byte on any input, including the fixed cost of a run and of chunks.
 const STEPS_A_BYTE: u64 = 4;
-/// The same for 100 bytes, of programs whose budget or summary reads what the rules left once more.
+/// The largest number of steps per 100 bytes for programs whose budget or summary reads the filtered document again.
 const STEPS: u64 = 700;
-/// Units of work for 100 bytes, steps included, that no input may exceed. A budget in tokens counts those of each shorter form,
-/// of which there are 17.
+/// The largest number of units of work per 100 bytes on any input, including steps. A budget in tokens counts the
+/// tokens of each of the 17 shorter forms.
 const WORK: u64 = 5000;
-/// What work is for, in the order of [`WorkDone`].
+/// The kinds of work, in the order of [`WorkDone`].
 const KINDS: [&str; 5] = ["names", "branches", "tree", "hold", "tail"];
 
-/// What one run took.
+/// The cost of one run.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     steps: u64,
     done: WorkDone,
     held: u64,
-    /// It ended well.
+    /// The run ended without an error.
     ended: bool,
 }
 
 impl Cost {
-    /// Steps and all other work.
+    /// Returns steps and all other work.
     fn work(&self) -> u64 {
         self.steps + self.done.iter().sum::<u64>()
     }
 
-    /// What most of the work was for.
+    /// Returns the kind of most of the work.
     fn most(&self) -> &'static str {
         let kinds = KINDS.iter().zip(self.done);
         let most = kinds.max_by_key(|(_, units)| *units);
@@ -49,7 +49,7 @@ impl Cost {
     }
 }
 
-/// Runs to the end or an error.
+/// Runs to the end or to an error.
 fn run(program: &Program, limits: &Limits, document: &[u8], chunk: usize) -> Cost {
     let options = CallOptions::new().limits(limits.clone());
     done();
@@ -153,7 +153,7 @@ fn steps_grow_with_the_bytes_and_no_faster() {
     }
 }
 
-/// Programs whose size, or whose way of waiting, could make a byte dear.
+/// Programs that could make a byte expensive by their size or by what they hold.
 fn costly() -> Vec<(&'static str, Spec, Limits)> {
     let held = Limits::new().with_depth(usize::MAX);
     let spilled = held.clone().with_held(100);
@@ -161,7 +161,7 @@ fn costly() -> Vec<(&'static str, Spec, Limits)> {
         (0..count).fold(Spec::new(), |spec, number| rule(spec, name(number)))
     };
     let deep = |number| format!("a{number}.b.c");
-    // Of the same length, and with the same first bytes: all but the last tell nothing.
+    // Names of the same length that only differ in their last byte.
     let alike = |number| format!("customer_{:05}", 3 * number);
     let near = many(
         3000,

@@ -1,4 +1,4 @@
-//! What rules cost: how the work on one document grows with the rules of a program, and that of compiling with them.
+//! Counts how the cost of a document, and of compiling, grows with the rules of a program.
 //!
 //! | of a program | on a document |
 //! |---|---|
@@ -14,21 +14,21 @@ use crate::limits::Limits;
 use crate::spec::{Condition, PatchOp, RawJson, Spec, WhenFallback};
 use crate::test_work::done;
 
-/// Units a byte, steps included, where rules cost nothing.
+/// Units per byte, including steps, if rules cost nothing.
 const A_BYTE: u64 = 12;
-/// Units for a branch whose test is looked at.
+/// Units for a branch whose test is evaluated.
 const A_BRANCH: u64 = 8;
-/// Units to compile a rule, if its name has few beside it; tables that sift names are tried, up to a bound.
+/// Units to compile a rule with few siblings. Hash tables for names are searched for up to a bound.
 const A_RULE: u64 = 6000;
 
-/// Makes the name with this number.
+/// Returns the name with this number.
 type Name = fn(usize) -> String;
 /// Adds a rule for a path.
 type Add = fn(Spec, &[String]) -> Spec;
-/// The path to a name with this number.
+/// Returns the path to a name with this number.
 type Nest = fn(usize, String) -> Vec<String>;
 
-/// Ways to number names.
+/// Patterns of numbered names.
 const NAMINGS: [(&str, Name); 4] = [
     ("short", |number| format!("a{number}")),
     ("one length, one beginning", |number| format!("customer_{number:05}")),
@@ -36,7 +36,7 @@ const NAMINGS: [(&str, Name); 4] = [
     ("numbers", |number| number.to_string()),
 ];
 
-/// Rules of one path each.
+/// Rules with one path each.
 const RULES: [(&str, Add); 4] = [
     ("exclude", |spec, path| spec.exclude(path.join("."))),
     ("retain", |spec, path| spec.retain(format!("/{}", path.join("/")))),
@@ -44,13 +44,13 @@ const RULES: [(&str, Add); 4] = [
     ("patches", |spec, path| spec.patch(PatchOp::remove(format!("/{}/x", path.join("/"))))),
 ];
 
-/// What a document costs, in all.
+/// Returns the total cost of a document.
 fn work(spec: &Spec, document: &[u8], chunk: usize) -> u64 {
     let program = Program::compile(spec).unwrap();
     run(&program, &Limits::new(), document, chunk).work()
 }
 
-/// What compiling costs.
+/// Returns the cost of compiling.
 fn compiling(spec: &Spec) -> u64 {
     done();
     Program::compile(spec).unwrap();

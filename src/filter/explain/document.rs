@@ -1,4 +1,4 @@
-//! The stages on the document, and what stands in the place of all: the choice of a branch, patches, content.
+//! Explains the stages on the document, and those that replace all others: the choice of a branch, patches, content.
 
 use super::{BranchExplanation, ExecutionMode, HoldExplanation, StageAction, StageExplanation};
 use crate::filter::compile::patches::Patches;
@@ -7,13 +7,13 @@ use crate::filter::compile::when::When;
 use crate::filter::options::CallOptions;
 use crate::spec::{Budget, PatchOpKind, Spec, WhenFallback, named};
 
-/// The value that is the document.
+/// Returns the stage that extracts the document.
 pub(super) fn extract_stage(compiled: &CompiledProgram) -> Option<StageExplanation> {
     let path = compiled.spec.extract.clone()?;
     let optional = compiled.may_lack_extract;
     let holds = HoldExplanation {
         what: "the document",
-        until: "that value begins, or it is certain that there is none",
+        until: "that value begins, or is known to be missing",
         limits: &["held", "spill"],
         instead: None,
     };
@@ -21,7 +21,7 @@ pub(super) fn extract_stage(compiled: &CompiledProgram) -> Option<StageExplanati
     Some(StageExplanation::new(StageAction::Extract { path, optional }, holds))
 }
 
-/// The choice of a branch.
+/// Returns the stage that chooses a branch.
 pub(super) fn choice(spec: &Spec) -> StageExplanation {
     let document = HoldExplanation {
         what: "the document",
@@ -90,7 +90,7 @@ impl Patches {
         StageExplanation { does, mode, holds: holds.into_iter().collect() }
     }
 
-    /// The line of a plan.
+    /// Returns the line of the plan.
     pub(super) fn line(&self, spec: &Spec) -> String {
         match (self.needs_tree(), self.can_fail()) {
             (Some(why), _) => format!("patches: tree of what is left of the document (limit item); {why}"),
@@ -105,7 +105,7 @@ impl Patches {
     }
 }
 
-/// The stage of a program that takes the document as a whole.
+/// Returns the stage of a program that takes the document as a whole.
 pub(super) fn whole_stage(spec: &Spec, budget: Option<Budget>) -> StageExplanation {
     let Some(content) = spec.content.clone() else {
         return StageExplanation::new(StageAction::Pass, Vec::new());

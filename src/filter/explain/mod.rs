@@ -1,7 +1,7 @@
-//! Says how a program runs, before it does: its stages in their order, and what each may have to hold, and why.
+//! Describes how a program will run: its stages in order, what each may have to hold, and why.
 //!
-//! Knows the compiled rules, no document. Must say what the run does: a program that is explained as a stream holds
-//! nothing, on any document (`tests/explain.rs`).
+//! The description only depends on the compiled rules. It has to agree with the run: a program that is explained as a
+//! stream holds nothing on any document (`tests/explain.rs`).
 
 mod document;
 mod output;
@@ -27,29 +27,47 @@ use document::{branches, choice, extract_stage, whole_stage};
 use output::output_stages;
 use tree::PathList;
 
-/// How a program runs: the stages that it has, whether each streams or may have to hold input, and why.
+/// A description of how a program runs: its stages, whether each one streams or may have to hold input, and why.
 ///
-/// `Display` says it in words, with the paths of each rule as a tree. It serialises to an object with these keys, which
-/// stay as they are within a `version`; new ones may come:
+/// `Display` prints it as text, with the paths of each rule as a tree. It serialises to an object with the keys
+/// below. Within a `version` these keys do not change, but new ones may be added:
 ///
 /// | key | value |
 /// |---|---|
 /// | `version` | 1 |
 /// | `mode` | `stream`, or `hold` if any stage may hold |
-/// | `skipped` | why some rules do not apply (`raw_mode`, `error_response`), so that they are not among the stages; left out if all apply |
+/// | `skipped` | why some rules do not apply (`raw_mode`, `error_response`) and are not among the stages; omitted if all apply |
 /// | `validation`, `whitespace`, `duplicate_keys` | as in a [`Spec`] |
 /// | `stages` | in the order in which they run, each with `stage`, `mode`, `holds` and the keys below |
-/// | `total_miss` | `on_error` (`raw`, `closed`), `default` (not said by the spec) and `effect`, in words; left out if there can be none |
-/// | `branches` | those of `when`, and `otherwise`: each with its `name`, its `test` in words, and the keys of its own explanation; left out if there are none |
+/// | `total_miss` | `on_error` (`raw`, `closed`), `default` (not set by the spec) and a textual `effect`; omitted if no total miss is possible |
+/// | `branches` | the branches of `when`, and `otherwise`: each with its `name`, its textual `test`, and the keys of its own explanation; omitted if there are none |
 /// | `limits` | `depth`, `key`, `held`, `spill`, `item` of the call |
 ///
-/// `stage` is `validate` (there is no rule), `extract` (with its `path`, and `optional` if the document need not have it), `when` (with what `otherwise` does), `retain`, `patches` (with `operations` in words,
-/// `lenient_remove`, `on_test_failure` if one is a test, and `tree`: why a tree is needed, if it is), `root`, `max_items`, `select`, `exclude`, `drop_nulls` or
-/// `drop_empty`, `wrap` (a document that is no array becomes one), `refuse` (every document is an error), `text_filter`, `budget` (with `budget`, as in a [`Spec`]: `bytes` or `tokens`, `min_items`, `omitted` and `on_over`), `mark` (of what `max_items` leaves out, without a budget), `compact`;
-/// or, alone, `content` (with `content`: `max_tokens`, `extract`, `format`) or `pass` (the document passes, whatever it is). `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
-/// `many` (it yields an array of all that is found), `excluded` (a later rule removes it) and `held`; `root` has `root`,
-/// `siblings`, and `or_array` if the array of `auto` takes the place of a document in which nothing is found; `max_items` has `count` and `stop_early`; `select` has `early_skip` with `on` and `why`. Each of `holds` has
-/// `what`, `until`, `limits` (their names) and `instead`, when nothing is held.
+/// `stage` is one of:
+///
+/// - `validate`: there is no rule.
+/// - `extract`: with its `path`, and `optional` if the document may lack it.
+/// - `when`: with the action of `otherwise`.
+/// - `retain`: with `paths`.
+/// - `patches`: with textual `operations`, `lenient_remove`, `on_test_failure` if one is a test, and `tree`, the
+///   reason why a tree is needed, if it is.
+/// - `root`: with `root`, `siblings`, and `or_array` if the array of `auto` replaces a document without a hit.
+/// - `max_items`: with `count` and `stop_early`.
+/// - `select`: with `paths`, and `early_skip` with `on` and `why`.
+/// - `exclude`: with `paths`.
+/// - `drop_nulls`, `drop_empty`.
+/// - `wrap`: a document that is not an array is wrapped in one.
+/// - `refuse`: every document is an error.
+/// - `text_filter`.
+/// - `budget`: with `budget` as in a [`Spec`] (`bytes` or `tokens`), `min_items`, `omitted` and `on_over`.
+/// - `mark`: marks what `max_items` leaves out, without a budget.
+/// - `compact`.
+/// - `content`, as the only stage: with `content` (`max_tokens`, `extract`, `format`).
+/// - `pass`, as the only stage: every document is forwarded unchanged.
+///
+/// `paths` is a list of objects with the `path` as written. For `select` they also have `key`, `many` (yields an
+/// array of all matches), `excluded` (a later rule removes it) and `held`. Each of `holds` has `what`, `until`,
+/// `limits` (their names) and `instead`, the cases in which nothing is held.
 ///
 /// ```
 /// use tamis::{CallOptions, ExecutionMode, Program, Spec};
@@ -81,7 +99,7 @@ pub struct Explanation {
     limits: LimitValues,
 }
 
-/// What happens to a document for which a branch holds, or none.
+/// The explanation of one branch, or of `otherwise`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct BranchExplanation {
     name: String,
@@ -96,15 +114,15 @@ struct BranchExplanation {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ExecutionMode {
-    /// Output leaves while input arrives; nothing waits.
+    /// Output is written while input arrives. Nothing is held.
     Stream,
-    /// A bounded amount may have to wait until something is decided.
+    /// A bounded amount may have to be held until something is decided.
     Hold,
-    /// What is left of the document is held as a whole, as a tree of raw pieces.
+    /// The document after earlier stages is held as a whole, as a tree of raw pieces.
     Tree,
 }
 
-/// One stage.
+/// The explanation of one stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct StageExplanation {
     #[serde(flatten)]
@@ -113,7 +131,7 @@ struct StageExplanation {
     holds: Vec<HoldExplanation>,
 }
 
-/// What a stage does.
+/// The action of a stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
 enum StageAction {
@@ -133,7 +151,7 @@ enum StageAction {
     Patches {
         operations: Vec<String>,
         lenient_remove: bool,
-        /// There if one of them is a test.
+        /// Present if one of the operations is a test.
         #[serde(skip_serializing_if = "Option::is_none")]
         on_test_failure: Option<OnTestFailure>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,7 +193,7 @@ enum StageAction {
     Wrap,
 }
 
-/// What waits, until when, and within which limits.
+/// What is held, until when, and within which limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct HoldExplanation {
     what: &'static str,
@@ -185,7 +203,7 @@ struct HoldExplanation {
     instead: Option<&'static str>,
 }
 
-/// Whether the rest of an item is skipped once it has all that is selected.
+/// Whether the rest of an item is skipped once all selected values were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 struct EarlySkip {
     on: bool,
@@ -209,7 +227,7 @@ struct LimitValues {
 }
 
 impl Explanation {
-    /// [`ExecutionMode::Stream`] if no stage ever holds input.
+    /// Returns [`ExecutionMode::Stream`] if no stage ever holds input.
     #[must_use]
     pub fn mode(&self) -> ExecutionMode {
         self.mode
@@ -217,7 +235,8 @@ impl Explanation {
 }
 
 impl Program {
-    /// How this program runs for a call: what it does, and what it may have to hold under the call's limits.
+    /// Describes how this program runs for a call: what it does, and what it may have to hold within the call's
+    /// limits.
     #[must_use]
     pub fn explain(&self, options: &CallOptions) -> Explanation {
         let skips = options.skips(self.compiled());
@@ -225,7 +244,7 @@ impl Program {
         Explanation { skipped: skips.map(Skips::as_str), ..explanation }
     }
 
-    /// The same for a call that skips no rule.
+    /// Explains the program of a call that skips no rule.
     fn explained(&self, options: &CallOptions) -> Explanation {
         let compiled = self.compiled();
         let CompiledProgram {
@@ -279,14 +298,14 @@ impl Program {
         }
     }
 
-    /// How each stage runs over a stream, in a line each: what it does, and what it may have to hold. What the
-    /// [`Report`](crate::Report) has as its `plan`; [`explain`](Self::explain) says more.
+    /// Returns one line for each stage: what it does, and what it may have to hold. The [`Report`](crate::Report)
+    /// contains these lines as its `plan`. [`explain`](Self::explain) returns more detail.
     #[must_use]
     pub fn plan(&self) -> Vec<String> {
         self.plan_with(&CallOptions::new())
     }
 
-    /// The same, for a call.
+    /// Returns the plan for a call.
     pub(super) fn plan_with(&self, options: &CallOptions) -> Vec<String> {
         let compiled = self.compiled();
         let policy = SizePolicy::new(&compiled.spec, options.policy());
@@ -314,7 +333,7 @@ impl Program {
         let patches = compiled.patches.as_ref().map(|patches| patches.line(&compiled.spec));
         plan.extend(patches.as_deref());
         let items = &compiled.items;
-        // The branches have their own.
+        // The branches have their own plans.
         let rules = compiled.when.is_none();
         if rules && !items.idle || compiled.spec.shapes_output() || policy.applies(&compiled.spec) {
             let reasons = items.reasons();
@@ -347,7 +366,7 @@ impl Program {
         plan
     }
 
-    /// How the run went over a document for which this branch held.
+    /// Returns the plan of a run over a document to which this branch applied.
     pub(super) fn plan_of_branch(&self, program: &Self, options: &CallOptions) -> Vec<String> {
         let mut plan = program.plan_with(options);
         let at = usize::from(program.compiled().extract.is_some());
@@ -356,15 +375,15 @@ impl Program {
     }
 }
 
-/// The line of the search for a value to extract that need not be there.
+/// The plan's line for a value to extract that may be missing.
 pub(super) const EXTRACT_SEARCH: &str = "extract: hold the document until it is certain to have that value, or not (limits held, \
                                    spill)";
 
-/// The line of a budget.
+/// The plan's line for a budget.
 pub(super) const BUDGET: &str =
     "budget: hold what fits until the document ends (limits held, spill)";
 
-/// The line of a choice.
+/// The plan's line for the choice of a branch.
 const CHOICE: &str = "when: hold the document until a branch is certain (limits held, spill, item); slices and files are read \
                       twice instead";
 
@@ -377,11 +396,11 @@ impl fmt::Display for Program {
 /// Why rules on items may have to hold something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HoldReason {
-    /// Where the payload is, is decided late.
+    /// The location of the payload is decided late.
     Root,
-    /// The same, where it is the document if that has a value that is selected.
+    /// The document is the payload if it contains a selected value.
     RootByHit,
-    /// Nothing may leave, or all must, if nothing is found.
+    /// The output depends on whether there is a hit.
     Hit { from: WaitFrom, closed: bool },
     /// More than one output needs a value.
     Shared,
@@ -415,7 +434,7 @@ impl HoldReason {
 
     fn holds(self, compiled: &CompiledProgram, items: &ItemRules) -> HoldExplanation {
         let both: &[&str] = &["held", "spill"];
-        // What an earlier stage leaves comes as a stream, whatever the document is.
+        // The output of an earlier stage always arrives as a stream.
         let first =
             compiled.extract.is_none() && compiled.retain.is_none() && compiled.patches.is_none();
         let one_slice = first.then_some("nothing, where the document is one slice");
@@ -545,9 +564,9 @@ impl ItemRules {
             (_, None) if !misses_root => return None,
             (true, _) => "an error, and no output",
             (false, Some(_)) => {
-                "what would have been selected from passes at full length, with a warning; exclude and drops still apply"
+                "the payload passes unselected, with a warning; exclude and drops still apply"
             }
-            (false, None) => "the rules on items apply to nothing, with a warning",
+            (false, None) => "the rules on items have no effect, with a warning",
         };
         let on_error = if self.closed { OnError::Closed } else { OnError::Raw };
         Some(TotalMiss { on_error, default: spec.on_error.is_none(), effect })

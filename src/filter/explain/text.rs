@@ -1,4 +1,4 @@
-//! An explanation in words.
+//! Prints an explanation as text.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ impl fmt::Display for Explanation {
             None => {}
             Some("error_response") => writeln!(
                 f,
-                "skipped: the call failed; rules that select, cut or sum up items do not apply, and nothing is a miss"
+                "skipped: the call failed; rules that select, limit or summarise items do not apply, and nothing is a miss"
             )?,
             Some(_) => {
                 let extracts = self
@@ -35,16 +35,16 @@ impl fmt::Display for Explanation {
                     .iter()
                     .any(|stage| matches!(stage.does, StageAction::Extract { .. }));
                 let which = if extracts { "no rule but extract" } else { "no rule" };
-                writeln!(f, "skipped: raw output was asked for; {which} applies")?;
+                writeln!(f, "skipped: raw output was requested; {which} applies")?;
             }
         }
         let validation = match self.validation {
             Validation::Full => "full: RFC 8259, the whole document, dropped values too",
             Validation::Structure => {
-                "structure: of dropped values strings, brackets and UTF-8 only; kept ones in full"
+                "structure: dropped values are checked for strings, brackets and UTF-8 only; kept values in full"
             }
         };
-        // What may be any text is not validated.
+        // Documents that may be any text are not validated.
         let text = |stage: &StageExplanation| {
             matches!(stage.does, StageAction::Pass | StageAction::Content { .. })
         };
@@ -53,7 +53,7 @@ impl fmt::Display for Explanation {
         }
         let whitespace = match self.whitespace {
             Whitespace::Minify => "minify",
-            Whitespace::Keep => "keep: as it stands in front of what is kept",
+            Whitespace::Keep => "keep: the white space before kept values",
         };
         if !self.stages.iter().any(text) {
             writeln!(f, "white space: {whitespace}")?;
@@ -61,10 +61,10 @@ impl fmt::Display for Explanation {
         if let Some(duplicates) = self.duplicate_keys {
             let duplicates = match duplicates {
                 DuplicateKeys::First => {
-                    "first: of selected members and of the payload the first counts"
+                    "first: the first selected member or payload of a name is used"
                 }
                 DuplicateKeys::Count => {
-                    "count: of selected members and of the payload the first counts; all others are counted"
+                    "count: the first selected member or payload of a name is used; duplicates are counted"
                 }
                 DuplicateKeys::Reject => {
                     "reject: a second selected member or payload of one name is an error"
@@ -137,13 +137,16 @@ impl StageExplanation {
             }
             StageAction::Retain { paths } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
-                writeln!(f, "   everything else goes; names reach through arrays")?;
+                writeln!(f, "   everything else is removed; names match inside arrays")?;
             }
             StageAction::When { otherwise } => {
-                writeln!(f, "   the first branch applies whose test holds; they are below")?;
-                writeln!(f, "   a member on the path of a test that comes twice is an error")?;
+                writeln!(
+                    f,
+                    "   the first branch whose test holds applies; the branches are listed below"
+                )?;
+                writeln!(f, "   a duplicate member on the path of a test is an error")?;
                 if *otherwise == "error" {
-                    writeln!(f, "   where none holds: an error, and no output")?;
+                    writeln!(f, "   if none holds: an error without output")?;
                 }
             }
             StageAction::Patches { operations, lenient_remove, on_test_failure, tree } => {
@@ -151,7 +154,7 @@ impl StageExplanation {
                     writeln!(f, "   {}", OneLine(operation))?;
                 }
                 if *lenient_remove {
-                    writeln!(f, "   what is to be removed need not be there")?;
+                    writeln!(f, "   removing a missing value is allowed")?;
                 }
                 match on_test_failure {
                     Some(OnTestFailure::Fail) => {
@@ -160,7 +163,7 @@ impl StageExplanation {
                     Some(OnTestFailure::Stop) => {
                         writeln!(
                             f,
-                            "   if a test fails, the rest is not applied; what was applied stays"
+                            "   if a test fails, the rest is not applied; earlier operations are kept"
                         )?;
                     }
                     None => {}
@@ -180,13 +183,13 @@ impl StageExplanation {
                 }
                 match siblings {
                     _ if *root == Root::Object => {}
-                    Siblings::Keep => writeln!(f, "   members beside it pass unchanged")?,
-                    Siblings::Drop => writeln!(f, "   members beside it go")?,
+                    Siblings::Keep => writeln!(f, "   siblings are kept unchanged")?,
+                    Siblings::Drop => writeln!(f, "   siblings are removed")?,
                 }
             }
             StageAction::Refuse => writeln!(
                 f,
-                "   an error, and no output: only what is selected may leave (`on_error: closed`), and the call failed"
+                "   an error without output: only selected values may be emitted (`on_error: closed`), but the call failed"
             )?,
             StageAction::MaxItems { count, stop_early } => {
                 let rest = if *stop_early {
@@ -195,10 +198,12 @@ impl StageExplanation {
                     "the others are read, validated and counted"
                 };
                 match count {
-                    1 => writeln!(f, "   the first item stays; {rest}")?,
-                    count => {
-                        writeln!(f, "   the first {} items stay; {rest}", GroupedNumber(*count))?
-                    }
+                    1 => writeln!(f, "   the first item is kept; {rest}")?,
+                    count => writeln!(
+                        f,
+                        "   the first {} items are kept; {rest}",
+                        GroupedNumber(*count)
+                    )?,
                 }
             }
             StageAction::Select { paths, early_skip } => {
@@ -215,11 +220,11 @@ impl StageExplanation {
             }
             StageAction::Exclude { paths } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
-                writeln!(f, "   every duplicate too; names reach through arrays")?;
+                writeln!(f, "   including duplicates; names match inside arrays")?;
             }
-            StageAction::Pass => writeln!(f, "   the document passes, whatever it is")?,
+            StageAction::Pass => writeln!(f, "   every document is forwarded unchanged")?,
             StageAction::Wrap => {
-                writeln!(f, "   a document that is no array becomes the element of one")?
+                writeln!(f, "   a document that is not an array is wrapped in one")?
             }
             StageAction::Content { content } => {
                 let fields = match content.extract.as_slice() {
@@ -228,17 +233,17 @@ impl StageExplanation {
                 };
                 writeln!(
                     f,
-                    "   of a page its main text; of JSON the text of {}",
+                    "   the main text of a page; from JSON, the text of {}",
                     OneLine(&fields)
                 )?;
                 if content.max_tokens > 0 {
                     let tokens = GroupedNumber(content.max_tokens);
                     writeln!(
                         f,
-                        "   at most {tokens} tokens, cut behind a paragraph, a sentence or a word"
+                        "   at most {tokens} tokens, cut after a paragraph, a sentence or a word"
                     )?;
                 }
-                writeln!(f, "   where there is no text, the document as it is")?;
+                writeln!(f, "   without text, the document is unchanged")?;
             }
             StageAction::TextFilter => {
                 writeln!(f, "   the lines of a text in the document's member `raw` are filtered")?;
@@ -274,19 +279,19 @@ impl StageExplanation {
             StageAction::Compact => {
                 writeln!(
                     f,
-                    "   an array of items becomes text, made by templates; an object stays"
+                    "   an array of items becomes text rendered by templates; an object is kept"
                 )?;
             }
             StageAction::DropNulls => {
                 writeln!(
                     f,
-                    "   members that are null go, at every depth of an item; elements stay"
+                    "   null members are removed at every depth of an item; elements are kept"
                 )?;
             }
             StageAction::DropEmpty => {
                 writeln!(
                     f,
-                    "   members that are \"\", [] or {{}} go, after all other drops; elements stay"
+                    "   members that are \"\", [] or {{}} are removed after all other drops; elements are kept"
                 )?;
             }
         }
@@ -320,7 +325,7 @@ impl HoldExplanation {
     }
 }
 
-/// Where the payload is.
+/// The location of the payload.
 struct RootText<'a>(&'a Root);
 
 impl fmt::Display for RootText<'_> {
@@ -337,7 +342,7 @@ impl fmt::Display for RootText<'_> {
     }
 }
 
-/// A path on one line, whatever it has.
+/// Prints a path on one line.
 struct OneLine<'a>(&'a str);
 
 impl fmt::Display for OneLine<'_> {
@@ -347,7 +352,7 @@ impl fmt::Display for OneLine<'_> {
     }
 }
 
-/// A number with its thousands apart.
+/// Prints a number with thousands separators.
 struct GroupedNumber(u64);
 
 impl fmt::Display for GroupedNumber {
@@ -363,7 +368,7 @@ impl fmt::Display for GroupedNumber {
     }
 }
 
-/// A number of bytes, in the largest unit in which it is whole.
+/// Prints a number of bytes in the largest unit that divides it.
 struct ByteSize(u64);
 
 impl fmt::Display for ByteSize {

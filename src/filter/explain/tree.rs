@@ -1,7 +1,7 @@
 //! The paths of a rule, as a list for programs and as a tree for people.
 //!
-//! A step that leads to one place only stands on the line of the next, so that what is drawn is no longer than a few
-//! times the paths themselves.
+//! A step with a single child is printed on the line of that child. This keeps the tree no longer than a few times
+//! the paths themselves.
 
 use std::fmt::Write as _;
 
@@ -12,10 +12,10 @@ use crate::path::trie::{NodeId, Trie};
 use crate::path::{Path, PathToken};
 use crate::spec::Spec;
 
-/// Marks stand in one column up to this width.
+/// The largest column in which marks are aligned.
 const WIDEST: usize = 40;
 
-/// Paths, each with what happens there.
+/// The paths of a rule with what happens to each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PathList {
     leaves: Vec<PathEntry>,
@@ -24,7 +24,7 @@ pub(super) struct PathList {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 struct PathEntry {
-    /// As it was written.
+    /// The path as written.
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
@@ -43,7 +43,7 @@ impl Serialize for PathList {
 }
 
 impl PathList {
-    /// Of a rule that does one thing with all its paths: `retain` keeps, `exclude` removes.
+    /// Returns the paths of a rule with one effect: `retain` keeps, `exclude` removes.
     pub(super) fn plain(trie: &Trie, written: &[String], retain: bool) -> Self {
         let leaves = written
             .iter()
@@ -91,21 +91,21 @@ impl PathList {
         Self { leaves, drawn: draw(&select.trie, "item", false, mark) }
     }
 
-    /// How many there are.
+    /// Returns the number of paths.
     pub(super) fn len(&self) -> usize {
         self.leaves.len()
     }
 
-    /// The tree, a line for each place.
+    /// Returns the lines of the tree.
     pub(super) fn drawn(&self) -> impl Iterator<Item = &str> {
         self.drawn.lines()
     }
 }
 
-/// One line of a tree that waits to be drawn.
+/// A line of the tree that is not drawn yet.
 struct PendingNode {
     node: NodeId,
-    /// The tokens from the line above.
+    /// The tokens after the parent line.
     steps: Path,
     depth: usize,
     last: bool,
@@ -118,7 +118,7 @@ fn draw(
     mark: impl Fn(NodeId) -> Option<String>,
 ) -> String {
     let mut lines = vec![(root.to_owned(), mark(0))];
-    // By depth: whether the line there is the last of its siblings.
+    // By depth: whether the line is the last of its siblings.
     let mut ends: Vec<bool> = Vec::new();
     let mut todo = Vec::new();
     below(trie, 0, 0, &mut todo);
@@ -141,7 +141,7 @@ fn draw(
         }
         let name = match steps.0.first() {
             _ if pointers => steps.to_pointer(),
-            // Below a name a wildcard is not the beginning of a path.
+            // Below a name, a wildcard is written as `[]`.
             Some(PathToken::Any) if depth > 0 => steps.to_string().replacen('*', "[]", 1),
             _ => steps.to_string(),
         };
@@ -171,7 +171,7 @@ fn draw(
     drawn
 }
 
-/// Puts the places below `node` on the stack, the first on top.
+/// Pushes the children of `node` in reverse order.
 fn below(trie: &Trie, node: NodeId, depth: usize, todo: &mut Vec<PendingNode>) {
     for (number, (token, child)) in trie.children(node).iter().rev().enumerate() {
         let steps = Path(vec![token.clone()]);

@@ -1,5 +1,5 @@
-//! The stages of a program in a chain: on the document, then on the items of its payload with the tail behind them. Each
-//! reads what the one before writes.
+//! The stages of a program in order: the document, the items of its payload, and the output. Each stage reads what
+//! the previous one writes.
 
 use super::content::WholeDocument;
 use super::document::DocumentStage;
@@ -15,15 +15,15 @@ use crate::sink::Sink;
 
 #[derive(Debug)]
 pub(super) struct StageChain {
-    /// There if the program has rules on the document, or no other stage.
+    /// Present if the program has rules on the document, or no other stage.
     document: Option<DocumentStage>,
     items: Option<PayloadStage>,
-    /// Instead of both: the document is taken as a whole.
+    /// Used instead of the other two: the document is taken as a whole.
     whole: Option<WholeDocument>,
 }
 
 impl StageChain {
-    /// The stages for one call.
+    /// Creates the stages for one call.
     pub(super) fn new(program: &Program, options: &CallOptions, payload: Option<Payload>) -> Self {
         if let Some(whole) = WholeDocument::new(program, options) {
             return Self { document: None, items: None, whole: Some(whole) };
@@ -54,7 +54,7 @@ impl StageChain {
         }
     }
 
-    /// Skips bytes in front of the document that count for offsets only.
+    /// Accounts for bytes before the document, which only count for offsets.
     pub(super) fn skip_prefix(&mut self, bytes: u64) {
         match (&mut self.document, &mut self.items) {
             (Some(document), _) => document.skip_prefix(bytes),
@@ -63,22 +63,22 @@ impl StageChain {
         }
     }
 
-    /// The stage on the payload, if it is the first: then it may read the document twice.
+    /// Returns the stage on the payload if it is the first one. Only then can it read the document twice.
     pub(super) fn first_items(&mut self) -> Option<&mut PayloadStage> {
         if self.document.is_some() { None } else { self.items.as_mut() }
     }
 
-    /// Whether the stage that reads the document looks for its payload.
+    /// Returns whether the stage that reads the document still looks for its payload.
     pub(super) fn looks_first(&self) -> bool {
         self.document.is_none() && self.items.as_ref().is_some_and(PayloadStage::is_looking)
     }
 
-    /// The stage on the payload.
+    /// Returns the stage on the payload.
     pub(super) fn items(&self) -> Option<&PayloadStage> {
         self.items.as_ref()
     }
 
-    /// Takes the next bytes. Tells where the stages stopped, if they did.
+    /// Reads the next bytes. Returns the offset at which the stages stopped, if they did.
     pub(super) fn write(
         &mut self,
         bytes: &[u8],
@@ -99,7 +99,7 @@ impl StageChain {
             (Some(document), Some(items)) => {
                 let mut behind = ItemsSink { items, meter, sink, error: None };
                 let fed = document.write(bytes, &mut behind);
-                // The second stage has read only what came before the first one's error.
+                // The second stage has only read what came before the first one's error.
                 if let Some(error) = behind.error {
                     return Err(error.in_what_was_left());
                 }
@@ -133,7 +133,7 @@ impl StageChain {
         }
     }
 
-    /// `written`: bytes of the output.
+    /// Adds to the report. `written`: bytes of the output.
     pub(super) fn report(&self, report: &mut Report, written: u64) {
         if let Some(whole) = &self.whole {
             whole.report(report);
@@ -142,7 +142,7 @@ impl StageChain {
         if let Some(document) = &self.document {
             document.report(report);
         }
-        // That patches do not apply is told also where rules on items do not.
+        // A failure of the patches is reported even if the rules on items miss as well.
         let passed = report.filter_error.take();
         if let Some(items) = &self.items {
             items.report(report);
@@ -153,7 +153,7 @@ impl StageChain {
         };
     }
 
-    /// Steps of all machines.
+    /// Returns the steps of all machines.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
         let document = self.document.as_ref().map_or(0, DocumentStage::steps);
@@ -161,7 +161,7 @@ impl StageChain {
     }
 }
 
-/// The stage on the payload as the sink of the one on the document.
+/// The stage on the payload as the sink of the stage on the document.
 struct ItemsSink<'a> {
     items: &'a mut PayloadStage,
     meter: &'a mut Meter,

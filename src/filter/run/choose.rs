@@ -1,12 +1,13 @@
-//! Chooses the branch of `when` that applies to a document: the first whose test holds (seed: reShapr ToolsFilters; SPEC §8).
+//! Chooses the branch of `when` for a document: the first one whose test holds (seed: reShapr ToolsFilters; SPEC §8).
 //!
-//! Reads the values that tests ask for, as early as they come, and writes nothing. A test is decided when its value is known,
-//! or when the container on its path ends that does not have it; the choice is certain when all tests before one that holds
-//! have failed. Behind the choice the document is still watched: a member on a test's path that comes twice is an error,
-//! wherever it comes, for others may read the second.
+//! The chooser reads the tested values as early as possible and writes nothing. A test is decided when its value is
+//! known, or when a container on its path ends without it. The choice is certain once a test holds and all tests
+//! before it have failed. The rest of the document is still watched after that: a second member of the same name on a
+//! test's path is always an error, because other readers may use the second one.
 //!
-//! **Cost.** Besides the document, one look at each test. Tests of one place are each compared with the value there: tests ×
-//! its length. A value that is held is gone through once for each level at which tests are for places in it.
+//! **Cost.** In addition to reading the document, each test is looked at once. Each test of a place is compared with
+//! the value there, which costs tests × length. A held value is read once for each level at which tests refer to
+//! values inside it.
 
 use std::sync::Arc;
 
@@ -29,16 +30,16 @@ use crate::tree::{children, equal};
 pub(super) struct BranchChooser {
     program: Arc<CompiledProgram>,
     scope: DocumentScope,
-    /// The nodes of the open containers.
+    /// The trie nodes of the open containers.
     open: SmallVec<[NodeId; 8]>,
-    /// By node: it was met. A node is one place of the document, so once is all.
+    /// By node: whether it was seen. A node is one place of the document, so a second time is a duplicate.
     met: Vec<bool>,
-    /// By test: whether it holds.
+    /// By test: the result, once it is known.
     holds: Vec<Option<bool>>,
-    /// Tests before this one do not.
+    /// The first test that has not failed.
     next: usize,
     choice: Option<(Branch, u64)>,
-    /// A value that is read for tests.
+    /// The value that is being read for tests.
     captured: Option<TestedValue>,
     item: u64,
 }
@@ -47,9 +48,9 @@ pub(super) struct BranchChooser {
 struct TestedValue {
     node: NodeId,
     text: Vec<u8>,
-    /// More of it cannot matter.
+    /// Longer values equal no test.
     most: u64,
-    /// It has more than may be held.
+    /// The value exceeds the limit.
     over: bool,
 }
 
@@ -84,7 +85,7 @@ impl BranchChooser {
         (self.next, self.choice, self.captured) = (0, None, None);
     }
 
-    /// The choice, if it is certain, and the offset of the byte that made it so.
+    /// Returns the choice if it is certain, with the offset of the byte that made it certain.
     pub(super) fn choice(&self) -> Option<(Branch, u64)> {
         self.choice
     }
@@ -103,7 +104,7 @@ impl BranchChooser {
         }
     }
 
-    /// A member on a path: an error if it came before.
+    /// Records a member on a path. Returns an error if it was seen before.
     fn meet(&mut self, node: NodeId) -> Result<(), Raise> {
         match self.met.get_mut(node as usize).map(|met| std::mem::replace(met, true)) {
             Some(true) => Err(twice()),
@@ -111,7 +112,7 @@ impl BranchChooser {
         }
     }
 
-    /// What is wanted of a value at a node.
+    /// Returns what to do with a value at a node.
     fn look(&mut self, node: NodeId, kind: ValueKind, offset: u64) -> Interest {
         let program = self.program.clone();
         let Some(when) = &program.when else { return Interest::Skip };
@@ -155,7 +156,7 @@ impl BranchChooser {
         }
     }
 
-    /// The value at a node has ended: what was not found in it is not there.
+    /// Fails the undecided tests at and below a node, because its value has ended.
     fn complete(&mut self, node: NodeId) {
         let program = self.program.clone();
         let Some(when) = &program.when else { return };
@@ -165,7 +166,7 @@ impl BranchChooser {
         }
     }
 
-    /// Chooses, if that is possible now.
+    /// Chooses a branch if the tests so far allow it.
     fn conclude(&mut self, offset: u64) {
         while self.choice.is_none() {
             count(WorkKind::Branches, 1);
@@ -178,7 +179,7 @@ impl BranchChooser {
         }
     }
 
-    /// Decides the tests of a value whose text is at hand, and those of what is in it.
+    /// Decides the tests of a value, and those of the values inside it, from its text.
     fn judge(&mut self, node: NodeId, text: &str) -> Result<(), Raise> {
         let program = self.program.clone();
         let Some(When { trie, tests, .. }) = &program.when else { return Ok(()) };
@@ -218,7 +219,7 @@ impl BranchChooser {
 }
 
 fn twice() -> Raise {
-    let message = "this member came before in its object, and a branch depends on it";
+    let message = "duplicate key in an object tested by `when`";
     Raise::new(ErrorKind::Duplicate, message)
 }
 
@@ -290,10 +291,10 @@ impl Handler for StageHandler<'_, BranchChooser> {
         };
         if over && most > chooser.item {
             let message =
-                format!("a value that a branch depends on has more than {} bytes", chooser.item);
+                format!("a value tested by `when` exceeds {} bytes", chooser.item);
             return Err(Raise::limit(LimitName::Item, message).into());
         }
-        // A string that is longer than any that is asked for equals none.
+        // A string that is longer than every tested string equals none of them.
         match std::str::from_utf8(&text) {
             Ok(text) if !over => chooser.judge(node, text)?,
             _ => chooser.complete(node),

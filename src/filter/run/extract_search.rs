@@ -1,6 +1,7 @@
-//! Finds out whether a document has what a program extracts, where it need not (the response of a failed call; SPEC §3).
+//! Searches a document for the value at `extract` where it may be missing: in the response of a failed call (SPEC
+//! §3).
 //!
-//! The document waits until that is certain. Writes nothing.
+//! The document is held until the result is certain. Nothing is written.
 
 use super::document::scope::DocumentScope;
 use super::hold::Hold;
@@ -11,28 +12,28 @@ use crate::filter::options::CallOptions;
 use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::sink::Sink;
 
-/// The search in one document after another.
+/// The search, reused for all documents of a run.
 #[derive(Debug)]
 pub(super) struct ExtractSearch {
-    /// The program that runs if the value is there.
+    /// The program to run if the value exists.
     pub(super) program: Program,
     pub(super) engine: StageMachine,
     seeker: ExtractProbe,
-    /// The document, until it is certain.
+    /// The document so far.
     pub(super) hold: Hold,
-    /// It is certain.
+    /// The result is known.
     pub(super) done: bool,
 }
 
 #[derive(Debug)]
 struct ExtractProbe {
     scope: DocumentScope,
-    /// Whether it is there, and the offset of the byte that made it certain.
+    /// Whether the value exists, and the offset of the byte that made it certain.
     found: Option<(bool, u64)>,
 }
 
 impl ExtractSearch {
-    /// `None`: the document must have what is extracted, or nothing is.
+    /// Returns `None` unless the program allows the value to be missing.
     pub(super) fn new(program: &Program, options: &CallOptions) -> Option<Self> {
         let compiled = program.compiled();
         if !compiled.may_lack_extract {
@@ -57,7 +58,7 @@ impl ExtractSearch {
         (self.seeker.found, self.hold, self.done) = (None, Hold::default(), false);
     }
 
-    /// Whether it is there, if that is certain, and the offset of the byte that made it so.
+    /// Returns whether the value exists, with the offset of the byte that made it certain.
     pub(super) fn found(&self) -> Option<(bool, u64)> {
         self.seeker.found
     }
@@ -68,10 +69,10 @@ impl ExtractSearch {
         fed.map(|_| ()).map_err(|failure| stage_error(failure, &engine.machine))
     }
 
-    /// The document is complete.
+    /// Finishes the document.
     ///
     /// # Errors
-    /// It is not.
+    /// Fails if the document is incomplete.
     pub(super) fn end(&mut self) -> Result<(), Error> {
         let Self { engine, seeker, .. } = self;
         let ended = engine.end(seeker, &mut Vec::new());
@@ -97,14 +98,14 @@ impl Handler for StageHandler<'_, ExtractProbe> {
         match scope.find(&mut slot, kind) {
             Ok(Some(interest)) => return Ok(interest),
             Ok(None) => *found = Some((true, offset)),
-            // All that can be wrong here: a scalar is on the way.
+            // The only possible error: there is a scalar on the path.
             Err(_) => *found = Some((false, offset)),
         }
         Ok(Interest::Stop)
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {
-        // The first container that ends is one on the way, which does not have it.
+        // The first container to end is on the path and does not contain the value.
         self.stage.found.get_or_insert((false, offset));
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! One run: what comes before the stages (a byte order mark, the search for what is extracted, the choice of a branch), what a failure leaves, and the report.
+//! One run: everything before the stages (byte order mark, search for `extract`, choice of a branch), error handling,
+//! and the report.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,14 +24,14 @@ use crate::report::{FailureReport, MissedPath, Report};
 use crate::sink::Sink;
 use crate::spec::Validation;
 
-/// What a run is for.
+/// What a run is used for, and whether its input can be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::filter) enum RunMode {
-    /// The output, of a document that comes as a stream.
+    /// Produces the output of a document that arrives as a stream.
     Stream,
-    /// The output, of a document in one chunk, which is there to be read again.
+    /// Produces the output of a document in one chunk, which can be read again.
     Slice,
-    /// To find out what a run over the document would have to wait for.
+    /// Only finds out what a run over the document would have to wait for.
     FirstPass,
 }
 
@@ -39,42 +40,42 @@ pub(in crate::filter) struct FilterRun {
     program: Program,
     options: CallOptions,
     pass: RunMode,
-    /// There if the document need not have what is extracted.
+    /// Present if the document may lack the value at `extract`.
     seeking: Option<ExtractSearch>,
-    /// There if the program has branches.
+    /// Present if the program has branches.
     choosing: Option<BranchChoice>,
-    /// The branch was known before: nothing waits for it.
+    /// The branch was known before the run, so nothing is held for it.
     known: bool,
-    /// The stages of the program, or of the branch that was chosen.
+    /// The stages of the program, or of the chosen branch.
     chain: Option<StageChain>,
-    /// The program of the branch.
+    /// The chosen branch and its program.
     branch: Option<(Branch, Program)>,
     meter: Meter,
     bom: BomSkipper,
-    /// Bytes in front of the document.
+    /// Bytes before the document.
     prefix: u64,
     written: u64,
-    /// Bytes that were read.
+    /// Bytes read.
     consumed: u64,
-    /// The byte that was read last.
+    /// The last byte read.
     last: u8,
-    /// Nothing more is read.
+    /// The run is complete, and further input is ignored.
     stopped: bool,
     state: RunState,
     skips: Option<Skips>,
-    /// The program has rules.
+    /// The program has rules that apply.
     applies: bool,
     failure: Option<FailureReport>,
 }
 
-/// The choice of a branch, and what follows from it.
+/// The choice of a branch, and the document held for it.
 #[derive(Debug)]
 struct BranchChoice {
     engine: StageMachine,
     chooser: BranchChooser,
-    /// The document, until the choice.
+    /// The document until the choice is made.
     hold: Hold,
-    /// The document is watched: for the choice, then for members that come twice.
+    /// The document is still watched: first for the choice, then for duplicate members.
     watching: bool,
 }
 
@@ -85,10 +86,10 @@ enum RunState {
     Failed,
 }
 
-/// Takes a piece of the document. Returns where the stages stopped, if they did.
+/// A step that reads a piece of the document. Returns the offset at which the stages stopped, if they did.
 type FeedStep = fn(&mut FilterRun, &[u8], &mut dyn Sink) -> Result<Option<u64>, Error>;
 
-/// Of JSON the mark is skipped; any other text has its own way with it.
+/// Returns the handling of a byte order mark: JSON documents skip it, text decoders handle it themselves.
 fn bom_of(program: &Program) -> BomSkipper {
     if program.is_text() { BomSkipper::settled() } else { BomSkipper::new() }
 }
@@ -104,7 +105,7 @@ impl FilterRun {
         let program = program.for_call(skips);
         let options = options.of_rest(skips);
         let seeking = ExtractSearch::new(program, &options);
-        // What waited for the search is not there to be read again.
+        // The bytes held for the search cannot be read again.
         let pass = if seeking.is_some() && pass == RunMode::Slice { RunMode::Stream } else { pass };
         let spec = &program.compiled().spec;
         let raw = matches!(skips, Some(Skips::Raw | Skips::RawOfFailed));
@@ -135,7 +136,7 @@ impl FilterRun {
         core
     }
 
-    /// Begins to choose a branch, or makes the stages.
+    /// Starts the choice of a branch, or creates the stages if there is none.
     fn begin(&mut self, ahead: Lookahead) {
         let compiled = self.program.compiled();
         if compiled.when.is_none() {
@@ -145,12 +146,12 @@ impl FilterRun {
         choosing.engine.machine.skip_prefix(self.prefix);
         self.choosing = Some(choosing);
         if let Some(branch) = ahead.branch {
-            // An error, if it is one, is met where the choice is.
+            // If no branch applies, the error is returned when the choice is made.
             _ = self.take_branch(branch, ahead);
         }
     }
 
-    /// Makes the stages of the program that applies.
+    /// Creates the stages of the program that applies.
     fn begin_chain(&mut self, ahead: Lookahead) {
         let program = self.branch.as_ref().map_or(&self.program, |(_, program)| program);
         let mut chain = StageChain::new(program, &self.options, ahead.payload);
@@ -168,10 +169,10 @@ impl FilterRun {
         self.chain = Some(chain);
     }
 
-    /// A branch applies.
+    /// Starts the stages of a branch.
     ///
     /// # Errors
-    /// That none does is one.
+    /// Fails if the branch is an error.
     fn take_branch(&mut self, branch: Branch, ahead: Lookahead) -> Result<(), Raise> {
         let when = self.program.compiled().when.as_ref();
         let Some(program) = when.and_then(|when| branch.program(when)) else {
@@ -207,33 +208,33 @@ impl FilterRun {
         self.stopped || self.state == RunState::Ended
     }
 
-    /// Makes an error the run's own.
+    /// Makes the run fail with an error of its driver.
     pub(in crate::filter) fn fail(&mut self, error: &Error) {
         self.state = RunState::Failed;
         self.failure.get_or_insert_with(|| FailureReport::from(error));
     }
 
-    /// Whether there is something to find out ahead of a run, beyond what is known.
+    /// Returns whether a first pass can find out more than what is known.
     pub(in crate::filter) fn looks_beyond(&self, ahead: Lookahead) -> bool {
         match &self.chain {
             Some(chain) => chain.looks_first(),
-            // Of a document for which no branch holds nothing else is to be known.
+            // If no branch holds, there is nothing more to find out.
             None => self.choosing.is_some() && ahead.branch.is_none(),
         }
     }
 
-    /// What was found out.
+    /// Returns what the first pass has found out.
     pub(in crate::filter) fn found(&self) -> Lookahead {
         let items = self.chain.as_ref().and_then(StageChain::items);
         let choice = self.choosing.as_ref().and_then(|choosing| choosing.chooser.choice());
         Lookahead {
-            // What is still to be found is the branch's.
+            // If the branch was known, only its payload is new.
             branch: choice.filter(|_| !self.known).map(|(branch, _)| branch),
             payload: items.and_then(|items| items.decided()),
         }
     }
 
-    /// Takes the next bytes of the document.
+    /// Reads the next bytes of the document.
     pub(in crate::filter) fn write(
         &mut self,
         chunk: &[u8],
@@ -247,7 +248,7 @@ impl FilterRun {
         self.guard(Self::complete, sink)
     }
 
-    /// Runs `step`; what fails stays failed.
+    /// Runs `step`. After an error the run stays failed.
     fn guard(
         &mut self,
         step: impl FnOnce(&mut Self, &mut dyn Sink) -> Result<(), Error>,
@@ -255,10 +256,7 @@ impl FilterRun {
     ) -> Result<(), Error> {
         match self.state {
             RunState::Failed => {
-                return Err(Error::new(
-                    ErrorKind::Failed,
-                    "the filter failed before, and stays failed",
-                ));
+                return Err(Error::new(ErrorKind::Failed, "the filter has already failed"));
             }
             RunState::Ended => {
                 return Err(Error::new(ErrorKind::Failed, "the filter has ended"));
@@ -295,7 +293,7 @@ impl FilterRun {
         fed.map(|_| ())
     }
 
-    /// Looks for what is extracted, where that need not be there, and goes on.
+    /// Searches for the value at `extract` if it may be missing, then continues with the branch or the stages.
     fn seek(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<Option<u64>, Error> {
         let Some(seeking) = self.seeking.as_mut().filter(|seeking| !seeking.done) else {
             return self.choose_or_feed(chunk, sink);
@@ -314,7 +312,7 @@ impl FilterRun {
             pushed.map_err(|raise| seeking.engine.machine.place(raise))?;
             return Ok(None);
         };
-        // What is wrong after that is met again.
+        // The stages find any later error again.
         seeking.done = true;
         let hold = std::mem::take(&mut seeking.hold);
         if !there {
@@ -334,7 +332,7 @@ impl FilterRun {
         }
     }
 
-    /// Feeds the stages. Tells where they stopped, if they did.
+    /// Feeds the stages. Returns the offset at which they stopped, if they did.
     fn feed(&mut self, document: &[u8], sink: &mut dyn Sink) -> Result<Option<u64>, Error> {
         match &mut self.chain {
             Some(chain) => chain.write(document, &mut self.meter, sink),
@@ -342,7 +340,7 @@ impl FilterRun {
         }
     }
 
-    /// Looks for the branch, or at what else the document has that a branch depends on, and feeds the stages.
+    /// Looks for the branch, or watches the rest of the document for duplicate members, and feeds the stages.
     fn choose(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<Option<u64>, Error> {
         let Some(choosing) = self.choosing.as_mut().filter(|choosing| choosing.watching) else {
             return self.feed(chunk, sink);
@@ -379,8 +377,8 @@ impl FilterRun {
         }
         match fed {
             Ok(()) => self.feed(chunk, sink),
-            // What is wrong in front of it comes first. Nothing else would tell that a member may have come twice: a key that
-            // is too long for the tests, or what a structural check passes, is no matter to the stages.
+            // Errors before this one are reported first. The stages do not report this one: they accept duplicate
+            // members, keys that are too long for the tests, and everything that a structural check accepts.
             Err(error)
                 if matches!(error.kind(), ErrorKind::Duplicate | ErrorKind::Limit)
                     || self.program.compiled().spec.validation == Validation::Structure =>
@@ -392,7 +390,7 @@ impl FilterRun {
                     None => Err(error),
                 }
             }
-            // The stages meet all else.
+            // The stages find all other errors themselves.
             Err(_) => {
                 if let Some(choosing) = &mut self.choosing {
                     choosing.watching = false;
@@ -402,7 +400,7 @@ impl FilterRun {
         }
     }
 
-    /// Does `step` with each piece of what waited, until it stops.
+    /// Runs `step` with each piece of the held bytes until it stops.
     fn replay(
         &mut self,
         mut hold: Hold,
@@ -423,7 +421,7 @@ impl FilterRun {
         drained.map(|()| stopped)
     }
 
-    /// The chunk without what belongs to a byte order mark.
+    /// Returns the chunk without the bytes of a byte order mark.
     fn skip_bom<'a>(&mut self, chunk: &'a [u8]) -> Result<&'a [u8], Error> {
         let (document, settled) = self.bom.skip(chunk)?;
         self.consumed += (chunk.len() - document.len()) as u64;
@@ -449,14 +447,14 @@ impl FilterRun {
             return Ok(());
         }
         if let Some(seeking) = self.seeking.as_mut().filter(|seeking| !seeking.done) {
-            // Undecided, so it cannot be complete.
+            // The search is undecided, so the document is incomplete.
             return seeking.end();
         }
         if self.chain.is_none()
             && let Some(choosing) = &mut self.choosing
         {
             choosing.end()?;
-            // The end of a scalar is known by the end of the document.
+            // A scalar ends with the document.
             if let Some((branch, at)) = choosing.chooser.choice() {
                 let hold = std::mem::take(&mut choosing.hold);
                 self.take_branch(branch, Lookahead::default())
@@ -466,7 +464,7 @@ impl FilterRun {
                 }
             }
         }
-        // What was looked for is the branch: its stages have read nothing.
+        // A first pass for the branch has not fed the stages.
         let chooses = self.pass == RunMode::FirstPass && self.choosing.is_some() && !self.known;
         if let Some(chain) = self.chain.as_mut().filter(|_| !chooses) {
             chain.end(&mut self.meter, sink)?;
@@ -475,7 +473,7 @@ impl FilterRun {
         Ok(())
     }
 
-    /// Steps of all machines.
+    /// Returns the steps of all machines.
     #[cfg(test)]
     pub(in crate::filter) fn steps(&self) -> u64 {
         let seeking = self.seeking.as_ref().map_or(0, |seeking| seeking.engine.steps());
@@ -483,14 +481,14 @@ impl FilterRun {
         seeking + choosing + self.chain.as_ref().map_or(0, StageChain::steps)
     }
 
-    /// Steps of the stages behind the items, and bytes that were looked at to cut strings.
+    /// Returns the steps of the output stages, and the bytes read to shorten strings.
     #[cfg(test)]
     pub(in crate::filter) fn output_steps(&self) -> (u64, u64) {
         let items = self.chain.as_ref().and_then(StageChain::items);
         items.map_or((0, 0), |items| items.output_steps())
     }
 
-    /// Says what was probably meant by the first selected paths that were not found: no message names more of them.
+    /// Adds probable corrections to the first selected paths that were not found. Messages name no more than these.
     pub(in crate::filter) fn suggest(&self, missed: &mut [MissedPath]) {
         let Some(items) = self.chain.as_ref().and_then(StageChain::items) else { return };
         let mut pairs = ComparisonBudget::default();
@@ -513,14 +511,14 @@ impl FilterRun {
         if let Some(seeking) = &self.seeking
             && seeking.done
         {
-            // However it ended.
+            // Whether or not the value was found.
             report.plan.retain(|line| !line.starts_with("extract"));
             report.plan.insert(0, EXTRACT_SEARCH.to_owned());
         }
         report
     }
 
-    /// The report without the plan.
+    /// Returns the report without the plan.
     pub(in crate::filter) fn tally(&self) -> Report {
         let newline = u64::from(self.last == b'\n' && !self.stopped);
         let consumed = match self.failure.as_ref().and_then(|failure| failure.offset) {
@@ -580,7 +578,7 @@ impl BranchChoice {
     }
 }
 
-/// Counts what is written.
+/// Counts the bytes written.
 struct CountingSink<'a> {
     sink: &'a mut dyn Sink,
     bytes: u64,

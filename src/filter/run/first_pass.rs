@@ -1,7 +1,7 @@
-//! Reads a document ahead, where a run over it would have to wait: for the branch that applies, then for the payload.
+//! Reads a document before the run, to find out what the run would have to wait for: the branch, then the payload.
 //!
-//! Writes and holds nothing. What is wrong with the document is met again by the run, unless it comes before what is looked
-//! for.
+//! A first pass writes and holds nothing. The run finds errors of the document again, except those before the value
+//! that decides.
 
 use super::filter_run::{FilterRun, RunMode};
 use super::root::Payload;
@@ -17,7 +17,7 @@ pub(crate) struct Lookahead {
 }
 
 impl Lookahead {
-    /// Whether the document was read for it.
+    /// Returns whether a first pass has found anything.
     pub(crate) fn is_known(self) -> bool {
         self != Self::default()
     }
@@ -31,20 +31,20 @@ pub(crate) struct FirstPass {
 }
 
 impl FirstPass {
-    /// What is to be found out next. `None`: nothing.
+    /// Creates the pass for what is still unknown. Returns `None` if everything is known.
     pub(crate) fn new(call: &Call<'_>, ahead: Lookahead) -> Option<Self> {
         let core = FilterRun::new(call.program(), call.options(), ahead, RunMode::FirstPass);
         core.looks_beyond(ahead).then_some(Self { core, ahead })
     }
 
-    /// Takes the next bytes; true when they suffice. What is wrong before that is the run's error, which then has no
-    /// output; what is wrong behind it the run finds again.
+    /// Reads the next bytes. Returns `true` once they suffice. An error before that point is the run's error, and
+    /// there is no output. The run finds later errors again.
     pub(crate) fn write(&mut self, chunk: &[u8]) -> Result<bool, Error> {
         let result = self.core.write(chunk, &mut Vec::new());
         if self.core.found() == Lookahead::default() { result.map(|()| false) } else { Ok(true) }
     }
 
-    /// The document is complete, or enough of it was read.
+    /// Finishes the pass, at the end of the document or when enough was read.
     pub(crate) fn end(mut self) -> Result<Lookahead, Error> {
         if self.core.found() == Lookahead::default() {
             self.core.end(&mut Vec::new())?;

@@ -1,8 +1,9 @@
-//! The one place where bytes wait for a decision: memory first, then an anonymous temporary file, then an error.
+//! The only place where bytes wait for a decision: in memory first, then in an anonymous temporary file, then an
+//! error.
 //!
-//! Knows nothing of what the bytes are. The file has no name and goes with the process; it is made only when memory is
-//! full, and never if the limit `spill` is 0. Drivers whose thread must not wait for the disk keep away from it for one step
-//! at a time, through [`off_disk`].
+//! The file is created only when memory is full, and never if the limit `spill` is 0. It has no name and disappears
+//! with the process. Drivers whose thread must not block on the disk prevent its use for one step at a time with
+//! [`off_disk`].
 
 #[cfg(feature = "tokio")]
 use std::cell::Cell;
@@ -13,7 +14,7 @@ use crate::error::{Error, LimitName, Raise};
 use crate::limits::{Limits, Meter};
 use crate::test_work::{WorkKind, count, words};
 
-/// Bytes that are kept, and read back, in one piece: memory grows by no more than it needs.
+/// The size of one piece. Memory grows by pieces, and the file is read in pieces.
 const PIECE: usize = 64 << 10;
 
 #[derive(Debug, Default)]
@@ -22,31 +23,31 @@ pub(crate) struct Hold {
     in_memory: u64,
     file: Option<File>,
     in_file: u64,
-    /// The last of them, on their way to the file, which takes no small pieces.
+    /// The end of the bytes for the file, which are written in large pieces.
     gathered: Vec<u8>,
 }
 
 impl Hold {
-    /// Bytes that wait.
+    /// Returns the number of held bytes.
     pub(crate) fn len(&self) -> u64 {
         self.in_memory + self.in_file
     }
 
-    /// All that `limits` allow to wait.
+    /// Returns the number of bytes that `limits` allow to be held.
     pub(crate) fn capacity(limits: &Limits) -> u64 {
         limits.held().saturating_add(limits.spill())
     }
 
-    /// The error of a run that would have to hold more.
+    /// Returns the error of a run that would have to hold more.
     pub(crate) fn overflow(limits: &Limits) -> Raise {
         let capacity = Self::capacity(limits);
         Raise::limit(
             LimitName::HeldAndSpill,
-            format!("more than {capacity} bytes would have to wait"),
+            format!("buffer limit of {capacity} bytes exceeded"),
         )
     }
 
-    /// Places the error of a text of which more would have to wait: which byte is too much does not depend on chunks.
+    /// Places the error of a text that is too long to be held. The offset does not depend on chunks.
     pub(crate) fn place(limits: &Limits, raise: Raise) -> Error {
         Error::at(raise, Self::capacity(limits), String::new())
     }
@@ -60,7 +61,7 @@ impl Hold {
         if self.len().saturating_add(bytes.len() as u64) > Self::capacity(limits) {
             return Err(Self::overflow(limits));
         }
-        // Once a file is there, all goes to it: the order must stay.
+        // Once there is a file, all further bytes go to it, to keep the order.
         let room = limits.held().saturating_sub(self.in_memory);
         let room =
             if self.file.is_some() { 0 } else { usize::try_from(room).unwrap_or(usize::MAX) };
@@ -70,14 +71,10 @@ impl Hold {
             self.remember(memory);
         }
         if !file.is_empty() {
-            meter.charge(
-                LimitName::HeldAndSpill,
-                limits.spill(),
-                self.in_file,
-                file.len() as u64,
-            )?;
-            self.spill(file)
-                .map_err(|error| Raise::spill("the temporary file cannot be written", error))?;
+            meter.charge("spill", limits.spill(), self.in_file, file.len() as u64)?;
+            self.spill(file).map_err(|error| {
+                Raise::new(ErrorKind::Limit, format!("cannot write the temporary file: {error}"))
+            })?;
         }
         Ok(())
     }
@@ -87,7 +84,7 @@ impl Hold {
         while !bytes.is_empty() {
             let full = self.memory.last().is_none_or(|piece| piece.len() == PIECE);
             if full {
-                // The first piece grows as needed; more than one is much anyway.
+                // The first piece grows as needed. Further pieces are allocated in full.
                 let room = if self.memory.is_empty() { 0 } else { PIECE };
                 self.memory.push(Vec::with_capacity(room));
             }
@@ -123,7 +120,7 @@ impl Hold {
         Ok(())
     }
 
-    /// Hands the bytes on, in order and in pieces, and forgets them. Ends early when `take` says so by `false`.
+    /// Passes the bytes on, in order and in pieces, and forgets them. Ends early when `take` returns `false`.
     pub(crate) fn drain<E>(
         &mut self,
         meter: &mut Meter,
@@ -150,7 +147,7 @@ impl Hold {
         Ok(())
     }
 
-    /// Shows the bytes, in order and in pieces, and keeps them. Ends early when `take` says so by `false`.
+    /// Passes the bytes on, in order and in pieces, and keeps them. Ends early when `take` returns `false`.
     pub(crate) fn visit<E>(
         &mut self,
         mut take: impl FnMut(&[u8]) -> Result<bool, E>,
@@ -174,14 +171,14 @@ impl Hold {
         Ok(())
     }
 
-    /// Reads some of the bytes, from the one at `at` on, in place of what is in `into`: as many as lie together, none behind
-    /// the last. They stay. Nothing may be pushed after that.
+    /// Replaces `into` with the bytes from offset `at` on: as many as are stored contiguously. Nothing may be pushed
+    /// after that.
     pub(crate) fn read_at(&mut self, at: u64, into: &mut Vec<u8>) -> Result<(), Raise> {
         into.clear();
         let written = self.in_file - self.gathered.len() as u64;
         match (at.checked_sub(self.in_memory), &mut self.file) {
             (None, _) => {
-                // All pieces in front of the last are full.
+                // All pieces but the last are full.
                 let at = usize::try_from(at).unwrap_or(usize::MAX);
                 let piece = self.memory.get(at / PIECE).and_then(|piece| piece.get(at % PIECE..));
                 into.extend_from_slice(piece.unwrap_or_default());
@@ -207,13 +204,13 @@ impl Hold {
     }
 }
 
-/// Whether this thread keeps away from the disk.
+/// Whether this thread may use the disk.
 #[cfg(feature = "tokio")]
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Disk {
     Open,
     Closed,
-    /// Closed, and something would have gone there.
+    /// Closed, and some bytes would have been written.
     Wanted,
 }
 
@@ -222,11 +219,12 @@ thread_local! {
     static DISK: Cell<Disk> = const { Cell::new(Disk::Open) };
 }
 
-/// Runs `step` without touching the disk: what would go there stays in memory, for now. Tells whether anything did; then the
-/// next step has to be where a thread may wait. What was written by a step without this must be read by one without it.
+/// Runs `step` without writing to the disk. Bytes for the file stay in memory. Also returns whether there were any;
+/// then the next step has to run on a thread that may block, without this function. A file written without this
+/// function must not be read within it.
 #[cfg(feature = "tokio")]
 pub(crate) fn off_disk<T>(step: impl FnOnce() -> T) -> (T, bool) {
-    /// Opens it again, whatever becomes of the step.
+    /// Allows the disk again, even if the step panics.
     struct Opens;
     impl Drop for Opens {
         fn drop(&mut self) {
@@ -241,7 +239,7 @@ pub(crate) fn off_disk<T>(step: impl FnOnce() -> T) -> (T, bool) {
     (done, wanted)
 }
 
-/// Whether the disk is closed to this thread; that it was wanted is remembered.
+/// Returns whether the disk is closed to this thread, and remembers that it was needed.
 #[cfg(feature = "tokio")]
 fn is_off_disk() -> bool {
     let closed = DISK.get() != Disk::Open;
@@ -251,13 +249,13 @@ fn is_off_disk() -> bool {
     closed
 }
 
-/// Without drivers that ask for it, no thread keeps away from the disk.
+/// No driver prevents the use of the disk.
 #[cfg(not(feature = "tokio"))]
 const fn is_off_disk() -> bool {
     false
 }
 
-/// Hands on a file from its beginning. False if `take` wanted no more.
+/// Passes a file on from its beginning. Returns `false` if `take` wanted no more.
 fn read_all<E>(
     file: &mut File,
     mut take: impl FnMut(&[u8]) -> Result<bool, E>,
@@ -283,6 +281,6 @@ fn read_all<E>(
     }
 }
 
-fn unreadable(error: std::io::Error) -> Raise {
-    Raise::spill("the temporary file cannot be read", error)
+fn unreadable(error: &std::io::Error) -> Raise {
+    Raise::new(ErrorKind::Limit, format!("cannot read the temporary file: {error}"))
 }

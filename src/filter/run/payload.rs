@@ -1,13 +1,14 @@
-//! The stage on the payload, with all that may have to wait: finds the root, keeps input for a fallback, goes back.
+//! The stage on the payload: finds the root, holds input for a fallback, and goes back to a checkpoint if it misses.
 //!
 //! ```text
 //! Looking ──decided──▶ Running ──mark──▶ waiting ──hit──▶ Running
 //!   holds the document      ▲      holds from the mark │
-//!                           └───────── rewind ─────────┘   a miss, or a hit behind much output
+//!                           └───────── rewind ─────────┘   a miss, or a hit after much output
 //! ```
 //!
-//! While Looking, and while waiting, input goes to the [`Hold`]. A decision that comes more than its capacity behind the
-//! first held byte is an error, whether or not the bytes were in fact held: chunks must not matter.
+//! In `Looking`, and while waiting for a hit, input goes to the [`Hold`]. A decision that comes later than the hold's
+//! capacity after the first held byte is an error, whether or not the bytes had to be held. This way the result does
+//! not depend on chunks.
 
 use super::hold::Hold;
 use super::items::ItemsStage;
@@ -29,22 +30,22 @@ use crate::sink::Sink;
 pub(super) struct PayloadStage {
     program: Program,
     limits: Limits,
-    /// Names are kept, for those that were probably meant.
+    /// Names are kept, to suggest corrections.
     suggests: bool,
     engine: StageMachine,
     phase: PayloadPhase,
-    /// That of an earlier document, to be used again.
+    /// The stage of an earlier document, for reuse.
     spare: Option<Box<ItemsRun>>,
     hold: Hold,
-    /// Bytes that may be held; `None`: the input comes in one chunk and is not held at all.
+    /// The number of bytes that may be held. `None`: the input comes in one chunk and is not held.
     capacity: Option<u64>,
-    /// What happens to what the items stage writes.
+    /// Processes what the items stage writes.
     output: Option<OutputStages>,
-    /// A document that is no array becomes one.
+    /// Wraps a document that is not an array.
     wrap: ArrayWrap,
-    /// Bytes in front of the document.
+    /// Bytes before the document.
     prefix: u64,
-    /// Bytes that were read.
+    /// Bytes read.
     offset: u64,
 }
 
@@ -57,12 +58,13 @@ enum PayloadPhase {
 #[derive(Debug)]
 struct ItemsRun {
     items: ItemsStage,
-    /// The machine at the value from which input is held.
+    /// The machine at the value from which on input is held.
     mark: Option<(Machine, u64)>,
     stopped: bool,
 }
 
-/// The machine's configuration. The tail reads minified text, and writes such: white space goes on the way to it.
+/// Returns the machine's configuration. The output stages read and write minified text, so white space is dropped
+/// before them.
 fn payload_config(
     program: &Program,
     limits: &Limits,
@@ -101,7 +103,7 @@ impl PayloadStage {
         stage
     }
 
-    /// Looks for the payload, or runs if it is known or needs no look.
+    /// Looks for the payload, or starts the rules if it is known or needs no search.
     fn begin(&mut self, payload: Option<Payload>) {
         if payload.is_some() || !self.program.compiled().items.looks() {
             self.run(payload);
@@ -129,7 +131,7 @@ impl PayloadStage {
         self.begin(None);
     }
 
-    /// The input comes in one chunk, which is there to be read again.
+    /// Disables holding: the input comes in one chunk and can be read again.
     pub(super) fn never_hold(&mut self) {
         self.capacity = None;
         if let PayloadPhase::Running(running) = &mut self.phase {
@@ -155,7 +157,7 @@ impl PayloadStage {
         matches!(&self.phase, PayloadPhase::Running(running) if running.stopped)
     }
 
-    /// Steps of the machine, those before it went back and those of replays included.
+    /// Returns the steps of the machine, including those before a rewind and those of replays.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
         let replays = match &self.phase {
@@ -165,13 +167,13 @@ impl PayloadStage {
         self.engine.steps() + replays
     }
 
-    /// Steps of the stages behind.
+    /// Returns the steps of the output stages.
     #[cfg(test)]
     pub(super) fn output_steps(&self) -> (u64, u64) {
         self.output.as_ref().map_or((0, 0), OutputStages::steps)
     }
 
-    /// The payload, if no later byte can change it.
+    /// Returns the payload if no later byte can change it.
     pub(super) fn decided(&self) -> Option<Payload> {
         match &self.phase {
             PayloadPhase::Looking(probe) => probe.decided(),
@@ -183,7 +185,7 @@ impl PayloadStage {
         self.capacity.unwrap_or(u64::MAX)
     }
 
-    /// The payload is known: the rules can run.
+    /// Starts the rules, because the payload is known.
     fn run(&mut self, payload: Option<Payload>) {
         let compiled = self.program.compiled();
         let drops = compiled.items.drop_empty;
@@ -238,11 +240,11 @@ impl PayloadStage {
         }
         self.offset = at;
         match (decided, failure) {
-            // A scout keeps nothing: it has what it came for, or reads on.
+            // A first pass holds nothing: it is finished, or reads on.
             (Some(_), _) | (None, None) if self.capacity.is_none() => Ok(()),
-            // Whatever is wrong behind what decided is met again.
+            // The rules find any error after this point again.
             (Some(payload), _) => self.replay(payload, chunk, meter, sink),
-            // Nobody can say what a document would have been that breaks off here, so nothing is emitted.
+            // The root is still undecided, so no output would be a valid prefix: emit nothing.
             (None, Some(error)) => Err(error),
             (None, None) => {
                 let Self { hold, limits, .. } = self;
@@ -255,13 +257,13 @@ impl PayloadStage {
         Error::at(raise, self.offset, String::new())
     }
 
-    /// The error of a decision that did not come within what may be held from `mark` on.
+    /// Returns the error of a decision that needs more bytes from `mark` on than may be held.
     fn overdue(&self, mark: u64) -> Error {
         let raise = Hold::overflow(&self.limits);
         Error::at(raise, mark.saturating_add(self.patience()), String::new())
     }
 
-    /// The payload was found: runs over what was held, then over `chunk`.
+    /// Runs the rules over the held bytes, then over `chunk`.
     fn replay(
         &mut self,
         payload: Payload,
@@ -296,7 +298,7 @@ impl PayloadStage {
             return Ok(());
         };
         let begin = engine.machine.offset();
-        // What a miss leaves, it leaves as it is.
+        // A document that passes after a miss is not wrapped.
         wrap.unless(running.items.miss().is_some());
         let fed = in_front(output, sink, |sink| {
             Ok(engine.feed(&mut running.items, chunk, &mut wrap.around(sink)))
@@ -334,7 +336,7 @@ impl PayloadStage {
         }
     }
 
-    /// The first hit did not come in time. What was seen since the mark was not seen.
+    /// Handles a first hit that did not come in time: restores the state at the checkpoint.
     fn give_up(&mut self, begin: u64) -> Error {
         let PayloadPhase::Running(running) = &mut self.phase else { return self.overdue(begin) };
         let mark = running.items.waiting().unwrap_or(begin);
@@ -342,7 +344,7 @@ impl PayloadStage {
         self.overdue(mark)
     }
 
-    /// Keeps what of `chunk`, which begins at `begin`, may have to be read again.
+    /// Holds the part of `chunk`, which begins at `begin`, that may have to be read again.
     fn keep(&mut self, chunk: &[u8], begin: u64, meter: &mut Meter) -> Result<(), Error> {
         let PayloadPhase::Running(running) = &mut self.phase else { return Ok(()) };
         let Some(mark) = running.items.waiting() else {
@@ -363,7 +365,7 @@ impl PayloadStage {
         hold.push(kept, limits, meter).map_err(|raise| self.place(raise))
     }
 
-    /// Goes back to the mark, and on from there with what is known now.
+    /// Goes back to the checkpoint and reads on from there with the outcome known.
     #[cold]
     fn rewind(
         &mut self,
@@ -379,7 +381,7 @@ impl PayloadStage {
         if let Some(output) = &mut self.output
             && running.items.gave_up_array()
         {
-            // It has read nothing.
+            // The output stages have read nothing.
             output.begin(self.program.compiled(), Some(Payload::Document));
         }
         self.offset = mark;
@@ -402,7 +404,7 @@ impl PayloadStage {
 
     pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
         if let Self { engine, phase: PayloadPhase::Looking(probe), .. } = self {
-            // Undecided, so it cannot be complete.
+            // The search is undecided, so the document is incomplete.
             return engine
                 .end(probe, sink)
                 .map_err(|failure| stage_error(failure, &engine.machine));
@@ -424,7 +426,7 @@ impl PayloadStage {
         self.end_output(sink)
     }
 
-    /// The filtered document is complete.
+    /// Finishes the output stages.
     fn end_output(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { output: Some(output), phase: PayloadPhase::Running(running), .. } = self else {
             return Ok(());
@@ -433,7 +435,7 @@ impl PayloadStage {
         output.end(counts.kept, counts.seen.unwrap_or(0), sink)
     }
 
-    /// The path that was probably meant by a selected one that was not found.
+    /// Returns the probable correction of a selected path that was not found.
     pub(super) fn meant(&self, path: &str, pairs: &mut ComparisonBudget) -> Option<String> {
         let running = match &self.phase {
             PayloadPhase::Running(running) => running,
@@ -443,7 +445,7 @@ impl PayloadStage {
         running.items.meant(path, pairs)
     }
 
-    /// Whether nothing that is selected was found, so that the payload passed unselected.
+    /// Returns whether no selected value was found, so that the payload passed unselected.
     #[cfg(feature = "content")]
     pub(super) fn is_total_miss(&self) -> bool {
         matches!(&self.phase, PayloadPhase::Running(running) if running.items.miss().is_some())

@@ -1,12 +1,12 @@
-//! How long the payload is: counted where items are filtered, told where their number is written.
+//! The length of the payload, counted by the stage on items and used by the output stage that marks omissions.
 //!
-//! The counting stage knows it when the payload ends. The stage that writes it reads the same text later, but within the
-//! same call, so it cannot ask.
+//! The length is known when the payload ends. The output stage reads the end within the same call, so the two stages
+//! share the counters.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Shared by the stage that counts and the one that tells.
+/// Shared by the stage that counts and the stage that writes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PayloadLength(Arc<SharedLength>);
 
@@ -18,14 +18,14 @@ struct SharedLength {
     more: AtomicBool,
 }
 
-/// The items of a payload.
+/// The numbers of items in a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PayloadItems {
-    /// Those of the response, as far as it was read.
+    /// Items of the response, as far as it was read.
     pub(super) seen: u64,
-    /// Those that `max_items` left.
+    /// Items that `max_items` kept.
     pub(super) kept: u64,
-    /// The rest was not read.
+    /// The rest of the payload was not read.
     pub(super) more: bool,
 }
 
@@ -38,12 +38,12 @@ impl PayloadLength {
         shared.known.store(true, Ordering::Relaxed);
     }
 
-    /// A new document begins.
+    /// Starts a new document.
     pub(super) fn reset(&self) {
         self.0.known.store(false, Ordering::Relaxed);
     }
 
-    /// `None`: no payload has ended.
+    /// Returns `None` before the payload has ended.
     pub(super) fn get(&self) -> Option<PayloadItems> {
         let Self(shared) = self;
         shared.known.load(Ordering::Relaxed).then(|| PayloadItems {

@@ -1,8 +1,9 @@
-//! Decides where the payload of `root: auto` is (seed: kimbap's DetectPayloadRoot; SPEC §5), and that of kimbap's `type:
-//! object` beside a select.
+//! Finds the payload of `root: auto` (seed: kimbap's DetectPayloadRoot; SPEC §5), and of kimbap's `type: object` with
+//! a select.
 //!
-//! Reads the members of the document's object, skips their values, and writes nothing. With `auto` it stops when an array
-//! `items` begins, with `type: object` at the first value that is selected; otherwise the object's end decides.
+//! The probe reads the members of the document's object, skips their values, and writes nothing. With `auto` it stops
+//! when an array `items` begins, with `type: object` at the first selected value. Otherwise the end of the object
+//! decides.
 
 use std::sync::Arc;
 
@@ -16,27 +17,27 @@ use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::path::trie::NodeId;
 use crate::sink::Sink;
 
-/// Where the payload is.
+/// The location of the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Payload {
     /// The document itself.
     Document,
-    /// The member of the document's object with this number, counted from 0.
+    /// The member with this index in the document's object.
     Member(u64),
-    /// The document itself, an object that carries plain text in its member `raw`.
+    /// The document itself, an object with plain text in its member `raw`.
     RawText,
 }
 
-/// Members that may stand beside `raw`.
+/// Members that may accompany `raw`.
 const BESIDE_RAW: [&[u8]; 5] =
     [b"_exit_code", b"_text_filtered", b"_compact", b"_original_items", b"stderr"];
 
 #[derive(Debug)]
 pub(super) struct RootProbe {
     program: Arc<CompiledProgram>,
-    /// The nodes of the select trie at the open containers, if a selected value makes the document the payload.
+    /// The nodes of the select trie for the open containers, if a selected value makes the document the payload.
     open: SmallVec<[NodeId; 8]>,
-    /// By node: it was met. A node is one place of the document.
+    /// By node: whether it was seen. A node is one place of the document.
     met: Vec<bool>,
     members: u64,
     items: Option<u64>,
@@ -45,7 +46,7 @@ pub(super) struct RootProbe {
     first: Option<u64>,
     raw: bool,
     not_raw: bool,
-    /// What no later byte can change, and where it was decided.
+    /// The decision, and the offset of the byte that made it final.
     decided: Option<(Payload, u64)>,
 }
 
@@ -67,19 +68,14 @@ impl RootProbe {
         }
     }
 
-    /// The selection, if a value that it has makes the document the payload.
+    /// Returns the selection, if a selected value makes the document the payload.
     fn selection(program: &CompiledProgram) -> Option<&SelectRules> {
         let rules = &program.items;
         rules.select.as_ref().filter(|_| rules.root == RootRule::DocumentOrArray)
     }
 
-    /// What is wanted of a value. `None`: it is selected.
-    fn look(
-        &mut self,
-        selection: &SelectRules,
-        slot: ValueSlot<'_>,
-        kind: ValueKind,
-    ) -> Option<Interest> {
+    /// Returns what to do with a value, or `None` if it is selected.
+    fn look(&mut self, selection: &SelectRules, slot: ValueSlot<'_>, kind: ValueKind) -> Option<Interest> {
         let node = match (slot, self.open.last()) {
             (ValueSlot::Top, _) => Some(0),
             (ValueSlot::Member(key), Some(at)) => {
@@ -95,7 +91,7 @@ impl RootProbe {
         }
         let at = selection.node(node);
         let starts = at.starts.iter().filter_map(|start| selection.sources.get(*start as usize));
-        // A wildcard needs a container to be for.
+        // A wildcard needs a container.
         let mut found = starts
             .filter(|source| !source.passing)
             .map(|source| source.path.0.len() == at.depth || kind.is_container());
@@ -110,17 +106,17 @@ impl RootProbe {
         Some(Interest::Inspect)
     }
 
-    /// The decision, if no later byte can change it.
+    /// Returns the decision if no later byte can change it.
     pub(super) fn decided(&self) -> Option<Payload> {
         self.decided.map(|(payload, _)| payload)
     }
 
-    /// The offset of the byte that decided.
+    /// Returns the offset of the byte that decided.
     pub(super) fn decided_at(&self) -> Option<u64> {
         self.decided.map(|(_, at)| at)
     }
 
-    /// The decision for an object that ends with the members that were seen.
+    /// Returns the decision for an object that ends after the members seen so far.
     fn decision(&self) -> Payload {
         match self.items.or(self.result).or(self.data).or(self.first) {
             Some(member) => Payload::Member(member),
@@ -145,7 +141,7 @@ impl RootProbe {
         }
         let string = matches!(kind, ValueKind::String | ValueKind::EmptyString);
         match name {
-            // That is settled.
+            // Already known not to be raw text.
             _ if self.not_raw => {}
             Some(b"raw") if string && !self.raw => self.raw = true,
             Some(name) if BESIDE_RAW.contains(&name) => {}

@@ -1,7 +1,7 @@
-//! Where in the filtered document the payload is.
+//! Locates the payload in the filtered document.
 //!
-//! Knows names and numbers of members on the way to it; no rule. The stage before has decided; this finds the same place
-//! again in what that has left.
+//! The stage on items has decided where the payload is. The output stages find it again in what that stage has left,
+//! by the names and numbers of the members on the path.
 
 use super::root::Payload;
 use crate::filter::compile::items::RootRule;
@@ -11,7 +11,7 @@ use crate::path::{Path, PathToken};
 #[derive(Clone, Debug)]
 pub(super) struct RootTracker {
     place: RootPath,
-    /// The containers that are open on the way, and whether the child on the way has come.
+    /// The open containers on the path.
     open: Vec<TrackedLevel>,
 }
 
@@ -19,22 +19,22 @@ pub(super) struct RootTracker {
 struct TrackedLevel {
     object: bool,
     met: bool,
-    /// Children that have come.
+    /// Children so far.
     children: u64,
 }
 
-/// Where the payload is.
+/// The location of the payload in the filtered document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RootPath {
     Document,
     /// The first member that is an array.
     First,
-    /// The member with this number.
+    /// The member with this index.
     Member(u64),
-    /// The child with this number, of each container on the way.
+    /// The index of the child in each container on the path.
     #[cfg(feature = "template")]
     Steps(Vec<u64>),
-    /// `alone`: nothing is left beside it, so that an element on the way is the first one, whatever its index was.
+    /// `alone`: siblings were dropped. An element on the path is then the first one, whatever its index was.
     At {
         path: Path,
         alone: bool,
@@ -46,14 +46,14 @@ pub(super) enum RootPath {
 pub(super) enum RootStep {
     /// The payload, an array.
     Items,
-    /// A container with the payload in it.
+    /// A container that contains the payload.
     OnPath,
-    /// Anything else; also a payload that is no array.
+    /// Any other value, or a payload that is not an array.
     Outside,
 }
 
 impl RootPath {
-    /// The place in what is left of a document whose payload was there. `siblings`: its siblings are left too.
+    /// Returns the location in the filtered document. `siblings`: whether its siblings were kept.
     pub(super) fn new(root: &RootRule, payload: Option<Payload>, siblings: bool) -> Self {
         match (payload, root) {
             (Some(Payload::Member(number)), _) => Self::Member(if siblings { number } else { 0 }),
@@ -70,7 +70,7 @@ impl RootTracker {
         Self { place, open: Vec::new() }
     }
 
-    /// Whether the container that was entered last has the payload as its child.
+    /// Returns whether the payload is a child of the innermost container.
     pub(super) fn is_at_parent(&self) -> bool {
         match &self.place {
             RootPath::Document => false,
@@ -81,7 +81,7 @@ impl RootTracker {
         }
     }
 
-    /// Returns the position of the value that begins now.
+    /// Returns the position of the value that begins.
     pub(super) fn step(&mut self, slot: ValueSlot<'_>, kind: ValueKind) -> RootStep {
         let Some(level) = self.open.len().checked_sub(1) else { return self.document(kind) };
         let TrackedLevel { met, children, .. } = self
@@ -134,22 +134,22 @@ impl RootTracker {
         }
     }
 
-    /// Goes into a container on the way.
+    /// Enters a container on the path.
     pub(super) fn enter(&mut self, kind: ValueKind) {
         self.open.push(TrackedLevel { object: kind == ValueKind::Object, met: false, children: 0 });
     }
 
-    /// Whether the container that was entered last is an object.
+    /// Returns whether the innermost container is an object.
     pub(super) fn is_in_object(&self) -> bool {
         self.open.last().is_some_and(|level| level.object)
     }
 
-    /// Whether the container around the one that was entered last is an object.
+    /// Returns whether the container around the innermost one is an object.
     pub(super) fn is_around_in_object(&self) -> bool {
         self.open.iter().rev().nth(1).is_some_and(|level| level.object)
     }
 
-    /// The container that was entered last ends.
+    /// Leaves the innermost container.
     pub(super) fn leave(&mut self) {
         self.open.pop();
     }

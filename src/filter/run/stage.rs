@@ -1,4 +1,4 @@
-//! One stage: a machine, the masks that it walks, and a handler's state; what is the same for all of them.
+//! The parts that all stages share: a machine with its scan window, and the state of its handler.
 
 use crate::error::Error;
 use crate::json::Handler;
@@ -10,17 +10,17 @@ use crate::spec::{Spec, Validation, Whitespace};
 
 /// The state of a handler between chunks.
 pub(super) trait StageState {
-    /// Hands the gathered output on.
+    /// Writes the buffered output.
     fn flush(&mut self, sink: &mut dyn Sink);
 }
 
-/// A stage's state and where its output goes: together they handle events.
+/// A stage's state with its sink. Together they handle the machine's events.
 pub(super) struct StageHandler<'a, S> {
     pub(super) stage: &'a mut S,
     pub(super) sink: &'a mut dyn Sink,
 }
 
-/// A machine and its window.
+/// A machine with its scanner and window.
 pub(super) struct StageMachine {
     pub(super) machine: Machine,
     scanner: Scanner,
@@ -54,7 +54,7 @@ impl StageMachine {
         self.machine.restart(config);
     }
 
-    /// Goes on as `earlier`.
+    /// Continues from an earlier state of the machine.
     pub(super) fn go_back(&mut self, earlier: Machine) {
         #[cfg(test)]
         {
@@ -63,7 +63,7 @@ impl StageMachine {
         self.machine = earlier;
     }
 
-    /// Steps on all documents.
+    /// Returns the steps on all documents.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
         self.earlier + self.machine.steps()
@@ -108,12 +108,8 @@ impl std::fmt::Debug for StageMachine {
     }
 }
 
-/// The machine's part of a spec and of the limits.
-pub(super) fn machine_config(
-    spec: &Spec,
-    limits: &Limits,
-    detect_empty_strings: bool,
-) -> MachineConfig {
+/// Returns the machine's configuration for a spec and its limits.
+pub(super) fn machine_config(spec: &Spec, limits: &Limits, tell_empty: bool) -> MachineConfig {
     MachineConfig {
         depth: limits.depth(),
         key: limits.key(),
@@ -123,7 +119,7 @@ pub(super) fn machine_config(
     }
 }
 
-/// What a stage that cannot go back makes of a failure.
+/// Returns the error of a stage that has no checkpoint to go back to.
 pub(super) fn stage_error(failure: MachineFailure, machine: &Machine) -> Error {
     match failure {
         MachineFailure::Error(error) => error,

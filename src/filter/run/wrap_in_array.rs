@@ -1,17 +1,17 @@
-//! Makes an array of a document that is none (seed: AIOS's `field`; SPEC §9.4).
+//! Wraps a document that is not an array in an array (seed: AIOS's `field`; SPEC §9.4).
 //!
-//! Knows the first byte of what the stage on items writes, and when that is complete.
+//! The first byte that the stage on items writes decides.
 
 use crate::filter::compile::program::Program;
 use crate::sink::Sink;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ArrayWrap {
-    /// The document stays as it is.
+    /// The document stays unchanged.
     No,
-    /// That is not known yet.
+    /// Not decided yet.
     Unless,
-    /// It was opened.
+    /// The bracket was written.
     Open,
 }
 
@@ -20,14 +20,14 @@ impl ArrayWrap {
         if program.spec().wrap { Self::Unless } else { Self::No }
     }
 
-    /// The document stays as it is, if that is so before anything of it was written.
+    /// Leaves the document unchanged if `so`, unless something was written already.
     pub(super) fn unless(&mut self, so: bool) {
         if so && *self == Self::Unless {
             *self = Self::No;
         }
     }
 
-    /// Writes to the sink through this.
+    /// Returns a sink that wraps the output.
     pub(super) fn around<'a>(&'a mut self, sink: &'a mut dyn Sink) -> ArrayWrapSink<'a> {
         ArrayWrapSink { wrap: self, sink }
     }

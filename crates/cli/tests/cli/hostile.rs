@@ -22,7 +22,7 @@ fn long_lists_of_paths() {
     assert!(explained.out.contains("├─ member_0     as \"member_0\""), "{}", explained.out);
     let more = vec!["x"; 10_001].join(",");
     let ran = folder.pipe(["--exclude", &more], b"[]");
-    ran.refused(2, &["tamis: 10001 rules are more than 10000"]);
+    ran.refused(2, &["tamis: 10001 rules exceed the limit of 10000"]);
     ran.one_line();
 }
 
@@ -266,7 +266,7 @@ fn a_full_disk_is_an_error() {
         command.args(["-c", r#"trap "" XFSZ; ulimit -f 8; exec "$@""#, "sh"]);
         command.arg(env!("CARGO_BIN_EXE_tamis")).args(["filter", "--held", "1k"]).args(args);
         let ran = Ran::new(&folder.feed(&mut command, input.as_bytes()));
-        ran.refused(1, &["the temporary file cannot be written: "]);
+        ran.refused(1, &["cannot write the temporary file: "]);
     }
 }
 
@@ -279,7 +279,7 @@ fn a_temporary_file_that_cannot_be_made() {
     let mut command = folder.command();
     command.args(args).env("TMPDIR", folder.path("nothing"));
     let ran = Ran::new(&folder.feed(&mut command, late.as_bytes()));
-    ran.refused(1, &["the temporary file cannot be written: ", "has room, or lower --spill"]);
+    ran.refused(1, &["cannot write the temporary file: ", "has room, or lower --spill"]);
     ran.one_line();
     // Without it all is well, and so it is where nothing has to be written to disk.
     folder.pipe(args, late.as_bytes()).done(&format!("{late}\n"));

@@ -1,28 +1,28 @@
-//! What no content has: control characters, and lines that look as if tamis had written them.
+//! Removes control characters from text, and marks lines that look like notices of tamis.
 //!
-//! Every text passes here before it is cut, wherever it is from, since a page, a field or a plain text may say anything.
-//! Controls (C0 but for line breaks and tabs, DEL, C1) and the characters that turn the order of others around (embeddings,
-//! overrides and isolates of bidirectional text) are dropped; a carriage return ends a line. A line of the form of a notice is
-//! marked. Holds the beginning of a line, at most [`HEAD`] bytes.
+//! All text passes through here before it is cut, because pages, fields and plain text are untrusted. It drops
+//! controls (C0 except line breaks and tabs, DEL, C1) and the characters that reorder others (bidirectional
+//! embeddings, overrides and isolates). A carriage return ends a line. Lines that have the form of a notice are
+//! marked. At most [`HEAD`] bytes are held.
 
 use crate::notice;
 
-/// Bytes at the beginning of a line that may wait until it is known whether it is a notice. One that begins with more that is
-/// not shown is marked.
+/// The number of bytes at the start of a line that are held to find out whether it is a notice. A line that is still
+/// undecided then is marked.
 const HEAD: usize = 1 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct ContentCleaner {
-    /// The beginning of a line that may become a notice.
+    /// The start of a line that may be a notice.
     head: String,
-    /// The rest of the line passes.
+    /// The rest of the line is passed on.
     decided: bool,
-    /// A carriage return ended the line; a line feed after it belongs to it.
+    /// The line ended with a carriage return. A line feed after it belongs to it.
     returned: bool,
 }
 
 impl ContentCleaner {
-    /// Takes more of a text, and appends what is certain.
+    /// Reads more text, and appends the part that is decided.
     pub(super) fn push(&mut self, text: &str, out: &mut String) {
         for line in text.split_inclusive('\n') {
             if line.bytes().all(is_plain) && !self.returned {
@@ -56,7 +56,7 @@ impl ContentCleaner {
         *self = Self::default();
     }
 
-    /// A part of a line, or all of it with its end.
+    /// Handles a part of a line, or a whole line with its end.
     fn plain(&mut self, part: &str, out: &mut String) {
         let whole = part.ends_with('\n');
         if self.decided || part.is_empty() {
@@ -88,12 +88,12 @@ impl ContentCleaner {
     }
 }
 
-/// The last place between characters that is not behind `at`.
+/// Returns the last character boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// Whether a byte is none of a character that may be dropped.
+/// Returns whether a byte cannot be part of a dropped character.
 fn is_plain(byte: u8) -> bool {
     !matches!(byte, 0..=0x08 | 0x0B..=0x1F | 0x7F | 0xC2 | 0xE2)
 }

@@ -1,14 +1,13 @@
-//! The run of a `content` filter: finds out what the document is, takes its text, and cuts it (seed: AIOS; SPEC §10).
+//! The run of a `content` filter: detects the kind of document, extracts its text, and cuts it (seed: AIOS; SPEC §10).
 //!
 //! ```text
 //! bytes ─▶ Sniff ─▶ Page ─▶ text ─▶ cut ─▶ sink
 //!            │ └──▶ Text ─────────▶
-//!            └────▶ Json: held, then its fields, each of them text or a page
+//!            └────▶ Json: held; then its fields, each text or a page
 //! ```
-//!
-//! Knows no HTML and no boundaries of sentences (`content` does). Never empty: where no text is found, the document is the
-//! text, or, of a page whose text is hidden, a line that says so. For that the document waits in a hold: a page until it has text, JSON until its end. The document is handled in
-//! pieces of the same places, however it comes.
+//! The output is never empty. If no text is found, it is the document itself, or a notice for a page whose text is
+//! hidden. For this the document is held: a page until it has text, JSON until its end. Documents are processed in
+//! pieces of fixed size, so that the result does not depend on chunks.
 
 use std::sync::Arc;
 
@@ -26,9 +25,9 @@ use crate::report::Report;
 use crate::sink::Sink;
 use crate::spec::Budget;
 
-/// Bytes that are handled at once.
+/// The size of a piece.
 const PIECE: usize = 16 << 10;
-/// The note for a page that shows nothing.
+/// The notice for a page without visible text.
 const HIDDEN: &str = "all text of the page is hidden";
 
 #[derive(Debug)]
@@ -44,13 +43,13 @@ pub(super) struct ContentRun {
     cut: Cut,
     budget: Option<Budget>,
     sizes: Sizes,
-    /// Where the text is from.
+    /// The source of the text, for the report.
     from: Option<&'static str>,
-    /// Text that is more than white space has come.
+    /// There was text other than white space.
     spoke: bool,
-    /// A text has come, which another is to be kept apart from.
+    /// The next text has to be separated from the previous one.
     apart: bool,
-    /// A part of a page was left out because it is hidden.
+    /// Hidden text of a page was left out.
     hid: bool,
     note: Option<String>,
 }
@@ -145,7 +144,7 @@ impl ContentRun {
         Ok(())
     }
 
-    /// Handles what is pending.
+    /// Processes the pending bytes.
     fn piece(&mut self, last: bool, sink: &mut dyn Sink) -> Result<(), Error> {
         if matches!(self.phase, ContentPhase::Sniff) {
             if self.pending.is_empty() {
@@ -190,7 +189,7 @@ impl ContentRun {
         hold.push(piece, limits, meter).map_err(|raise| Hold::place(&self.limits, raise))
     }
 
-    /// Tells the kind of document from its beginning.
+    /// Detects the kind of document from its first bytes.
     fn sniff(&self) -> ContentPhase {
         let beginning = self.pending.as_slice();
         let bare = beginning.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(beginning).trim_ascii_start();
@@ -206,7 +205,7 @@ impl ContentRun {
         ContentPhase::Text(decoder)
     }
 
-    /// Text of the output.
+    /// Emits text after cleaning it.
     fn say(&mut self, text: &str, sink: &mut dyn Sink) {
         if text.is_empty() {
             return;
@@ -220,12 +219,12 @@ impl ContentRun {
         self.put(&clean, sink);
     }
 
-    /// Text that leaves, unless it is cut.
+    /// Emits text unless it is cut.
     fn put(&mut self, text: &str, sink: &mut dyn Sink) {
         self.cut.push(text, &mut |text| sink.write(text.as_bytes()));
     }
 
-    /// The line in place of a page whose text is hidden.
+    /// Emits the notice for a page whose text is hidden.
     fn hidden(&mut self, sink: &mut dyn Sink) {
         let mut line = String::new();
         if std::mem::take(&mut self.apart) {
@@ -238,7 +237,7 @@ impl ContentRun {
         self.note = Some(format!("{HIDDEN}, and left out"));
     }
 
-    /// Whether text of it was left out because it is hidden.
+    /// Finishes a page. Returns whether hidden text was left out.
     fn end_page(&mut self, page: Page, sink: &mut dyn Sink) -> bool {
         let (text, from, hid) = page.finish();
         self.from = Some(match from {
@@ -251,7 +250,7 @@ impl ContentRun {
         hid
     }
 
-    /// No content was found: the page is read again, with all that is text in it; if there is none, it is the text.
+    /// Reads a page without main content again and emits all of its text. If there is none, emits the page itself.
     fn end_bare_page(&mut self, decoder: &Decoder, sink: &mut dyn Sink) -> Result<(), Error> {
         let mut hold = std::mem::take(&mut self.hold);
         let limits = self.limits.clone();
@@ -278,11 +277,11 @@ impl ContentRun {
             self.hidden(sink);
             return Ok(());
         }
-        self.note = Some("no text was found in the page: it is left as it is".to_owned());
+        self.note = Some("no text was found in the page: it is unchanged".to_owned());
         self.whole(hold, decoder.again(), sink)
     }
 
-    /// The document as it is.
+    /// Emits the document unchanged.
     fn whole(
         &mut self,
         mut hold: Hold,
@@ -295,7 +294,7 @@ impl ContentRun {
             |piece| {
                 let text = decoder.decode(piece, false);
                 self.say(&text, sink);
-                // All that is left out is counted.
+                // Text that is cut off is still counted.
                 Ok(!sink.is_closed())
             },
             |raise| Hold::place(&limits, raise),
@@ -305,7 +304,7 @@ impl ContentRun {
         Ok(())
     }
 
-    /// The texts of the fields of a JSON answer.
+    /// Emits the text of the fields of a JSON response.
     fn end_json(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         let mut hold = std::mem::take(&mut self.hold);
         let compiled = Arc::clone(&self.compiled);
@@ -329,15 +328,15 @@ impl ContentRun {
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::Miss => {}
-                // Text may begin as JSON does.
+                // Plain text may begin like JSON.
                 Err(error) if is_no_json(&error) => {
-                    // A spec that names fields expects JSON: a document that is broken, or has lost its end, has none of them.
+                    // A spec that names fields expects JSON. An invalid or truncated document is then an error.
                     if rules.extract.is_some() {
                         return Err(error);
                     }
                     let offset = error.offset().unwrap_or_default();
                     self.note = Some(format!(
-                        "the document begins as JSON, but is not valid at byte {offset}: it is kept as text"
+                        "the document begins like JSON, but is invalid at byte {offset}: it is treated as text"
                     ));
                     let mut beginning = Vec::new();
                     hold.visit(
@@ -355,12 +354,12 @@ impl ContentRun {
                 Err(error) => return Err(error),
             }
         }
-        self.note = Some("no text was found in the answer: it is left as it is".to_owned());
+        self.note = Some("no text was found in the response: it is unchanged".to_owned());
         self.apart = false;
         self.whole(hold, Decoder::new(b""), sink)
     }
 
-    /// The text of a field, which may be a page.
+    /// Emits the text of a field, which may be a page.
     fn field(&mut self, text: &str, sink: &mut dyn Sink) {
         if text.trim().is_empty() {
             return;
@@ -414,7 +413,7 @@ impl ContentRun {
     }
 }
 
-/// Whether an error says that the document is no JSON.
+/// Returns whether an error means that the document is not JSON.
 fn is_no_json(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Syntax | ErrorKind::UnexpectedEnd | ErrorKind::Encoding)
 }

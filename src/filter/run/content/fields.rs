@@ -1,8 +1,8 @@
-//! The texts of a JSON answer: selects its fields with a filter, then reads what that left.
+//! Extracts text from the fields of a JSON response: selects the fields with the items stage, then reads its output.
 //!
-//! Knows the selection's output alone: an object, or an array of objects, whose members are numbered as the fields were
-//! declared. Of a field that is a list or an object the text is that of the members `content`, `text` and `body` in it, and of
-//! the strings of lists; if it has none, its JSON. Holds what was selected, within the limit `item`.
+//! The output is an object, or an array of objects, whose members have the numbers of the declared fields. The text
+//! of a list or an object consists of its members `content`, `text` and `body`, and the strings of lists. Without
+//! these, it is the JSON itself. The selected fields are held within the limit `item`.
 
 use crate::error::{Error, ErrorKind, LimitName, Raise};
 use crate::filter::compile::content::USUAL;
@@ -21,25 +21,25 @@ use crate::scan::Scanner;
 use crate::sink::Sink;
 use crate::spec::Spec;
 
-/// What was selected, in the order in which it is read.
+/// The selected fields, in the order in which they are read.
 #[derive(Debug, Default)]
 pub(super) struct ContentFields {
     fields: Vec<ContentField>,
-    /// Of each item the first field with text counts, alone.
+    /// Only the first field with text is used of each item.
     first: bool,
     bytes: u64,
 }
 
 #[derive(Debug)]
 struct ContentField {
-    /// Which object it is of, and which of the fields that were declared it is.
+    /// The number of its object, and its number in the declaration.
     item: u64,
     number: usize,
     kind: ValueKind,
     json: Vec<u8>,
 }
 
-/// Takes no more than it may.
+/// Collects output up to a limit.
 struct CappedSink {
     json: Vec<u8>,
     limit: u64,
@@ -61,7 +61,8 @@ impl ContentFields {
     /// Reads the fields that `program` selects.
     ///
     /// # Errors
-    /// [`ErrorKind::Miss`] if there are none; that the document is no JSON, or the fields are too much.
+    /// [`ErrorKind::Miss`] if there are none. Also fails if the document is not JSON, or if the fields exceed the
+    /// limit.
     pub(super) fn read(
         program: &Program,
         first: bool,
@@ -86,7 +87,7 @@ impl ContentFields {
         bom.end()?;
         stage.end(&mut meter, &mut selected)?;
         if stage.is_total_miss() {
-            return Err(Error::new(ErrorKind::Miss, "the answer has none of the fields"));
+            return Err(Error::new(ErrorKind::Miss, "the response has none of the fields"));
         }
         let CappedSink { json, over, .. } = selected;
         if over {
@@ -99,12 +100,12 @@ impl ContentFields {
         Ok(Self { fields, first, bytes })
     }
 
-    /// Bytes that are held.
+    /// Returns the number of held bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The texts, item by item, in the order of the fields.
+    /// Returns the texts, item by item, in the order of the fields.
     pub(super) fn texts(self) -> impl Iterator<Item = String> {
         let Self { fields, first, .. } = self;
         let mut last = None;
@@ -123,11 +124,11 @@ impl ContentFields {
     }
 }
 
-/// More was selected than may be held.
+/// Returns the error of fields that exceed the limit.
 fn too_much(limit: u64) -> Raise {
     Raise::limit(
         LimitName::Item,
-        format!("the fields that are the content have more than {limit} bytes"),
+        format!("the fields of the content exceed {limit} bytes"),
     )
 }
 
@@ -139,7 +140,7 @@ impl ContentField {
             ValueKind::Array | ValueKind::Object => {
                 let mut inner = InnerTextReader::default();
                 let limits = Limits::new().with_depth(usize::MAX);
-                // What was selected is valid.
+                // The selected output is valid JSON.
                 _ = run(&mut inner, &self.json, &limits);
                 if inner.text.trim().is_empty() { string_of(&self.json) } else { inner.text }
             }
@@ -163,10 +164,10 @@ fn string_of(json: &[u8]) -> String {
     String::from_utf8_lossy(json).into_owned()
 }
 
-/// What a field takes beside its JSON.
+/// The memory of a field in addition to its JSON.
 const OVERHEAD: u64 = 2 * size_of::<ContentField>() as u64;
 
-/// Reads a selection's output.
+/// Reads the fields from the selected output.
 #[derive(Debug, Default)]
 struct FieldReader {
     fields: Vec<ContentField>,
@@ -195,7 +196,7 @@ impl Handler for StageHandler<'_, FieldReader> {
                 return Ok(Interest::Inspect);
             }
             ValueSlot::Top if kind == ValueKind::Array => return Ok(Interest::Inspect),
-            // Strings alone are texts.
+            // Only strings are text.
             _ if matches!(kind, ValueKind::String | ValueKind::EmptyString) => found.items += 1,
             _ => return Ok(Interest::Skip),
         }
@@ -225,7 +226,7 @@ impl Handler for StageHandler<'_, FieldReader> {
     }
 }
 
-/// Reads the texts inside a field.
+/// Reads the text inside a field.
 #[derive(Debug, Default)]
 struct InnerTextReader {
     text: String,

@@ -1,6 +1,6 @@
-//! Runs that take a document as a whole, whatever it is: it passes, or its content is taken.
+//! Runs that take a document as a whole: it is forwarded unchanged, or its content is extracted.
 //!
-//! Knows no JSON. A final newline counts nowhere: it is left out.
+//! A final newline is dropped.
 
 #[cfg(feature = "content")]
 mod cleaner;
@@ -24,12 +24,12 @@ use crate::sink::Sink;
 
 /// The warning of a run without a filter.
 const NO_FILTER: &str =
-    "the registry has no filter of a known type for this tool: its full response passes";
+    "the registry has no filter of a known type for this tool: its response passes unfiltered";
 
 #[derive(Debug)]
 pub(super) struct WholeDocument {
     run: WholeRun,
-    /// A newline came, and nothing behind it.
+    /// The last byte was a newline, which is not written yet.
     newline: bool,
 }
 
@@ -43,7 +43,7 @@ enum WholeRun {
 }
 
 impl WholeDocument {
-    /// The run of a program that takes documents as a whole.
+    /// Returns the run of a program that takes documents as a whole.
     #[cfg_attr(
         not(feature = "content"),
         expect(unused_variables, reason = "a document that passes has no options")
@@ -106,7 +106,7 @@ impl WholeDocument {
     }
 }
 
-/// Keeps a newline until something follows.
+/// Holds a newline back until more output follows.
 struct FinalNewlineSink<'a> {
     sink: &'a mut dyn Sink,
     newline: &'a mut bool,

@@ -6,18 +6,18 @@ use crate::spec::OnTestFailure;
 use crate::tree::Tree;
 use crate::tree::patch::EditOutcome;
 
-/// Why a test fails.
-const DIFFERS: &str = "the test failed: the value there is another one";
-const LACKS: &str = "the test failed: nothing is there";
+/// The reasons for a failed test.
+const DIFFERS: &str = "test failed: the value is different";
+const LACKS: &str = "test failed: no value at this path";
 
-/// What a sequence did.
+/// The result of a sequence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Applied {
-    /// Operations that did what they say; tests that held are among them.
+    /// Operations that succeeded, including tests.
     pub(super) operations: u64,
-    /// Removes that had nothing to remove.
+    /// Removals of missing values.
     pub(super) without_effect: u64,
-    /// The test that failed, where that ends the sequence.
+    /// The failed test that ended the sequence.
     pub(super) stopped_at: Option<String>,
 }
 
@@ -29,7 +29,8 @@ impl Patches {
     /// Applies the operations to a tree.
     ///
     /// # Errors
-    /// The first that cannot be applied, a test that fails (unless that ends the sequence), or a limit. The tree is of no use then.
+    /// The first operation that cannot be applied, a failed test (unless that only ends the sequence), or a limit.
+    /// The tree is not usable after an error.
     pub(super) fn apply(&self, tree: &mut Tree) -> Result<Applied, Raise> {
         let mut applied = Applied::default();
         for (operation, edit) in self.sequence.iter().enumerate() {

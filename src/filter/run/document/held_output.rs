@@ -1,6 +1,6 @@
-//! Where output waits until no operation can fail any more.
+//! Output that is held until no operation can fail.
 //!
-//! Knows nothing of operations: it is shut when the document begins, or open, and is opened once.
+//! It holds output from the start of a document, or not at all, and is released once.
 
 use crate::error::{Error, Raise};
 use crate::filter::run::hold::Hold;
@@ -13,7 +13,7 @@ pub(super) struct HeldOutput {
     waiting: HeldBytes,
 }
 
-/// Output behind a gate that is shut.
+/// The output held so far.
 #[derive(Debug)]
 struct HeldBytes {
     hold: Hold,
@@ -38,13 +38,13 @@ impl HeldOutput {
         *self = Self::new(shut, &self.waiting.limits);
     }
 
-    /// Where output goes now.
+    /// Returns where output goes now.
     #[inline]
     pub(super) fn through<'a>(&'a mut self, sink: &'a mut dyn Sink) -> &'a mut dyn Sink {
         if self.shut { &mut self.waiting } else { sink }
     }
 
-    /// Hands on what waits, if all of it could.
+    /// Releases the held output, unless some of it could not be held.
     pub(super) fn open(&mut self, sink: &mut dyn Sink) {
         if self.waiting.failed.is_some() {
             return;
@@ -62,13 +62,13 @@ impl HeldOutput {
         self.waiting.failed = drained.err();
     }
 
-    /// The error of output that is more than may wait.
+    /// Returns the error of output that exceeds the limit.
     pub(super) fn error(&self) -> Option<Error> {
         let raise = self.waiting.failed.clone()?;
         Some(Hold::place(&self.waiting.limits, raise))
     }
 
-    /// The most bytes that waited.
+    /// Returns the largest number of bytes held.
     pub(super) fn peak(&self) -> u64 {
         self.waiting.meter.peak()
     }

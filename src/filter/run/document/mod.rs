@@ -1,11 +1,11 @@
 //! The stage on the document: `extract`, `retain` and `patches`.
 //!
 //! ```text
-//! retain    machine ─▶ Retain ─▶ sink                                no patches
-//! stream    machine ─▶ Edited ─▶ gate ─▶ sink                        patches that stream
-//! check     machine ─▶ Edited ─▶ nothing; input waits                the same, where a failure lets the document pass: once
-//!           hold ────▶ machine ─▶ Edited, or Retain ─▶ sink          it is known, the input is read again
-//! tree      machine ─▶ Retain ─▶ Gather ─▶ Tree ─▶ sink              patches that do not stream
+//! no patches         machine ─▶ RetainStage ─▶ sink
+//! patches stream     machine ─▶ StreamPatcher ─▶ HeldOutput ─▶ sink
+//! failures pass      machine ─▶ StreamPatcher ─▶ nothing; the input is held until the outcome is known
+//!    then            hold ────▶ machine ─▶ StreamPatcher, or RetainStage after a failure ─▶ sink
+//! patches need tree  machine ─▶ RetainStage ─▶ TreeInput ─▶ Tree ─▶ sink
 //! ```
 
 mod apply;
@@ -41,16 +41,16 @@ pub(super) struct DocumentStage {
     engine: StageMachine,
     handler: DocumentHandler,
     patches: Option<Arc<Patches>>,
-    /// Input that waits until it is known whether the operations can be applied.
+    /// Input held until it is known whether the operations can be applied.
     check: Option<Hold>,
-    /// What retain left, for a tree.
+    /// The retained document, collected for a tree.
     gather: Option<TreeInput>,
-    /// Charged for input that waits.
+    /// Charged for held input.
     meter: Meter,
-    /// Bytes in front of the document.
+    /// Bytes before the document.
     prefix: u64,
     applied: Option<Applied>,
-    /// Why the document passed without the patches.
+    /// Why the document passed unpatched.
     passed: Option<String>,
     tree_peak: u64,
 }
@@ -101,7 +101,7 @@ impl DocumentStage {
             self.gather = Some(TreeInput::new(self.limits.item()));
             return;
         }
-        // Where a failure lets the document pass, input waits, not output.
+        // If the document passes after a failure, input is held rather than output.
         let passes = patches.can_fail() && !self.program.spec.is_closed();
         self.check = passes.then(Hold::default);
         self.edit(patches.can_fail() && !passes);
@@ -125,7 +125,7 @@ impl DocumentStage {
         self.engine.machine.skip_prefix(bytes);
     }
 
-    /// Steps of the machine.
+    /// Returns the steps of the machine.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
         self.engine.steps()
@@ -151,11 +151,11 @@ impl DocumentStage {
                 (fed, edited.output.error())
             }
         };
-        // What waits had come before what failed.
+        // The held output precedes the failed value, so its error is reported first.
         settled(engine, fed, full)
     }
 
-    /// Reads on to learn whether the operations can be applied.
+    /// Reads on to find out whether the operations can be applied.
     fn write_checked(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { engine, handler: DocumentHandler::Edited(edited), .. } = self else {
             return Ok(());
@@ -169,7 +169,7 @@ impl DocumentStage {
             return Err(Hold::place(&self.limits, Hold::overflow(&self.limits)));
         }
         match (certain, fed) {
-            // Whatever is wrong behind is met again.
+            // The second reading finds any later error again.
             (Some(_), _) => {
                 self.again(sink, true)?;
                 self.feed(chunk, sink)
@@ -184,7 +184,7 @@ impl DocumentStage {
         }
     }
 
-    /// Reads what waits once more, to be patched, or not.
+    /// Reads the held input again, and patches it or not.
     fn again(&mut self, sink: &mut dyn Sink, patch: bool) -> Result<(), Error> {
         let Some(mut hold) = self.check.take() else { return Ok(()) };
         self.engine.restart(machine_config(&self.program.spec, &self.limits, false));
@@ -219,7 +219,7 @@ impl DocumentStage {
                 DocumentHandler::Edited(edited) => edited.failure(),
                 DocumentHandler::Retain(_) => None,
             };
-            // A failure is all that could be found so late.
+            // At the end of the document only a failed operation is left.
             if let (Some((operation, raise)), Some(patches)) = (failure, &self.patches) {
                 self.passed = Some(patches.named(operation, &raise).message.into_owned());
             }
@@ -251,7 +251,7 @@ impl DocumentStage {
         settled(engine, ended, full)
     }
 
-    /// Patches what was gathered.
+    /// Patches the collected document.
     fn end_tree(&mut self, gather: TreeInput, sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { program, limits, patches: Some(patches), engine, .. } = self else {
             return Ok(());
@@ -286,7 +286,7 @@ impl DocumentStage {
         }
         if let Some(passed) = &self.passed {
             report.filter_applied = false;
-            report.filter_error = Some(format!("{passed}; the patches do not apply"));
+            report.filter_error = Some(format!("{passed}; the document passes unpatched"));
         }
         if let Some(applied) = &self.applied {
             report.patches_applied = Some(applied.operations);
@@ -296,7 +296,7 @@ impl DocumentStage {
     }
 }
 
-/// The error of what had to wait, which came before what failed; else that.
+/// Returns the error of held output if there is one, because it comes first, otherwise that of the machine.
 fn settled<T>(
     engine: &StageMachine,
     fed: Result<T, MachineFailure>,
@@ -308,7 +308,7 @@ fn settled<T>(
     }
 }
 
-/// The document for a tree.
+/// The document, collected for a tree.
 #[derive(Debug)]
 struct TreeInput {
     text: Vec<u8>,
@@ -322,7 +322,7 @@ impl TreeInput {
         Self { text: Vec::new(), limit, meter: Meter::default(), failed: None }
     }
 
-    /// The error of a document that is larger than a tree may be.
+    /// Returns the error of a document that is too large for a tree.
     fn error(&self) -> Option<Error> {
         let raise = self.failed.clone()?;
         Some(Error::at(raise, self.limit, String::new()).in_what_was_left())

@@ -1,11 +1,12 @@
-//! The stage on a document that is patched while it streams: what `retain` keeps goes through the [`StreamingEdits`].
+//! The stage on a document that is patched while it streams: applies the [`StreamingEdits`] to the values that
+//! `retain` keeps.
 //!
-//! A container on the way to something kept is there if something in it is: it is *entered* at the first such value, and
-//! only then counts for the edits. Inside what goes, or is rewritten, nothing is written, and what is read is what an
-//! operation needs to have been there.
+//! A container that is not kept as a whole exists in the output only if something in it is kept. It is *entered* at
+//! the first kept value, and only then counts for the edits. Nothing is written inside a value that is removed or
+//! rewritten. It is only read for the values that an operation requires.
 //!
-//! Output waits behind the [`HeldOutput`] until nothing that an operation needs is missing any more; if something still is at the
-//! end, the first operation that lacks something fails.
+//! Output is held in [`HeldOutput`] until all required values were found. If some are missing at the end, the first
+//! operation that requires one fails.
 
 use std::sync::Arc;
 
@@ -29,27 +30,27 @@ use crate::tree::patch::{NO_INDEX, NO_PARENT, nothing_at};
 pub(super) struct StreamPatcher {
     scope: DocumentScope,
     patches: Arc<Patches>,
-    /// By node of the edits.
+    /// Indexed by node of the edits.
     met: Vec<NodeProgress>,
-    /// Checks that are open.
+    /// The number of checks that are still open.
     missing: usize,
-    /// Where the last of them was met.
+    /// The offset of the value that satisfied the last check.
     certain_at: Option<u64>,
     open: SmallVec<[PatchedContainer; 16]>,
-    /// How many of the open containers are there.
+    /// The number of open containers that were entered.
     entered: usize,
     writer: JsonWriter,
     pub(super) output: HeldOutput,
 }
 
-/// What was met at a node.
+/// What was seen at a node.
 #[derive(Clone, Copy, Debug, Default)]
 struct NodeProgress {
-    /// Something, anywhere.
+    /// A value was seen at any place of this path.
     there: bool,
-    /// The first value at the first place.
+    /// The kind of the first value at the first place.
     first: Option<ValueShape>,
-    /// A new value was written for one of the document.
+    /// The new value was written in place of one of the document.
     written: bool,
 }
 
@@ -62,17 +63,17 @@ enum ValueShape {
 
 #[derive(Debug)]
 struct PatchedContainer {
-    /// `None`: it is kept, and all that is in it.
+    /// `None`: the container is kept as a whole.
     cursor: Option<Cursor>,
     node: Option<NodeId>,
     object: bool,
-    /// Elements that are there so far: what is kept closes ranks.
+    /// The number of kept elements so far, which is the index of the next one.
     kept: u64,
-    /// It is the first at its place, and so are those around it.
+    /// It is the first value at its place, and so are the containers around it.
     first: bool,
     /// Nothing in it is written.
     silent: bool,
-    /// Its key as spelled, if it is to be rewritten once it is entered.
+    /// Its key as spelled, if it is rewritten once it is entered.
     key: Vec<u8>,
 }
 
@@ -87,7 +88,7 @@ impl ValueShape {
 }
 
 impl StreamPatcher {
-    /// Output goes through `gate`.
+    /// `output`: holds the output until no operation can fail.
     pub(super) fn new(
         program: &Arc<CompiledProgram>,
         patches: &Arc<Patches>,
@@ -122,12 +123,12 @@ impl StreamPatcher {
         self.certain_at = None;
     }
 
-    /// The offset of the value with which no operation could fail any more, if one could.
+    /// Returns the offset of the value from which on no operation can fail, if one could.
     pub(super) fn certain_at(&self) -> Option<u64> {
         self.certain_at
     }
 
-    /// The operation that fails, for the document is complete and lacks what it needs; and why.
+    /// Returns the operation that fails because the complete document lacks a value, and the error.
     pub(super) fn failure(&self) -> Option<(usize, Raise)> {
         let edits = self.patches.edits().filter(|_| self.missing > 0)?;
         let failing = edits.nodes.iter().zip(&self.met).filter_map(|(effect, met)| {
@@ -145,7 +146,7 @@ impl StreamPatcher {
         Some((operation, raise))
     }
 
-    /// How many steps of the path to an effect lead somewhere.
+    /// Returns how many steps of the path to an edit exist in the document.
     fn depth_of(&self, edits: &StreamingEdits, effect: &NodeEdit) -> usize {
         let mut node = 0;
         edits
@@ -164,7 +165,7 @@ impl StreamPatcher {
             .count()
     }
 
-    /// Operations that did something, and removes that had nothing to remove.
+    /// Returns the number of operations with an effect, and of removals without one.
     pub(super) fn applied(&self) -> (u64, u64) {
         let Some(edits) = self.patches.edits() else { return (0, 0) };
         let missed = edits.nodes.iter().zip(&self.met);
@@ -180,18 +181,18 @@ impl StageState for StreamPatcher {
     }
 }
 
-/// What is about one value.
+/// A value and its position.
 #[derive(Clone, Copy)]
 struct ValueContext {
     node: Option<NodeId>,
     kind: ValueKind,
     offset: u64,
-    /// What it is in is not written.
+    /// The container around it is not written.
     silent: bool,
 }
 
 impl StageHandler<'_, StreamPatcher> {
-    /// A value at a node was met. Whether it is the first at the first place.
+    /// Records a value at a node. Returns whether it is the first value at the first place.
     fn meet(&mut self, node: NodeId, is: ValueShape, in_first: bool, offset: u64) -> bool {
         let edited = &mut *self.stage;
         let Some(met) = edited.met.get_mut(node as usize) else { return false };
@@ -209,14 +210,14 @@ impl StageHandler<'_, StreamPatcher> {
         edited.missing -= usize::from(effect.object.is_some() && first && is == ValueShape::Object);
         if before > 0 && edited.missing == 0 {
             edited.certain_at = Some(offset);
-            // What was written by now could wait, or could not, wherever the input was cut.
+            // Flush first, so that the held output does not depend on where the input was cut.
             edited.writer.flush(edited.output.through(self.sink));
             edited.output.open(self.sink);
         }
         first
     }
 
-    /// Something in the innermost container is kept: it is there, and so are those around it.
+    /// Enters the open containers up to the innermost one, because something in it is kept.
     fn enter(&mut self, offset: u64) {
         while let Some(open) = self.stage.open.get(self.stage.entered) {
             let (node, object) = (open.node, open.object);
@@ -245,14 +246,14 @@ impl StageHandler<'_, StreamPatcher> {
         writer.commit(output.through(self.sink));
     }
 
-    /// The value that is inside `depth` open containers is there.
+    /// Counts a kept value in the container at `depth`.
     fn count(&mut self, depth: usize) {
         if let Some(outer) = depth.checked_sub(1).and_then(|at| self.stage.open.get_mut(at)) {
             outer.kept += 1;
         }
     }
 
-    /// Writes the new value of a node in place of one of the document, if it has one and it is not written yet.
+    /// Writes the new value of a node in place of one of the document, unless it was written before.
     fn rewrite(&mut self, node: NodeId, first: bool, key: Option<&[u8]>) {
         let StreamPatcher { patches, met, writer, output, .. } = &mut *self.stage;
         let Some(effect) = patches.edits().and_then(|edits| edits.nodes.get(node as usize)) else {
@@ -270,7 +271,7 @@ impl StageHandler<'_, StreamPatcher> {
         writer.raw(sink, value);
     }
 
-    /// A container that may have something in it that is kept.
+    /// Opens a container that may contain kept values.
     fn way(&mut self, slot: ValueSlot<'_>, at: ValueContext, cursor: Cursor) -> Interest {
         let StreamPatcher { patches, open, writer, output, .. } = &mut *self.stage;
         let object = at.kind == ValueKind::Object;
@@ -299,13 +300,13 @@ impl StageHandler<'_, StreamPatcher> {
             key,
         });
         if let ValueSlot::Top = slot {
-            // It always is there.
+            // The document itself always exists.
             self.enter(at.offset);
         }
         Interest::Inspect
     }
 
-    /// A value that is kept.
+    /// Handles a value that is kept.
     fn kept(&mut self, slot: ValueSlot<'_>, at: ValueContext) -> Interest {
         if self.stage.entered < self.stage.open.len() {
             self.enter(at.offset);
@@ -366,7 +367,7 @@ impl StageHandler<'_, StreamPatcher> {
         Interest::Inspect
     }
 
-    /// The members that come to an object behind those that it has.
+    /// Writes the new members of an object after its own.
     fn add_new(&mut self, node: NodeId) {
         let StreamPatcher { patches, met, writer, output, .. } = &mut *self.stage;
         let Some(edits) = patches.edits() else { return };
@@ -387,7 +388,7 @@ impl StageHandler<'_, StreamPatcher> {
     }
 }
 
-/// Whether the open container at `at` is a member.
+/// Returns whether the open container at `at` is a member.
 fn outer_is_object(open: &[PatchedContainer], at: usize) -> bool {
     at.checked_sub(1).and_then(|outer| open.get(outer)).is_some_and(|outer| outer.object)
 }
@@ -426,7 +427,7 @@ impl Handler for StageHandler<'_, StreamPatcher> {
             Retention::Kept => self.kept(slot, at),
             Retention::Removed => {
                 if let ValueSlot::Top = slot {
-                    // A text without containers, of which nothing is kept, must still be a JSON text.
+                    // A scalar document of which nothing is kept must still produce valid JSON.
                     at.kind = ValueKind::Null;
                     if self.kept(slot, at) == Interest::Copy {
                         let StreamPatcher { writer, output, .. } = &mut *self.stage;
@@ -437,7 +438,7 @@ impl Handler for StageHandler<'_, StreamPatcher> {
             }
         };
         if let (ValueSlot::Top, Interest::Skip) = (slot, interest) {
-            // It ends without an event.
+            // There is no event at its end.
             self.stage.scope.leave();
         }
         Ok(interest)
@@ -449,7 +450,7 @@ impl Handler for StageHandler<'_, StreamPatcher> {
         let top = open.last().filter(|_| scope.is_inside())?;
         match &top.cursor {
             Some(cursor) => cursor.names(scope.retain()?),
-            // What is in it goes, whatever it is; some of it must have been there.
+            // Everything in it is removed, but some operations require values there.
             None if top.silent => patches.edits()?.trie.names(top.node?),
             None => None,
         }
@@ -513,9 +514,9 @@ impl Handler for StageHandler<'_, StreamPatcher> {
 
     fn takes_long_keys(&self, limit: usize) -> bool {
         match self.stage.open.last() {
-            // What is kept is kept with its key.
+            // A kept value is kept with its key.
             Some(PatchedContainer { cursor: None, silent: false, .. }) => false,
-            // What is in it goes, but some of it must have been there.
+            // Everything in it is removed, but some operations require values there.
             Some(PatchedContainer { cursor: None, .. }) => {
                 let edits = self.stage.patches.edits();
                 is_too_long_for(limit, edits.map_or(0, |edits| edits.trie.longest_name()))

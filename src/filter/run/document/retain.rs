@@ -1,8 +1,8 @@
-//! The stage on a document that is not patched: keeps what the pointers of `retain` name, with the containers around it, and
-//! drops the rest. Without pointers it keeps the document, which is validating and minifying.
+//! The stage on a document without patches: keeps the values at the pointers of `retain` with the containers around
+//! them, and drops the rest. Without pointers it keeps the whole document, which only validates and minifies it.
 //!
-//! Streams: a container on the way is opened when something in it is kept. The root always is. What is beside the extracted
-//! value is read and writes nothing.
+//! A container is opened when something in it is kept. The root always is. Values outside the extracted value are
+//! read but not written.
 
 use std::sync::Arc;
 
@@ -74,9 +74,9 @@ impl Handler for StageHandler<'_, RetainStage> {
             }
             Retention::Removed => {
                 if let ValueSlot::Top = slot {
-                    // It ends without an event.
+                    // There is no event at its end.
                     scope.leave();
-                    // A text without containers, of which nothing is kept, must still be a JSON text.
+                    // A scalar document of which nothing is kept must still produce valid JSON.
                     writer.begin(*sink);
                     writer.raw(*sink, b"null");
                 }
@@ -143,7 +143,7 @@ impl Handler for StageHandler<'_, RetainStage> {
     }
 
     fn takes_long_keys(&self, limit: usize) -> bool {
-        // One that is on no path goes with its value.
+        // A key that is on no path is dropped with its value.
         self.stage.scope.takes_long_keys(limit)
     }
 }

@@ -1,7 +1,7 @@
-//! Which values of the input are in the document, and which of those are kept: `extract` (seed: kimbap; SPEC §3) and
-//! `retain` (seed: reShapr ToolsFilters; SPEC §8), as answers about one value after the other.
+//! Decides for one value after the other whether it is part of the document (`extract`, seed: kimbap; SPEC §3), and
+//! whether it is kept (`retain`, seed: reShapr ToolsFilters; SPEC §8).
 //!
-//! Writes nothing, and has no stack: who asks knows the cursor of the container that is open.
+//! Writes nothing and has no stack: the caller provides the cursor of the open container.
 
 use std::sync::Arc;
 
@@ -15,39 +15,39 @@ use crate::path::trie::{Cursor, Trie};
 #[derive(Debug)]
 pub(in crate::filter) struct DocumentScope {
     program: Arc<CompiledProgram>,
-    /// All of the document is kept.
+    /// The whole document is kept.
     whole: bool,
-    /// Whether the document is to be found in the input.
+    /// The document is a value inside the input.
     extracts: bool,
     place: ScopePosition,
 }
 
-/// Where the machine is, seen from the extracted value.
+/// The position of the machine relative to the extracted value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ScopePosition {
-    /// On the way to it, inside so many containers.
+    /// On the path to it, inside this many containers.
     OnPath(usize),
-    /// In it.
+    /// Inside it.
     Inside,
-    /// Behind it.
+    /// After it.
     After,
 }
 
-/// What is to be done with a value.
+/// What to do with a value.
 #[derive(Debug)]
 pub(super) enum Retention {
-    /// It is not of the document: this is wanted of it.
+    /// The value is outside the document. The machine treats it like this.
     Outside(Interest),
-    /// It is kept, and all that is in it.
+    /// The whole value is kept.
     Kept,
-    /// A container: what is in it may be kept.
+    /// A container that may contain kept values.
     Partly(Cursor),
-    /// Nothing of it is kept.
+    /// Nothing of the value is kept.
     Removed,
 }
 
 impl DocumentScope {
-    /// `retains`: whether that rule counts.
+    /// `retains`: whether `retain` applies.
     pub(in crate::filter) fn new(program: &Arc<CompiledProgram>, retains: bool) -> Self {
         let extracts = program.extract.is_some();
         let place = if extracts { ScopePosition::OnPath(0) } else { ScopePosition::Inside };
@@ -60,13 +60,13 @@ impl DocumentScope {
         self.place = if self.extracts { ScopePosition::OnPath(0) } else { ScopePosition::Inside };
     }
 
-    /// Whether the machine is in the document.
+    /// Returns whether the machine is inside the document.
     #[inline]
     pub(in crate::filter) fn is_inside(&self) -> bool {
         self.place == ScopePosition::Inside
     }
 
-    /// Judges a value; `top` is the cursor of the container that is open. The document's own slot is `Top`.
+    /// Classifies a value. `top`: the cursor of the open container. The slot of the document itself becomes `Top`.
     #[inline]
     pub(super) fn judge(
         &mut self,
@@ -92,7 +92,8 @@ impl DocumentScope {
         })
     }
 
-    /// What is wanted of a value that is not of the document; the document's own slot is `Top`.
+    /// Returns what to do with a value outside the document, or `None` for one inside. The slot of the document
+    /// itself becomes `Top`.
     #[inline]
     pub(in crate::filter) fn find(
         &mut self,
@@ -108,12 +109,12 @@ impl DocumentScope {
         Ok(None)
     }
 
-    /// The pointers of what is kept, if not all is.
+    /// Returns the pointers of `retain`, unless everything is kept.
     pub(super) fn retain(&self) -> Option<&Trie> {
         if self.whole { None } else { self.program.retain.as_ref() }
     }
 
-    /// A value before the extracted one, or behind it: what is wanted of it, or `None` if it is the extracted one.
+    /// Handles a value before or after the extracted one. Returns `None` if it is the extracted one.
     #[cold]
     fn beside(&mut self, slot: ValueSlot<'_>, kind: ValueKind) -> Result<Option<Interest>, Halt> {
         let ScopePosition::OnPath(step) = self.place else { return Ok(Some(Interest::SkipRest)) };
@@ -140,17 +141,17 @@ impl DocumentScope {
         Ok(Some(Interest::Inspect))
     }
 
-    /// The document has ended.
+    /// Records the end of the document.
     pub(in crate::filter) fn leave(&mut self) {
         if self.extracts {
             self.place = ScopePosition::After;
         }
     }
 
-    /// A container ends. Whether it is one of the document.
+    /// Handles the end of a container. Returns whether it is part of the document.
     ///
     /// # Errors
-    /// It is one on the way to the document, which was not in it.
+    /// Fails if the container is on the path to the document and did not contain it.
     pub(in crate::filter) fn close(&self) -> Result<bool, Halt> {
         match self.place {
             ScopePosition::OnPath(_) => Err(self.nothing_there()),
@@ -161,11 +162,11 @@ impl DocumentScope {
 
     fn nothing_there(&self) -> Halt {
         let path = self.program.spec.extract.as_deref().unwrap_or_default();
-        let message = format!("extract: the document has nothing at {path}");
+        let message = format!("extract: no value at {path}");
         Raise::new(ErrorKind::Miss, message).into()
     }
 
-    /// Whether a key of more than `limit` bytes goes with its value, where what is on no path goes.
+    /// Returns whether a key of more than `limit` bytes is treated like one that is on no path.
     pub(in crate::filter) fn takes_long_keys(&self, limit: usize) -> bool {
         let longest = if self.is_inside() {
             self.program.retain.as_ref().map_or(0, Trie::longest_name)

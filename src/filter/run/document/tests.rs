@@ -1,5 +1,5 @@
-//! What streams does what the tree does: random sequences over random documents, byte for byte, in every way that they can be
-//! run.
+//! Compares patches on a stream with patches on a tree: random sequences over random documents, byte for byte, in all
+//! modes.
 
 use crate::error::ErrorKind;
 use crate::filter::Filter;
@@ -9,7 +9,7 @@ use crate::spec::{OnError, PatchOp, RawJson, Spec};
 use crate::tree::Tree;
 use crate::{CallOptions, filter_slice};
 
-/// A generator that is its seed and nothing else.
+/// A deterministic generator.
 struct Dice(u64);
 
 impl Dice {
@@ -23,7 +23,7 @@ impl Dice {
         of[self.roll(of.len() as u64) as usize]
     }
 
-    /// Names repeat, so that members come twice, also in another spelling.
+    /// Names repeat, also in different spellings, to produce duplicate members.
     fn key(&mut self) -> &'static str {
         self.pick(&["a", "a", "b", "c", "0", "1", r"\u0061", "d"])
     }
@@ -80,7 +80,7 @@ impl Dice {
     }
 }
 
-/// What a run emits and says, or the message of its error.
+/// The output and report of a run, or the message of its error.
 type Outcome = Result<(String, Option<u64>, u64, Option<String>), String>;
 
 /// Streams a document in chunks of a size.
@@ -105,7 +105,7 @@ fn streamed(program: &Program, document: &[u8], chunk: usize) -> Outcome {
     Ok((output, report.patches_applied, report.patches_without_effect, report.filter_error))
 }
 
-/// Patches what retain left as a tree.
+/// Patches the retained document as a tree.
 fn as_tree(program: &Program, retained: &[u8]) -> Outcome {
     let patches = program.compiled().patches.as_ref().unwrap();
     let mut tree = Tree::new(retained.to_vec(), 1 << 20).unwrap();
@@ -140,12 +140,17 @@ fn streams_do_what_trees_do() {
             for chunk in [usize::MAX, 1, 3] {
                 assert_eq!(streamed(&program, document.as_bytes(), chunk), expected, "{}", about());
             }
-            // Where a failure lets the document pass, it is what retain left.
+            // A document that passes after a failure is the retained document.
             let passes = match &expected {
                 Ok(_) => expected.clone(),
                 Err(message) => {
                     let retained = String::from_utf8(retained.clone()).unwrap();
-                    Ok((retained, None, 0, Some(format!("{message}; the patches do not apply"))))
+                    Ok((
+                        retained,
+                        None,
+                        0,
+                        Some(format!("{message}; the document passes unpatched")),
+                    ))
                 }
             };
             for chunk in [usize::MAX, 1] {
@@ -189,7 +194,7 @@ fn what_waits_is_bounded_wherever_the_input_is_cut() {
     }
 }
 
-/// What is remembered of a path does not grow with its square.
+/// The memory for a path is not quadratic in its length.
 #[test]
 fn long_paths_compile_in_linear_space() {
     let pointers = (0..99).map(|number| format!("/{number}{}", "/a".repeat(1000)));

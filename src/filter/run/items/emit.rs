@@ -1,4 +1,4 @@
-//! Emits values: whole, or without what is excluded and dropped.
+//! Emits values, either whole or without excluded and dropped parts.
 
 use super::{ContainerRole, Cx, ItemsState, Label};
 use crate::filter::compile::items::ItemRules;
@@ -6,7 +6,7 @@ use crate::json::{Halt, Interest, ValueKind, ValueSlot};
 use crate::path::trie::Cursor;
 
 impl ItemsState {
-    /// Emits a value as it is.
+    /// Emits a whole value.
     pub(super) fn pass(&mut self, cx: &mut Cx<'_>, slot: ValueSlot<'_>) -> Interest {
         let (writer, sink) = self.out(cx.sink);
         writer.begin(sink);
@@ -16,7 +16,8 @@ impl ItemsState {
         }
     }
 
-    /// Emits an item without what is excluded and dropped inside; it stays itself, even if nothing is left of it.
+    /// Emits an item without its excluded and dropped parts. The item itself is always kept, even if it becomes
+    /// empty.
     pub(super) fn unselected(
         &mut self,
         cx: &mut Cx<'_>,
@@ -33,7 +34,7 @@ impl ItemsState {
         Interest::Inspect
     }
 
-    /// Whether something inside a value may have to go.
+    /// Returns whether a rule may remove something inside a value.
     #[inline]
     fn is_changed_below(&self, cx: &Cx<'_>, kind: ValueKind, cursor: &Cursor) -> bool {
         // Every rule is named: a new one does not compile until it is considered here.
@@ -55,7 +56,7 @@ impl ItemsState {
         kind.is_container() && (!cursor.is_dead() || *drop_nulls || *drop_empty)
     }
 
-    /// Opens a container, with its key as the input spells it.
+    /// Opens a container, with its key as spelled in the input.
     pub(super) fn open(&mut self, cx: &mut Cx<'_>, slot: ValueSlot<'_>, kind: ValueKind) {
         self.open_labelled(cx, slot.into(), kind, false);
     }
@@ -92,7 +93,8 @@ impl ItemsState {
         self.scratch = spelled;
     }
 
-    /// Emits a value without what is excluded below `cursor` and dropped.
+    /// Emits a value unless it is excluded at `cursor` or dropped. If a rule may remove something inside it, opens
+    /// it.
     #[inline(always)]
     pub(super) fn emit(
         &mut self,
@@ -148,7 +150,7 @@ impl ItemsState {
         }
     }
 
-    /// Opens a container of which something may have to go.
+    /// Opens a container from which something may be removed.
     #[inline(never)]
     fn emit_in_part(
         &mut self,
@@ -164,7 +166,7 @@ impl ItemsState {
         Interest::Inspect
     }
 
-    /// A member or element of a container that is emitted in part.
+    /// Handles a member or element of a container that is emitted in part.
     #[inline]
     pub(super) fn in_emit(
         &mut self,

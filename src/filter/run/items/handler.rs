@@ -1,6 +1,5 @@
-//! What the machine asks the stage, and hands it.
-//!
-//! Knows which rules there are and in which role the innermost container is; what follows from that is in the other files.
+//! The handler of the stage on items: passes the machine's events on to the code for the innermost container's role,
+//! and lets the machine's fast loops handle the members that need no decision.
 
 use super::select::SelectTaker;
 use super::{ContainerRole, Cx, ItemsStage, PayloadTarget};
@@ -28,7 +27,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
 
     #[inline]
     fn wanted(&self) -> Option<&NameTable> {
-        // With nothing left to find, the machine must ask: the answer is to skip the rest; and where names are kept.
+        // If nothing is left to find, or names are kept, the machine has to ask for each member.
         let Some(ContainerRole::Select { node, left: 1.., names: false, .. }) =
             self.stage.state.roles.last()
         else {
@@ -90,7 +89,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
         let names = match (cursor.is_dead(), object) {
             (true, _) => None,
             (false, true) => Some((cursor.names(exclude)?, exclude)),
-            // Elements have numbers, which may be excluded.
+            // Elements have indices, which may be excluded.
             (false, false) => return None,
         };
         Some(ExcludedMembers { names, nulls: *drop_nulls, empty: *drop_empty })
@@ -156,13 +155,13 @@ impl Handler for StageHandler<'_, ItemsStage> {
             duplicates: _,
         } = &program.items;
         let longest = match state.roles.last() {
-            // What is kept is kept with its key.
+            // A kept value is kept with its key.
             Some(ContainerRole::Emit { .. }) => return false,
             Some(ContainerRole::OnPath { .. }) => match &state.target {
                 PayloadTarget::At(path) if !*keep_siblings => {
                     path.0.iter().map(PathToken::len).max().unwrap_or(0)
                 }
-                // Siblings are kept with their keys, and the payload is found by its place or kind.
+                // Siblings are kept with their keys. The payload is found by its position or kind.
                 _ => return false,
             },
             _ => select.as_ref().map_or(0, |select| select.trie.longest_name()),

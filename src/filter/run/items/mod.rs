@@ -1,16 +1,17 @@
 //! The stage for the rules on items: payload root, max_items, select, exclude, drops (seed: kimbap; SPEC §5).
 //!
-//! One role an inspected container says what its members mean:
+//! Each open container that is inspected has a role, which defines what its members mean:
 //!
 //! ```text
-//! Way ─▶ Way ─▶ Items ─▶ Select ─▶ Select          emits the selected values of an item
-//!                  │        └────▶ Gather ─▶ …      emits what a wildcard finds, as one array
-//!                  └─────▶ Emit ─▶ Emit             emits a value without what is excluded or dropped
-//! Replay ─▶ Select | Gather | Emit                  a held value that more than one output needs, once for each
+//! OnPath ─▶ Items ─▶ Select ─▶ Select              emits the selected values of an item
+//!    │        │        └────▶ Gather ─▶ …          emits the matches of a wildcard as one array
+//!    │        └─────▶ Emit ─▶ Emit                 emits a value without its excluded and dropped parts
+//!    └─▶ OnPath ─▶ …
+//! Replay ─▶ Select | Gather | Emit                  reads a held value once for each output that needs it
 //! ```
 //!
-//! Until the first selected value is found, output waits in the gate: a total miss throws it away and goes back to the
-//! checkpoint that the machine made. After that nothing waits but shared values.
+//! Until the first selected value is found, output is kept in [`PendingOutput`]. A total miss discards it and goes
+//! back to the checkpoint of the machine. After the first hit only shared values are held.
 
 mod emit;
 mod handler;
@@ -44,25 +45,26 @@ use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
 use crate::test_work::{WorkKind, count, words};
 
-/// Missed paths that a message names, and that a correction is looked for.
+/// The number of missed paths that are named in a message and corrected.
 pub(super) const SHOWN: usize = 5;
 
-/// What the members of an open container mean.
+/// The role of an open container: what its members mean.
 #[derive(Clone, Debug)]
 enum ContainerRole {
-    /// On the way to the payload: which step of the root path its child takes, and whether it was met.
+    /// On the path to the payload. `step`: the step of the root path that its child takes; `met`: that child was
+    /// seen.
     OnPath { step: usize, members: u64, met: bool, object: bool },
     /// The payload, an array.
     Items,
-    /// Inside an item, at a node of the select trie; `left` children have not come.
-    /// `names`: those of its members are kept.
+    /// Inside an item, at a node of the select trie. `left`: children that were not seen yet. `names`: the names of
+    /// its members are kept for suggestions.
     Select { node: NodeId, serial: u64, left: u32, item: bool, names: bool },
-    /// Inside what a wildcard of a source reaches; children are matched with the source's token of this number.
+    /// Inside a value that a wildcard matches. Children are compared with token number `token` of the source.
     Gather { source: u32, token: usize, met: bool, outer: bool },
-    /// Inside an emitted value; the cursor is in the exclude trie. `item`: it is an array in the place of an item, whose
-    /// elements are excluded from like items.
+    /// Inside an emitted value, at `cursor` of the exclude trie. `item`: an array in place of an item, whose elements
+    /// are treated like items.
     Emit { cursor: Cursor, object: bool, item: bool },
-    /// A held value is read again.
+    /// A held value is read again for this task.
     Replay(ReplayTask),
 }
 
@@ -70,11 +72,11 @@ enum ContainerRole {
 enum ReplayTask {
     /// For a source that begins with the value, at this token of its path.
     Source { source: u32, token: usize },
-    /// For the sources inside it.
+    /// For the sources inside the value.
     Inside(NodeId),
 }
 
-/// Where the payload is, once that is known.
+/// The location of the payload, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum PayloadTarget {
     Document,
@@ -84,12 +86,12 @@ enum PayloadTarget {
     At(Path),
 }
 
-/// How the wait for the first hit ended, when the input must be read again from the checkpoint.
+/// The outcome of waiting for the first hit, when the input is read again from the checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WaitOutcome {
-    /// There was one.
+    /// There was a hit.
     Hit,
-    /// There was none: the payload passes unselected.
+    /// There was no hit: the payload passes unselected.
     Miss,
 }
 
@@ -105,37 +107,37 @@ struct ItemsState {
     roles: SmallVec<[ContainerRole; 8]>,
     writer: JsonWriter,
     pending: PendingOutput,
-    /// Offset of the value from which on input is held.
+    /// The offset of the value from which on input is held.
     waiting: Option<u64>,
-    /// How many bytes behind it may be.
+    /// The number of bytes after it within which the first hit must come.
     patience: u64,
     verdict: Option<WaitOutcome>,
     snapshot: Option<ItemsSnapshot>,
     /// By source: found in some item.
     found: Vec<bool>,
-    /// An object was among the items.
+    /// There was an object among the items.
     objects: bool,
-    /// Names of members, if they are wanted.
+    /// The names of members, if corrections are suggested.
     seen: Option<Box<SeenNames>>,
     payload_met: bool,
-    /// The payload is an object: what passes beside a selection does so from it.
+    /// The payload is a single object, so members of the envelope are kept.
     single: bool,
-    /// By node of the select trie: the container in which it was met last.
+    /// By node of the select trie: the serial number of the container in which it was last seen.
     met: Vec<u64>,
-    /// Containers of all documents so far.
+    /// The number of containers entered, over all documents.
     serial: u64,
     capture: Option<CapturedValue>,
-    /// Bytes of held values that are being read again.
+    /// Bytes of the held values that are being read again.
     captured: u64,
-    /// A held value is read again; its end was at this offset.
+    /// The offset of the end of a held value that is being read again.
     replaying: Option<u64>,
-    /// Elements that the open gathering has emitted.
+    /// Elements emitted for the current wildcard.
     gathered: u64,
-    /// The payload's name, against which later members are duplicates.
+    /// The payload's name. Later members of this name are duplicates.
     payload_name: Option<Vec<u8>>,
     scratch: Vec<u8>,
     counts: ItemCounts,
-    /// Who else wants to know how long the payload is.
+    /// Shares the length of the payload with the output stages.
     length: Option<PayloadLength>,
     limits: Limits,
     scanner: Scanner,
@@ -145,12 +147,12 @@ struct ItemsState {
 /// The state at the checkpoint.
 #[derive(Clone, Debug)]
 enum ItemsSnapshot {
-    /// That of a run that begins.
+    /// The state at the start of a run.
     Beginning,
     State(Box<ItemsState>),
 }
 
-/// What the report wants to know.
+/// The counts for the report.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ItemCounts {
     pub(super) seen: Option<u64>,
@@ -171,7 +173,7 @@ struct CapturedValue {
     over: bool,
 }
 
-/// Engines for held values, one for each that is inside another. Not part of what a checkpoint remembers.
+/// Machines that read held values, one for each level of nesting. Not part of a snapshot.
 #[derive(Debug, Default)]
 struct ReplayMachines(Vec<StageMachine>);
 
@@ -181,7 +183,7 @@ impl Clone for ReplayMachines {
     }
 }
 
-/// What does not change while one event is handled.
+/// The context of one event.
 struct Cx<'a> {
     rules: &'a ItemRules,
     sink: &'a mut dyn Sink,
@@ -189,7 +191,7 @@ struct Cx<'a> {
 }
 
 impl ItemsStage {
-    /// `patience`: bytes that may be read between the checkpoint and the first hit.
+    /// `patience`: the number of bytes that may be read between the checkpoint and the first hit.
     pub(super) fn new(
         program: &Arc<CompiledProgram>,
         payload: Option<Payload>,
@@ -233,13 +235,13 @@ impl ItemsStage {
         Self { program: program.clone(), state }
     }
 
-    /// Keeps names, for those that were probably meant.
+    /// Sets whether names are kept to suggest corrections.
     pub(super) fn suggest(mut self, yes: bool) -> Self {
         self.state.seen = (yes && self.program.items.select.is_some()).then(Box::default);
         self
     }
 
-    /// Begins a new document; what was allocated is used again.
+    /// Starts a new document, reusing allocations.
     pub(super) fn restart(&mut self, payload: Option<Payload>, patience: u64) {
         self.state.target = target(&self.program.items, payload);
         self.state.patience = patience;
@@ -247,12 +249,12 @@ impl ItemsStage {
         self.state.reset();
     }
 
-    /// Input must be held from this offset on.
+    /// Returns the offset from which on input must be held, if the stage waits.
     pub(super) fn waiting(&self) -> Option<u64> {
         self.state.waiting
     }
 
-    /// Goes back to the checkpoint, now knowing how the wait ended.
+    /// Goes back to the checkpoint with the outcome of the wait known.
     pub(super) fn rewind(&mut self) {
         let verdict = self.state.verdict;
         let error = self.state.counts.error.take();
@@ -269,13 +271,14 @@ impl ItemsStage {
         self.state.seen = seen;
     }
 
-    /// Whether the array in the place of the document missed as well, so that the document is the payload after all.
+    /// Returns whether the array used in place of the document had no hit either, so that the document is the
+    /// payload.
     pub(super) fn gave_up_array(&self) -> bool {
         self.program.items.root == RootRule::DocumentOrArray
             && self.state.verdict == Some(WaitOutcome::Miss)
     }
 
-    /// Closes what is open, after the run was stopped.
+    /// Closes all open containers after the run was stopped.
     pub(super) fn close_all(&mut self, sink: &mut dyn Sink) {
         while let Some(role) = self.state.roles.pop() {
             match role {
@@ -293,7 +296,7 @@ impl ItemsStage {
         self.state.writer.flush(sink);
     }
 
-    /// Steps of the machines that read held values again.
+    /// Returns the steps of the machines that read held values.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
         self.state.replays.0.iter().map(StageMachine::steps).sum()
@@ -303,36 +306,36 @@ impl ItemsStage {
         &self.state.counts
     }
 
-    /// Whether the document turned out to be plain text in a member `raw`, so that select does not apply.
+    /// Returns whether the document is plain text in a member `raw`, to which select does not apply.
     pub(super) fn is_raw_text(&self) -> bool {
         self.state.target == PayloadTarget::RawText
     }
 
-    /// Bytes that may be read between the checkpoint and the first hit.
+    /// Sets the number of bytes that may be read between the checkpoint and the first hit.
     pub(super) fn set_patience(&mut self, bytes: u64) {
         self.state.patience = bytes;
     }
 
-    /// Why the payload passed unselected, if it did.
+    /// Returns why the payload passed unselected, if it did.
     pub(super) fn miss(&self) -> Option<String> {
         self.state.counts.error.clone()
     }
 
-    /// Whether it is known which selected paths the items have, some of them at least.
+    /// Returns whether it is known which selected paths the items have.
     pub(super) fn is_judged(&self) -> bool {
         self.program.items.select.is_some()
             && self.state.objects
             && self.state.counts.error.is_none()
     }
 
-    /// The path that was probably meant by a selected one that was not found.
+    /// Returns the probable correction of a selected path that was not found.
     pub(super) fn meant(&self, path: &str, pairs: &mut ComparisonBudget) -> Option<String> {
         let (select, seen) = (self.program.items.select.as_ref()?, self.state.seen.as_ref()?);
         let mut sources = select.sources.iter().inspect(|_| count(WorkKind::Names, 1));
         seen.meant(select, sources.find(|source| source.text == path)?, pairs)
     }
 
-    /// Selected paths that no item had.
+    /// Returns the selected paths that no item has.
     pub(super) fn partial_miss(&self) -> Vec<String> {
         let Some(select) = &self.program.items.select else { return Vec::new() };
         if !self.is_judged() {
@@ -363,7 +366,7 @@ impl CapturedValue {
     }
 }
 
-/// Where the payload is, as far as it is known before the document begins.
+/// Returns the location of the payload, as far as it is known before the document.
 fn target(rules: &ItemRules, payload: Option<Payload>) -> PayloadTarget {
     match (payload, &rules.root) {
         (Some(Payload::Member(number)), _) => PayloadTarget::Member(number),
@@ -375,7 +378,7 @@ fn target(rules: &ItemRules, payload: Option<Payload>) -> PayloadTarget {
 }
 
 impl ItemsState {
-    /// As it was before the document began. What is known of the document from elsewhere stays.
+    /// Resets the state to the start of a document. The target and the outcome of a first reading are kept.
     fn reset(&mut self) {
         self.roles.clear();
         self.writer.reset();
@@ -384,10 +387,11 @@ impl ItemsState {
         self.snapshot = None;
         self.found.fill(false);
         self.objects = false;
-        // Names that were seen stay: those of the first document's are enough.
+        // Names of an earlier document are kept: those of the first one are enough.
         self.payload_met = false;
         self.single = false;
-        // `met` stays: no container has the number of an earlier one, and a program may have more nodes than a document bytes.
+        // `met` is kept: serial numbers are never reused, and clearing it could cost more than reading a small
+        // document.
         self.capture = None;
         self.captured = 0;
         self.replaying = None;
@@ -396,7 +400,7 @@ impl ItemsState {
         self.counts = ItemCounts::default();
     }
 
-    /// Where output goes now.
+    /// Returns the writer and where it writes now.
     #[inline]
     fn out<'a>(&'a mut self, sink: &'a mut dyn Sink) -> (&'a mut JsonWriter, &'a mut dyn Sink) {
         let sink: &mut dyn Sink = if self.pending.active { &mut self.pending } else { sink };
@@ -451,7 +455,7 @@ impl ItemsState {
         Ok(())
     }
 
-    /// The payload ends: its length is known.
+    /// Publishes the length of the payload at its end.
     fn tell_length(&self) {
         if let Some(length) = &self.length {
             let ItemCounts { seen, kept, stopped: more, .. } = self.counts;
@@ -459,17 +463,17 @@ impl ItemsState {
         }
     }
 
-    /// A member whose name came before, and which is not wanted twice.
+    /// Handles a duplicate of a member of which only the first is used.
     fn duplicate(&mut self, cx: &Cx<'_>) -> Result<Interest, Halt> {
         if cx.rules.duplicates == DuplicateKeys::Reject {
-            let message = "this key comes twice, which `duplicate_keys: reject` refuses";
+            let message = "duplicate key (`duplicate_keys: reject`)";
             return Err(Raise::new(ErrorKind::Duplicate, message).into());
         }
         self.counts.duplicates += 1;
         Ok(Interest::Skip)
     }
 
-    /// An element of the payload.
+    /// Handles an element of the payload.
     #[inline]
     fn element(
         &mut self,
@@ -494,11 +498,11 @@ impl ItemsState {
     }
 
     fn max_items(&self, rules: &ItemRules) -> u64 {
-        // After a total miss everything passes at full length.
+        // After a total miss there is no limit.
         if self.verdict == Some(WaitOutcome::Miss) { u64::MAX } else { rules.max_items }
     }
 
-    /// The selection, unless it does not apply to this document.
+    /// Returns the selection, unless it does not apply to this document.
     fn selection<'a>(&self, rules: &'a ItemRules) -> Option<&'a SelectRules> {
         if self.verdict == Some(WaitOutcome::Miss) || self.target == PayloadTarget::RawText {
             return None;
@@ -506,7 +510,7 @@ impl ItemsState {
         rules.select.as_ref()
     }
 
-    /// An item: an element of the payload, or the payload if it is an object.
+    /// Handles an item: an element of the payload, or a payload that is an object.
     #[inline]
     fn item(
         &mut self,
@@ -517,11 +521,10 @@ impl ItemsState {
         let selection = match self.selection(cx.rules) {
             Some(selection) if kind == ValueKind::Object => selection,
             Some(_) if cx.rules.closed => {
-                let message =
-                    "this element is not an object, so that nothing can be selected from it";
+                let message = "cannot select from this element: it is not an object";
                 return Err(self.closed_miss(cx, message.to_owned()));
             }
-            // Of an array each element is treated like an item.
+            // Each element of an array is treated like an item.
             _ => {
                 let start = cx.rules.exclude.start();
                 return Ok(self.unselected(cx, slot, kind, start));
@@ -537,7 +540,7 @@ impl ItemsState {
         Ok(Interest::Inspect)
     }
 
-    /// An item that was selected from has ended.
+    /// Handles the end of an item with a selection.
     fn item_ends(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
         if !matches!(self.roles.last(), Some(ContainerRole::Items)) {
             self.considered(cx)?;
@@ -546,12 +549,12 @@ impl ItemsState {
     }
 }
 
-/// What stands in front of a value that is emitted.
+/// The label of an emitted value.
 #[derive(Clone, Copy)]
 enum Label<'a> {
-    /// Nothing: an element, or the document.
+    /// No label: an element, or the document.
     None,
-    /// The member's key as the input spells it.
+    /// The member's key as spelled in the input.
     Spelled(RawKey<'a>),
     /// A key of the spec, as JSON.
     Given(&'a [u8]),

@@ -1,6 +1,6 @@
-//! The wait for the first hit: output stays in the gate until it is certain, or is taken back.
+//! The wait for the first hit: output is kept here until the hit, or discarded after a miss.
 //!
-//! Invariant: while the gate is shut, nothing of what was written since the checkpoint is with the sink.
+//! Invariant: while it is active, nothing written since the checkpoint has reached the sink.
 
 use super::{Cx, ItemsSnapshot, ItemsState, PayloadTarget, SHOWN, WaitOutcome};
 use crate::error::{ErrorKind, Raise};
@@ -10,10 +10,10 @@ use crate::nearest::ComparisonBudget;
 use crate::sink::Sink;
 use crate::test_work::{WorkKind, count, words};
 
-/// Output that waits for the first hit. More of it is made again instead, from the held input.
+/// The largest output that is kept, in bytes. Longer output is produced again from the held input.
 const KEPT: usize = 64 << 10;
 
-/// Output that may have to be taken back.
+/// Output that may still be discarded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PendingOutput {
     pub(super) active: bool,
@@ -34,7 +34,7 @@ impl Sink for PendingOutput {
 }
 
 impl ItemsState {
-    /// Whether the input from here on must be held.
+    /// Returns whether input has to be held from here on.
     pub(super) fn must_wait(&self, cx: &Cx<'_>, from: WaitFrom) -> bool {
         self.waiting.is_none()
             && self.verdict.is_none()
@@ -42,11 +42,11 @@ impl ItemsState {
             && cx.rules.waits() == Some(from)
     }
 
-    /// Shuts the gate, and has the machine make a checkpoint.
+    /// Starts to keep output, and requests a checkpoint from the machine.
     #[cold]
     pub(super) fn mark(&mut self, cx: &mut Cx<'_>) -> Result<Interest, Halt> {
         self.writer.flush(cx.sink);
-        // Before the first container opens, nothing has happened yet.
+        // Before the first container there is no state to save.
         self.snapshot = Some(if self.roles.is_empty() {
             ItemsSnapshot::Beginning
         } else {
@@ -57,7 +57,7 @@ impl ItemsState {
         Ok(Interest::Mark)
     }
 
-    /// What was waited for is certain: the output so far is good.
+    /// Releases the output, because there was a hit or none is needed.
     pub(super) fn release_output(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
         let Some(mark) = self.waiting else { return Ok(()) };
         if cx.offset.saturating_sub(mark) > self.patience {
@@ -74,7 +74,7 @@ impl ItemsState {
         Ok(())
     }
 
-    /// All that is considered was seen, and nothing was found.
+    /// Handles a total miss: all items that count were seen, and there was no hit.
     #[cold]
     pub(super) fn total_miss(&mut self, cx: &Cx<'_>, message: String) -> Result<(), Halt> {
         if cx.rules.closed {
@@ -91,7 +91,7 @@ impl ItemsState {
         Err(Halt::Rewind)
     }
 
-    /// A miss, where that is an error.
+    /// Returns the error of a miss under `on_error: closed`.
     #[cold]
     pub(super) fn closed_miss(&mut self, cx: &Cx<'_>, message: String) -> Halt {
         if self.is_overdue(cx) {
@@ -101,12 +101,12 @@ impl ItemsState {
         Raise::new(ErrorKind::Miss, message).into()
     }
 
-    /// Whether the decision that is waited for comes too late.
+    /// Returns whether the decision comes too late.
     fn is_overdue(&self, cx: &Cx<'_>) -> bool {
         self.waiting.is_some_and(|mark| cx.offset.saturating_sub(mark) > self.patience)
     }
 
-    /// Every item that counts was seen.
+    /// Decides, because every item that counts was seen.
     pub(super) fn considered(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
         if self.waiting.is_none() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The way from the document to its payload: which members are on it, beside it, or come twice.
+//! Follows the path from the document to its payload, and handles siblings and duplicates on it.
 
 use super::{ContainerRole, Cx, ItemsState, PayloadTarget};
 use crate::filter::compile::items::WaitFrom;
@@ -13,17 +13,16 @@ impl ItemsState {
         kind: ValueKind,
     ) -> Result<Interest, Halt> {
         if cx.rules.refuses {
-            let message = "the call failed, and nothing can be selected from its response";
+            let message = "cannot select from the response of a failed call";
             return Err(self.closed_miss(cx, message.to_owned()));
         }
         if cx.rules.closed && cx.rules.select.is_some() {
             if self.target == PayloadTarget::RawText {
-                let message =
-                    "the document is plain text in `raw`, from which nothing can be selected";
+                let message = "cannot select from the document: it is plain text in `raw`";
                 return Err(self.closed_miss(cx, message.to_owned()));
             }
             if !kind.is_container() {
-                let message = "the document is a scalar, from which nothing can be selected";
+                let message = "cannot select from the document: it is a scalar";
                 return Err(self.closed_miss(cx, message.to_owned()));
             }
         }
@@ -31,7 +30,7 @@ impl ItemsState {
             return self.mark(cx);
         }
         if !kind.is_container() {
-            // No payload, and no miss.
+            // There is no payload, and this is not a miss.
             self.payload_met = true;
             self.release_output(cx)?;
             return Ok(self.pass(cx, slot));
@@ -128,7 +127,7 @@ impl ItemsState {
         key.with_name(|name| name == Some(payload))
     }
 
-    /// The payload itself.
+    /// Handles the payload.
     pub(super) fn payload(
         &mut self,
         cx: &mut Cx<'_>,
@@ -157,26 +156,27 @@ impl ItemsState {
                 self.item(cx, slot, kind)
             }
             _ if cx.rules.closed && cx.rules.select.is_some() => {
-                let message = "the payload is neither an object nor an array, so that nothing can be selected from it";
+                let message =
+                    "cannot select from the payload: it is neither an object nor an array";
                 Err(self.closed_miss(cx, message.to_owned()))
             }
             _ => Ok(self.pass(cx, slot)),
         }
     }
 
-    /// The document has no payload where the root says.
+    /// Handles a document without a value at the root.
     pub(super) fn no_payload(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
         if !cx.rules.judges {
             return Ok(());
         }
         let message = match &self.target {
-            PayloadTarget::At(path) => format!("nothing is at the payload's root {path}"),
-            _ => "the document has no array that could be the payload".to_owned(),
+            PayloadTarget::At(path) => format!("no value at root {path}"),
+            _ => "the document has no array to use as the payload".to_owned(),
         };
         if cx.rules.closed {
             return self.total_miss(cx, message);
         }
-        self.counts.error = Some(format!("{message}: the rules on items apply to nothing"));
+        self.counts.error = Some(format!("{message}: the rules on items have no effect"));
         Ok(())
     }
 }

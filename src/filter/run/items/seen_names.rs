@@ -1,6 +1,6 @@
-//! Keeps the member names of the first item, to suggest a correction for a path that no item has.
+//! Keeps the member names of the first item, to suggest corrections for paths that no item has.
 //!
-//! Kept only where that was asked for, and bounded. Must not know how values are selected.
+//! Names are only kept on request, and their number is bounded.
 
 use std::collections::HashMap;
 
@@ -10,11 +10,11 @@ use crate::path::PathToken;
 use crate::path::trie::NodeId;
 use crate::test_work::{WorkKind, count, words};
 
-/// Names that are kept of one object, and of all together.
+/// The largest number of names kept of one object, and of all objects.
 const OF_ONE: usize = 64;
 const OF_ALL: usize = 512;
 
-/// The names of the first object that was met at each node of the select trie.
+/// The names of the first object at each node of the select trie.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SeenNames {
     objects: HashMap<NodeId, Vec<Box<str>>>,
@@ -22,20 +22,20 @@ pub(super) struct SeenNames {
 }
 
 impl SeenNames {
-    /// An object is entered at a node. Returns whether its names are wanted.
+    /// Starts an object at a node. Returns whether its names are needed.
     pub(super) fn begin(&mut self, node: NodeId) -> bool {
         count(WorkKind::Names, 1);
         let wanted = self.total < OF_ALL && !self.objects.contains_key(&node);
         if wanted {
-            // An object without a member takes its place as well.
+            // An object without members counts as well.
             self.total += 1;
             self.objects.insert(node, Vec::new());
         }
         wanted
     }
 
-    /// Keeps a name of the object that was entered last at a node; `None` is one that no path can spell. Returns whether
-    /// more are wanted.
+    /// Adds a name of the innermost object at a node. `None` is a name that no path can spell. Returns whether more
+    /// names are needed.
     pub(super) fn add(&mut self, node: NodeId, name: Option<&[u8]>) -> bool {
         let Self { objects, total } = self;
         let Some(names) = objects.get_mut(&node) else { return false };
@@ -48,7 +48,7 @@ impl SeenNames {
         names.len() < OF_ONE && *total < OF_ALL
     }
 
-    /// The path that was probably meant by a source: with another name where it fails.
+    /// Returns the path of a source with its first unknown name corrected.
     pub(super) fn meant(
         &self,
         select: &SelectRules,
@@ -61,14 +61,14 @@ impl SeenNames {
             let names = self.objects.get(&node)?;
             count(WorkKind::Names, 1 + names.len());
             if !names.contains(name) {
-                // A number is as close to any other number.
+                // Any index is as similar as any other.
                 if token.index().is_some() {
                     return None;
                 }
                 let near = closest_within(name, names.iter().map(|name| &**name), pairs)?;
                 let mut meant = source.path.clone();
                 *meant.0.get_mut(step)? = PathToken::Name(near.into());
-                // In a list a pointer ends at a comma, which only a quoted name can have.
+                // In a list of paths a comma ends a pointer. Only a quoted name can contain one.
                 let pointer = source.text.trim_start().starts_with('/');
                 let pointer = pointer.then(|| meant.to_pointer());
                 let typed = pointer.filter(|pointer| !pointer.contains(','));

@@ -1,4 +1,4 @@
-//! Projects an item: walks the select trie, gathers what wildcards find, and replays shared values.
+//! Selects from an item: walks the select trie, collects wildcard matches, and replays shared values.
 
 use super::{CapturedValue, ContainerRole, Cx, ItemsStage, ItemsState, Label, ReplayTask};
 use crate::error::{LimitName, Raise};
@@ -13,7 +13,7 @@ use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
 
 impl ItemsState {
-    /// Goes into a container at a node of the select trie.
+    /// Enters a container at a node of the select trie.
     pub(super) fn enter_select(
         &mut self,
         selection: &SelectRules,
@@ -32,7 +32,7 @@ impl ItemsState {
         self.roles.push(ContainerRole::Select { node, serial: self.serial, left, item, names });
     }
 
-    /// A member or element of a container in an item.
+    /// Handles a member or element of a container in an item.
     #[inline]
     pub(super) fn in_select(
         &mut self,
@@ -47,7 +47,7 @@ impl ItemsState {
             return Ok(Interest::Skip);
         };
         if *left == 0 && rules.duplicates == DuplicateKeys::First {
-            // Everything that could be taken was: the early skip.
+            // Everything that could be selected was found: skip the rest.
             return Ok(Interest::SkipRest);
         }
         if let (ValueSlot::Member(key), true) = (slot, *names) {
@@ -65,7 +65,7 @@ impl ItemsState {
         self.select_child(cx, child, slot, kind)
     }
 
-    /// The same, at the node of the select trie that it leads to.
+    /// Handles a member or element whose node in the select trie is known.
     #[inline(always)]
     pub(super) fn select_child(
         &mut self,
@@ -101,7 +101,7 @@ impl ItemsState {
         }
     }
 
-    /// A value with selected values inside.
+    /// Handles a value that contains selected values.
     pub(super) fn inside(
         &mut self,
         cx: &mut Cx<'_>,
@@ -116,8 +116,8 @@ impl ItemsState {
         Ok(Interest::Inspect)
     }
 
-    /// The value at which a source's output begins, `token` tokens into its path: the selected value, or what its first
-    /// wildcard is for.
+    /// Handles the value at which a source's output begins, `token` tokens into its path: the selected value, or the
+    /// container of its first wildcard.
     #[inline(always)]
     pub(super) fn source(
         &mut self,
@@ -150,10 +150,8 @@ impl ItemsState {
             return Ok(self.gather(cx, number, source, token));
         }
         let label = match slot {
-            // Spelled alike: key and value leave in one run.
-            ValueSlot::Member(key)
-                if source.key_is_name && key.raw().len() + 2 == source.key.len() =>
-            {
+            // The key is spelled the same, so the member can be copied as a whole.
+            ValueSlot::Member(key) if source.key_is_name && key.raw().len() + 2 == source.key.len() => {
                 Label::Spelled(key)
             }
             _ => Label::Given(&source.key),
@@ -161,7 +159,7 @@ impl ItemsState {
         Ok(self.emit(cx, label, kind, &source.exclude))
     }
 
-    /// The container of a source's first wildcard, from which an array is made.
+    /// Opens an array for the matches of a source's first wildcard.
     #[cold]
     fn gather(
         &mut self,
@@ -180,7 +178,7 @@ impl ItemsState {
         Interest::Inspect
     }
 
-    /// A member or element below a wildcard's container.
+    /// Handles a member or element below a wildcard's container.
     pub(super) fn in_gather(
         &mut self,
         cx: &mut Cx<'_>,
@@ -234,14 +232,14 @@ impl ItemsState {
         Ok(Interest::Inspect)
     }
 
-    /// The value that begins now is held, for it is needed more than once.
+    /// Starts to hold the value that begins now, because more than one output needs it.
     pub(super) fn capture(&mut self, node: NodeId, item: bool) {
         self.capture = Some(CapturedValue { node, item, bytes: Vec::new(), over: false });
     }
 }
 
-/// Takes the usual members of a selection: scalars that leave as they came.
-pub(super) struct SelectTaker<'a> {
+/// Takes ordinary members of a selection in the machine's loop: scalars that are copied unchanged.
+pub(super) struct MemberTaker<'a> {
     rules: &'a ItemRules,
     selection: &'a SelectRules,
     serial: u64,
@@ -252,9 +250,9 @@ pub(super) struct SelectTaker<'a> {
     sink: &'a mut dyn Sink,
 }
 
-impl<'a> SelectTaker<'a> {
-    /// For the object that was entered last, and with the names that are wanted of it; not while something waits or is
-    /// held.
+impl<'a> MemberTaker<'a> {
+    /// Returns the taker for the innermost object, with its selected names. Returns `None` while output is pending or
+    /// a value is held.
     #[inline(always)]
     pub(super) fn new(
         rules: &'a ItemRules,
@@ -304,7 +302,7 @@ impl MemberTaker for SelectTaker<'_> {
         } = self.rules;
         let dropped = (*drop_nulls && text.get(value) == Some(&b'n'))
             || (*drop_empty && text.get(value..end) == Some(b"\"\""));
-        // The first hit of a source opens the gate.
+        // The first hit of a source releases the pending output.
         let found = self.found.get(number as usize) == Some(&true);
         if dropped || !found || *met == self.serial {
             return TakeResult::No;
@@ -325,7 +323,7 @@ impl MemberTaker for SelectTaker<'_> {
 }
 
 impl StageHandler<'_, ItemsStage> {
-    /// A held value is complete: reads it once for each output that begins with it, then once for those inside.
+    /// Reads a complete held value once for each output that begins with it, then once for the outputs inside it.
     #[cold]
     pub(super) fn replay(&mut self, end: u64) -> Result<(), Halt> {
         let outer = self.stage.state.replaying;
@@ -333,7 +331,7 @@ impl StageHandler<'_, ItemsStage> {
         let Some(capture) = self.stage.state.capture.take() else { return Ok(()) };
         let limit = self.stage.state.limits.item();
         if capture.over {
-            let message = format!("values that are needed twice have more than {limit} bytes");
+            let message = format!("values needed by more than one output exceed {limit} bytes");
             return Err(Raise::limit(LimitName::Item, message).into());
         }
         let program = self.stage.program.clone();

@@ -1,9 +1,9 @@
-//! The budget: the longest prefix of items that fits with all that surrounds them, else a shorter form of the document
-//! (seed: kimbap's `_budget`; SPEC §6).
+//! Applies a budget: keeps the longest prefix of items that fits together with everything around them, or else a
+//! shorter form of the document (seed: kimbap's `_budget`; SPEC §6).
 //!
-//! Knows bytes of the frame (everything around the items) and of items; no JSON. Holds at most the budget, and a piece of
-//! what comes: an item that cannot fit is not kept, nor is any behind it. When the frame and the items that stay are too
-//! long, all goes to the [`ShorterForms`].
+//! The budget deals with the bytes of items and of the *frame* (everything around the items), not with JSON. It holds
+//! at most the budget and one piece of input. An item that cannot fit is not held, and neither are the items after
+//! it. If the frame and the items that must be kept are too long, everything is passed to [`ShorterForms`].
 
 use super::notes;
 use super::omission::{MarkNames, Omission, element};
@@ -17,40 +17,42 @@ use crate::sink::Sink;
 use crate::spec::{self, Omitted, OnOver};
 use crate::test_work::{self, WorkKind, words};
 
-/// Bytes that may come at once, on top of what is allowed to wait: a piece, and what the writer had gathered.
+/// The number of bytes that may arrive at once, in addition to the limit: one piece, and what the writer had
+/// buffered.
 const AT_ONCE: u64 = 2 * super::PIECE as u64;
 
 #[derive(Debug)]
 pub(super) struct ItemBudget {
     policy: SizePolicy,
-    /// Bytes that are left at most.
+    /// The largest size of the output.
     limit: u64,
-    /// The call's, and those with room for what is about to be dropped.
+    /// The call's limits, and limits with room for the piece that is about to be dropped.
     limits: Limits,
     roomy: Limits,
     pub(super) meter: Meter,
-    /// All around the items.
+    /// Everything around the items.
     pub(super) frame: Hold,
-    /// Places in the frame.
+    /// Positions in the frame.
     pub(super) points: Vec<(u64, FramePoint)>,
-    /// The items, with a newline in front of each: no minified JSON has one.
+    /// The items, each after a newline. Minified JSON contains no newlines.
     pub(super) items: Hold,
-    /// Items that have begun, and those that are complete.
+    /// The number of items that have begun, and of complete ones.
     begun: u64,
     pub(super) complete: u64,
-    /// Bytes of the complete ones, and of those that stay.
+    /// The size of the complete items, and of those that must be kept.
     pub(super) complete_bytes: u64,
     pub(super) stay: u64,
-    /// No more items are kept.
+    /// No more items are held.
     closed: bool,
     array: ArrayState,
-    /// A mark is a member of the object around the payload, which has members that are called like one.
+    /// The mark is a member of the object around the payload. `taken`: the members of that object with the name of a
+    /// mark.
     in_object: bool,
     taken: MarkNames,
-    /// Counts those that were left out before.
+    /// Counts the items that earlier rules left out.
     length: PayloadLength,
     forms: Option<ShorterForms>,
-    /// Items behind those that stay, as long as they are not longer than a mark. Else they are left out.
+    /// The items after those that must be kept, while they are no longer than a mark. Longer ones are left out.
     tail: Vec<u8>,
     tail_cut: bool,
     /// Items were left out without a shorter form.
@@ -59,21 +61,21 @@ pub(super) struct ItemBudget {
     mark: Option<String>,
 }
 
-/// A place in the frame.
+/// A position in the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FramePoint {
-    /// A container begins that leads to the payload, or is it.
+    /// The start of a container on the path to the payload, or of the payload itself.
     OnPath,
     Payload,
-    /// The items belong here.
+    /// The position of the items.
     Items,
-    /// Their mark belongs here.
+    /// The position of their mark.
     Mark,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArrayState {
-    /// The payload is no array, or has not begun.
+    /// The payload is not an array, or has not begun.
     None,
     Open,
     Ended,
@@ -111,7 +113,7 @@ impl ItemBudget {
         }
     }
 
-    /// A place in the frame is here.
+    /// Records a position in the frame.
     pub(super) fn point(&mut self, point: FramePoint, sink: &mut dyn Sink) -> Result<(), Raise> {
         match (point, &self.forms) {
             _ if self.policy.budget.is_none() => {
@@ -130,75 +132,75 @@ impl ItemBudget {
         Ok(())
     }
 
-    /// The payload, an array, begins; whether it is a member.
+    /// Starts the payload, an array. `in_object`: it is a member.
     pub(super) fn array(&mut self, in_object: bool, sink: &mut dyn Sink) -> Result<(), Raise> {
         self.array = ArrayState::Open;
         self.in_object = in_object;
         self.point(FramePoint::Items, sink)
     }
 
-    /// A member beside the payload, by its key as it is spelled.
+    /// Records a member next to the payload by its spelled key.
     pub(super) fn beside(&mut self, key: &[u8]) {
         self.taken.add(key);
     }
 
-    /// The payload ends.
+    /// Ends the payload.
     pub(super) fn end_array(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
         self.array = ArrayState::Ended;
         if self.forms.is_some() && !self.tail_cut {
             let tail = std::mem::take(&mut self.tail);
-            // Without an item in front of it there is no comma.
+            // There is no comma before the first item.
             let from = usize::from(self.policy.min_items == 0);
             self.shorter(tail.get(from..).unwrap_or_default(), sink)?;
         }
         Ok(())
     }
 
-    /// Items that are kept, once the document is complete; `None`: the payload is no array.
+    /// Returns the number of items kept in the complete document, or `None` if the payload is not an array.
     pub(super) fn kept(&self) -> Option<u64> {
         (self.array != ArrayState::None)
             .then(|| if self.forms.is_none() { self.complete } else { self.in_forms() })
     }
 
-    /// Whether the budget left something out.
+    /// Returns whether the budget left something out.
     pub(super) fn has_cut(&self) -> bool {
         self.cut || self.tail_cut || self.forms.as_ref().is_some_and(ShorterForms::has_cut)
     }
 
-    /// Whether what is left is too long.
+    /// Returns whether the output is too long even so.
     pub(super) fn is_exceeded(&self) -> bool {
         self.forms.as_ref().is_some_and(ShorterForms::is_exceeded)
     }
 
-    /// Where the payload is in what is left, if that may be another place.
+    /// Returns the position of the payload in a shorter form, where it may differ.
     #[cfg(feature = "template")]
     pub(super) fn steps(&self) -> Option<&[u64]> {
         self.forms.as_ref().filter(|_| self.array != ArrayState::None).map(ShorterForms::steps)
     }
 
-    /// The text of the payload's mark, if there is one.
+    /// Returns the text of the payload's mark, if there is one.
     #[cfg(feature = "template")]
     pub(super) fn mark(&self) -> Option<&str> {
         self.mark.as_deref()
     }
 
-    /// The error of what could not be held.
+    /// Places the error of bytes that could not be held.
     pub(super) fn place(&self, raise: Raise) -> Error {
         Hold::place(&self.limits, raise)
     }
 
-    /// The most bytes that were held.
+    /// Returns the largest number of bytes held.
     pub(super) fn peak(&self) -> u64 {
         self.meter.peak()
     }
 
-    /// Bytes that were looked at to make shorter forms.
+    /// Returns the number of bytes read to make shorter forms.
     #[cfg(test)]
     pub(super) fn work(&self) -> u64 {
         self.forms.as_ref().map_or(0, |forms| forms.work)
     }
 
-    /// Bytes of the frame.
+    /// Adds bytes of the frame.
     pub(super) fn frame(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Raise> {
         if self.policy.budget.is_none() {
             sink.write(bytes);
@@ -211,7 +213,7 @@ impl ItemBudget {
         Ok(())
     }
 
-    /// An item begins; whether it may be kept.
+    /// Starts an item. Returns whether it may be kept.
     pub(super) fn begin_item(&mut self, sink: &mut dyn Sink) -> Result<bool, Raise> {
         let stays = self.begun < self.policy.min_items;
         if !stays && (self.closed || self.tail_cut) {
@@ -235,7 +237,7 @@ impl ItemBudget {
         Ok(stays || !(self.closed || self.tail_cut))
     }
 
-    /// Bytes of an item.
+    /// Adds bytes of an item.
     pub(super) fn item(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Raise> {
         let stays = self.begun <= self.policy.min_items;
         if self.policy.budget.is_none() {
@@ -297,22 +299,22 @@ impl ItemBudget {
         self.limit
     }
 
-    /// Items that came.
+    /// Returns the number of items in the input.
     pub(super) fn came(&self) -> u64 {
         self.length.get().map_or(self.begun, |items| items.kept)
     }
 
-    /// Items that stay, whatever the budget.
+    /// Returns the number of items that are kept whatever the budget.
     pub(super) fn least(&self) -> u64 {
         self.policy.min_items.min(self.came())
     }
 
-    /// Items that the forms have.
+    /// Returns the number of items in the shorter forms.
     fn in_forms(&self) -> u64 {
         if self.tail_cut { self.policy.min_items } else { self.begun }
     }
 
-    /// The text of the mark if `kept` items are kept, if there is a mark.
+    /// Returns the content of the mark for `kept` items, if there is a mark.
     fn mark_body(&self, kept: u64) -> Option<String> {
         let came = self.came();
         let PayloadItems { seen, more, .. } =
@@ -327,14 +329,14 @@ impl ItemBudget {
         (self.array != ArrayState::None && marked).then(|| omission.items())
     }
 
-    /// The text of that mark.
+    /// Returns the full text of that mark.
     pub(super) fn mark_text(&self, kept: u64) -> Option<String> {
         let body = self.mark_body(kept)?;
         let mut taken = self.taken;
         Some(if self.in_object { taken.member(&body, false) } else { element(&body, kept == 0) })
     }
 
-    /// Whether what stands for items is no shorter than they are.
+    /// Returns whether a mark would not be shorter than the items it replaces.
     fn is_short(&self, bytes: u64, items: u64) -> bool {
         let omission = Omission { omitted: items, of: self.begun, more: false };
         let room = match self.in_object {
@@ -349,10 +351,10 @@ impl ItemBudget {
         self.policy.omitted != Some(Omitted::Silent)
     }
 
-    /// Whether more waits than may wait, as if bytes had come one by one: of what is over the budget, some goes.
+    /// Checks the limit and the budget, as if bytes had arrived one by one. Drops items over the budget.
     fn check(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
         let items = self.items.len();
-        // The first newline is no comma.
+        // There is no comma for the first newline.
         let waits = self.frame.len() + items.saturating_sub(1);
         let capacity = Hold::capacity(&self.limits);
         if waits > capacity && self.limit > capacity {
@@ -370,7 +372,7 @@ impl ItemBudget {
         Ok(())
     }
 
-    /// Adds to the items behind those that stay.
+    /// Adds to the items after those that must be kept.
     fn add_to_tail(&mut self, bytes: &[u8]) {
         let behind = self.begun.saturating_sub(self.policy.min_items);
         if self.is_short((self.tail.len() + bytes.len()) as u64, behind) {
@@ -381,13 +383,13 @@ impl ItemBudget {
         }
     }
 
-    /// Hands text on to the forms.
+    /// Passes text on to the shorter forms.
     fn shorter(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Raise> {
         let Self { forms, roomy, meter, .. } = self;
         forms.as_mut().map_or(Ok(()), |forms| forms.push(bytes, roomy, meter, sink))
     }
 
-    /// Tells the forms what the mark says.
+    /// Passes the content of the mark on to the shorter forms.
     fn note_mark(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
         self.mark = self.mark_body(self.in_forms());
         let Some(body) = &self.mark else { return Ok(()) };
@@ -396,7 +398,7 @@ impl ItemBudget {
         self.shorter(&note, sink)
     }
 
-    /// Goes on to shorter forms: hands all on that is held.
+    /// Switches to shorter forms, and passes all held bytes on to them.
     fn enter(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
         let Some(spec::Budget::Bytes(count) | spec::Budget::Tokens(count)) = self.policy.budget
         else {
@@ -467,7 +469,7 @@ impl ItemBudget {
         Ok(())
     }
 
-    /// Writes what is held, with the first items, which take so many bytes, and their mark.
+    /// Writes the frame with the first `bytes` of the items and their mark.
     fn write(&mut self, bytes: u64, mark: Option<&str>, sink: &mut dyn Sink) -> Result<(), Raise> {
         let Self { frame, items, points, meter, .. } = self;
         let mut points = std::mem::take(points).into_iter().peekable();
@@ -509,7 +511,7 @@ impl ItemBudget {
     }
 }
 
-/// Shows the bytes of a hold between two places.
+/// Passes on the bytes of a hold between two offsets.
 pub(super) fn each_part(
     hold: &mut Hold,
     from: u64,
@@ -534,14 +536,14 @@ pub(super) fn each_part(
     )
 }
 
-/// The items of a part, with commas between them.
+/// Writes a part of the items with commas between them.
 fn joined(piece: &[u8], text: &mut Vec<u8>) {
     test_work::count(WorkKind::Tail, words(piece.len()));
     text.clear();
     text.extend(piece.iter().map(|byte| if *byte == b'\n' { b',' } else { *byte }));
 }
 
-/// The bytes that a budget is at most.
+/// Returns the largest number of bytes that a budget allows.
 fn bytes_of(budget: spec::Budget) -> u64 {
     match budget {
         spec::Budget::Bytes(bytes) => bytes,

@@ -1,30 +1,30 @@
-//! The characters inside a JSON string, which arrives byte by byte.
+//! Finds the characters of a JSON string that arrives byte by byte.
 //!
-//! A character is a Unicode scalar value: an escape is one, and so is a pair of surrogates.
+//! A character is a Unicode scalar value. An escape is one character, and so is a surrogate pair.
 
 use smallvec::SmallVec;
 
-/// The longest character: a pair of surrogates, each an escape.
+/// The longest character: a surrogate pair of two escapes.
 pub(super) const LONGEST: usize = 12;
 
-/// The character that has begun, as it is spelled.
+/// A character as spelled in the input.
 pub(super) type SpelledChar = SmallVec<[u8; LONGEST]>;
 
-/// The part of a character that has come.
+/// A character that may be incomplete.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PartialChar {
     bytes: SpelledChar,
-    /// How long it will be; 0: it begins with the next byte.
+    /// Its final length, or 0 before its first byte.
     wanted: usize,
 }
 
-/// The effect of a byte.
+/// The effect of one byte.
 pub(super) enum CharRead {
-    /// The character is not complete.
+    /// The character is incomplete.
     Open,
-    /// This character is complete; the byte belongs to it.
+    /// The byte completes this character.
     Complete(SpelledChar),
-    /// This character was complete before the bytes that follow it, which begin another one.
+    /// This character was already complete. The bytes after it start another one.
     Before(SpelledChar, SpelledChar),
 }
 
@@ -33,16 +33,16 @@ impl PartialChar {
         self.bytes.is_empty()
     }
 
-    /// Ends the character, because its string or its text ends.
+    /// Ends the character at the end of its string or text.
     pub(super) fn take(&mut self) -> SpelledChar {
         self.wanted = 0;
         std::mem::take(&mut self.bytes)
     }
 
-    /// Adds a byte of a string, which is no closing quote unless a character is open.
+    /// Adds a byte of a string. The byte is not a closing quote unless a character is open.
     pub(super) fn add(&mut self, byte: u8) -> CharRead {
         if self.is_high() && self.bytes.len() == self.wanted {
-            // It waits for its other half.
+            // A high surrogate waits for the low one.
             if byte != b'\\' {
                 return CharRead::Before(self.take(), SpelledChar::from_slice(&[byte]));
             }
@@ -52,7 +52,7 @@ impl PartialChar {
             self.bytes.push(byte);
             let other = self.bytes.get(6..).unwrap_or_default();
             if !may_be_low(other) {
-                // It was alone, and another character has begun.
+                // The surrogate is unpaired, and another character has begun.
                 let other = SpelledChar::from_slice(other);
                 self.bytes.truncate(6);
                 return CharRead::Before(self.take(), other);
@@ -78,7 +78,7 @@ impl PartialChar {
         if complete { CharRead::Complete(self.take()) } else { CharRead::Open }
     }
 
-    /// Whether the character is the first half of a pair.
+    /// Returns whether the character is a high surrogate.
     fn is_high(&self) -> bool {
         matches!(
             self.bytes.as_slice(),
@@ -87,7 +87,7 @@ impl PartialChar {
     }
 }
 
-/// Whether these bytes may begin the second half of a pair.
+/// Returns whether these bytes may start a low surrogate.
 fn may_be_low(bytes: &[u8]) -> bool {
     match bytes {
         [] | [b'\\'] | [b'\\', b'u'] => true,

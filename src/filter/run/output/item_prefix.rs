@@ -1,4 +1,4 @@
-//! The first step of a budget: how many items fit.
+//! The first step of a budget: finds how many items fit.
 
 use std::collections::VecDeque;
 
@@ -11,22 +11,22 @@ use crate::test_work::{self, WorkKind, words};
 #[cfg(feature = "tokens")]
 use crate::tokens::TokenCounter;
 
-/// Prefixes that are remembered: a mark has fewer tokens than these have commas.
+/// The number of prefixes remembered. A mark has fewer tokens than this many commas.
 const REMEMBERED: usize = 64;
 
-/// The first items.
+/// A number of first items.
 #[derive(Clone, Copy, Debug)]
 struct ItemPrefix {
     count: u64,
     /// Their size, with a newline before each.
     bytes: u64,
-    /// Tokens of the frame and of them, where tokens are counted.
+    /// The tokens of the frame and these items, if tokens are counted.
     tokens: u64,
 }
 
 impl ItemBudget {
-    /// The longest prefix of items that fits with its mark: how many they are, the bytes that they take, and the mark.
-    /// `None`: not even those that stay fit.
+    /// Returns the longest prefix of items that fits with its mark: the number of items, their size, and the mark.
+    /// Returns `None` if not even the items that must be kept fit.
     pub(super) fn fitting(
         &mut self,
         budget: spec::Budget,
@@ -49,7 +49,7 @@ impl ItemBudget {
         Ok(None)
     }
 
-    /// Prefixes that fit without a mark; of many the longest ones.
+    /// Returns the longest prefixes that fit without a mark.
     fn prefixes(&mut self, budget: spec::Budget) -> Result<VecDeque<ItemPrefix>, Raise> {
         let (limit, frame) = (self.limit(), self.frame.len());
         let (stay, complete, upto) = (self.stay, self.complete, self.complete_bytes);
@@ -126,7 +126,7 @@ impl ItemBudget {
         Ok(prefixes)
     }
 
-    /// Whether there are tokens for a mark, too.
+    /// Returns whether the budget has enough tokens for the mark as well.
     #[cfg(feature = "tokens")]
     #[expect(clippy::unused_self, reason = "as where tokens are not counted")]
     fn pays(&self, budget: spec::Budget, spent: u64, mark: Option<&str>) -> bool {
@@ -142,7 +142,7 @@ impl ItemBudget {
         true
     }
 
-    /// The tokens of the frame and of the items that stay; 0 where tokens are not counted.
+    /// Returns the tokens of the frame and of the items that must be kept, or 0 for a budget in bytes.
     #[cfg(feature = "tokens")]
     fn frame_tokens(&mut self, budget: spec::Budget) -> Result<u64, Raise> {
         if matches!(budget, spec::Budget::Bytes(_)) {
@@ -166,7 +166,7 @@ impl ItemBudget {
     }
 }
 
-/// The tokens that items take.
+/// Counts the tokens of items.
 #[cfg(feature = "tokens")]
 struct TokenTally {
     counter: TokenCounter,
@@ -175,7 +175,7 @@ struct TokenTally {
 
 #[cfg(feature = "tokens")]
 impl TokenTally {
-    /// The item whose bytes were counted is complete.
+    /// Adds the tokens of a complete item.
     fn pay(&mut self) {
         self.spent += self.counter.finish();
     }

@@ -4,8 +4,8 @@
 //! items ─▶ lines ─▶ fit ─▶ summary ─▶ sink
 //! ```
 //!
-//! Each stage is there if the spec or the call asks for it, reads valid JSON, and writes valid JSON; none knows the rules
-//! that made it. Where the payload is, the stage on items has decided before the first byte comes here.
+//! Each stage exists only if the spec or the call needs it. Each reads and writes valid JSON, and does not depend on
+//! the rules before it. The stage on items has located the payload before the first byte arrives here.
 
 mod budget;
 mod chars;
@@ -54,12 +54,12 @@ pub(super) struct OutputStages {
     config: MachineConfig,
     scanner: Scanner,
     policy: SizePolicy,
-    /// Whether something is done to the size of the document.
+    /// The output is limited or marked.
     fits: bool,
     length: PayloadLength,
-    /// Those of the document that has begun.
+    /// The stages of the current document.
     stages: Option<OutputPipeline>,
-    /// Engines of earlier documents, to be used again.
+    /// Machines of earlier documents, for reuse.
     spare: Vec<StageMachine>,
     failed: bool,
 }
@@ -71,23 +71,23 @@ struct OutputPipeline {
     rest: AfterText,
 }
 
-/// The stages behind the text filter.
+/// The stages after the text filter.
 #[derive(Debug)]
 struct AfterText {
     fit: Option<(StageMachine, ItemSplitter)>,
     last: AfterBudget,
-    /// Bytes that came here: the size of the filtered document.
+    /// The number of bytes read: the size of the filtered document.
     bytes: u64,
 }
 
-/// The stages behind the budget.
+/// The stages after the budget.
 #[derive(Debug)]
 struct AfterBudget {
     #[cfg(feature = "template")]
     summary: Option<(StageMachine, SummaryStage)>,
     meter: Meter,
     policy: SizePolicy,
-    /// The size of the output: of what came here, or of that with a summary in it.
+    /// The size of the output: of the text read, or of the text with the summary in it.
     size: OutputSize,
     /// The output is longer than its budget.
     exceeded: bool,
@@ -95,7 +95,7 @@ struct AfterBudget {
 }
 
 impl OutputStages {
-    /// The stages of a program, with the call's budget instead of its own. `None`: there are none.
+    /// Creates the output stages of a program for a call, or returns `None` if there are none.
     pub(super) fn new(program: &CompiledProgram, options: &CallOptions) -> Option<Self> {
         let spec = &program.spec;
         let policy = SizePolicy::new(spec, options.policy());
@@ -105,7 +105,7 @@ impl OutputStages {
         let limits = options.limits_ref();
         Some(Self {
             limits: limits.clone(),
-            // Stages pass minified text to each other, even if the spec of a call with a budget keeps white space.
+            // The stages pass minified text to each other, even if the spec keeps white space.
             config: MachineConfig { keep_white: false, ..machine_config(spec, limits, false) },
             scanner: options.scanner(),
             policy,
@@ -117,7 +117,7 @@ impl OutputStages {
         })
     }
 
-    /// A document begins, whose payload is known.
+    /// Starts a document whose payload is known.
     pub(super) fn begin(&mut self, program: &CompiledProgram, payload: Option<Payload>) {
         let Self { limits, config, scanner, policy, fits, length, stages, spare, failed } = self;
         *failed = false;
@@ -139,7 +139,7 @@ impl OutputStages {
         let has_summary = program.output.compact.is_some();
         #[cfg(not(feature = "template"))]
         let has_summary = false;
-        // A document that is too long may fit as a summary. Only the size of the output decides.
+        // A document that is too long may fit as a summary. Only the size of the output is decisive.
         let fit_policy =
             if has_summary { SizePolicy { on_over: OnOver::Warn, ..*policy } } else { *policy };
         let fit =
@@ -168,7 +168,7 @@ impl OutputStages {
         });
     }
 
-    /// Text that is about to be dropped is held for a moment, at most one piece of it.
+    /// Text that is about to be dropped is held briefly, so it is limited to one piece at a time.
     fn write(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         bytes.chunks(PIECE).try_for_each(|piece| self.write_piece(piece, sink))
     }
@@ -184,12 +184,12 @@ impl OutputStages {
         stages.rest.take(bytes, sink)
     }
 
-    /// Where the stage in front says how long the payload is.
+    /// Returns the counters in which the stage on items publishes the length of the payload.
     pub(super) fn length(&self) -> &PayloadLength {
         &self.length
     }
 
-    /// The document is complete: `kept` items of `original` came.
+    /// Finishes the document, of whose `original` items `kept` arrived.
     pub(super) fn end(
         &mut self,
         kept: u64,
@@ -202,12 +202,12 @@ impl OutputStages {
         ended.map_err(Error::in_filtered)
     }
 
-    /// Whether a stage failed: then what the stages in front saw depends on chunks.
+    /// Returns whether a stage failed. The reports of the stages before it then depend on chunks.
     pub(super) fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// Steps of all machines, and bytes that were looked at to cut strings.
+    /// Returns the steps of all machines, and the bytes read to shorten strings.
     #[cfg(test)]
     pub(super) fn steps(&self) -> (u64, u64) {
         let Some(stages) = &self.stages else { return (0, 0) };
@@ -236,7 +236,7 @@ impl OutputStages {
             report.held_peak_bytes += fit.held_peak();
         }
         if self.failed || report.error.is_some() {
-            // Nothing was decided.
+            // The run ended before anything was decided.
             return;
         }
         report.filter_result_bytes = *bytes;
@@ -292,7 +292,7 @@ impl OutputPipeline {
     }
 }
 
-/// Takes what a stage in front writes.
+/// A stage that reads bytes written by the previous one.
 trait ByteStage {
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error>;
 }
@@ -344,7 +344,7 @@ impl ByteStage for AfterBudget {
 }
 
 impl AfterBudget {
-    /// The filtered document, which has so many bytes, is complete.
+    /// Finishes the filtered document. `bytes`: its size.
     #[cfg(feature = "template")]
     fn end(
         &mut self,
@@ -388,7 +388,7 @@ impl AfterBudget {
     }
 }
 
-/// A stage as the sink of the one in front. The first error is kept; nothing is written behind it.
+/// A stage as the sink of the previous one. Keeps the first error and ignores everything after it.
 struct StageSink<'a, T> {
     stage: &'a mut T,
     sink: &'a mut dyn Sink,
@@ -396,7 +396,7 @@ struct StageSink<'a, T> {
 }
 
 impl<T> StageSink<'_, T> {
-    /// The error of this stage, which has read only what came before one of the stage in front; else that.
+    /// Returns the error of this stage if there is one, because it comes first, otherwise that of the previous stage.
     fn result<R>(self, fed: Result<R, Error>) -> Result<(), Error> {
         match self.error {
             Some(error) => Err(error),
@@ -417,7 +417,7 @@ impl<T: ByteStage> Sink for StageSink<'_, T> {
     }
 }
 
-/// Runs `step` with the tail, if there is one, in front of the sink.
+/// Runs `step` with a sink that leads through the output stages, if there are any.
 pub(super) fn in_front<R>(
     tail: &mut Option<OutputStages>,
     sink: &mut dyn Sink,

@@ -1,29 +1,29 @@
-//! Notes in a text that is held: what has to be known of it to make the next, shorter form.
+//! Notes in held text, which carry what is needed to make the next, shorter form.
 //!
-//! A note begins with a control character, which minified JSON never has. Notes are not written and have no length; only
-//! the text of a mark is, without the characters around it.
+//! A note begins with a control character, which minified JSON never contains. Notes are not written and do not count
+//! as length, except for the text of a mark between its two control characters.
 
-/// The child that comes next leads to the payload.
+/// The next child is on the path to the payload.
 pub(super) const WAY: u8 = 0x01;
-/// The child that comes next is the payload.
+/// The next child is the payload.
 pub(super) const PAYLOAD: u8 = 0x02;
-/// Around the number of children that were left out here.
+/// Delimits the number of children left out here.
 pub(super) const GAP: u8 = 0x03;
-/// Around what the mark of the payload says.
+/// Delimits the content of the payload's mark.
 pub(super) const ITEMS: u8 = 0x04;
-/// Around the text of a mark.
+/// Delimits the text of a mark.
 pub(super) const MARK: u8 = 0x05;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Note {
     OnPath,
     Payload,
-    /// It lasts until the character that it begins with comes again.
+    /// Ends at the next occurrence of its first character.
     Span(u8),
 }
 
 impl Note {
-    /// The note that begins with this byte.
+    /// Returns the note that begins with this byte.
     pub(super) fn of(byte: u8) -> Option<Self> {
         match byte {
             WAY => Some(Self::OnPath),
@@ -34,22 +34,22 @@ impl Note {
     }
 }
 
-/// Adds a note with a text.
+/// Appends a note with a text.
 pub(super) fn span(out: &mut Vec<u8>, kind: u8, text: &[u8]) {
     out.push(kind);
     out.extend_from_slice(text);
     out.push(kind);
 }
 
-/// Adds the note that so many children were left out.
+/// Appends the note that children were left out.
 pub(super) fn gap(out: &mut Vec<u8>, children: u64) {
     span(out, GAP, children.to_string().as_bytes());
 }
 
-/// Leaves notes out of a text that is written in pieces.
+/// Removes notes from a text that is written in pieces.
 #[derive(Debug, Default)]
 pub(super) struct NoteStripper {
-    /// The note that is open.
+    /// The open note.
     open: Option<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! The mark that says in the output what a budget or `max_items` left out of a container (SPEC §6).
+//! The mark in the output that reports what a budget or `max_items` left out of a container (SPEC §6).
 //!
 //! ```text
 //! {"items":[1,2],"_omitted":{"items":329,"of":331}}      beside the payload
@@ -8,32 +8,32 @@
 
 use crate::json::key::unescape;
 
-/// The name of the member, unless a member beside it is called like this.
+/// The name of the member. A number is appended if the object already has a member of this name.
 const NAME: &[u8] = b"_omitted";
-/// Digits that may follow the name in a member that is taken for a mark.
+/// The largest number of digits after the name in a member that counts as a mark.
 const DIGITS: usize = 6;
-/// The longest spelling of a name that is taken for a mark's: each of its characters an escape.
+/// The longest spelling of such a name, with each character escaped.
 pub(super) const LONGEST: usize = 6 * (NAME.len() + DIGITS);
-/// The length of a mark in a container that is cut, without its numbers.
+/// The length of a mark in a shortened container, without its numbers.
 const SHORTEST: usize = 30;
-/// The part of it that a mark of items has only in an array.
+/// The part of it that a mark of items only has in an array.
 const BRACES: usize = 2;
-/// More digits than these make a mark no longer, where it is compared with what it stands for: children with a mark in them
-/// are always longer.
+/// More digits do not make a mark longer when it is compared with the children it replaces: children that contain a
+/// mark are always longer.
 const COUNTED: usize = 5;
 
-/// How many children are left out.
+/// The number of children left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Omission {
     pub(super) omitted: u64,
-    /// How many there were.
+    /// The number of children before that.
     pub(super) of: u64,
-    /// There may have been more: the rest was not read.
+    /// There may have been more, because the rest was not read.
     pub(super) more: bool,
 }
 
 impl Omission {
-    /// The text of the mark about the items of the payload, or the elements of another array.
+    /// Returns the content of the mark for the items of the payload, or for the elements of another array.
     pub(super) fn items(self) -> String {
         let Self { omitted, of, more } = self;
         if more {
@@ -43,40 +43,41 @@ impl Omission {
         }
     }
 
-    /// How long the children that a mark stands for must at least be, commas included: what is not longer stays.
+    /// Returns the length, including commas, up to which children are not replaced by a mark.
     pub(super) fn length(self) -> usize {
         SHORTEST + COUNTED.min(digits(self.omitted) + digits(self.of))
     }
 
-    /// The same of items whose mark is a member beside the payload.
+    /// Returns that length for items whose mark is a member next to the payload.
     pub(super) fn length_beside(self) -> usize {
         self.length() - BRACES
     }
 
-    /// The text of the mark about the members of an object.
+    /// Returns the content of the mark for the members of an object.
     pub(super) fn members(self) -> String {
         format!("{{\"members\":{},\"of\":{}}}", self.omitted, self.of)
     }
 }
 
-/// The members of an object that are called like a mark.
+/// The members of an object that have the name of a mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct MarkNames(Option<u32>);
 
 impl MarkNames {
-    /// Adds a member, by its key without quotes as it is spelled.
+    /// Adds a member by its key, as spelled and without quotes.
     pub(super) fn add(&mut self, spelled: &[u8]) {
         if spelled.len() <= LONGEST {
             self.0 = self.0.max(number(spelled));
         }
     }
 
-    /// Adds the members of the other.
+    /// Adds the members of another set.
     pub(super) fn join(&mut self, other: Self) {
         self.0 = self.0.max(other.0);
     }
 
-    /// The text of a mark at the end of an object, and its name is taken from then on. `first`: nothing is in front of it.
+    /// Returns the text of a mark at the end of an object, and reserves its name. `first`: the object has no other
+    /// members.
     pub(super) fn member(&mut self, body: &str, first: bool) -> String {
         let comma = if first { "" } else { "," };
         let name = self.0.map_or(1, |number| number + 1);
@@ -89,18 +90,18 @@ impl MarkNames {
     }
 }
 
-/// The text of a mark at the end of an array.
+/// Returns the text of a mark at the end of an array.
 pub(super) fn element(body: &str, first: bool) -> String {
     let comma = if first { "" } else { "," };
     format!("{comma}{{\"_omitted\":{body}}}")
 }
 
-/// The digits of a number.
+/// Returns the number of digits.
 fn digits(number: u64) -> usize {
     number.checked_ilog10().map_or(1, |tens| tens as usize + 1)
 }
 
-/// The number of a name like a mark's; without digits it is 1.
+/// Returns the number of a mark's name. Without digits it is 1.
 fn number(spelled: &[u8]) -> Option<u32> {
     let unescaped;
     let name = if spelled.contains(&b'\\') {

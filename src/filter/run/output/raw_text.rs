@@ -1,7 +1,7 @@
-//! The stage for plain text in a JSON answer: filters the lines of the document's member `raw` (seed: kimbap's
+//! The stage for plain text in a JSON response: filters the lines of the document's member `raw` (seed: kimbap's
 //! `text_filter`; SPEC §10).
 //!
-//! Knows one name and no line; all other members pass as they are. `_text_filtered: true` joins them at the end.
+//! All other members are forwarded unchanged. A member `_text_filtered: true` is added at the end.
 
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::writer::JsonWriter;
@@ -11,7 +11,7 @@ use crate::sink::Sink;
 use crate::text::TextProgram;
 use crate::text::quoted::Quoted;
 
-/// The member with the text, and the one that says that it was filtered.
+/// The member with the text, and the member that reports that it was filtered.
 const RAW: &[u8] = b"raw";
 const FILTERED: &[u8] = b"_text_filtered";
 
@@ -20,19 +20,19 @@ pub(super) struct RawTextStage {
     program: TextProgram,
     limits: Limits,
     writer: JsonWriter,
-    /// The text that is filtered now.
+    /// The text that is being filtered.
     text: Option<RawTextMember>,
-    /// There was a text.
+    /// The document has such a text.
     filtered: bool,
-    /// The document says already that its text is filtered.
+    /// The document already has the member `_text_filtered`.
     said: bool,
 }
 
 struct RawTextMember {
     lines: Quoted,
-    /// Its opening quote has come.
+    /// The opening quote was written.
     begun: bool,
-    /// The byte before the next one: the last one is the closing quote.
+    /// The byte before the next one, because the last byte is the closing quote.
     last: Option<u8>,
 }
 

@@ -4,13 +4,13 @@
 //! strings of at most N/2 characters ─▶ N/4 ─▶ … ─▶ 10 ─▶ and containers of at most 64 children ─▶ 32 ─▶ … ─▶ 1
 //! ```
 //!
-//! Each form is a part of the one before. The text so far is held in the first form that still fits. When that gets too
-//! long, it is read again and becomes the next form, which gives what the whole text would have given. When the last form
-//! is too long, it streams.
+//! Each form is a part of the previous one. The text so far is held in the first form that fits. When it becomes too
+//! long, it is read again and turned into the next form. The result is the same as for the whole text at once. If the
+//! last form is too long, it streams.
 //!
-//! In a container that is cut, the children behind the first ones are a *run*. A run that is not longer than a mark stays
-//! whole. The child on the way to the payload stays, with a run before it and one behind it; the payload itself is not cut
-//! here.
+//! In a shortened container, the children after the first ones are a *run*. A run that is not longer than a mark is
+//! kept. The child on the path to the payload is kept, with a run before it and one after it. The payload itself is
+//! not shortened here.
 
 use super::chars::CharRead;
 use super::notes;
@@ -23,21 +23,21 @@ use crate::limits::{Limits, Meter};
 use crate::sink::Sink;
 use crate::test_work::{WorkKind, count};
 
-/// Strings are not cut below this.
+/// Strings are never shortened below this many characters.
 const LOWEST: u64 = 10;
-/// Thresholds that are tried.
+/// The number of thresholds that are tried.
 const PASSES: u32 = 10;
-/// Children of a container in the first form that has fewer of them.
+/// The number of children in the first form that limits them.
 const MOST: u64 = 64;
-/// The text that replaces the rest of a string.
+/// The replacement for the rest of a string.
 const REST: &[u8] = b"...";
 
-/// The handling of a text of which no form fits.
+/// What to do with a text of which no form fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OverflowMode {
-    /// It streams in its last form.
+    /// Stream it in its last form.
     Stream,
-    /// Nothing of it is written.
+    /// Write nothing.
     Drop,
 }
 
@@ -45,33 +45,33 @@ pub(super) enum OverflowMode {
 pub(super) struct ShorterForms {
     limit: u64,
     over: OverflowMode,
-    /// Whether a mark stands where children are left out.
+    /// Whether omitted children are replaced by a mark.
     marks: bool,
-    /// Characters of a string; three more are no reason to cut it.
+    /// The largest number of characters of a string. Strings with up to three more are not cut.
     threshold: u64,
-    /// Thresholds that are left.
+    /// The number of thresholds left.
     passes: u32,
-    /// Children of a container.
+    /// The largest number of children of a container.
     most: u64,
     held: Hold,
-    /// Bytes of what is held, and of `made`, without notes.
+    /// The size of the held text and of `made`, without notes.
     size: u64,
-    /// The result of the last bytes.
+    /// The output for the last bytes.
     made: Vec<u8>,
     exceeded: bool,
     cut: bool,
-    /// Where the payload is: the number of the child, of each container on the way.
+    /// The position of the payload: the index of the child in each container on the path.
     steps: Vec<u64>,
     lexer: FormLexer,
-    /// The part of a note that was seen in the streamed text.
+    /// Removes notes from the streamed text.
     hidden: notes::NoteStripper,
-    /// Bytes that were looked at.
+    /// The number of bytes read.
     #[cfg(test)]
     pub(super) work: u64,
 }
 
 impl ShorterForms {
-    /// Forms of at most `limit` bytes, if that can be; strings have at most half of `budget` characters at first.
+    /// Creates forms of at most `limit` bytes if possible. Strings first have at most half of `budget` characters.
     pub(super) fn new(limit: u64, budget: u64, marks: bool, over: OverflowMode) -> Self {
         Self {
             limit,
@@ -93,23 +93,23 @@ impl ShorterForms {
         }
     }
 
-    /// Whether no form fits.
+    /// Returns whether no form fits.
     pub(super) fn is_exceeded(&self) -> bool {
         self.exceeded
     }
 
-    /// Whether something was left out.
+    /// Returns whether something was left out.
     pub(super) fn has_cut(&self) -> bool {
         self.cut
     }
 
-    /// Where the payload is in the form: the number of the child, of each container on the way.
+    /// Returns the position of the payload in the form: the index of the child in each container on the path.
     #[cfg(feature = "template")]
     pub(super) fn steps(&self) -> &[u64] {
         &self.steps
     }
 
-    /// Takes more of the text, which may have notes in it.
+    /// Reads more of the text, which may contain notes.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
@@ -136,7 +136,7 @@ impl ShorterForms {
         Ok(())
     }
 
-    /// The text is complete.
+    /// Finishes the text.
     pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Raise> {
         if self.exceeded && self.over == OverflowMode::Drop {
             self.held.clear(meter);
@@ -150,7 +150,7 @@ impl ShorterForms {
         held.drain(meter, take, |raise| raise)
     }
 
-    /// The text that is held is complete: shortens it until it has no more than `tokens`, if that can be.
+    /// Shortens the complete held text until it has at most `tokens` tokens, if possible.
     #[cfg(feature = "tokens")]
     pub(super) fn fit_tokens(
         &mut self,
@@ -181,7 +181,7 @@ impl ShorterForms {
         Ok(counter.finish())
     }
 
-    /// Goes on to the next form. False if there is none.
+    /// Switches to the next form. Returns `false` if there is none.
     fn shorten(&mut self, limits: &Limits, meter: &mut Meter) -> Result<bool, Raise> {
         if self.most == u64::MAX && self.passes > 1 && self.threshold / 2 >= LOWEST {
             self.passes -= 1;
@@ -197,7 +197,7 @@ impl ShorterForms {
         Ok(true)
     }
 
-    /// Makes the next form of what is held.
+    /// Turns the held text into the next form.
     fn again(&mut self, limits: &Limits, meter: &mut Meter) -> Result<(), Raise> {
         let mut held = std::mem::take(&mut self.held);
         let made = std::mem::take(&mut self.made);
@@ -226,7 +226,7 @@ impl ShorterForms {
                 self.lex(&gap);
             }
         }
-        // All that is held is complete: a high surrogate at its end waits for no other half.
+        // The held text is complete, so a high surrogate at its end is unpaired.
         if !self.lexer.character.is_empty() {
             let last = self.lexer.character.take();
             self.chars(&last, 1);
@@ -272,7 +272,7 @@ impl ShorterForms {
         }
     }
 
-    /// Takes what begins with a byte that is outside strings. Returns the rest.
+    /// Handles the start of `bytes`, which is outside strings. Returns the rest.
     fn outside<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let Some((first, behind)) = bytes.split_first() else { return bytes };
         if let Some(note) = Note::of(*first) {
@@ -303,7 +303,7 @@ impl ShorterForms {
         behind
     }
 
-    /// Takes an opening bracket or quote, a colon, or a part of another scalar. Returns the rest.
+    /// Handles an opening bracket or quote, a colon, or a part of another scalar. Returns the rest.
     fn token<'a>(&mut self, first: u8, bytes: &'a [u8], behind: &'a [u8]) -> &'a [u8] {
         match first {
             b'{' | b'[' => {
@@ -340,7 +340,7 @@ impl ShorterForms {
         behind
     }
 
-    /// A child of the innermost container begins.
+    /// Handles the start of a child of the innermost container.
     fn child(&mut self) {
         if self.lexer.is_inside_run() {
             return;
@@ -372,7 +372,7 @@ impl ShorterForms {
         }
     }
 
-    /// Keeps what was noted of the child that comes next.
+    /// Keeps the note for the next child.
     fn keep_note(&mut self) {
         match self.lexer.next {
             NextChild::Any => {}
@@ -381,7 +381,7 @@ impl ShorterForms {
         }
     }
 
-    /// A run ends, if there is one: before the child on the way to the payload, or with its container.
+    /// Ends a run, if there is one, before the child on the path to the payload or at the end of the container.
     fn end_run(&mut self) {
         match std::mem::replace(&mut self.lexer.run, ChildRun::None) {
             ChildRun::None => {}
@@ -400,7 +400,7 @@ impl ShorterForms {
         }
     }
 
-    /// A container ends.
+    /// Handles the end of a container.
     fn close(&mut self, bracket: u8) {
         self.lexer.fresh = false;
         self.lexer.key = false;
@@ -430,13 +430,13 @@ impl ShorterForms {
         self.put(&[bracket]);
     }
 
-    /// Adds the text of a mark; it is made anew in the next form.
+    /// Adds the text of a mark. The next form makes its own.
     fn mark(&mut self, text: &str) {
         notes::span(&mut self.made, notes::MARK, text.as_bytes());
         self.size += text.len() as u64;
     }
 
-    /// A note is complete.
+    /// Handles a complete note.
     fn note(&mut self, kind: u8) {
         let text = std::mem::take(&mut self.lexer.note);
         match kind {
@@ -462,7 +462,7 @@ impl ShorterForms {
         }
     }
 
-    /// The run is too long to stay.
+    /// Drops a run that is too long to be kept.
     fn drop_run(&mut self) {
         if self.lexer.run == ChildRun::Short {
             self.lexer.run = ChildRun::Dropped(self.lexer.short.children);
@@ -489,7 +489,7 @@ impl ShorterForms {
         }
     }
 
-    /// A byte of a string, its closing quote, or a part of a character.
+    /// Handles a byte of a string: its closing quote, or a part of a character.
     fn byte(&mut self, byte: u8) {
         if byte == b'"' && self.lexer.character.is_empty() {
             return self.end_string();
@@ -506,7 +506,7 @@ impl ShorterForms {
         }
     }
 
-    /// Characters of a string: one of `bytes`, or as many as bytes.
+    /// Handles characters of a string: a single one, or as many as there are bytes.
     fn chars(&mut self, bytes: &[u8], count: u64) {
         if self.lexer.state == LexState::Key {
             if self.lexer.name.len() <= omission::LONGEST {
@@ -530,7 +530,7 @@ impl ShorterForms {
         }
     }
 
-    /// Whether dots make the open string shorter.
+    /// Returns whether the open string becomes shorter with dots.
     fn is_cut(&self) -> bool {
         self.threshold + (REST.len() as u64) < self.lexer.chars
     }

@@ -1,4 +1,5 @@
-//! Where the [forms](super::forms) of a text are: the open containers, what is left out of them, and the string that is open.
+//! The position of [shortening](super::shorten) in its text: the open containers, what is left out of them, and the
+//! open string.
 
 use smallvec::SmallVec;
 
@@ -6,7 +7,7 @@ use super::chars::{LONGEST, PartialChar};
 use super::omission::MarkNames;
 use crate::json::levels::Levels;
 
-/// Where in the text the next byte is.
+/// The position of the next byte.
 #[derive(Debug)]
 pub(super) struct FormLexer {
     /// The kinds of all open containers.
@@ -15,47 +16,47 @@ pub(super) struct FormLexer {
     pub(super) levels: Vec<FormLevel>,
     /// Whether the innermost of them is in a run.
     pub(super) run: ChildRun,
-    /// The run that may stay.
+    /// The run that may still be kept.
     pub(super) short: ShortRun,
-    /// A container has opened, and nothing in it has come.
+    /// A container was opened and has no children yet.
     pub(super) fresh: bool,
     /// The note about the next child.
     pub(super) next: NextChild,
     /// The next string is a key.
     pub(super) key: bool,
     pub(super) state: LexState,
-    /// Characters of the string that is open.
+    /// The number of characters of the open string.
     pub(super) chars: u64,
-    /// The one that is open.
+    /// The character that is open.
     pub(super) character: PartialChar,
-    /// Those behind the threshold, while they are no more than the dots would be.
+    /// The characters after the threshold, while they are no longer than the dots would be.
     pub(super) rest: SmallVec<[u8; 3 * LONGEST]>,
-    /// The key that is open, as far as it may be that of a mark.
+    /// The open key, as far as it may be the name of a mark.
     pub(super) name: SmallVec<[u8; 16]>,
     pub(super) note: Vec<u8>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct FormLevel {
-    /// It is the payload.
+    /// This container is the payload.
     pub(super) payload: bool,
-    /// Children that have begun, and those of them that stay.
+    /// The number of children that have begun, and of those that are kept.
     pub(super) count: u64,
     pub(super) kept: u64,
-    /// Members that stay and are called like a mark.
+    /// Kept members with the name of a mark.
     pub(super) taken: MarkNames,
-    /// The text of the payload's mark, if this is its parent.
+    /// The content of the payload's mark, if this is its parent.
     pub(super) items: Vec<u8>,
 }
 
-/// Whether the child that is open may be left out.
+/// Whether the open child may be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChildRun {
-    /// It stays.
+    /// It is kept.
     None,
-    /// The run stays if it gets no longer than a mark.
+    /// It is kept unless its run becomes longer than a mark.
     Short,
-    /// So many children are left out.
+    /// This many children are left out.
     Dropped(u64),
 }
 
@@ -69,7 +70,7 @@ pub(super) struct ShortRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LexState {
     Outside,
-    /// In a key: it stays whole.
+    /// In a key, which is never shortened.
     Key,
     Value,
     Note(u8),
@@ -78,7 +79,7 @@ pub(super) enum LexState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextChild {
     Any,
-    /// It leads to the payload.
+    /// The child is on the path to the payload.
     OnPath,
     Payload,
 }
@@ -102,7 +103,7 @@ impl FormLexer {
         }
     }
 
-    /// Whether the innermost container is inside a run.
+    /// Returns whether the innermost container is inside a run.
     pub(super) fn is_inside_run(&self) -> bool {
         self.kinds.depth() > self.levels.len()
     }

@@ -5,17 +5,17 @@ use crate::spec::Budget;
 #[cfg(feature = "tokens")]
 use crate::tokens::TokenCounter;
 
-/// Bytes that are handled at once.
+/// The number of bytes processed at once.
 pub(super) const PIECE: usize = 64 << 10;
-/// Bytes that a token has, where tokens are not counted.
+/// The estimated number of bytes of a token, if tokens are not counted.
 #[cfg(not(feature = "tokens"))]
 pub(super) const BYTES_PER_TOKEN: u64 = 4;
 
-/// The size of a text, in what its budget is counted in.
+/// The size of a text, in the unit of its budget.
 #[derive(Debug)]
 pub(super) struct OutputSize {
     pub(super) bytes: u64,
-    /// Counts the tokens, and how many those were.
+    /// Counts the tokens. `counted`: the result.
     #[cfg(feature = "tokens")]
     counter: Option<TokenCounter>,
     #[cfg(feature = "tokens")]
@@ -35,7 +35,7 @@ impl OutputSize {
         }
     }
 
-    /// The text is complete.
+    /// Finishes the text.
     #[cfg_attr(not(feature = "tokens"), expect(clippy::unused_self, reason = "bytes are counted"))]
     pub(super) fn end(&mut self) {
         #[cfg(feature = "tokens")]
@@ -44,7 +44,7 @@ impl OutputSize {
         }
     }
 
-    /// Whether the text is longer than its budget.
+    /// Returns whether the text exceeds its budget.
     #[cfg(feature = "template")]
     pub(super) fn exceeds(&self, budget: Budget) -> bool {
         match budget {

@@ -1,6 +1,6 @@
-//! The stage that keeps a budget: tells the items of the filtered document from all around them.
+//! The stage that applies a budget: separates the items of the filtered document from everything around them.
 //!
-//! Knows the place of the payload; what is kept is the [`ItemBudget`]'s to say.
+//! It finds the payload. [`ItemBudget`] decides what is kept.
 
 use super::budget::{FramePoint, ItemBudget};
 use crate::error::{Error, Raise};
@@ -20,13 +20,13 @@ pub(super) struct ItemSplitter {
     budget: ItemBudget,
     /// The payload is open.
     in_items: bool,
-    /// An item is copied.
+    /// An item is being copied.
     in_item: bool,
     /// The error of text that could not be held.
     failed: Option<Raise>,
 }
 
-/// Bytes of the frame.
+/// A sink for bytes of the frame.
 struct FrameSink<'a> {
     budget: &'a mut ItemBudget,
     sink: &'a mut dyn Sink,
@@ -58,7 +58,7 @@ impl ItemSplitter {
         }
     }
 
-    /// The error of text that could not be held, if there is one.
+    /// Returns the error of text that could not be held, if there is one.
     pub(super) fn failed(&mut self) -> Result<(), Error> {
         self.failed.take().map_or(Ok(()), |raise| Err(self.budget.place(raise)))
     }
@@ -69,39 +69,39 @@ impl ItemSplitter {
         self.budget.end(sink).map_err(|raise| self.budget.place(raise))
     }
 
-    /// Items that are kept; `None`: there is no array of items.
+    /// Returns the number of items kept, or `None` if there is no array of items.
     pub(super) fn kept(&self) -> Option<u64> {
         self.budget.kept()
     }
 
-    /// Whether the budget left something out.
+    /// Returns whether the budget left something out.
     pub(super) fn has_cut(&self) -> bool {
         self.budget.has_cut()
     }
 
-    /// Whether what is left is longer than the budget.
+    /// Returns whether the output is longer than the budget.
     pub(super) fn is_exceeded(&self) -> bool {
         self.budget.is_exceeded()
     }
 
-    /// Where the payload is in what is left, if that may be another place.
+    /// Returns the position of the payload in a shorter form, where it may differ.
     #[cfg(feature = "template")]
     pub(super) fn place(&self) -> Option<RootPath> {
         self.budget.steps().map(|steps| RootPath::Steps(steps.to_vec()))
     }
 
-    /// The text of the payload's mark, if there is one.
+    /// Returns the text of the payload's mark, if there is one.
     #[cfg(feature = "template")]
     pub(super) fn mark(&self) -> Option<&str> {
         self.budget.mark()
     }
 
-    /// The most bytes that were held.
+    /// Returns the largest number of bytes held.
     pub(super) fn held_peak(&self) -> u64 {
         self.budget.peak()
     }
 
-    /// Bytes that were looked at to make shorter forms.
+    /// Returns the number of bytes read to make shorter forms.
     #[cfg(test)]
     pub(super) fn work(&self) -> u64 {
         self.budget.work()
@@ -115,7 +115,7 @@ impl ItemSplitter {
         (writer, way, FrameSink { budget, sink, failed })
     }
 
-    /// Runs a step of the budget, unless one failed.
+    /// Runs a step of the budget, unless one has failed.
     fn step(&mut self, step: impl FnOnce(&mut ItemBudget) -> Result<(), Raise>) {
         if self.failed.is_none() {
             self.failed = step(&mut self.budget).err();

@@ -1,7 +1,8 @@
-//! The stage that puts a summary in the payload's place (seed: kimbap's `compact`; SPEC §7).
+//! The stage that replaces the payload with a summary (seed: kimbap's `compact`; SPEC §7).
 //!
-//! The filtered document waits in the hold, for a template that fails leaves it as it was. Then it is read to render its
-//! items, one at a time, and to write all around them; where there is a budget, once more in between, for the size of that.
+//! The filtered document is held, because a template that fails leaves it unchanged. It is then read once to render
+//! its items, one at a time, and once to write everything around them. With a budget it is read once more in between,
+//! to measure the result.
 
 use std::sync::Arc;
 
@@ -18,18 +19,18 @@ use crate::sink::Sink;
 use crate::template::{Templates, Totals};
 use crate::test_work::{WorkKind, count, words};
 
-/// Bytes that may be rendered.
+/// The largest number of rendered bytes.
 const RENDERED: usize = 64 << 20;
-/// The members that take the payload's place; siblings of these names go.
+/// The members that replace the payload. Siblings of these names are removed.
 const SUMMARY: [&[u8]; 3] = [b"summary", b"_compact", b"_original_items"];
 
-/// The items seen so far.
+/// The number of items.
 #[derive(Clone, Copy)]
 pub(super) struct SummaryCounts<'a> {
     pub(super) totals: Totals,
-    /// Those that are there: an element behind them is their mark.
+    /// The items present. An element after them is their mark.
     pub(super) items: u64,
-    /// Its text.
+    /// The text of that mark.
     pub(super) mark: Option<&'a str>,
 }
 
@@ -52,18 +53,18 @@ impl SummaryStage {
         Self { templates, limits, config, place, document: Hold::default() }
     }
 
-    /// Takes more of the filtered document.
+    /// Adds more of the filtered document.
     pub(super) fn write(&mut self, bytes: &[u8], meter: &mut Meter) -> Result<(), Error> {
         let Self { document, limits, .. } = self;
         document.push(bytes, limits, meter).map_err(|raise| Hold::place(limits, raise))
     }
 
-    /// The payload is somewhere else.
+    /// Sets a different location of the payload.
     pub(super) fn move_to(&mut self, place: RootPath) {
         self.place = place;
     }
 
-    /// Hands the document on with what was rendered of it. Tells why it was left as it was.
+    /// Writes the document with the rendered text. Returns the reason if it was left unchanged.
     pub(super) fn finish(
         &mut self,
         engine: &mut StageMachine,
@@ -84,7 +85,7 @@ impl SummaryStage {
         }
     }
 
-    /// Hands the document on as it is.
+    /// Writes the document unchanged.
     fn pass(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
         let take = |_: &mut Meter, piece: &[u8]| {
             sink.write(piece);
@@ -94,7 +95,7 @@ impl SummaryStage {
         self.document.drain(meter, take, place)
     }
 
-    /// The document is complete: renders its items.
+    /// Renders the items of the complete document.
     pub(super) fn render(
         &mut self,
         engine: &mut StageMachine,
@@ -142,7 +143,7 @@ impl SummaryStage {
         })
     }
 
-    /// Writes the document with the summary in the payload's place.
+    /// Writes the document with the summary in place of the payload.
     pub(super) fn swap(
         &mut self,
         engine: &mut StageMachine,
@@ -175,16 +176,16 @@ impl SummaryStage {
     }
 }
 
-/// Makes errors of a document that is complete: its end is where they show.
+/// Returns a function that places errors at the end of the complete document.
 fn at_the_end(document: &Hold) -> impl Fn(Raise) -> Error + Copy + use<> {
     let length = document.len();
     move |raise| Error::at(raise, length, String::new())
 }
 
-/// The text that the templates made of the items.
+/// The text rendered from the items.
 pub(super) enum RenderedItems {
     Text(Hold),
-    /// The payload is no array.
+    /// The payload is not an array.
     NoItems,
     Failed(String),
 }
@@ -202,7 +203,7 @@ struct ItemRenderer<'a> {
     items: u64,
     limits: &'a Limits,
     meter: &'a mut Meter,
-    /// Rendered, as the inside of a JSON string.
+    /// The rendered text, as the inside of a JSON string.
     text: Hold,
     scratch: Vec<u8>,
     item: Vec<u8>,
@@ -211,7 +212,7 @@ struct ItemRenderer<'a> {
     any: bool,
     /// A line was rendered.
     begun: bool,
-    /// Bytes that may still be rendered.
+    /// The number of bytes that may still be rendered.
     left: usize,
     failed: Option<RenderFailure>,
 }
@@ -234,7 +235,7 @@ impl ItemRenderer<'_> {
         count(WorkKind::Tail, words(item.len()));
         let rendered = match templates.read(item, limits.item()) {
             Ok(Some(read)) => {
-                // The template has what it needs of it.
+                // The template has read all it needs from the item.
                 item.clear();
                 let rendered = templates.read_item(read, totals, *left, scratch);
                 rendered.map_err(|error| error.to_string())
@@ -245,7 +246,7 @@ impl ItemRenderer<'_> {
         self.line(rendered);
     }
 
-    /// Adds what was rendered, if there is something, as a line.
+    /// Adds the rendered text as a line, if there is any.
     fn line(&mut self, rendered: Result<bool, String>) {
         if self.failed.is_some() {
             return;
@@ -258,7 +259,7 @@ impl ItemRenderer<'_> {
                 self.left = self.left.saturating_sub(self.scratch.len() + 1);
                 let mut quoted = if self.begun { b"\\n".to_vec() } else { Vec::new() };
                 self.begun = true;
-                // Data may look like what tamis itself says.
+                // Data may look like a notice of tamis.
                 for (number, line) in self.scratch.split(|byte| *byte == b'\n').enumerate() {
                     if number > 0 {
                         quoted.extend_from_slice(b"\\n");
@@ -274,7 +275,7 @@ impl ItemRenderer<'_> {
     }
 }
 
-/// The inside of a JSON string that spells `text`.
+/// Appends `text` as the inside of a JSON string.
 fn escape(text: &[u8], quoted: &mut Vec<u8>) {
     for byte in text {
         match byte {
@@ -332,7 +333,7 @@ impl Handler for StageHandler<'_, ItemRenderer<'_>> {
             count(WorkKind::Tail, words(bytes.len()));
             render.item.extend_from_slice(bytes);
             if render.item.len() as u64 > limit {
-                let message = format!("an item has more than {limit} bytes");
+                let message = format!("an item exceeds {limit} bytes");
                 render.failed = Some(RenderFailure::Limit(Raise::limit(LimitName::Item, message)));
             }
         }
@@ -345,7 +346,7 @@ impl Handler for StageHandler<'_, ItemRenderer<'_>> {
     }
 }
 
-/// Writes the document, and the summary in the payload's place.
+/// Writes the document with the summary in place of the payload.
 struct SummarySwap<'a> {
     way: RootTracker,
     writer: JsonWriter,
@@ -376,7 +377,7 @@ impl SummarySwap<'_> {
         let items = counts.items;
         writer.raw(sink, format!("\",\"_compact\":true,\"_original_items\":{items}").as_bytes());
         if alone {
-            // The mark of an array that is no member was an element of it.
+            // The mark of an array that is not a member was an element of it.
             if let Some(mark) = counts.mark {
                 writer.raw(sink, format!(",\"_omitted\":{mark}").as_bytes());
             }

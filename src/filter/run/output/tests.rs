@@ -1,4 +1,4 @@
-//! Work of the stages behind the items, on shapes that are meant to cost: counted, not timed.
+//! Counts the work of the output stages on expensive shapes.
 
 use crate::filter::Filter;
 use crate::filter::compile::program::Program;

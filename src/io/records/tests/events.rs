@@ -162,8 +162,8 @@ fn streams_are_the_same_at_every_split() {
 fn an_event_waits_in_memory_then_in_a_file_then_not_at_all() {
     let program = retain_id();
     let told =
-        |bytes| format!("more than {bytes} bytes would have to wait (limits `held` and `spill`)");
-    // `true`: it is written unchanged.
+        |bytes| format!("buffer limit of {bytes} bytes exceeded (limits `held` and `spill`)");
+    // `true`: it passes.
     type Tries = &'static [(u64, bool)];
     let cases: &[(&str, u64, Tries)] = &[
         // The output and the other lines, each with its own limit.

@@ -143,7 +143,7 @@ fn a_line_waits_in_memory_then_in_a_file_then_not_at_all() {
         let options = limits(held, spill);
         let whole = run(&program, &options, input.as_bytes());
         assert_eq!(whole.0, b"[2]\n", "held {held}, spill {spill}");
-        let told = "more than 102 bytes would have to wait (limits `held` and `spill`)";
+        let told = "buffer limit of 102 bytes exceeded (limits `held` and `spill`)";
         assert_eq!(
             whole.1,
             [(1, format!("byte 0: {told}")), (3, format!("byte {}: {told}", long.len() + 4))]
