@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use super::failed_run::{FailedRun, RunResult};
 use super::push::{each_chunk, read_all};
 use crate::error::{Error, ErrorKind};
-use crate::filter::{Lookahead, Call, Filter, FirstPass};
+use crate::filter::{Call, Filter, FirstPass, Lookahead};
 use crate::io::sinks::WriteSink;
 use crate::report::Report;
 

@@ -36,7 +36,7 @@ mod transform;
 use std::io::{Read, Write};
 
 use crate::error::{Error, ErrorKind};
-use crate::filter::{Lookahead, Call, Filter, FirstPass};
+use crate::filter::{Call, Filter, FirstPass, Lookahead};
 use crate::report::Report;
 use push::CHUNK;
 

@@ -122,7 +122,12 @@ impl StreamingEdits {
     }
 
     /// Runs one operation on what is known of the document.
-    fn run(&mut self, operation: usize, edit: &TreeEdit, lenient: bool) -> Result<(), &'static str> {
+    fn run(
+        &mut self,
+        operation: usize,
+        edit: &TreeEdit,
+        lenient: bool,
+    ) -> Result<(), &'static str> {
         let path = path_of(edit);
         let mut node: NodeId = 0;
         for (step, token) in path.0.iter().enumerate() {

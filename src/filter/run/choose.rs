@@ -290,8 +290,7 @@ impl Handler for StageHandler<'_, BranchChooser> {
             return Ok(());
         };
         if over && most > chooser.item {
-            let message =
-                format!("a value tested by `when` exceeds {} bytes", chooser.item);
+            let message = format!("a value tested by `when` exceeds {} bytes", chooser.item);
             return Err(Raise::limit(LimitName::Item, message).into());
         }
         // A string that is longer than every tested string equals none of them.

@@ -41,10 +41,7 @@ impl Hold {
     /// Returns the error of a run that would have to hold more.
     pub(crate) fn overflow(limits: &Limits) -> Raise {
         let capacity = Self::capacity(limits);
-        Raise::limit(
-            LimitName::HeldAndSpill,
-            format!("buffer limit of {capacity} bytes exceeded"),
-        )
+        Raise::limit(LimitName::HeldAndSpill, format!("buffer limit of {capacity} bytes exceeded"))
     }
 
     /// Places the error of a text that is too long to be held. The offset does not depend on chunks.
@@ -71,10 +68,10 @@ impl Hold {
             self.remember(memory);
         }
         if !file.is_empty() {
-            meter.charge("spill", limits.spill(), self.in_file, file.len() as u64)?;
-            self.spill(file).map_err(|error| {
-                Raise::new(ErrorKind::Limit, format!("cannot write the temporary file: {error}"))
-            })?;
+            let (name, bytes) = (LimitName::HeldAndSpill, file.len() as u64);
+            meter.charge(name, limits.spill(), self.in_file, bytes)?;
+            self.spill(file)
+                .map_err(|error| Raise::spill("cannot write the temporary file", error))?;
         }
         Ok(())
     }
@@ -281,6 +278,6 @@ fn read_all<E>(
     }
 }
 
-fn unreadable(error: &std::io::Error) -> Raise {
-    Raise::new(ErrorKind::Limit, format!("cannot read the temporary file: {error}"))
+fn unreadable(error: std::io::Error) -> Raise {
+    Raise::spill("cannot read the temporary file", error)
 }

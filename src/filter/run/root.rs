@@ -75,7 +75,12 @@ impl RootProbe {
     }
 
     /// Returns what to do with a value, or `None` if it is selected.
-    fn look(&mut self, selection: &SelectRules, slot: ValueSlot<'_>, kind: ValueKind) -> Option<Interest> {
+    fn look(
+        &mut self,
+        selection: &SelectRules,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Option<Interest> {
         let node = match (slot, self.open.last()) {
             (ValueSlot::Top, _) => Some(0),
             (ValueSlot::Member(key), Some(at)) => {

@@ -109,7 +109,11 @@ impl std::fmt::Debug for StageMachine {
 }
 
 /// Returns the machine's configuration for a spec and its limits.
-pub(super) fn machine_config(spec: &Spec, limits: &Limits, tell_empty: bool) -> MachineConfig {
+pub(super) fn machine_config(
+    spec: &Spec,
+    limits: &Limits,
+    detect_empty_strings: bool,
+) -> MachineConfig {
     MachineConfig {
         depth: limits.depth(),
         key: limits.key(),

@@ -126,10 +126,7 @@ impl ContentFields {
 
 /// Returns the error of fields that exceed the limit.
 fn too_much(limit: u64) -> Raise {
-    Raise::limit(
-        LimitName::Item,
-        format!("the fields of the content exceed {limit} bytes"),
-    )
+    Raise::limit(LimitName::Item, format!("the fields of the content exceed {limit} bytes"))
 }
 
 impl ContentField {

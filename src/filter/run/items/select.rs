@@ -151,7 +151,9 @@ impl ItemsState {
         }
         let label = match slot {
             // The key is spelled the same, so the member can be copied as a whole.
-            ValueSlot::Member(key) if source.key_is_name && key.raw().len() + 2 == source.key.len() => {
+            ValueSlot::Member(key)
+                if source.key_is_name && key.raw().len() + 2 == source.key.len() =>
+            {
                 Label::Spelled(key)
             }
             _ => Label::Given(&source.key),
