@@ -26,7 +26,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// What does not depend on the chunks.
+/// Returns the report without what depends on the chunks.
 pub(super) fn invariant(mut report: Report) -> Report {
     report.held_peak_bytes = 0;
     report.plan.clear();
@@ -39,7 +39,7 @@ mod ahead {
     use super::*;
     use crate::{Json, Operation, Test, filter_file, filter_slice};
 
-    /// What is read ahead waits nowhere, also where no branch holds.
+    /// Nothing is held for a document that is read ahead, even if no branch applies.
     #[test]
     fn nothing_is_held_for_a_branch_that_is_known() {
         let branch = Spec::new().patch(Operation::add("/b", Json::from(1)));
