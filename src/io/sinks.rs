@@ -143,7 +143,7 @@ impl<R: std::io::Read, W: Write> std::io::Read for TeeReader<R, W> {
             // An interrupted write must not look like an interrupted read: the bytes would be read twice.
             let kind =
                 if error.kind() == IoKind::Interrupted { IoKind::Other } else { error.kind() };
-            std::io::Error::new(kind, format!("the tee cannot be written: {error}"))
+            std::io::Error::new(kind, format!("cannot write the copy of the input: {error}"))
         })?;
         Ok(count)
     }

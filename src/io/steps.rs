@@ -175,7 +175,7 @@ impl Steps {
                     }
                     Err(error) => {
                         self.state = State::Lost;
-                        let message = format!("a step did not come back: {error}");
+                        let message = format!("worker task panicked or was cancelled: {error}");
                         return Poll::Ready(Err(Error::new(ErrorKind::Failed, message)));
                     }
                 },

@@ -39,7 +39,7 @@ impl ContentCoding {
             value.split(',').map(|name| name.trim_matches([' ', '\t'])).filter(|it| !it.is_empty());
         let Some(name) = names.next() else { return Ok(None) };
         if names.next().is_some() {
-            return Err(refused("a body is decoded from one content coding", value));
+            return Err(refused("expected a single content coding", value));
         }
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("identity") {
@@ -51,7 +51,7 @@ impl ContentCoding {
         } else if is("zstd") {
             Ok(Some(Self::Zstd))
         } else {
-            Err(refused("content codings that are decoded are gzip, br and zstd", name))
+            Err(refused("expected the content coding gzip, br or zstd", name))
         }
     }
 

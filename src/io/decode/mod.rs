@@ -113,7 +113,7 @@ impl Decoder {
     /// Input that cannot be decoded, and the limits of [`DecodeOptions`]. Pieces returned before an error are correct.
     pub(crate) fn next(&mut self, input: &mut Bytes) -> Result<Option<Bytes>, Error> {
         if self.failed {
-            return Err(Error::new(ErrorKind::Failed, "decoding had failed before"));
+            return Err(Error::new(ErrorKind::Failed, "the decoder has failed before"));
         }
         let piece = self.piece(input);
         self.failed = piece.is_err();
@@ -128,7 +128,7 @@ impl Decoder {
         let piece = self.next(&mut Bytes::new())?;
         if piece.is_none() && self.place == Place::Inside {
             self.failed = true;
-            let message = format!("the {} body is cut off", self.coding.as_str());
+            let message = format!("unexpected end of the {} body", self.coding.as_str());
             return Err(Error::in_encoded(ErrorKind::UnexpectedEnd, message, self.taken));
         }
         Ok(piece)
@@ -236,7 +236,7 @@ impl Decoder {
             Flaw::Stuck => refused(&"the decoder failed"),
             Flaw::LargeWindow => refused(&"its window has more than 16 MiB (RFC 7932)"),
             Flaw::Trailing => {
-                let message = format!("bytes follow the end of the {name} body");
+                let message = format!("trailing bytes after the {name} body");
                 Error::in_encoded(ErrorKind::Encoding, message, self.taken)
             }
         }

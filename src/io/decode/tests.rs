@@ -253,7 +253,7 @@ fn a_body_that_is_cut_off_ended_too_early() {
         }
     }
     let error = refused(ContentCoding::Gzip, &encode(ContentCoding::Gzip, b"[1]")[..12]);
-    assert_eq!(error.to_string(), "byte 12: the gzip body is cut off (place in the encoded body)");
+    assert_eq!(error.to_string(), "byte 12: unexpected end of the gzip body (place in the encoded body)");
 }
 
 #[test]
@@ -479,9 +479,9 @@ fn codings_are_named_as_in_the_field() {
         assert_eq!(ContentCoding::from_content_encoding(value).unwrap(), coding, "{value}");
     }
     for (value, message) in [
-        ("deflate", "content codings that are decoded are gzip, br and zstd, not `deflate`"),
-        ("gzip, gzip", "a body is decoded from one content coding, not `gzip, gzip`"),
-        ("gz\u{1b}ip", "content codings that are decoded are gzip, br and zstd, not `gz\\u{1b}ip`"),
+        ("deflate", "expected the content coding gzip, br or zstd, not `deflate`"),
+        ("gzip, gzip", "expected a single content coding, not `gzip, gzip`"),
+        ("gz\u{1b}ip", "expected the content coding gzip, br or zstd, not `gz\\u{1b}ip`"),
     ] {
         let error = ContentCoding::from_content_encoding(value).unwrap_err();
         assert_eq!((error.kind(), error.fault()), (ErrorKind::Encoding, Fault::Input));

@@ -113,7 +113,7 @@ where
         return (Response::from_parts(head, FilterBody::untouched(body)), false);
     };
     if head::is_tunnel(&asked.method, head.status) {
-        let message = "what follows the answer is another protocol, which cannot be filtered";
+        let message = "cannot filter a response that switches protocols";
         let error = Error::new(ErrorKind::Syntax, message);
         return (refused(rules, asked, &error), false);
     }
@@ -155,7 +155,7 @@ impl<F> Rules<F> {
     /// A partial response, or a coding that cannot be decoded.
     fn readable(&self, transform: Transform, head: &response::Parts) -> Result<Transform, Error> {
         if head.status == StatusCode::PARTIAL_CONTENT {
-            let message = "a part of an answer cannot be filtered (206)";
+            let message = "cannot filter a partial response (206)";
             return Err(Error::new(ErrorKind::Syntax, message));
         }
         let mut codings = head.headers.get_all(header::CONTENT_ENCODING).iter();
@@ -183,6 +183,6 @@ impl<F> Rules<F> {
 }
 
 fn encoded(coding: &str) -> Error {
-    let message = format!("the answer is encoded ({coding}), and the layer does not decode");
+    let message = format!("cannot filter an encoded response ({coding}): decoding is not enabled");
     Error::new(ErrorKind::Encoding, message)
 }

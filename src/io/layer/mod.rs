@@ -184,7 +184,7 @@ impl Fault {
 /// Returns the default response for an error. It does not contain the place of the error, which names fields that may be removed.
 fn refusal(error: &Error) -> Response<Bytes> {
     let kind = error.kind().as_str();
-    let text = format!(r#"{{"error":"the answer could not be filtered","kind":"{kind}"}}"#);
+    let text = format!(r#"{{"error":"the response could not be filtered","kind":"{kind}"}}"#);
     let mut answer = Response::new(Bytes::from(text));
     *answer.status_mut() = error.fault().status();
     let json = header::HeaderValue::from_static("application/json");
