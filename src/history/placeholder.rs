@@ -68,14 +68,19 @@ impl Placeholder {
             }
             let field = behind.strip_prefix('{').and_then(|field| field.split_once('}'));
             let Some((field, more)) = field else {
-                return wrong(offset, "a brace stands alone; `{{` and `}}` are braces");
+                return wrong(offset, "unmatched brace; write `{{` or `}}` for a brace");
             };
             let part = match field {
                 "tool" => Part::Tool,
                 "id" => Part::Id,
                 "bytes" => Part::Bytes,
                 "tokens" => Part::Tokens,
-                _ => return wrong(offset + 1, "a field is {tool}, {bytes}, {tokens} or {id}"),
+                _ => {
+                    return wrong(
+                        offset + 1,
+                        "unknown field, expected {tool}, {bytes}, {tokens} or {id}",
+                    );
+                }
             };
             if !text.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut text)));
@@ -90,10 +95,7 @@ impl Placeholder {
         let says_something =
             parts.iter().any(|part| matches!(part, Part::Text(text) if !text.trim().is_empty()));
         if !parts.is_empty() && !says_something {
-            return wrong(
-                0,
-                "some text must stand beside the fields, or a second run could not tell it from a result",
-            );
+            return wrong(0, "needs text besides the fields, by which a second run recognizes it");
         }
         Ok(Self { parts })
     }
@@ -231,11 +233,11 @@ mod tests {
         for (template, words) in [
             (
                 "a {tools}",
-                "a field is {tool}, {bytes}, {tokens} or {id} (character 4 of `a {tools}`)",
+                "unknown field, expected {tool}, {bytes}, {tokens} or {id} (character 4 of `a {tools}`)",
             ),
-            ("a }", "a brace stands alone"),
+            ("a }", "unmatched brace"),
             ("é {", "(character 3 of `é {`)"),
-            ("{tool} {bytes}", "some text must stand beside the fields"),
+            ("{tool} {bytes}", "needs text besides the fields"),
         ] {
             let error = Placeholder::parse(template).unwrap_err();
             assert!(error.to_string().contains(words), "{error}");

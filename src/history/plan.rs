@@ -32,13 +32,13 @@ impl Plan {
         now: u64,
         report: &mut PruneReport,
     ) -> Result<Self, Raise> {
-        let prune = &program.prune;
+        let spec = &program.spec;
         let nothing = Self::default();
-        let turn = counts.turns_of_last.checked_sub(prune.keep_turns);
+        let turn = counts.turns_of_last.checked_sub(spec.keep_turns);
         if turn.is_none() && !counts.several {
             return Ok(nothing);
         }
-        let mut plan = Self { kept: prune.protect_tokens, ..nothing };
+        let mut plan = Self { kept: spec.protect_tokens, ..nothing };
         let mut reader = Reader::default();
         let mut turns = 0;
         let mut to = None;
@@ -57,7 +57,7 @@ impl Plan {
                     }
                     turns += 1;
                 }
-                Record::Summary(at) if prune.stop_at_summary && to.is_none() => plan.from = at,
+                Record::Summary(at) if spec.stop_at_summary && to.is_none() => plan.from = at,
                 Record::Summary(_) | Record::Result(_) => {}
             }
         }
@@ -78,11 +78,10 @@ impl Plan {
             return Ok(Self::default());
         }
         // As in opencode, more than the minimum has to be removed; 0 disables the rule.
-        let is_little_text =
-            prune.minimum_tokens > 0 && report.tokens_saved <= prune.minimum_tokens;
+        let is_little_text = spec.minimum_tokens > 0 && report.tokens_saved <= spec.minimum_tokens;
         let refused = if is_little_text {
             "minimum_tokens"
-        } else if prune.min_gain > 0 && is_little(report, prune.min_gain) {
+        } else if spec.min_gain > 0 && is_little(report, spec.min_gain) {
             "min_gain"
         } else {
             return Ok(plan);

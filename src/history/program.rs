@@ -31,7 +31,7 @@ pub struct PruneProgram(Arc<Compiled>);
 
 #[derive(Clone, Debug)]
 pub(super) struct Compiled {
-    pub(super) prune: PruneSpec,
+    pub(super) spec: PruneSpec,
     pub(super) placeholder: Placeholder,
     /// The default placeholder, which is recognized whatever `placeholder` is.
     pub(super) plain: Placeholder,
@@ -49,27 +49,28 @@ impl PruneProgram {
     /// [`ErrorKind::Spec`] for a placeholder that has an unknown field or a single brace, consists only of fields, or is longer than
     /// 1,024 bytes; for more than 65,536 characters to keep; for more than 10,000 protected tools; and for counted tokens in a
     /// build without the feature `tokens`.
-    pub fn compile(prune: &PruneSpec) -> Result<Self, Error> {
+    pub fn compile(spec: &PruneSpec) -> Result<Self, Error> {
         let wrong = |message: String| Err(Error::new(ErrorKind::Spec, message));
-        for (rule, characters) in [("keep_head", prune.keep_head), ("keep_tail", prune.keep_tail)] {
+        for (rule, characters) in [("keep_head", spec.keep_head), ("keep_tail", spec.keep_tail)] {
             if characters > MOST_KEPT {
                 return wrong(format!("{rule}: {characters} characters, more than {MOST_KEPT}"));
             }
         }
-        if prune.protected.len() > MOST_PATTERNS {
+        if spec.protected.len() > MOST_PATTERNS {
             return wrong(format!("protected: more than {MOST_PATTERNS} names"));
         }
-        if prune.count_tokens && !cfg!(feature = "tokens") {
+        if spec.count_tokens && !cfg!(feature = "tokens") {
             return wrong(
-                "count_tokens: this build has no `tokens`; leave it out to estimate".into(),
+                "count_tokens: this build lacks the feature `tokens`; remove it to estimate tokens"
+                    .into(),
             );
         }
-        let placeholder = Placeholder::parse(&prune.placeholder)?;
+        let placeholder = Placeholder::parse(&spec.placeholder)?;
         let plain = Placeholder::parse(PLACEHOLDER)?;
         let longest = placeholder.longest().max(plain.longest());
         let fixed = placeholder.fixed().map(|text| escaped(&text));
-        let (prune, limits) = (prune.clone(), Limits::new());
-        let compiled = Compiled { prune, placeholder, plain, limits, fixed, longest };
+        let (spec, limits) = (spec.clone(), Limits::new());
+        let compiled = Compiled { spec, placeholder, plain, limits, fixed, longest };
         Ok(Self(Arc::new(compiled)))
     }
 
@@ -97,7 +98,7 @@ impl Compiled {
     /// Returns whether the results of a tool are protected. The name of an unknown tool is empty.
     pub(super) fn protects(&self, tool: &str) -> bool {
         let fits = |pattern: &String| pattern == tool || glob::fits(pattern, tool);
-        self.prune.protected.iter().any(fits)
+        self.spec.protected.iter().any(fits)
     }
 
     /// Returns whether `text` is a placeholder already.
@@ -142,7 +143,7 @@ impl Compiled {
 
     /// Returns whether a part of a text is kept.
     pub(super) fn is_partial(&self) -> bool {
-        self.prune.keep_head > 0 || self.prune.keep_tail > 0
+        self.spec.keep_head > 0 || self.spec.keep_tail > 0
     }
 }
 

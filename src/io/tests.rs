@@ -26,7 +26,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// What does not depend on the chunks.
+/// Returns the report without what depends on the chunks.
 pub(super) fn invariant(mut report: Report) -> Report {
     report.held_peak_bytes = 0;
     report.plan.clear();
@@ -39,7 +39,7 @@ mod ahead {
     use super::*;
     use crate::{Json, Operation, Test, filter_file, filter_slice};
 
-    /// What is read ahead waits nowhere, also where no branch holds.
+    /// Nothing is held for a document that is read ahead, even if no branch applies.
     #[test]
     fn nothing_is_held_for_a_branch_that_is_known() {
         let branch = Spec::new().patch(PatchOp::add("/b", RawJson::from(1)));
@@ -96,11 +96,11 @@ mod lenient {
     #[test]
     fn errors_of_the_text_have_line_and_column() {
         let cases = [
-            ("", ErrorKind::UnexpectedEnd, "line 1, column 1: the document ended too early"),
+            ("", ErrorKind::UnexpectedEnd, "line 1, column 1: unexpected end of the document"),
             (
                 "\u{feff}",
                 ErrorKind::UnexpectedEnd,
-                "line 1, column 1: the document ended too early",
+                "line 1, column 1: unexpected end of the document",
             ),
             (
                 "[1,\n 2 3]",
@@ -110,15 +110,19 @@ mod lenient {
             (
                 "[1, /* x",
                 ErrorKind::UnexpectedEnd,
-                "line 1, column 9: a comment is not closed by `*/`",
+                "line 1, column 9: unterminated comment, expected `*/`",
             ),
             ("[,]", ErrorKind::Syntax, "line 1, column 2: unexpected `,`"),
             ("[1,,]", ErrorKind::Syntax, "line 1, column 4: unexpected `,`"),
-            ("{a: 1}", ErrorKind::Syntax, "line 1, column 2: expected a name in quotes or `}`"),
-            ("[01]", ErrorKind::Syntax, "line 1, column 2: not a number of JSON"),
-            ("[1]\n]", ErrorKind::Syntax, "line 2, column 1: unexpected text behind the document"),
-            ("[1],", ErrorKind::Syntax, "line 1, column 4: unexpected text behind the document"),
-            ("\"\\x\"", ErrorKind::Syntax, "line 1, column 2: not an escape of JSON"),
+            ("{a: 1}", ErrorKind::Syntax, "line 1, column 2: expected a key in quotes or `}`"),
+            ("[01]", ErrorKind::Syntax, "line 1, column 2: invalid number"),
+            (
+                "[1]\n]",
+                ErrorKind::Syntax,
+                "line 2, column 1: trailing characters after the document",
+            ),
+            ("[1],", ErrorKind::Syntax, "line 1, column 4: trailing characters after the document"),
+            ("\"\\x\"", ErrorKind::Syntax, "line 1, column 2: invalid escape sequence"),
         ];
         for (text, kind, message) in cases {
             assert_eq!(minified(text.as_bytes()).2, Some((kind, message.to_owned())), "{text}");

@@ -125,9 +125,9 @@ impl Survey {
             | Member::Result
             | Member::Experimental
             | Member::Value => {
-                let tail = usize::try_from(program.prune.keep_tail).unwrap_or(usize::MAX);
-                let cut = Cut { head: program.prune.keep_head, tail };
-                Wanted { kept: program.longest, cut, counted: program.prune.count_tokens, ..word }
+                let tail = usize::try_from(program.spec.keep_tail).unwrap_or(usize::MAX);
+                let cut = Cut { head: program.spec.keep_head, tail };
+                Wanted { kept: program.longest, cut, counted: program.spec.count_tokens, ..word }
             }
             Member::Id | Member::CallId | Member::ToolCallId => {
                 let kept = if program.placeholder.has_id() { SHOWN_BYTES } else { 0 };

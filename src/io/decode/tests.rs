@@ -13,7 +13,7 @@ use crate::{Error, ErrorKind, Fault};
 const CODINGS: [ContentCoding; 3] =
     [ContentCoding::Gzip, ContentCoding::Brotli, ContentCoding::Zstd];
 
-/// A zstd frame of four bytes to skip (RFC 8878, section 3.1.2).
+/// A skippable zstd frame of four bytes (RFC 8878, section 3.1.2).
 const SKIPPABLE: &[u8] = &[0x5A, 0x2A, 0x4D, 0x18, 4, 0, 0, 0, b's', b'k', b'i', b'p'];
 
 fn encoder(coding: ContentCoding) -> Box<dyn EncodeV2> {
@@ -50,7 +50,7 @@ fn encode(coding: ContentCoding, text: &[u8]) -> Vec<u8> {
     encode_with(&mut *encoder(coding), text)
 }
 
-/// What came out, and how it ended. Every call keeps to its share.
+/// Returns the decoded text and the result, after checking that every call kept to its share.
 fn decode_as(
     coding: ContentCoding,
     decoding: &DecodeOptions,
@@ -85,7 +85,7 @@ fn decode(coding: ContentCoding, body: &[u8]) -> (Vec<u8>, Result<(), Error>) {
     decode_as(coding, &DecodeOptions::new(), [Bytes::copy_from_slice(body)])
 }
 
-/// Chunks of so many bytes.
+/// Splits a body into chunks of `size` bytes.
 fn chunks(body: &[u8], size: usize) -> Vec<Bytes> {
     body.chunks(size).map(Bytes::copy_from_slice).collect()
 }
@@ -94,7 +94,7 @@ fn refused(coding: ContentCoding, body: &[u8]) -> Error {
     decode(coding, body).1.expect_err("it is refused")
 }
 
-/// Numbers that look random, the same each time (splitmix64).
+/// Pseudo-random numbers, the same in each run (splitmix64).
 struct Numbers(u64);
 
 impl Numbers {
@@ -111,7 +111,7 @@ impl Numbers {
     }
 }
 
-/// JSON of about so many bytes, with parts that do not compress.
+/// JSON of about `size` bytes, with parts that do not compress.
 fn json(bytes: usize) -> Vec<u8> {
     let mut numbers = Numbers(1);
     let mut text = String::from("[0");
@@ -157,7 +157,7 @@ fn a_body_is_decoded_at_every_cut() {
     }
 }
 
-/// What a chunk holds comes out before more is asked for: a filter need not wait for the end.
+/// The content of a chunk is returned before more input is needed, so a filter need not wait for the end.
 #[test]
 fn what_can_be_decoded_is_given_at_once() {
     for coding in CODINGS {
@@ -253,7 +253,7 @@ fn a_body_that_is_cut_off_ended_too_early() {
         }
     }
     let error = refused(ContentCoding::Gzip, &encode(ContentCoding::Gzip, b"[1]")[..12]);
-    assert_eq!(error.to_string(), "byte 12: the gzip body is cut off (place in the encoded body)");
+    assert_eq!(error.to_string(), "byte 12: unexpected end of the gzip body (place in the encoded body)");
 }
 
 #[test]
@@ -479,9 +479,9 @@ fn codings_are_named_as_in_the_field() {
         assert_eq!(ContentCoding::from_content_encoding(value).unwrap(), coding, "{value}");
     }
     for (value, message) in [
-        ("deflate", "content codings that are decoded are gzip, br and zstd, not `deflate`"),
-        ("gzip, gzip", "a body is decoded from one content coding, not `gzip, gzip`"),
-        ("gz\u{1b}ip", "content codings that are decoded are gzip, br and zstd, not `gz\\u{1b}ip`"),
+        ("deflate", "expected the content coding gzip, br or zstd, not `deflate`"),
+        ("gzip, gzip", "expected a single content coding, not `gzip, gzip`"),
+        ("gz\u{1b}ip", "expected the content coding gzip, br or zstd, not `gz\\u{1b}ip`"),
     ] {
         let error = ContentCoding::from_content_encoding(value).unwrap_err();
         assert_eq!((error.kind(), error.fault()), (ErrorKind::Encoding, Fault::Input));

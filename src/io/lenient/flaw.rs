@@ -76,30 +76,30 @@ fn describe(kind: SyntaxErrorKind) -> (ErrorKind, &'static str) {
     use SyntaxErrorKind as Kind;
     let message = match kind {
         Kind::IncompleteDocument => {
-            return (ErrorKind::UnexpectedEnd, "the document ended too early");
+            return (ErrorKind::UnexpectedEnd, "unexpected end of the document");
         }
         Kind::BlockCommentNotClosed => {
-            return (ErrorKind::UnexpectedEnd, "a comment is not closed by `*/`");
+            return (ErrorKind::UnexpectedEnd, "unterminated comment, expected `*/`");
         }
-        Kind::IncompleteComment => "a comment begins with `//` or `/*`",
+        Kind::IncompleteComment => "invalid comment, expected `//` or `/*`",
         Kind::InvalidLiteral | Kind::TrailingDataAfterLiteral => {
             "expected `true`, `false` or `null`"
         }
-        Kind::UnexpectedClosingBracket => "this bracket closes nothing",
+        Kind::UnexpectedClosingBracket => "unexpected closing bracket",
         Kind::UnexpectedComma => "unexpected `,`",
         Kind::MissingComma => "expected `,` or a closing bracket",
         Kind::UnexpectedColon => "unexpected `:`",
         Kind::MissingColon => "expected `:`",
-        Kind::MalformedNumber | Kind::TrailingDataAfterNumber => "not a number of JSON",
-        Kind::ExpectingMemberNameOrObjectEnd => "expected a name in quotes or `}`",
+        Kind::MalformedNumber | Kind::TrailingDataAfterNumber => "invalid number",
+        Kind::ExpectingMemberNameOrObjectEnd => "expected a key in quotes or `}`",
         Kind::MalformedJson => "expected a value",
-        Kind::NotEscapedControlCharacter => "a control character must be escaped",
-        Kind::UnknownEscapeSequence | Kind::MalformedEscapeSequence => "not an escape of JSON",
+        Kind::NotEscapedControlCharacter => "unescaped control character",
+        Kind::UnknownEscapeSequence | Kind::MalformedEscapeSequence => "invalid escape sequence",
         Kind::UnpairedSurrogatePairEscapeSequence => {
-            "a lone surrogate escape; it can be kept only where comments are not allowed"
+            "lone surrogate escape, which is supported only without comments"
         }
-        Kind::TrailingData => "unexpected text behind the document",
-        _ => "not JSON with comments",
+        Kind::TrailingData => "trailing characters after the document",
+        _ => "invalid JSON with comments",
     };
     (ErrorKind::Syntax, message)
 }

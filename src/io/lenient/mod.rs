@@ -49,7 +49,7 @@ use crate::report::{FailureReport, Report};
 /// assert_eq!(report.items_kept, Some(2));
 ///
 /// let error = filter_lenient(&program, &b"[1,\n /* "[..], std::io::sink()).unwrap_err();
-/// assert_eq!(error.to_string(), "line 2, column 5: a comment is not closed by `*/`");
+/// assert_eq!(error.to_string(), "line 2, column 5: unterminated comment, expected `*/`");
 /// # Ok::<(), tamis::Error>(())
 /// ```
 pub fn filter_lenient<'a, R: Read, W: Write>(

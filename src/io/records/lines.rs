@@ -42,7 +42,7 @@ impl RecordForm for LineForm {
     fn refusal(program: &Program) -> Option<Error> {
         program.is_text().then(|| {
             Error::spec(
-                "a document a line: the output of this filter is text, of any number of lines",
+                "newline-delimited JSON: the output of this filter is text, which may have any number of lines",
             )
         })
     }
