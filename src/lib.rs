@@ -167,7 +167,7 @@ pub use io::{
 pub use limits::Limits;
 #[cfg(feature = "manifest")]
 pub use manifest::{Manifest, ManifestEntry, ManifestError, ManifestErrorKind, Problem};
-pub use report::{FailureReport, MissedPath, Report};
+pub use report::{ContentSource, FailureReport, MissedPath, Report, SkipReason};
 pub use reserved::{ParameterType, ReservedParameter, ReservedParameters};
 pub use sink::Sink;
 pub use spec::{

@@ -8,8 +8,8 @@ use std::io::{ErrorKind as IoKind, IsTerminal, Read, Write};
 use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::{
-    Error, ErrorKind, FailureReport, MissedPath, Pretty, Program, Report, Tee, filter_file,
-    filter_lenient, filter_ndjson,
+    Error, ErrorKind, FailureReport, MissedPath, Pretty, Program, Report, SkipReason, Tee,
+    filter_file, filter_lenient, filter_ndjson,
 };
 
 use crate::diagnostics::{Console, Exit, Usage};
@@ -216,7 +216,7 @@ impl Job {
 fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     let console = Console::default();
     let input = job.input_name();
-    if job.selected.raw && report.filter_skipped != Some("raw_mode") && result.is_ok() {
+    if job.selected.raw && report.filter_skipped != Some(SkipReason::RawMode) && result.is_ok() {
         console.warn(&input, "--raw is ignored: the filter of this tool does not allow it");
     }
     if let Some(why) = &report.filter_error

@@ -3,6 +3,7 @@
 use super::program::Compiled;
 use crate::error::Error;
 use crate::limits::Limits;
+use crate::report::SkipReason;
 use crate::reserved;
 use crate::scan::Scanner;
 use crate::spec::{Budget, Omitted, OnOver};
@@ -10,13 +11,13 @@ use crate::spec::{Budget, Omitted, OnOver};
 /// What one call asks for.
 ///
 /// ```
-/// use tamis::{CallOptions, Program, Spec, filter_slice_with};
+/// use tamis::{CallOptions, Program, SkipReason, Spec, filter_slice_with};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let options = CallOptions::new().raw(true);
 /// let (output, report) = filter_slice_with(&program, &options, br#"{"id": 1, "x": 2}"#)?;
 /// assert_eq!(output, br#"{"id":1,"x":2}"#);
-/// assert_eq!(report.filter_skipped, Some("raw_mode"));
+/// assert_eq!(report.filter_skipped, Some(SkipReason::RawMode));
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -69,13 +70,13 @@ impl CallOptions {
     /// With [`raw`](Self::raw), where that is allowed, only `extract` applies.
     ///
     /// ```
-    /// use tamis::{CallOptions, Program, Spec, filter_slice_with};
+    /// use tamis::{CallOptions, Program, SkipReason, Spec, filter_slice_with};
     ///
     /// let program = Program::compile(&Spec::new().select("id").exclude("token"))?;
     /// let options = CallOptions::new().is_error(true);
     /// let (output, report) = filter_slice_with(&program, &options, br#"{"error": "no", "token": "x"}"#)?;
     /// assert_eq!(output, br#"{"error":"no"}"#);
-    /// assert_eq!(report.filter_skipped, Some("error_response"));
+    /// assert_eq!(report.filter_skipped, Some(SkipReason::ErrorResponse));
     /// # Ok::<(), tamis::Error>(())
     /// ```
     #[must_use]
@@ -243,11 +244,11 @@ pub(crate) enum Skips {
 }
 
 impl Skips {
-    /// What the report says.
-    pub(super) fn as_str(self) -> &'static str {
+    /// The reason in the report.
+    pub(super) fn reason(self) -> SkipReason {
         match self {
-            Self::Raw | Self::RawOfFailed => "raw_mode",
-            Self::Failed => "error_response",
+            Self::Raw | Self::RawOfFailed => SkipReason::RawMode,
+            Self::Failed => SkipReason::ErrorResponse,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 use tamis::{
-    CallOptions, Error, ExecutionMode, Filter, Program, Report, Spec, Whitespace, filter_slice,
-    filter_slice_with,
+    CallOptions, Error, ExecutionMode, Filter, Program, Report, SkipReason, Spec, Whitespace,
+    filter_slice, filter_slice_with,
 };
 
 use crate::model::dom::{Node, Value};
@@ -166,7 +166,7 @@ fn told(report: &Report, expected: &Expected) -> Expected {
     Expected {
         applied: report.filter_applied,
         missed: report.filter_error.is_some(),
-        skipped: report.filter_skipped,
+        skipped: report.filter_skipped.map(SkipReason::as_str),
         partial_miss: report.filter_partial_miss.clone(),
         root: expected.root.is_some().then(|| report.root.clone()).flatten(),
         seen: expected.seen.and(number(report.items_seen)),

@@ -22,7 +22,7 @@ use crate::content::{Cut, Decoder, From, Page, SNIFFED, Sizes, is_html};
 use crate::error::{Error, ErrorKind, LimitName, Raise};
 use crate::limits::{Limits, Meter};
 use crate::notice;
-use crate::report::Report;
+use crate::report::{ContentSource, Report};
 use crate::sink::Sink;
 use crate::spec::{Budget, Content, ContentFormat, OnError, Root, Spec};
 use clean::ContentCleaner;
@@ -59,7 +59,7 @@ pub(super) struct ContentRun {
     budget: Option<Budget>,
     sizes: Sizes,
     /// Where the text is from.
-    from: Option<&'static str>,
+    from: Option<ContentSource>,
     /// Text that is more than white space has come.
     spoke: bool,
     /// A text has come, which another is to be kept apart from.
@@ -202,7 +202,7 @@ impl ContentRun {
             Phase::Json => self.keep(&piece)?,
             Phase::Text(decoder) => {
                 let text = decoder.decode(&piece, last);
-                self.from = Some("text");
+                self.from = Some(ContentSource::Text);
                 self.say(&text, sink);
             }
             Phase::Page { decoder, page, holds } => {
@@ -283,9 +283,9 @@ impl ContentRun {
     fn end_page(&mut self, page: Page, sink: &mut dyn Sink) -> bool {
         let (text, from, hid) = page.finish();
         self.from = Some(match from {
-            From::Article => "article",
-            From::Body => "body",
-            From::Page => "page",
+            From::Article => ContentSource::Article,
+            From::Body => ContentSource::Body,
+            From::Page => ContentSource::Page,
         });
         self.say(&text, sink);
         self.hid |= hid;
@@ -330,7 +330,7 @@ impl ContentRun {
         mut decoder: Decoder,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        self.from = Some("response");
+        self.from = Some(ContentSource::Response);
         let limits = self.limits.clone();
         hold.visit(
             |piece| {
@@ -365,7 +365,7 @@ impl ContentRun {
                     }
                     self.meter.release(peak);
                     if self.spoke {
-                        self.from = Some("fields");
+                        self.from = Some(ContentSource::Fields);
                         return Ok(());
                     }
                 }
@@ -390,7 +390,7 @@ impl ContentRun {
                         |raise| Hold::place(&limits, raise),
                     )?;
                     self.whole(hold, Decoder::new(&beginning), sink)?;
-                    self.from = Some("text");
+                    self.from = Some(ContentSource::Text);
                     return Ok(());
                 }
                 Err(error) => return Err(error),
@@ -438,7 +438,7 @@ impl ContentRun {
         report.content_from = self.from;
         report.content_hidden = self.hid;
         report.filter_error.clone_from(&self.note);
-        report.filter_applied = self.from != Some("response");
+        report.filter_applied = self.from != Some(ContentSource::Response);
         report.filter_result_bytes = self.sizes.bytes;
         let (true, Some(budget)) = (self.sizes.cut, self.budget) else { return };
         report.budget_applied = true;

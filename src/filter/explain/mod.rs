@@ -12,7 +12,6 @@ use std::fmt;
 use serde::Serialize;
 
 use super::CallOptions;
-use super::options::Skips;
 use super::program::{Compiled, ItemRules, Program, RootRule, WaitFrom};
 use super::seek::Seeking;
 use super::tail::Policy;
@@ -220,7 +219,7 @@ impl Program {
     pub fn explain(&self, options: &CallOptions) -> Explanation {
         let skips = options.skips(self.compiled());
         let explanation = self.for_call(skips).explained(&options.of_rest(skips));
-        Explanation { skipped: skips.map(Skips::as_str), ..explanation }
+        Explanation { skipped: skips.map(|skips| skips.reason().as_str()), ..explanation }
     }
 
     /// The same for a call that skips no rule.
