@@ -6,6 +6,7 @@ use super::compile::call::{CallPolicy, Skips};
 use crate::error::Error;
 use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::limits::Limits;
+use crate::report::SkipReason;
 use crate::reserved;
 use crate::scan::Scanner;
 use crate::spec::{Budget, Omitted, OnOver};
@@ -13,13 +14,13 @@ use crate::spec::{Budget, Omitted, OnOver};
 /// Options of one call.
 ///
 /// ```
-/// use tamis::{CallOptions, Program, Spec, filter_slice};
+/// use tamis::{CallOptions, Program, SkipReason, Spec, filter_slice};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let options = CallOptions::new().raw(true);
 /// let (output, report) = filter_slice(program.with_options(&options), br#"{"id": 1, "x": 2}"#)?;
 /// assert_eq!(output, br#"{"id":1,"x":2}"#);
-/// assert_eq!(report.filter_skipped, Some("raw_mode"));
+/// assert_eq!(report.filter_skipped, Some(SkipReason::RawMode));
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -114,13 +115,13 @@ impl CallOptions {
     /// With [`raw`](Self::raw), if the spec allows it, only `extract` applies.
     ///
     /// ```
-    /// use tamis::{CallOptions, Program, Spec, filter_slice};
+    /// use tamis::{CallOptions, Program, SkipReason, Spec, filter_slice};
     ///
     /// let program = Program::compile(&Spec::new().select("id").exclude("token"))?;
     /// let options = CallOptions::new().is_error(true);
     /// let (output, report) = filter_slice(program.with_options(&options), br#"{"error": "no", "token": "x"}"#)?;
     /// assert_eq!(output, br#"{"error":"no"}"#);
-    /// assert_eq!(report.filter_skipped, Some("error_response"));
+    /// assert_eq!(report.filter_skipped, Some(SkipReason::ErrorResponse));
     /// # Ok::<(), tamis::Error>(())
     /// ```
     #[must_use]

@@ -1,7 +1,7 @@
 //! Cases as data: `tests/content/cases.toml`.
 
 use serde::Deserialize;
-use tamis::{CallOptions, Content, ErrorKind, Limits, Program, Spec, filter_slice};
+use tamis::{CallOptions, Content, ContentSource, ErrorKind, Limits, Program, Spec, filter_slice};
 
 use super::{in_pieces, program, run, shown};
 
@@ -35,7 +35,12 @@ fn documents_and_their_text() {
         let (output, report) =
             run(&program(case.content.clone()), &CallOptions::new(), case.input.as_bytes());
         assert_eq!(output, case.output, "{}", case.name);
-        assert_eq!(report.content_from, Some(case.from.as_str()), "{}", case.name);
+        assert_eq!(
+            report.content_from.map(ContentSource::as_str),
+            Some(case.from.as_str()),
+            "{}",
+            case.name
+        );
         assert_eq!(report.filter_error, case.note, "{}", case.name);
         assert_eq!(report.content_hidden, case.hidden, "{}", case.name);
         assert_eq!(report.filter_applied, case.from != "response", "{}", case.name);
@@ -78,7 +83,7 @@ fn broken_json_is_an_error_where_fields_are_named() {
     }
     // What does not begin as JSON is no broken JSON.
     let (output, report) = run(&program, &CallOptions::new(), b"<p>A page.");
-    assert_eq!((output.as_str(), report.content_from), ("A page.", Some("article")));
+    assert_eq!((output.as_str(), report.content_from), ("A page.", Some(ContentSource::Article)));
 }
 
 #[test]
@@ -156,5 +161,5 @@ fn a_filter_begins_again() {
     }
     assert_eq!(filter.into_sink(), b"One page.\ntwo\nthree\nOne page.\n");
     assert_eq!(reports[0], reports[3]);
-    assert_eq!(reports[1].content_from, Some("fields"));
+    assert_eq!(reports[1].content_from, Some(ContentSource::Fields));
 }

@@ -1,7 +1,10 @@
 //! One program, one document: tamis in several drivers against the model.
 
 use serde_json::Value as Json;
-use tamis::{CallOptions, Error, Filter, Mode, Program, Report, Spec, Whitespace, filter_slice};
+use tamis::{
+    CallOptions, Error, ExecutionMode, Filter, Program, Report, SkipReason, Spec, Whitespace,
+    filter_slice,
+};
 
 use crate::model::dom::{Node, Value};
 use crate::model::eval::{self, Expected, Verdict};
@@ -163,7 +166,7 @@ fn told(report: &Report, expected: &Expected) -> Expected {
     Expected {
         applied: report.filter_applied,
         missed: report.filter_error.is_some(),
-        skipped: report.filter_skipped,
+        skipped: report.filter_skipped.map(SkipReason::as_str),
         partial_miss: report.filter_partial_miss.clone(),
         root: expected.root.is_some().then(|| report.root.clone()).flatten(),
         seen: expected.seen.and(number(report.items_seen)),

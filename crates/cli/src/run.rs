@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{IsTerminal, Read, Write};
 
 use tamis::{
-    Error, ErrorKind, Failed, FailedRun, FileSource, MissedPath, PrettyWriter, Program, Report,
-    TeeReader, filter_file, filter_lenient, filter_ndjson,
+    Error, ErrorKind, FailedRun, FailureReport, FileSource, MissedPath, PrettyWriter, Program,
+    Report, SkipReason, TeeReader, filter_file, filter_lenient, filter_ndjson,
 };
 
 use crate::diagnostics::{Console, Exit, Usage};
@@ -216,7 +216,7 @@ impl Job {
 fn conclude(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     let console = Console::default();
     let input = job.input_name();
-    if job.selected.raw && report.filter_skipped != Some("raw_mode") && result.is_ok() {
+    if job.selected.raw && report.filter_skipped != Some(SkipReason::RawMode) && result.is_ok() {
         console.warn(&input, "--raw is ignored: the filter of this tool does not allow it");
     }
     if let Some(why) = &report.filter_error

@@ -23,11 +23,11 @@ pub(crate) enum Skips {
 }
 
 impl Skips {
-    /// Returns the name in the report.
-    pub(in crate::filter) fn as_str(self) -> &'static str {
+    /// Returns the reason in the report.
+    pub(in crate::filter) fn reason(self) -> SkipReason {
         match self {
-            Self::Raw | Self::RawOfFailed => "raw_mode",
-            Self::Failed => "error_response",
+            Self::Raw | Self::RawOfFailed => SkipReason::RawMode,
+            Self::Failed => SkipReason::ErrorResponse,
         }
     }
 }

@@ -241,7 +241,7 @@ impl Program {
     pub fn explain(&self, options: &CallOptions) -> Explanation {
         let skips = options.skips(self.compiled());
         let explanation = self.for_call(skips).explained(&options.of_rest(skips));
-        Explanation { skipped: skips.map(Skips::as_str), ..explanation }
+        Explanation { skipped: skips.map(|skips| skips.reason().as_str()), ..explanation }
     }
 
     /// Explains the program of a call that skips no rule.

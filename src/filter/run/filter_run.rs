@@ -529,7 +529,7 @@ impl FilterRun {
             filter_applied: self.applies && self.failure.is_none(),
             filter_original_bytes: consumed,
             filter_result_bytes: self.written,
-            filter_skipped: self.skips.map(Skips::as_str),
+            filter_skipped: self.skips.map(Skips::reason),
             held_peak_bytes: self.meter.peak(),
             branch: self.branch.as_ref().map(|(branch, _)| branch.name()),
             error: self.failure.clone(),

@@ -477,7 +477,7 @@ impl PayloadStage {
         report.select_judged = items.is_judged();
         report.filter_partial_miss = items.partial_miss();
         if items.is_raw_text() && self.program.compiled().items.select.is_some() {
-            report.filter_skipped = Some("raw_output");
+            report.filter_skipped = Some(crate::report::SkipReason::RawOutput);
         }
         if let Some(error) = items.miss() {
             report.filter_applied = false;

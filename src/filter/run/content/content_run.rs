@@ -21,7 +21,7 @@ use crate::filter::options::CallOptions;
 use crate::filter::run::hold::Hold;
 use crate::limits::{Limits, Meter};
 use crate::notice;
-use crate::report::Report;
+use crate::report::{ContentSource, Report};
 use crate::sink::Sink;
 use crate::spec::Budget;
 
@@ -44,7 +44,7 @@ pub(super) struct ContentRun {
     budget: Option<Budget>,
     sizes: Sizes,
     /// The source of the text, for the report.
-    from: Option<&'static str>,
+    from: Option<ContentSource>,
     /// There was text other than white space.
     spoke: bool,
     /// The next text has to be separated from the previous one.
@@ -160,7 +160,7 @@ impl ContentRun {
             ContentPhase::Json => self.keep(&piece)?,
             ContentPhase::Text(decoder) => {
                 let text = decoder.decode(&piece, last);
-                self.from = Some("text");
+                self.from = Some(ContentSource::Text);
                 self.say(&text, sink);
             }
             ContentPhase::Page { decoder, page, holds } => {
@@ -241,9 +241,9 @@ impl ContentRun {
     fn end_page(&mut self, page: Page, sink: &mut dyn Sink) -> bool {
         let (text, from, hid) = page.finish();
         self.from = Some(match from {
-            From::Article => "article",
-            From::Body => "body",
-            From::Page => "page",
+            From::Article => ContentSource::Article,
+            From::Body => ContentSource::Body,
+            From::Page => ContentSource::Page,
         });
         self.say(&text, sink);
         self.hid |= hid;
@@ -288,7 +288,7 @@ impl ContentRun {
         mut decoder: Decoder,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        self.from = Some("response");
+        self.from = Some(ContentSource::Response);
         let limits = self.limits.clone();
         hold.visit(
             |piece| {
@@ -323,7 +323,7 @@ impl ContentRun {
                     }
                     self.meter.release(peak);
                     if self.spoke {
-                        self.from = Some("fields");
+                        self.from = Some(ContentSource::Fields);
                         return Ok(());
                     }
                 }
@@ -348,7 +348,7 @@ impl ContentRun {
                         |raise| Hold::place(&limits, raise),
                     )?;
                     self.whole(hold, Decoder::new(&beginning), sink)?;
-                    self.from = Some("text");
+                    self.from = Some(ContentSource::Text);
                     return Ok(());
                 }
                 Err(error) => return Err(error),
@@ -396,7 +396,7 @@ impl ContentRun {
         report.content_from = self.from;
         report.content_hidden = self.hid;
         report.filter_error.clone_from(&self.note);
-        report.filter_applied = self.from != Some("response");
+        report.filter_applied = self.from != Some(ContentSource::Response);
         report.filter_result_bytes = self.sizes.bytes;
         let (true, Some(budget)) = (self.sizes.cut, self.budget) else { return };
         report.budget_applied = true;
