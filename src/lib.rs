@@ -96,7 +96,7 @@
 //!   simd-json.
 //! - `tokens` (default, through `cli`): budgets in tokens are counted, through bpe-openai; without it they are estimated.
 //!   `TokenCounter`.
-//! - `text` (default, through `cli`): `TextProgram`, `TextRun`, `QuotedTextRun`, through regex.
+//! - `text` (default, through `cli`): `TextProgram`, `TextFilter`, `QuotedTextFilter`, through regex.
 //! - `tokio`: `filter_async`, `FilterStream` and `Transform`: readers, writers and streams that do not block.
 //! - `tower`: `FilterLayer`, which filters the answers of a service. Brings `http-body`.
 //! - `bench-simdjson`: another peer for the benches; nothing in the library.
@@ -138,14 +138,15 @@ mod tokens;
 mod tree;
 mod work;
 
-#[cfg(all(feature = "command", unix))]
-pub use command::{
-    CommandControls, CommandRunner, Notice, OverflowFile, OverflowFolder, RunReport, RunningCommand,
-};
 #[cfg(feature = "command")]
 pub use command::{
-    CommandLine, CommandReport, CommandRules, CommandRun, FilterResult, OutputFilter,
-    OutputFilterRegistry, Passed,
+    CommandFilter, CommandLine, CommandReport, CommandRules, FilterResult, OutputFilter,
+    OutputFilterRegistry, PassThroughReason,
+};
+#[cfg(all(feature = "command", unix))]
+pub use command::{
+    CommandHandle, CommandRunner, OverflowFile, OverflowFolder, RunReport, RunnerWarning,
+    RunningCommand,
 };
 pub use error::{Error, ErrorKind, Fault};
 pub use filter::{CallOptions, Explanation, Filter, Mode, Program};
@@ -172,13 +173,13 @@ pub use reserved::{ParameterType, ReservedParameter, ReservedParameters};
 pub use sink::Sink;
 pub use spec::{
     Budget, Compact, Content, ContentFormat, DuplicateKeys, Json, Omitted, OnError, OnOver,
-    OnTestFailure, Operation, Otherwise, Root, Select, Siblings, Source, Spec, Test, TextFilter,
+    OnTestFailure, Operation, Otherwise, Root, Select, Siblings, Source, Spec, Test, TextSpec,
     Validation, Whitespace,
 };
 #[cfg(feature = "template")]
 pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};
 #[cfg(feature = "text")]
-pub use text::{QuotedTextRun, TextProgram, TextReport, TextRun};
+pub use text::{QuotedTextFilter, TextFilter, TextProgram, TextReport};
 #[cfg(feature = "tokens")]
 pub use tokens::{Counter as TokenCounter, TokenCount};
 
@@ -210,13 +211,13 @@ const _: () = {
     #[cfg(feature = "text")]
     {
         shared::<TextProgram>();
-        moved::<TextRun<Vec<u8>>>();
-        moved::<QuotedTextRun<Vec<u8>>>();
+        moved::<TextFilter<Vec<u8>>>();
+        moved::<QuotedTextFilter<Vec<u8>>>();
     }
     #[cfg(feature = "command")]
     {
         shared::<OutputFilterRegistry>();
         shared::<dyn OutputFilter>();
-        moved::<CommandRun<Vec<u8>>>();
+        moved::<CommandFilter<Vec<u8>>>();
     }
 };

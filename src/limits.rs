@@ -109,7 +109,7 @@ impl Limits {
     }
 
     /// Bytes of one line of text, without its line end and what `strip_ansi` removes, that are held until its fate is
-    /// known ([`TextFilter`](crate::TextFilter)).
+    /// known ([`TextSpec`](crate::TextSpec)).
     ///
     /// ### Default
     /// 64 KiB.

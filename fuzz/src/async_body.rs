@@ -17,7 +17,7 @@ use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use tamis::{
     CallOptions, Coding, CommandLine, Decoding, Error, ErrorKind, Filter, FilterBody, FilterStream,
-    Limits, Outcome, Program, PruneProgram, PruneRun, Report, TextProgram, TextRun, Transform,
+    Limits, Outcome, Program, PruneProgram, PruneRun, Report, TextFilter, TextProgram, Transform,
     filter_events, filter_ndjson, transform_async,
 };
 use tokio_stream::StreamExt;
@@ -212,7 +212,7 @@ fn text_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
     let declared = text::generate::declared(choices);
     let program = TextProgram::compile(&declared.filter()).expect("the filter compiles");
     let limits = Limits::new().with_line(choices.pick(&[64 << 10, 0, 9]));
-    let mut run = TextRun::with_limits(&program, &limits, Vec::new());
+    let mut run = TextFilter::with_limits(&program, &limits, Vec::new());
     run.write(raw);
     let (output, told) = run.end();
     is_alike(choices, &(output, Ok(()), told.into()), Transform::text(&program, &limits), raw);

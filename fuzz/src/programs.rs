@@ -5,7 +5,7 @@
 
 use tamis::{
     Budget, CallOptions, Compact, Content, ContentFormat, Error, ErrorKind, Json, Limits, OnError,
-    OnTestFailure, Operation, Otherwise, Program, Spec, Test, TextFilter, Validation, Whitespace,
+    OnTestFailure, Operation, Otherwise, Program, Spec, Test, TextSpec, Validation, Whitespace,
 };
 
 use super::input::Choose;
@@ -203,8 +203,8 @@ fn budget(choices: &mut Choose<'_>) -> Budget {
     if choices.one_in(4) { Budget::Tokens(count) } else { Budget::Bytes(count) }
 }
 
-fn text_filter(choices: &mut Choose<'_>) -> TextFilter {
-    let mut filter = TextFilter::new().strip_ansi(choices.one_in(2)).dedup(choices.one_in(2));
+fn text_filter(choices: &mut Choose<'_>) -> TextSpec {
+    let mut filter = TextSpec::new().strip_ansi(choices.one_in(2)).dedup(choices.one_in(2));
     if choices.one_in(4) {
         filter = filter.dedup_everywhere(true);
     }

@@ -14,8 +14,8 @@ use std::{
 use serde::Serialize;
 #[cfg(unix)]
 use tamis::{
-    CommandReport, CommandRunner, ErrorKind, Notice, OutputFilterRegistry, OverflowFolder,
-    RunReport,
+    CommandReport, CommandRunner, ErrorKind, OutputFilterRegistry, OverflowFolder, RunReport,
+    RunnerWarning,
 };
 
 use crate::diagnostics::{Console, Exit};
@@ -206,7 +206,7 @@ fn execute(
             None => {
                 let error =
                     "there is no home; name a folder with --overflow-dir, or say --no-overflow";
-                console.warn(&name, Notice::NoRecord(io::Error::other(error)));
+                console.warn(&name, RunnerWarning::NoRecord(io::Error::other(error)));
                 registry = registry.with_enabled(false);
             }
         }

@@ -29,10 +29,11 @@ mod stream;
 pub use filter::{FilterResult, OutputFilter};
 pub use line::CommandLine;
 pub use registry::OutputFilterRegistry;
-pub use report::{CommandReport, Passed};
+pub use report::{CommandReport, PassThroughReason};
 pub use rules::CommandRules;
 #[cfg(unix)]
 pub use run::{
-    CommandControls, CommandRunner, Notice, OverflowFile, OverflowFolder, RunReport, RunningCommand,
+    CommandHandle, CommandRunner, OverflowFile, OverflowFolder, RunReport, RunnerWarning,
+    RunningCommand,
 };
-pub use stream::CommandRun;
+pub use stream::CommandFilter;

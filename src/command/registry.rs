@@ -11,9 +11,9 @@ use regex::bytes::RegexSet;
 use super::filter::{FilterResult, OutputFilter};
 use super::line::CommandLine;
 use super::machine;
-use super::report::Passed;
+use super::report::PassThroughReason;
 use super::rules::{CommandRules, Rule};
-use super::stream::CommandRun;
+use super::stream::CommandFilter;
 use crate::limits::Limits;
 use crate::sink::Sink;
 
@@ -55,7 +55,7 @@ enum Entry {
 pub(super) enum Choice {
     Rule(Arc<Rule>),
     Custom(Arc<dyn OutputFilter>),
-    None(Passed),
+    None(PassThroughReason),
 }
 
 impl Default for OutputFilterRegistry {
@@ -141,7 +141,7 @@ impl OutputFilterRegistry {
         }
     }
 
-    /// Filters an output that is at hand. Nothing is said in it of what was left out; a [`CommandRun`] does.
+    /// Filters an output that is at hand. Nothing is said in it of what was left out; a [`CommandFilter`] does.
     #[must_use]
     pub fn apply(&self, command: &str, output: &str, exit_code: i32) -> FilterResult {
         let line = CommandLine::parse(command);
@@ -176,20 +176,25 @@ impl OutputFilterRegistry {
     /// assert_eq!(report.filter.as_deref(), Some("cargo-build"));
     /// assert!(report.cut);
     /// ```
-    pub fn start<S: Sink>(&self, command: &CommandLine, limits: &Limits, sink: S) -> CommandRun<S> {
-        CommandRun::new(self.choose(command), command.typed(), limits, sink)
+    pub fn start<S: Sink>(
+        &self,
+        command: &CommandLine,
+        limits: &Limits,
+        sink: S,
+    ) -> CommandFilter<S> {
+        CommandFilter::new(self.choose(command), command.typed(), limits, sink)
     }
 
     fn choose(&self, line: &CommandLine) -> Choice {
         if !self.enabled {
-            return Choice::None(Passed::Disabled);
+            return Choice::None(PassThroughReason::Disabled);
         }
         let is_on = |name: &str| !self.off.iter().any(|off| off == name);
         let security = self.keeps_security.then_some(self.security.as_slice());
         let machine = machine::asks(line);
         let mut passed = match line.command() {
-            None => Passed::Unclear,
-            Some(_) => Passed::NoFilter,
+            None => PassThroughReason::Unclear,
+            Some(_) => PassThroughReason::NoFilter,
         };
         for entry in &self.entries {
             match entry {
@@ -201,7 +206,7 @@ impl OutputFilterRegistry {
                 Entry::Rules(rules) => {
                     let Some(rule) = rules.find(line, is_on, security) else { continue };
                     if machine {
-                        passed = Passed::MachineFormat;
+                        passed = PassThroughReason::MachineFormat;
                         continue;
                     }
                     return Choice::Rule(rule);

@@ -16,7 +16,7 @@ pub struct CommandReport {
     pub filter: Option<String>,
     /// Why the output passed unfiltered, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub passed: Option<Passed>,
+    pub passed: Option<PassThroughReason>,
     /// How the command ended, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
@@ -59,7 +59,7 @@ pub struct CommandReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Passed {
+pub enum PassThroughReason {
     /// Filters are turned off.
     Disabled,
     /// It is not certain which command's output it is.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::filter::OutputFilter;
 use super::machine::{self, HEAD, Looks};
 use super::registry::Choice;
-use super::report::{CommandReport, Passed, note};
+use super::report::{CommandReport, PassThroughReason, note};
 use super::rules::{Exit, Rule};
 use crate::limits::Limits;
 use crate::notice;
@@ -26,17 +26,17 @@ use crate::text::{TextProgram, TextReport};
 ///
 /// Chunks may be cut anywhere. Bytes that are not UTF-8 pass, and lines over [`Limits::line`](crate::Limits::with_line) of
 /// which patterns do not tell from their beginning that they go. An output that begins like JSON or XML passes, whatever the
-/// command: the filters for text are not for it. Memory: that of a [`TextRun`](crate::TextRun), and at most
+/// command: the filters for text are not for it. Memory: that of a [`TextFilter`](crate::TextFilter), and at most
 /// [`Limits::held`](crate::Limits::with_held) bytes where a filter depends on the exit code or needs the whole output.
 ///
 /// The result is never longer than the raw output where that has at most 4 KiB, but for the text that a rule has for an
 /// empty output; of a longer one, each operation is used only where it shortens. If something was cut, one line at the end
 /// says how much and where all of it is; of a short output it is part of what is compared. A line of the output that has the
 /// form of such a line is marked as the command's own where there is a filter: `| [tamis …`.
-pub struct CommandRun<S> {
+pub struct CommandFilter<S> {
     state: State,
     filter: Option<String>,
-    passed: Option<Passed>,
+    passed: Option<PassThroughReason>,
     /// Nothing is said of what was left out.
     quiet: bool,
     limits: Limits,
@@ -68,7 +68,7 @@ struct Variant {
     out: Vec<u8>,
 }
 
-impl<S: Sink> CommandRun<S> {
+impl<S: Sink> CommandFilter<S> {
     pub(super) fn new(choice: Choice, command: &str, limits: &Limits, sink: S) -> Self {
         let (state, filter, passed) = match choice {
             Choice::None(passed) => (State::Pass(unfiltered(limits)), None, Some(passed)),
@@ -82,7 +82,7 @@ impl<S: Sink> CommandRun<S> {
                     let state = State::Begin { head: Vec::new(), variants };
                     (state, Some(rule.name().to_owned()), None)
                 }
-                None => (State::Pass(unfiltered(limits)), None, Some(Passed::NoFilter)),
+                None => (State::Pass(unfiltered(limits)), None, Some(PassThroughReason::NoFilter)),
             },
         };
         Self { state, filter, passed, quiet: false, limits: limits.clone(), sink }
@@ -155,7 +155,7 @@ impl<S: Sink> CommandRun<S> {
                     return;
                 }
                 let raw = std::mem::take(raw);
-                self.pass(Passed::TooLong, &raw);
+                self.pass(PassThroughReason::TooLong, &raw);
                 self.write(bytes);
             }
             State::Pass(engine) => engine.write(bytes, &mut self.sink),
@@ -249,7 +249,7 @@ impl<S: Sink> CommandRun<S> {
         let State::Begin { head, variants } = &mut self.state else { return };
         let (head, variants) = (std::mem::take(head), std::mem::take(variants));
         if structured {
-            self.pass(Passed::Structured, &head);
+            self.pass(PassThroughReason::Structured, &head);
         } else {
             self.state = State::Rule { variants };
             self.write(&head);
@@ -257,7 +257,7 @@ impl<S: Sink> CommandRun<S> {
     }
 
     /// The output passes from now on; some of it has come already.
-    fn pass(&mut self, why: Passed, before: &[u8]) {
+    fn pass(&mut self, why: PassThroughReason, before: &[u8]) {
         let mut engine = marking(&self.limits);
         engine.write(before, &mut self.sink);
         self.state = State::Pass(engine);
@@ -295,7 +295,7 @@ impl<S: Sink> CommandRun<S> {
         let State::Custom { filter, command, raw } = &mut self.state else { return None };
         let raw = std::mem::take(raw);
         let Ok(text) = std::str::from_utf8(&raw) else {
-            self.pass(Passed::NotText, &raw);
+            self.pass(PassThroughReason::NotText, &raw);
             return None;
         };
         let result = filter.filter(command, text, exit_code.unwrap_or(-1)).output;
@@ -379,8 +379,8 @@ fn variants(rule: &Rule, limits: &Limits) -> Option<Vec<Variant>> {
     Some(programs.iter().map(variant).collect())
 }
 
-impl<S> fmt::Debug for CommandRun<S> {
+impl<S> fmt::Debug for CommandFilter<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CommandRun").field("filter", &self.filter).finish_non_exhaustive()
+        f.debug_struct("CommandFilter").field("filter", &self.filter).finish_non_exhaustive()
     }
 }

@@ -16,7 +16,7 @@ use super::Format;
 use super::building::{Building, inside};
 use super::name::is_pattern;
 use super::node::{Flaw, Node, Value};
-use crate::spec::{Compact, Root, Select, Spec, TextFilter};
+use crate::spec::{Compact, Root, Select, Spec, TextSpec};
 
 pub(super) const FORMAT: Format = Format {
     name: "kimbap",
@@ -32,7 +32,7 @@ struct Response {
     kind: Option<Kind>,
     extract: Option<String>,
     filter: Option<Filter>,
-    text_filter: Option<TextFilter>,
+    text_filter: Option<TextSpec>,
     compact: Option<Compact>,
 }
 

@@ -23,7 +23,7 @@ pub(crate) use patch::{Op, named};
 pub use select::{Select, Source};
 #[cfg(feature = "text")]
 pub(crate) use text::Dedup;
-pub use text::TextFilter;
+pub use text::TextSpec;
 
 /// The rules for one tool's output.
 ///
@@ -84,7 +84,7 @@ pub struct Spec {
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) drop_empty: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) text_filter: Option<TextFilter>,
+    pub(crate) text_filter: Option<TextSpec>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) budget: Option<Budget>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "output::some")]
@@ -433,14 +433,14 @@ impl Spec {
     /// command prints. `_text_filtered: true` joins the members then; a document without such a string passes.
     ///
     /// ```
-    /// use tamis::{Spec, TextFilter};
+    /// use tamis::{Spec, TextSpec};
     ///
-    /// let spec = Spec::new().text_filter(TextFilter::new().strip_ansi(true).max_lines(100));
+    /// let spec = Spec::new().text_filter(TextSpec::new().strip_ansi(true).max_lines(100));
     /// let same: Spec = serde_json::from_str(r#"{"text_filter": {"strip_ansi": true, "max_lines": 100}}"#).unwrap();
     /// assert_eq!(same, spec);
     /// ```
     #[must_use]
-    pub fn text_filter(mut self, filter: TextFilter) -> Self {
+    pub fn text_filter(mut self, filter: TextSpec) -> Self {
         self.text_filter = Some(filter);
         self
     }

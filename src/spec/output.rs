@@ -239,7 +239,7 @@ fn template<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Err
 #[cfg(test)]
 mod tests {
     use super::{Budget, Compact, Omitted, OnOver};
-    use crate::spec::{Spec, TextFilter};
+    use crate::spec::{Spec, TextSpec};
 
     fn read(text: &str) -> Result<Spec, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let filter = TextFilter::new().strip_ansi(true).keep_lines_matching("^x").max_lines(3);
+        let filter = TextSpec::new().strip_ansi(true).keep_lines_matching("^x").max_lines(3);
         for (spec, text) in [
             (Spec::new(), "{}"),
             (Spec::new().budget(Budget::Bytes(1)), r#"{"budget":{"bytes":1}}"#),

@@ -15,15 +15,15 @@ use super::is_default;
 /// Build it in code, or deserialise it: field names are those of the methods. Feature `text` compiles and runs it.
 ///
 /// ```
-/// use tamis::TextFilter;
+/// use tamis::TextSpec;
 ///
-/// let filter = TextFilter::new()
+/// let filter = TextSpec::new()
 ///     .strip_ansi(true)
 ///     .strip_lines_matching("^npm warn")
 ///     .dedup(true)
 ///     .max_lines(100)
 ///     .on_empty("nothing to report");
-/// let same: TextFilter = serde_json::from_str(
+/// let same: TextSpec = serde_json::from_str(
 ///     r#"{"strip_ansi": true, "strip_lines_matching": ["^npm warn"], "dedup": true, "max_lines": 100,
 ///         "on_empty": "nothing to report"}"#,
 /// ).unwrap();
@@ -31,7 +31,7 @@ use super::is_default;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct TextFilter {
+pub struct TextSpec {
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) strip_ansi: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,7 +110,7 @@ impl<'de> Visitor<'de> for ReadDedup {
     }
 }
 
-impl TextFilter {
+impl TextSpec {
     /// No operations: the text as it is.
     #[must_use]
     pub fn new() -> Self {
@@ -164,9 +164,9 @@ impl TextFilter {
     /// them leaves with its number, and is counted anew if it comes again.
     ///
     /// ```
-    /// use tamis::{TextFilter, TextProgram};
+    /// use tamis::{TextSpec, TextProgram};
     ///
-    /// let program = TextProgram::compile(&TextFilter::new().dedup_everywhere(true))?;
+    /// let program = TextProgram::compile(&TextSpec::new().dedup_everywhere(true))?;
     /// let text = "GET /health 200 OK\ncache hit for page 7\n".repeat(300);
     /// let (output, report) = program.apply(text.as_bytes());
     /// assert_eq!(output, b"GET /health 200 OK (x300)\ncache hit for page 7 (x300)\n");

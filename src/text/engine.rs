@@ -1,5 +1,5 @@
-//! The operations in their order, from bytes to bytes. What [`TextRun`](super::TextRun) and
-//! [`QuotedTextRun`](super::QuotedTextRun) have in common.
+//! The operations in their order, from bytes to bytes. What [`TextFilter`](super::TextFilter) and
+//! [`QuotedTextFilter`](super::QuotedTextFilter) have in common.
 //!
 //! ```text
 //! bytes ─▶ lines ──Line──▶ front ─▶ patterns ──Entry──▶ back ─▶ cut ──▶ marks ─▶ gate ─▶ Sink

@@ -1,7 +1,7 @@
 //! Text filters: operations on the lines of a text that arrives in chunks.
 //!
-//! Knows no JSON but the escapes of strings ([`quoted`]), no tool and no command. [`TextFilter`](crate::TextFilter) is what
-//! is declared, [`TextProgram`] compiles it, [`TextRun`] runs it over a text and [`QuotedTextRun`] over the inside of a JSON
+//! Knows no JSON but the escapes of strings ([`quoted`]), no tool and no command. [`TextSpec`](crate::TextSpec) is what
+//! is declared, [`TextProgram`] compiles it, [`TextFilter`] runs it over a text and [`QuotedTextFilter`] over the inside of a JSON
 //! string; [`engine`] has the order of the operations.
 //!
 //! [`more`] has operations beyond those, which rules for commands declare; each is a [`stage`] on lines before the patterns, or
@@ -47,7 +47,7 @@ use engine::Engine;
 #[cfg(feature = "command")]
 pub(crate) use patterns::check as check_pattern;
 pub use program::TextProgram;
-pub use quoted::QuotedTextRun;
+pub use quoted::QuotedTextFilter;
 pub use report::TextReport;
 #[cfg(feature = "command")]
 pub(crate) use report::is_zero;
@@ -68,10 +68,10 @@ const CR: u8 = b'\r';
 /// where there are patterns, unless they are certain from its beginning that it stays; else it passes.
 ///
 /// ```
-/// use tamis::{TextFilter, TextProgram, TextRun};
+/// use tamis::{TextSpec, TextProgram, TextFilter};
 ///
-/// let program = TextProgram::compile(&TextFilter::new().strip_ansi(true).max_lines(2))?;
-/// let mut run = TextRun::new(&program, Vec::new());
+/// let program = TextProgram::compile(&TextSpec::new().strip_ansi(true).max_lines(2))?;
+/// let mut run = TextFilter::new(&program, Vec::new());
 /// for chunk in ["\x1b[3", "2mok\x1b[0m\n 10 %\r", "100 %\nx\ny", "\nz\n"] {
 ///     run.write(chunk.as_bytes());
 /// }
@@ -80,12 +80,12 @@ const CR: u8 = b'\r';
 /// assert_eq!((report.lines_in, report.lines_out, report.lines_left_out), (5, 5, 0));
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub struct TextRun<S> {
+pub struct TextFilter<S> {
     engine: Engine,
     sink: S,
 }
 
-impl<S: Sink> TextRun<S> {
+impl<S: Sink> TextFilter<S> {
     /// A run with default [`Limits`].
     pub fn new(program: &TextProgram, sink: S) -> Self {
         Self::with_limits(program, &Limits::new(), sink)
@@ -110,10 +110,10 @@ impl<S: Sink> TextRun<S> {
     /// commands `tamis run` and `tamis text` call it.
     ///
     /// ```
-    /// use tamis::{TextFilter, TextProgram, TextRun};
+    /// use tamis::{TextSpec, TextProgram, TextFilter};
     ///
-    /// let program = TextProgram::compile(&TextFilter::new().strip_lines_matching("^DEBUG").dedup(true))?;
-    /// let mut run = TextRun::new(&program, Vec::new());
+    /// let program = TextProgram::compile(&TextSpec::new().strip_lines_matching("^DEBUG").dedup(true))?;
+    /// let mut run = TextFilter::new(&program, Vec::new());
     /// run.write(b"DEBUG x\nretrying\nretrying\nContinue? ");
     /// assert_eq!(run.sink(), b"");
     /// run.release();
@@ -144,8 +144,8 @@ impl<S: Sink> TextRun<S> {
     }
 }
 
-impl<S> fmt::Debug for TextRun<S> {
+impl<S> fmt::Debug for TextFilter<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TextRun").finish_non_exhaustive()
+        f.debug_struct("TextFilter").finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! Operations beyond those of [`TextFilter`](crate::TextFilter), as data: what rules for the output of commands declare.
+//! Operations beyond those of [`TextSpec`](crate::TextSpec), as data: what rules for the output of commands declare.
 //!
 //! Data alone, and its compilation to stages in their order: engine, or failures and sections, then replacements, equal lines
 //! anywhere, groups, equal lines in a row.

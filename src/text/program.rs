@@ -10,18 +10,18 @@ use super::patterns::Patterns;
 use super::report::TextReport;
 use super::sift::Sift;
 use super::stage::LineStage;
-use super::{TextRun, engine};
+use super::{TextFilter, engine};
 use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::limits::Limits;
-use crate::spec::{Dedup, TextFilter};
+use crate::spec::{Dedup, TextSpec};
 
-/// A [`TextFilter`], compiled. Immutable, cheap to clone, shared by any number of threads.
+/// A [`TextSpec`], compiled. Immutable, cheap to clone, shared by any number of threads.
 ///
 /// ```
-/// use tamis::{TextFilter, TextProgram};
+/// use tamis::{TextSpec, TextProgram};
 ///
-/// let program = TextProgram::compile(&TextFilter::new().strip_ansi(true).dedup(true))?;
+/// let program = TextProgram::compile(&TextSpec::new().strip_ansi(true).dedup(true))?;
 /// let (output, report) = program.apply(b"\x1b[33mretrying\x1b[0m\nretrying\nretrying\ndone\n");
 /// assert_eq!(output, b"retrying (x3)\ndone\n");
 /// assert_eq!(report.lines_folded, 2);
@@ -32,7 +32,7 @@ pub struct TextProgram(Arc<Compiled>);
 
 #[derive(Default)]
 pub(super) struct Compiled {
-    filter: TextFilter,
+    filter: TextSpec,
     sift: Sift,
     more: more::Compiled,
     /// Lines of the input that have the form of a notice are marked: not where there is no operation.
@@ -50,19 +50,19 @@ impl TextProgram {
     /// message names the list, the pattern and the character.
     ///
     /// ```
-    /// use tamis::{TextFilter, TextProgram};
+    /// use tamis::{TextSpec, TextProgram};
     ///
-    /// let error = TextProgram::compile(&TextFilter::new().strip_lines_matching("npm (warn")).unwrap_err();
+    /// let error = TextProgram::compile(&TextSpec::new().strip_lines_matching("npm (warn")).unwrap_err();
     /// assert_eq!(error.to_string(), "strip_lines_matching: unclosed group (character 5 of `npm (warn`)");
     /// assert_eq!(error.excerpt(), Some("npm (warn\n    ^"));
     /// ```
-    pub fn compile(filter: &TextFilter) -> Result<Self, Error> {
+    pub fn compile(filter: &TextSpec) -> Result<Self, Error> {
         Self::compile_with(filter, &More::default(), &mut Allowance::new())
     }
 
     /// The same with more operations, where other patterns have taken their part of the allowance.
     pub(crate) fn compile_with(
-        filter: &TextFilter,
+        filter: &TextSpec,
         more: &More,
         allowance: &mut Allowance,
     ) -> Result<Self, Error> {
@@ -96,7 +96,7 @@ impl TextProgram {
             };
         }
         let sift = Sift { strip, keep };
-        let is_nothing = *filter == TextFilter::new() && more.is_nothing();
+        let is_nothing = *filter == TextSpec::new() && more.is_nothing();
         let (compiled, sift) = more::Compiled::new(&more, sift, allowance)?;
         Ok(Self(Arc::new(Compiled {
             filter: filter.clone(),
@@ -121,14 +121,14 @@ impl TextProgram {
 
     /// The filter that this program was compiled from.
     #[must_use]
-    pub fn filter(&self) -> &TextFilter {
+    pub fn filter(&self) -> &TextSpec {
         &self.0.filter
     }
 
     /// Filters a text that is at hand.
     #[must_use]
     pub fn apply(&self, text: &[u8]) -> (Vec<u8>, TextReport) {
-        let mut run = TextRun::new(self, Vec::new());
+        let mut run = TextFilter::new(self, Vec::new());
         run.write(text);
         run.end()
     }

@@ -34,16 +34,16 @@ const DIGITS: &[u8; 22] = b"0123456789abcdefABCDEF";
 /// inside of another string goes to a [`Sink`].
 ///
 /// The bytes must be the inside of a valid JSON string (RFC 8259), in chunks cut anywhere. If they are not, nothing is
-/// promised of the output but that it ends. Memory: that of a [`TextRun`](super::TextRun), and about 40 KiB.
+/// promised of the output but that it ends. Memory: that of a [`TextFilter`](super::TextFilter), and about 40 KiB.
 ///
 /// A text that an operation changed is spelled anew, each character as short as may be, but lone surrogate escapes, which
 /// stay as they are; so is one of more than 4 KiB. Others keep their spelling.
 ///
 /// ```
-/// use tamis::{QuotedTextRun, TextFilter, TextProgram};
+/// use tamis::{QuotedTextFilter, TextSpec, TextProgram};
 ///
-/// let program = TextProgram::compile(&TextFilter::new().strip_ansi(true))?;
-/// let mut run = QuotedTextRun::new(&program, Vec::new());
+/// let program = TextProgram::compile(&TextSpec::new().strip_ansi(true))?;
+/// let mut run = QuotedTextFilter::new(&program, Vec::new());
 /// for chunk in [r"\u001b[1mcaf\u", r"00e9\u001b[0m \ud83d\n"] {
 ///     run.write(chunk.as_bytes());
 /// }
@@ -52,12 +52,12 @@ const DIGITS: &[u8; 22] = b"0123456789abcdefABCDEF";
 /// assert!(report.changed);
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub struct QuotedTextRun<S> {
+pub struct QuotedTextFilter<S> {
     core: Quoted,
     sink: S,
 }
 
-impl<S: Sink> QuotedTextRun<S> {
+impl<S: Sink> QuotedTextFilter<S> {
     /// A run with default [`Limits`].
     pub fn new(program: &TextProgram, sink: S) -> Self {
         Self::with_limits(program, &Limits::new(), sink)
@@ -85,9 +85,9 @@ impl<S: Sink> QuotedTextRun<S> {
     }
 }
 
-impl<S> fmt::Debug for QuotedTextRun<S> {
+impl<S> fmt::Debug for QuotedTextFilter<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QuotedTextRun").finish_non_exhaustive()
+        f.debug_struct("QuotedTextFilter").finish_non_exhaustive()
     }
 }
 

@@ -7,7 +7,7 @@ use super::quoted::Quoted;
 use crate::allowance::Allowance;
 use crate::limits::Limits;
 use crate::sink::Sink;
-use crate::spec::TextFilter;
+use crate::spec::TextSpec;
 
 /// How often a byte of the text is looked at, at most: as it comes, in a line that is held, when that is complete, and
 /// beside the line before.
@@ -39,7 +39,7 @@ fn inputs() -> Vec<(&'static str, &'static [u8], usize)> {
 fn work_is_linear() {
     let limits = Limits::new();
     for (what, unit, count) in inputs() {
-        let filter = TextFilter::new().strip_ansi(true).dedup(true).max_lines(5);
+        let filter = TextSpec::new().strip_ansi(true).dedup(true).max_lines(5);
         let length = (unit.len() * count) as u64;
         for chunk in [unit.len(), 1, 64 << 10] {
             // Every byte alone is the same work for the long one, and takes a while.
@@ -47,7 +47,7 @@ fn work_is_linear() {
                 continue;
             }
             let piece = unit.repeat((chunk / unit.len()).max(1));
-            for filter in [filter.clone(), TextFilter::new()] {
+            for filter in [filter.clone(), TextSpec::new()] {
                 let program = TextProgram::compile(&filter).unwrap();
                 let mut engine = Engine::new(&program, &limits);
                 let mut fed = 0;
@@ -69,7 +69,7 @@ fn work_is_linear() {
 /// The head of a line that is lost is looked at once for each time that it is written over.
 #[test]
 fn long_lines_that_are_written_over() {
-    let filter = TextFilter::new().strip_ansi(true).strip_lines_matching("x$");
+    let filter = TextSpec::new().strip_ansi(true).strip_lines_matching("x$");
     let program = TextProgram::compile(&filter).unwrap();
     let limits = Limits::new().with_line(64);
     for over in [64, 65, 66, 1000] {
@@ -87,7 +87,7 @@ fn long_lines_that_are_written_over() {
 /// Escapes and pairs of them, cut at every byte, far beyond what is held of a string.
 #[test]
 fn escapes_that_chunks_cut() {
-    let program = TextProgram::compile(&TextFilter::new().strip_ansi(true)).unwrap();
+    let program = TextProgram::compile(&TextSpec::new().strip_ansi(true)).unwrap();
     let limits = Limits::new();
     let mut all = Vec::new();
     let mut quoted = Quoted::new(&program, &limits);
@@ -110,7 +110,7 @@ const LIST: usize = 10 * MIB;
 
 fn compile(patterns: &[String], allowance: &mut Allowance) -> Result<(), String> {
     let filter =
-        patterns.iter().fold(TextFilter::new(), |filter, text| filter.strip_lines_matching(text));
+        patterns.iter().fold(TextSpec::new(), |filter, text| filter.strip_lines_matching(text));
     let compiled = TextProgram::compile_with(&filter, &More::default(), allowance);
     compiled.map(|_| ()).map_err(|error| {
         let place = error.rule().unwrap();

@@ -2,7 +2,7 @@
 
 use tamis::{
     CallOptions, Coding, CommandLine, Decoding, Error, ErrorKind, FilterStream, Limits, Outcome,
-    OutputFilterRegistry, Program, Prune, PruneProgram, Report, Spec, TextFilter, TextProgram,
+    OutputFilterRegistry, Program, Prune, PruneProgram, Report, Spec, TextProgram, TextSpec,
     Transform, filter_events, filter_ndjson, filter_slice, prune_slice,
 };
 use tokio_stream::StreamExt;
@@ -30,7 +30,7 @@ fn through(transform: impl Fn() -> Transform, document: &[u8]) -> (Vec<u8>, Outc
 
 #[test]
 fn texts() {
-    let filter = TextFilter::new().strip_ansi(true).strip_lines_matching("^DEBUG").max_lines(3);
+    let filter = TextSpec::new().strip_ansi(true).strip_lines_matching("^DEBUG").max_lines(3);
     let program = TextProgram::compile(&filter).unwrap();
     let text = "DEBUG a\n\x1b[1mone\x1b[0m\ntwo\nDEBUG b\nthree\nfour\nfive\n".repeat(40);
     let (output, outcome) = through(|| Transform::text(&program, &Limits::new()), text.as_bytes());

@@ -10,7 +10,7 @@ use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full, StreamBody};
 use tamis::{
     Budget, Coding, Decoding, FilterBody, FilterLayer, Limits, Prune, PruneProgram, Spec,
-    TextFilter, TextProgram, Transform,
+    TextProgram, TextSpec, Transform,
 };
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
@@ -224,7 +224,7 @@ fn a_body_without_a_byte_is_no_document() {
 
 #[test]
 fn of_texts_nothing_is_a_text() {
-    let filter: TextFilter = serde_json::from_str(r#"{"on_empty": "nothing was found"}"#).unwrap();
+    let filter: TextSpec = serde_json::from_str(r#"{"on_empty": "nothing was found"}"#).unwrap();
     let filter = TextProgram::compile(&filter).unwrap();
     let text = || Transform::text(&filter, &Limits::new());
     for known in [true, false] {

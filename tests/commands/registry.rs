@@ -1,7 +1,8 @@
 //! Registries: which filter is taken, what turns filters off, and filters of one's own.
 
 use tamis::{
-    CommandLine, CommandRules, FilterResult, Limits, OutputFilter, OutputFilterRegistry, Passed,
+    CommandLine, CommandRules, FilterResult, Limits, OutputFilter, OutputFilterRegistry,
+    PassThroughReason,
 };
 
 use crate::drivers::{Subject, agree};
@@ -69,14 +70,14 @@ fn what_passes_and_why() {
     for (command, passed) in [
         ("cargo build", None),
         ("cd x && cargo build 2>&1 | tee log", None),
-        ("cargo build | tail", Some(Passed::NoFilter)),
-        ("cargo build && cargo test", Some(Passed::Unclear)),
-        ("for x in 1 2; do cargo build; done", Some(Passed::Unclear)),
-        ("cargo build --message-format=json", Some(Passed::MachineFormat)),
-        ("cargo metadata", Some(Passed::NoFilter)),
-        ("git show HEAD:src/main.rs", Some(Passed::NoFilter)),
-        ("curl -s https://api.example.com", Some(Passed::NoFilter)),
-        ("", Some(Passed::Unclear)),
+        ("cargo build | tail", Some(PassThroughReason::NoFilter)),
+        ("cargo build && cargo test", Some(PassThroughReason::Unclear)),
+        ("for x in 1 2; do cargo build; done", Some(PassThroughReason::Unclear)),
+        ("cargo build --message-format=json", Some(PassThroughReason::MachineFormat)),
+        ("cargo metadata", Some(PassThroughReason::NoFilter)),
+        ("git show HEAD:src/main.rs", Some(PassThroughReason::NoFilter)),
+        ("curl -s https://api.example.com", Some(PassThroughReason::NoFilter)),
+        ("", Some(PassThroughReason::Unclear)),
     ] {
         let subject = Subject {
             registry: &registry,
@@ -95,7 +96,7 @@ fn what_passes_and_why() {
     let off = registry.with_enabled(false);
     let mut run = off.start(&CommandLine::parse("cargo build"), &Limits::new(), Vec::new());
     run.write(compiling.as_bytes());
-    assert_eq!(run.end(None, None).1.passed, Some(Passed::Disabled));
+    assert_eq!(run.end(None, None).1.passed, Some(PassThroughReason::Disabled));
 }
 
 #[test]
@@ -121,7 +122,7 @@ fn output_that_is_structured_passes_whatever_the_command() {
             output: output.as_bytes(),
         };
         let (out, report) = agree(begins, subject);
-        assert_eq!(report.passed == Some(Passed::Structured), structured, "{begins}");
+        assert_eq!(report.passed == Some(PassThroughReason::Structured), structured, "{begins}");
         assert_eq!(out == output.as_bytes(), structured, "{begins}");
     }
 }
@@ -133,8 +134,8 @@ fn filters_of_ones_own_get_what_may_be_held() {
     for (output, passed, changed) in [
         (vec![b'x'; 999], None, true),
         (vec![b'x'; 1000], None, true),
-        (vec![b'x'; 1001], Some(Passed::TooLong), false),
-        (vec![0xff; 500], Some(Passed::NotText), false),
+        (vec![b'x'; 1001], Some(PassThroughReason::TooLong), false),
+        (vec![0xff; 500], Some(PassThroughReason::NotText), false),
         // Its answer is longer.
         (vec![b'x'; 5], None, false),
         (Vec::new(), None, false),

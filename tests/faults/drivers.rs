@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use tamis::{
     Budget, CallOptions, CommandLine, Error, Filter, Limits, OnError, Operation,
     OutputFilterRegistry, Pretty, Program, Prune, PruneProgram, Report, Spec, Tee, TextFilter,
-    TextProgram, TextRun, WriteSink, filter_events, filter_file, filter_lenient, filter_ndjson,
+    TextProgram, TextSpec, WriteSink, filter_events, filter_file, filter_lenient, filter_ndjson,
     filter_reader, prune_file, prune_reader, pump,
 };
 
@@ -229,10 +229,10 @@ fn feed(mut reader: Source, mut take: impl FnMut(&[u8]) -> Result<(), Error>) ->
     }
 }
 
-pub(crate) fn text(name: &str, filter: &TextFilter, input: &[u8]) -> Driver {
+pub(crate) fn text(name: &str, filter: &TextSpec, input: &[u8]) -> Driver {
     let program = TextProgram::compile(filter).expect("it compiles");
     Driver::new(format!("{name}, text"), input, false, move |limits, input, around, writer| {
-        let mut run = TextRun::with_limits(&program, limits, WriteSink::new(writer));
+        let mut run = TextFilter::with_limits(&program, limits, WriteSink::new(writer));
         let fed = feed(around(source(input)), |bytes| {
             run.write(bytes);
             run.sink_mut().flush()
@@ -261,8 +261,8 @@ pub(crate) fn command(line: &str, registry: OutputFilterRegistry, input: &[u8]) 
     })
 }
 
-pub(crate) fn terminal() -> TextFilter {
-    TextFilter::new().strip_ansi(true).strip_lines_matching("^secret").dedup(true)
+pub(crate) fn terminal() -> TextSpec {
+    TextSpec::new().strip_ansi(true).strip_lines_matching("^secret").dedup(true)
 }
 
 /// All of them.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tamis::{
     Coding, Compact, Content, Decoding, Error, ErrorKind, FilterResult, Limits, Operation,
-    OutputFilter, OutputFilterRegistry, Spec, Test, TextFilter, Transform,
+    OutputFilter, OutputFilterRegistry, Spec, Test, TextSpec, Transform,
 };
 
 use crate::drivers::{
@@ -181,7 +181,7 @@ fn text_filters() -> Vec<(&'static str, model::Declared)> {
 fn of_lines() {
     let mut changed = 0;
     for (name, declared) in text_filters() {
-        let filter: TextFilter = declared.filter();
+        let filter: TextSpec = declared.filter();
         let driver = drivers::text(name, &filter, TEXT);
         let (right, _) = run(&driver, &Limits::new());
         assert_eq!(right, model::run(&declared, TEXT, usize::MAX), "{name}");

@@ -1,6 +1,6 @@
 //! Text that is held leaves when nobody waits for more: at the same places, whatever the chunks.
 
-use tamis::{Limits, TextFilter, TextProgram, TextReport, TextRun};
+use tamis::{Limits, TextFilter, TextProgram, TextReport, TextSpec};
 
 use crate::generate::{declared, text};
 use crate::prng::Prng;
@@ -12,7 +12,7 @@ fn push(
     releases: &[usize],
     cuts: &[usize],
 ) -> (Vec<u8>, TextReport) {
-    let mut run = TextRun::with_limits(program, &Limits::new(), Vec::new());
+    let mut run = TextFilter::with_limits(program, &Limits::new(), Vec::new());
     let mut ends: Vec<usize> = releases.iter().chain(cuts).copied().collect();
     ends.sort_unstable();
     ends.dedup();
@@ -49,9 +49,9 @@ fn only_the_places_of_releases_matter() {
 /// Where no operation removes anything all has left.
 #[test]
 fn nothing_stays_behind() {
-    let program = TextProgram::compile(&TextFilter::new().dedup(true)).unwrap();
+    let program = TextProgram::compile(&TextSpec::new().dedup(true)).unwrap();
     let text = "first line\nfirst line\nfirst line\nsecond line\nContinue? [Y/n] ";
-    let mut run = TextRun::new(&program, Vec::new());
+    let mut run = TextFilter::new(&program, Vec::new());
     run.write(text.as_bytes());
     assert!(run.sink().is_empty());
     run.release();
@@ -68,8 +68,8 @@ fn nothing_stays_behind() {
 /// A line of progress that has left in part is written anew when it is written over.
 #[test]
 fn progress_goes_on_in_another_line() {
-    let program = TextProgram::compile(&TextFilter::new().strip_ansi(true)).unwrap();
-    let mut run = TextRun::new(&program, Vec::new());
+    let program = TextProgram::compile(&TextSpec::new().strip_ansi(true)).unwrap();
+    let mut run = TextFilter::new(&program, Vec::new());
     run.write(b"10 %");
     run.release();
     run.write(b"\r20 %\r[tamis x: 30 %]\r");
@@ -83,8 +83,8 @@ fn progress_goes_on_in_another_line() {
 /// An imitation that leaves in part is marked where it begins.
 #[test]
 fn the_beginning_of_a_notice_is_marked() {
-    let program = TextProgram::compile(&TextFilter::new().dedup(true)).unwrap();
-    let mut run = TextRun::new(&program, Vec::new());
+    let program = TextProgram::compile(&TextSpec::new().dedup(true)).unwrap();
+    let mut run = TextFilter::new(&program, Vec::new());
     run.write(b"a\n[ta");
     run.release();
     assert_eq!(run.sink(), b"a\n");
@@ -98,7 +98,7 @@ fn the_beginning_of_a_notice_is_marked() {
 /// A line that may still become a notice waits, so that another line gets no mark.
 #[test]
 fn what_only_begins_like_a_notice_is_not_marked() {
-    let program = TextProgram::compile(&TextFilter::new().strip_ansi(true)).unwrap();
+    let program = TextProgram::compile(&TextSpec::new().strip_ansi(true)).unwrap();
     for pieces in [
         &[".", "..", "\n"][..],
         &["..", "....", " done", "\n"],
@@ -107,7 +107,7 @@ fn what_only_begins_like_a_notice_is_not_marked() {
         &["10 %", "\r[ta", "ble]", "\n"],
         &[".."],
     ] {
-        let mut run = TextRun::new(&program, Vec::new());
+        let mut run = TextFilter::new(&program, Vec::new());
         for piece in pieces {
             run.write(piece.as_bytes());
             run.release();
@@ -120,13 +120,13 @@ fn what_only_begins_like_a_notice_is_not_marked() {
 /// A line of which it is not certain that it stays waits for its end.
 #[test]
 fn what_may_go_does_not_leave() {
-    let program = TextProgram::compile(&TextFilter::new().strip_lines_matching("secret")).unwrap();
+    let program = TextProgram::compile(&TextSpec::new().strip_lines_matching("secret")).unwrap();
     for (begin, end, left) in [
         ("the secret ", "is out\n", ""),
         ("the sec", "ret\n", ""),
         ("the sec", "ond\n", "the second\n"),
     ] {
-        let mut run = TextRun::new(&program, Vec::new());
+        let mut run = TextFilter::new(&program, Vec::new());
         run.write(begin.as_bytes());
         run.release();
         assert!(run.sink().is_empty(), "{begin}");

@@ -2,7 +2,7 @@
 
 use crate::allowance::Allowance;
 use crate::error::Error;
-use crate::spec::TextFilter;
+use crate::spec::TextSpec;
 use crate::text::TextProgram;
 use crate::text::more::{Between, Dedup, GroupBy, MakeEngine, More, Swap};
 
@@ -66,7 +66,7 @@ impl Operations {
 
     /// Compiles them. Escape sequences and returns go unless the rule says otherwise.
     pub(super) fn compile(&self, allowance: &mut Allowance) -> Result<TextProgram, Error> {
-        let mut filter = TextFilter::new().strip_ansi(self.strip_ansi.unwrap_or(true));
+        let mut filter = TextSpec::new().strip_ansi(self.strip_ansi.unwrap_or(true));
         for pattern in self.strip.iter().flatten() {
             filter = filter.strip_lines_matching(pattern);
         }

@@ -23,7 +23,7 @@ use std::time::Duration;
 use super::line::CommandLine;
 use super::registry::OutputFilterRegistry;
 use super::report::CommandReport;
-use super::stream::CommandRun;
+use super::stream::CommandFilter;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::sink::Sink;
@@ -31,7 +31,7 @@ use crate::sink::Sink;
 use crate::tokens::{Counter as TokenCounter, TokenCount};
 
 pub use overflow::{OverflowFile, OverflowFolder};
-pub use process::{CommandControls, RunningCommand};
+pub use process::{CommandHandle, RunningCommand};
 
 /// Bytes that are read at once: what a pipe holds.
 const READ: usize = 64 << 10;
@@ -128,7 +128,7 @@ impl CommandRunner {
     }
 
     /// How long a command may be silent before what is held of its output leaves, a line that has not ended too: it may be a
-    /// question. See [`CommandRun::release`](crate::CommandRun::release).
+    /// question. See [`CommandFilter::release`](crate::CommandFilter::release).
     ///
     /// ### Default
     /// [`PATIENCE`](Self::PATIENCE).
@@ -146,8 +146,8 @@ impl CommandRunner {
         &self,
         command: Command,
         output: W,
-        started: impl FnOnce(CommandControls),
-        mut notice: impl FnMut(Notice),
+        started: impl FnOnce(CommandHandle),
+        mut notice: impl FnMut(RunnerWarning),
     ) -> io::Result<RunReport> {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let line = CommandLine::from_args(words.map(OsStr::to_string_lossy));
@@ -176,7 +176,7 @@ impl CommandRunner {
                 Err(error) => {
                     flow.filter = None;
                     flow.report.record_failed = true;
-                    notice(Notice::NoRecord(error));
+                    notice(RunnerWarning::NoRecord(error));
                 }
             },
         }
@@ -217,7 +217,7 @@ impl CommandRunner {
         }
         if running.is_left_open() {
             flow.report.left_open = true;
-            notice(Notice::LeftOpen);
+            notice(RunnerWarning::LeftOpen);
         }
         let status = running.finish().unwrap_or_else(|error| {
             let unknown = "it is not known how the command ended";
@@ -231,7 +231,7 @@ impl CommandRunner {
 /// What is to be known about a run, in words.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Notice {
+pub enum RunnerWarning {
     /// The full output cannot be recorded: nothing is filtered.
     NoRecord(io::Error),
     /// The full output cannot be recorded any further: nothing more is filtered.
@@ -242,7 +242,7 @@ pub enum Notice {
     LeftOpen,
 }
 
-impl fmt::Display for Notice {
+impl fmt::Display for RunnerWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRecord(error) => {
@@ -308,9 +308,9 @@ impl Sink for Nowhere {
 /// An output on its way: recorded, filtered, written.
 struct Flow<W> {
     /// `None`: what comes now passes as it is.
-    filter: Option<CommandRun<Gathered>>,
+    filter: Option<CommandFilter<Gathered>>,
     /// What passed as it is.
-    counted: CommandRun<Nowhere>,
+    counted: CommandFilter<Nowhere>,
     gathered: Gathered,
     output: W,
     record: Option<OverflowFile>,
@@ -321,7 +321,7 @@ struct Flow<W> {
 }
 
 impl<W: Write> Flow<W> {
-    fn take(&mut self, bytes: &[u8], notice: &mut impl FnMut(Notice)) {
+    fn take(&mut self, bytes: &[u8], notice: &mut impl FnMut(RunnerWarning)) {
         if let Some(record) = self.record.as_mut().filter(|_| !self.broken) {
             let was_full = record.left_out() > 0;
             if let Err(error) = record.write_all(bytes) {
@@ -330,9 +330,9 @@ impl<W: Write> Flow<W> {
                 // Nothing more is cut that cannot be found again.
                 self.end_filter(None);
                 self.end_line();
-                notice(Notice::RecordBroke(error));
+                notice(RunnerWarning::RecordBroke(error));
             } else if !was_full && record.left_out() > 0 {
-                notice(Notice::RecordFull(record.written()));
+                notice(RunnerWarning::RecordFull(record.written()));
             }
         }
         match &mut self.filter {

@@ -46,7 +46,7 @@ const AT_MOST: u32 = 10;
 /// ```
 #[derive(Debug)]
 pub struct RunningCommand {
-    controls: CommandControls,
+    controls: CommandHandle,
     output: Option<PipeReader>,
     /// Closed when the command has ended; nothing is written to it.
     end: PipeReader,
@@ -92,7 +92,7 @@ impl RunningCommand {
         // The thread waits for it.
         _ = sender.send(Arc::clone(&child));
         Ok(Self {
-            controls: CommandControls(child),
+            controls: CommandHandle(child),
             output: Some(output),
             end,
             waiter,
@@ -117,7 +117,7 @@ impl RunningCommand {
 
     /// What signals it, from any thread.
     #[must_use]
-    pub fn controls(&self) -> CommandControls {
+    pub fn controls(&self) -> CommandHandle {
         self.controls.clone()
     }
 
@@ -245,9 +245,9 @@ fn ready(output: &PipeReader, end: Option<&PipeReader>, time: Option<Duration>) 
 
 /// Signals a command that runs.
 #[derive(Clone, Debug)]
-pub struct CommandControls(Arc<SharedChild>);
+pub struct CommandHandle(Arc<SharedChild>);
 
-impl CommandControls {
+impl CommandHandle {
     /// The command's process id, which may be another process's once the command has ended.
     #[must_use]
     pub fn id(&self) -> u32 {

@@ -11,7 +11,9 @@ use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
 use super::{CommandRunner, OverflowFolder, RunReport, RunningCommand};
-use crate::command::{CommandReport, FilterResult, OutputFilter, OutputFilterRegistry, Passed};
+use crate::command::{
+    CommandReport, FilterResult, OutputFilter, OutputFilterRegistry, PassThroughReason,
+};
 
 /// Cuts lines with an `x`.
 struct Cutter;
@@ -42,7 +44,7 @@ fn run(runner: &CommandRunner, script: &str) -> (String, RunReport, Vec<String>)
     command.args(["-c", script]);
     let mut output = Vec::new();
     let mut notices = Vec::new();
-    let say = |notice: super::Notice| notices.push(notice.to_string());
+    let say = |notice: super::RunnerWarning| notices.push(notice.to_string());
     let report = runner.run(command, &mut output, |_| {}, say).unwrap();
     (String::from_utf8(output).unwrap(), report, notices)
 }
@@ -106,7 +108,10 @@ fn the_record_goes_where_nothing_was_cut() {
     let (home, folder) = place();
     let none = CommandRunner::new(OutputFilterRegistry::new()).overflow(folder);
     let (output, report, _) = run(&none, "printf 'a\nb'");
-    assert_eq!((output.as_str(), report.output.passed), ("a\nb", Some(Passed::NoFilter)));
+    assert_eq!(
+        (output.as_str(), report.output.passed),
+        ("a\nb", Some(PassThroughReason::NoFilter))
+    );
     let CommandReport { bytes_in, bytes_out, lines_in, lines_out, .. } = report.output;
     assert_eq!((bytes_in, bytes_out, lines_in, lines_out), (3, 3, 2, 2));
     assert!(names(home.path()).is_empty());

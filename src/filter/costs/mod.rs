@@ -9,7 +9,7 @@ use crate::limits::Limits;
 #[cfg(feature = "template")]
 use crate::spec::Compact;
 #[cfg(feature = "text")]
-use crate::spec::TextFilter;
+use crate::spec::TextSpec;
 use crate::spec::{Budget, OnError, Operation, Otherwise, Spec, Test, Validation};
 use crate::work::{Done, done};
 
@@ -217,7 +217,7 @@ fn costly() -> Vec<(&'static str, Spec, Limits)> {
         #[cfg(feature = "template")]
         ("spilled: compact", Spec::new().root("first").compact(Compact::new("{{.a}}")), &spilled),
         #[cfg(feature = "text")]
-        ("text", Spec::new().text_filter(TextFilter::new().dedup(true).max_lines(100)), &held),
+        ("text", Spec::new().text_filter(TextSpec::new().dedup(true).max_lines(100)), &held),
     ];
     programs.map(|(name, spec, limits)| (name, spec, limits.clone())).into()
 }

@@ -157,7 +157,7 @@ enum Does {
     },
     DropNulls,
     DropEmpty,
-    TextFilter,
+    TextSpec,
     Budget {
         budget: Budget,
         min_items: u64,
@@ -440,7 +440,7 @@ impl Reason {
 
 /// The stages behind those on items.
 fn tail_stages(spec: &Spec, policy: &Policy) -> Vec<Stage> {
-    let text = spec.text_filter.as_ref().map(|_| Stage::new(Does::TextFilter, Vec::new()));
+    let text = spec.text_filter.as_ref().map(|_| Stage::new(Does::TextSpec, Vec::new()));
     let mark = policy.budget.is_none() && policy.marks_max_items(spec);
     let mark = mark.then(|| Stage::new(Does::Mark, Vec::new()));
     let compact = spec.compact.as_ref().map(|_| {

@@ -109,7 +109,7 @@ impl Does {
             Self::Exclude { .. } => "exclude",
             Self::DropNulls => "drop_nulls",
             Self::DropEmpty => "drop_empty",
-            Self::TextFilter => "text_filter",
+            Self::TextSpec => "text_filter",
             Self::Budget { .. } => "budget",
             Self::Mark => "mark",
             Self::Compact => "compact",
@@ -221,7 +221,7 @@ impl Stage {
                 }
                 writeln!(f, "   where there is no text, the document as it is")?;
             }
-            Does::TextFilter => {
+            Does::TextSpec => {
                 writeln!(f, "   the lines of a text in the document's member `raw` are filtered")?;
             }
             Does::Budget { budget, min_items, omitted, on_over } => {

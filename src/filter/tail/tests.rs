@@ -4,7 +4,7 @@ use crate::filter::{Filter, Program};
 #[cfg(feature = "template")]
 use crate::spec::Compact;
 #[cfg(feature = "text")]
-use crate::spec::TextFilter;
+use crate::spec::TextSpec;
 use crate::spec::{Budget, Spec};
 
 /// Steps a byte in one machine, and in those behind the items: of text and budget one each, of compact two.
@@ -48,7 +48,7 @@ fn specs() -> Vec<(String, Spec)> {
     #[cfg(feature = "text")]
     specs.push((
         "text".into(),
-        Spec::new().text_filter(TextFilter::new().dedup(true)).budget(Budget::Bytes(1000)),
+        Spec::new().text_filter(TextSpec::new().dedup(true)).budget(Budget::Bytes(1000)),
     ));
     specs
 }
@@ -107,5 +107,5 @@ fn what_was_not_built_is_refused() {
     #[cfg(not(feature = "template"))]
     refused(Spec::new().compact(crate::Compact::new("x")), "template");
     #[cfg(not(feature = "text"))]
-    refused(Spec::new().text_filter(crate::TextFilter::new()), "text");
+    refused(Spec::new().text_filter(crate::TextSpec::new()), "text");
 }

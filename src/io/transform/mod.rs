@@ -23,7 +23,7 @@ use crate::limits::Limits;
 use crate::report::Report;
 use crate::spec::{Budget, ContentFormat, Spec};
 #[cfg(feature = "text")]
-use crate::text::{TextProgram, TextReport, TextRun};
+use crate::text::{TextFilter, TextProgram, TextReport};
 #[cfg(feature = "command")]
 use runs::Command;
 #[cfg(feature = "text")]
@@ -240,7 +240,7 @@ impl Transform {
     #[cfg(feature = "text")]
     #[must_use]
     pub fn text(program: &TextProgram, limits: &Limits) -> Self {
-        let run = TextRun::with_limits(program, limits, Gather::default());
+        let run = TextFilter::with_limits(program, limits, Gather::default());
         Self { needs_input: false, ..Self::of(Ending::new(run), Pace::Match) }
     }
 

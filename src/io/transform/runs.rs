@@ -2,14 +2,14 @@
 
 use super::{Outcome, Run};
 #[cfg(feature = "command")]
-use crate::command::{CommandReport, CommandRun};
+use crate::command::{CommandFilter, CommandReport};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::history::PruneRun;
 use crate::io::gather::Gather;
 use crate::io::records::{Form, Records};
 #[cfg(feature = "text")]
-use crate::text::{TextReport, TextRun};
+use crate::text::{TextFilter, TextReport};
 
 impl Run for Filter<Gather> {
     fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
@@ -171,7 +171,7 @@ impl<R: Ends> Run for Ending<R> {
 }
 
 #[cfg(feature = "text")]
-impl Ends for TextRun<Gather> {
+impl Ends for TextFilter<Gather> {
     type Report = TextReport;
 
     fn write(&mut self, chunk: &[u8]) {
@@ -194,7 +194,7 @@ impl Ends for TextRun<Gather> {
 /// The output of a command, and how that ended.
 #[cfg(feature = "command")]
 pub(super) struct Command {
-    pub(super) run: CommandRun<Gather>,
+    pub(super) run: CommandFilter<Gather>,
     pub(super) exit_code: Option<i32>,
 }
 
