@@ -213,8 +213,8 @@ fn text_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
     let program = TextProgram::compile(&declared.filter()).expect("the filter compiles");
     let limits = Limits::new().with_line(choices.pick(&[64 << 10, 0, 9]));
     let mut run = TextFilter::with_limits(&program, &limits, Vec::new());
-    run.write(raw);
-    let (output, told) = run.end();
+    let told = run.write(raw).and_then(|()| run.end()).expect("no text is an error");
+    let output = run.into_sink();
     is_alike(choices, &(output, Ok(()), told.into()), Transform::text(&program, &limits), raw);
 }
 
@@ -224,8 +224,9 @@ fn command_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
     let limits = Limits::new().with_held(choices.pick(&[4 << 20, 3000, 0]));
     let code = choices.pick(&[None, Some(0), Some(1)]);
     let mut run = text::BUILTIN.start(&command, &limits, Vec::new());
-    run.write(raw);
-    let (output, told) = run.end(code, None);
+    run.set_exit_code(code);
+    let told = run.write(raw).and_then(|()| run.end()).expect("no output is an error");
+    let output = run.into_sink();
     let transform = Transform::command(&text::BUILTIN, &command, code, &limits);
     is_alike(choices, &(output, Ok(()), told.into()), transform, raw);
 }

@@ -211,12 +211,12 @@ fn execute(
             }
         }
     }
-    let mut runner = CommandRunner::new(registry).keep(args.keep).count_tokens(args.stats);
+    let mut runner = CommandRunner::new(registry).with_keep(args.keep).with_token_count(args.stats);
     if let Some(folder) = overflow {
-        runner = runner.overflow(folder);
+        runner = runner.with_overflow(folder);
     }
     if let Some(quiet) = args.linger {
-        runner = runner.linger(quiet);
+        runner = runner.with_linger(quiet);
     }
     if let Err(error) = signals::wait_for_children() {
         console.warn(&name, error);

@@ -95,8 +95,8 @@ fn what_passes_and_why() {
     }
     let off = registry.with_enabled(false);
     let mut run = off.start(&CommandLine::parse("cargo build"), &Limits::new(), Vec::new());
-    run.write(compiling.as_bytes());
-    assert_eq!(run.end(None, None).1.passed, Some(PassThroughReason::Disabled));
+    run.write(compiling.as_bytes()).unwrap();
+    assert_eq!(run.end().unwrap().passed, Some(PassThroughReason::Disabled));
 }
 
 #[test]
@@ -167,8 +167,13 @@ fn what_is_said_of_what_was_cut() {
     let run = |full: Option<&str>| {
         let line = CommandLine::from_args(["cargo", "build"]);
         let mut run = registry.start(&line, &Limits::new(), Vec::new());
-        run.write(output.as_bytes());
-        let (out, report) = run.end(Some(0), full);
+        run.write(output.as_bytes()).unwrap();
+        run.set_exit_code(Some(0));
+        if let Some(full) = full {
+            run.set_full_output(full);
+        }
+        let report = run.end().unwrap();
+        let out = run.into_sink();
         assert_eq!(report.full_output.as_deref(), full);
         assert_eq!((report.lines_in, report.lines_removed, report.lines_out), (31, 30, 2));
         String::from_utf8(out).unwrap()
@@ -180,8 +185,10 @@ fn what_is_said_of_what_was_cut() {
     assert_eq!(registry.apply("cargo build", "   Compiling a v1\nx\n", 0).output, "x\n");
     let line = CommandLine::parse("cargo build");
     let mut short = registry.start(&line, &Limits::new(), Vec::new());
-    short.write(b"   Compiling a v1\nx\n");
-    assert_eq!(short.end(Some(0), None).0, b"   Compiling a v1\nx\n");
+    short.write(b"   Compiling a v1\nx\n").unwrap();
+    short.set_exit_code(Some(0));
+    short.end().unwrap();
+    assert_eq!(short.into_sink(), b"   Compiling a v1\nx\n");
 }
 
 /// Rules for how a command ended wait, up to a limit; then the one for failures is taken.
@@ -250,11 +257,12 @@ fn long_outputs_stream() {
     let mut run = registry.start(&line, &Limits::new(), Count(0));
     let chunk = "   Compiling a v1.0.0\nwarning: unused\n".repeat(1000);
     for number in 1..=200_u64 {
-        run.write(chunk.as_bytes());
+        run.write(chunk.as_bytes()).unwrap();
         // It does not wait for the end.
         assert_eq!(run.sink().0, number * 1000 * "warning: unused\n".len() as u64);
     }
-    let (_, report) = run.end(Some(0), None);
+    run.set_exit_code(Some(0));
+    let report = run.end().unwrap();
     assert_eq!(report.lines_removed, 200_000);
 }
 

@@ -234,14 +234,16 @@ pub(crate) fn text(name: &str, filter: &TextSpec, input: &[u8]) -> Driver {
     Driver::new(format!("{name}, text"), input, false, move |limits, input, around, writer| {
         let mut run = TextFilter::with_limits(&program, limits, WriteSink::new(writer));
         let fed = feed(around(source(input)), |bytes| {
-            run.write(bytes);
+            run.write(bytes)?;
             run.sink_mut().flush()
         });
         if fed.is_err() {
             return (fed, Json::Null);
         }
-        let (mut sink, report) = run.end();
-        (sink.flush(), told(&report))
+        match run.end() {
+            Ok(report) => (run.sink_mut().flush(), told(&report)),
+            Err(error) => (Err(error), Json::Null),
+        }
     })
 }
 
@@ -250,14 +252,17 @@ pub(crate) fn command(line: &str, registry: OutputFilterRegistry, input: &[u8]) 
     Driver::new(line, input, false, move |limits, input, around, writer| {
         let mut run = registry.start(&command, limits, WriteSink::new(writer));
         let fed = feed(around(source(input)), |bytes| {
-            run.write(bytes);
+            run.write(bytes)?;
             run.sink_mut().flush()
         });
         if fed.is_err() {
             return (fed, Json::Null);
         }
-        let (mut sink, report) = run.end(Some(0), None);
-        (sink.flush(), told(&report))
+        run.set_exit_code(Some(0));
+        match run.end() {
+            Ok(report) => (run.sink_mut().flush(), told(&report)),
+            Err(error) => (Err(error), Json::Null),
+        }
     })
 }
 

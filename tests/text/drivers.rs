@@ -38,13 +38,15 @@ impl Subject<'_> {
         match self.form {
             Form::Plain => {
                 let mut run = TextFilter::with_limits(self.program, self.limits, Vec::new());
-                chunks.for_each(|chunk| run.write(chunk));
-                run.end()
+                chunks.for_each(|chunk| run.write(chunk).unwrap());
+                let report = run.end().unwrap();
+                (run.into_sink(), report)
             }
             Form::Quoted => {
                 let mut run = QuotedTextFilter::with_limits(self.program, self.limits, Vec::new());
-                chunks.for_each(|chunk| run.write(chunk));
-                run.end()
+                chunks.for_each(|chunk| run.write(chunk).unwrap());
+                let report = run.end().unwrap();
+                (run.into_sink(), report)
             }
         }
     }

@@ -55,9 +55,10 @@ fn inputs() -> Vec<(&'static str, Vec<u8>, usize)> {
 fn feed(program: &TextProgram, piece: &[u8], times: usize) -> (Nowhere, TextReport) {
     let mut run = TextFilter::new(program, Nowhere::default());
     for _ in 0..times {
-        run.write(piece);
+        run.write(piece).unwrap();
     }
-    run.end()
+    let report = run.end().unwrap();
+    (run.into_sink(), report)
 }
 
 #[test]
@@ -94,9 +95,10 @@ fn a_string_without_end() {
         let measured = allocation_counter::measure(|| {
             let mut run = QuotedTextFilter::new(&program, Nowhere::default());
             for _ in 0..200 {
-                run.write(piece.as_bytes());
+                run.write(piece.as_bytes()).unwrap();
             }
-            let (sink, ended) = run.end();
+            let ended = run.end().unwrap();
+            let sink = run.into_sink();
             assert_eq!(sink.0, ended.bytes_out, "{unit}");
             report = Some(ended);
         });
@@ -113,7 +115,7 @@ fn a_warm_run_allocates_nothing() {
         "\x1b[32m12:00 INFO\x1b[0m ready\r\n12:01 DEBUG no\nsame\nsame\nno more\nno more\n10 %\r20 %\n".repeat(500);
     for chunk in [777, 4096, 1 << 20] {
         let mut run = TextFilter::with_limits(&program, &Limits::new(), Nowhere::default());
-        let mut feed = || text.as_bytes().chunks(chunk).for_each(|chunk| run.write(chunk));
+        let mut feed = || text.as_bytes().chunks(chunk).for_each(|chunk| run.write(chunk).unwrap());
         feed();
         let measured = allocation_counter::measure(&mut feed);
         assert_eq!(measured.count_total, 0, "chunks of {chunk}");

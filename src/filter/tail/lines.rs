@@ -9,7 +9,7 @@ use crate::json::{Halt, Handler, Interest, Kind, Slot};
 use crate::limits::Limits;
 use crate::sink::Sink;
 use crate::text::TextProgram;
-use crate::text::quoted::Quoted;
+use crate::text::quoted::QuotedPipeline;
 
 /// The member with the text, and the one that says that it was filtered.
 const RAW: &[u8] = b"raw";
@@ -29,7 +29,7 @@ pub(super) struct Lines {
 }
 
 struct Text {
-    lines: Quoted,
+    lines: QuotedPipeline,
     /// Its opening quote has come.
     begun: bool,
     /// The byte before the next one: the last one is the closing quote.
@@ -89,7 +89,8 @@ impl Handler for With<'_, Lines> {
         }
         writer.spelled(*sink, key.raw());
         writer.begin(*sink);
-        *text = Some(Text { lines: Quoted::new(program, limits), begun: false, last: None });
+        *text =
+            Some(Text { lines: QuotedPipeline::new(program, limits), begun: false, last: None });
         *filtered = true;
         Ok(Interest::Copy)
     }

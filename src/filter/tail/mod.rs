@@ -47,7 +47,7 @@ use crate::template::{TemplateError, TemplatePart, Templates, Totals};
 #[cfg(feature = "text")]
 use crate::text::TextProgram;
 #[cfg(feature = "text")]
-use crate::text::more::More;
+use crate::text::rule_ops::RuleOperations;
 #[cfg(feature = "tokens")]
 use crate::tokens::Counter;
 use fit::Fit;
@@ -153,7 +153,7 @@ impl TailRules {
             text: match &spec.text_filter {
                 None => None,
                 Some(filter) => {
-                    Some(TextProgram::compile_with(filter, &More::default(), allowance)?)
+                    Some(TextProgram::compile_with(filter, &RuleOperations::default(), allowance)?)
                 }
             },
             #[cfg(feature = "template")]

@@ -175,11 +175,13 @@ impl Ends for TextFilter<Gather> {
     type Report = TextReport;
 
     fn write(&mut self, chunk: &[u8]) {
-        Self::write(self, chunk);
+        // Fails only after the end, and `Ending` writes nothing then.
+        _ = Self::write(self, chunk);
     }
 
-    fn end(self) -> (Gather, TextReport) {
-        Self::end(self)
+    fn end(mut self) -> (Gather, TextReport) {
+        let report = Self::end(&mut self).unwrap_or_default();
+        (self.into_sink(), report)
     }
 
     fn sink(&self) -> &Gather {
@@ -203,11 +205,14 @@ impl Ends for Command {
     type Report = CommandReport;
 
     fn write(&mut self, chunk: &[u8]) {
-        self.run.write(chunk);
+        // Fails only after the end, and `Ending` writes nothing then.
+        _ = self.run.write(chunk);
     }
 
-    fn end(self) -> (Gather, CommandReport) {
-        self.run.end(self.exit_code, None)
+    fn end(mut self) -> (Gather, CommandReport) {
+        self.run.set_exit_code(self.exit_code);
+        let report = self.run.end().unwrap_or_default();
+        (self.run.into_sink(), report)
     }
 
     fn sink(&self) -> &Gather {
