@@ -18,7 +18,7 @@ use http_body_util::BodyExt;
 use tamis::{
     CallOptions, CommandLine, ContentCoding, DecodeOptions, Error, ErrorKind, FailedRun, Filter,
     FilterBody, FilterStream, Limits, Outcome, Program, PruneFilter, PruneProgram, Report,
-    TextProgram, TextRun, Transform, filter_events, filter_ndjson, transform_async,
+    TextFilter, TextProgram, Transform, filter_events, filter_ndjson, transform_async,
 };
 use tokio_stream::StreamExt;
 
@@ -214,9 +214,9 @@ fn text_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
     let declared = text::generate::declared(choices);
     let program = TextProgram::compile(&declared.filter()).expect("the filter compiles");
     let limits = Limits::new().with_line(choices.pick(&[64 << 10, 0, 9]));
-    let mut run = TextRun::with_limits(&program, &limits, Vec::new());
-    run.write(raw);
-    let (output, told) = run.end();
+    let mut run = TextFilter::with_limits(&program, &limits, Vec::new());
+    let told = run.write(raw).and_then(|()| run.end()).expect("no text is an error");
+    let output = run.into_sink();
     let told = Outcome::Text(told);
     is_alike(choices, &(output, Ok(()), told), Transform::text(&program, &limits), raw);
 }
@@ -227,8 +227,9 @@ fn command_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
     let limits = Limits::new().with_held(choices.pick(&[4 << 20, 3000, 0]));
     let code = choices.pick(&[None, Some(0), Some(1)]);
     let mut run = text::BUILTIN.start(&command, &limits, Vec::new());
-    run.write(raw);
-    let (output, told) = run.end(code, None);
+    run.set_exit_code(code);
+    let told = run.write(raw).and_then(|()| run.end()).expect("no output is an error");
+    let output = run.into_sink();
     let transform = Transform::command(&text::BUILTIN, &command, code, &limits);
     is_alike(choices, &(output, Ok(()), Outcome::Command(told)), transform, raw);
 }

@@ -87,7 +87,7 @@ fn texts(input: &mut Input<'_>, declared: &model::Declared, text: &[u8], line: u
 fn split(choices: &mut Choose<'_>, subject: Subject<'_>) -> (Vec<u8>, tamis::TextReport) {
     let whole = subject.push([]);
     let cuts = choices.cuts(subject.text.len());
-    let about = || format!("{:?} on {}", subject.program.filter(), subject.text.escape_ascii());
+    let about = || format!("{:?} on {}", subject.program.spec(), subject.text.escape_ascii());
     assert_eq!(subject.push(cuts.clone()), whole, "cuts at {cuts:?}: {}", about());
     let bytes = choices.byte_by_byte(subject.text.len());
     assert_eq!(subject.push(bytes.clone()), whole, "byte by byte at {bytes:?}: {}", about());

@@ -3,7 +3,7 @@
 use tamis::{
     Call, CallOptions, CommandLine, ContentCoding, DecodeOptions, Error, ErrorKind, FailedRun,
     FilterStream, Limits, Outcome, OutputFilterRegistry, Program, PruneProgram, PruneSpec, Report,
-    Spec, TextFilter, TextProgram, Transform, filter_events, filter_ndjson, filter_slice,
+    Spec, TextSpec, TextProgram, Transform, filter_events, filter_ndjson, filter_slice,
     prune_slice,
 };
 use tokio_stream::StreamExt;
@@ -50,8 +50,10 @@ fn outputs_of_commands() {
         text.as_bytes(),
     );
     let mut run = registry.start(&line, &Limits::new(), Vec::new());
-    run.write(text.as_bytes());
-    let (wanted, report) = run.end(Some(101), None);
+    run.write(text.as_bytes()).unwrap();
+    run.set_exit_code(Some(101));
+    let report = run.end().unwrap();
+    let wanted = run.into_sink();
     assert_eq!(String::from_utf8(output), String::from_utf8(wanted));
     assert_eq!(outcome, Outcome::Command(report));
 }

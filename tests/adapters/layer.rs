@@ -10,7 +10,7 @@ use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full, StreamBody};
 use tamis::{
     Budget, ContentCoding, DecodeOptions, FilterBody, FilterLayer, Limits, PruneProgram, PruneSpec,
-    Spec, TextFilter, TextProgram, Transform,
+    Spec, TextSpec, TextProgram, Transform,
 };
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 

@@ -5,8 +5,8 @@ use std::io::{Cursor, ErrorKind as IoKind, Read, Seek, Write};
 use serde_json::Value as Json;
 use tamis::{
     Budget, CallOptions, CommandLine, Error, FailedRun, FileSource, Filter, Limits, OnError,
-    Operation, OutputFilterRegistry, PrettyWriter, Program, PruneProgram, PruneSpec, Report, Spec,
-    TeeReader, TextFilter, TextProgram, TextRun, WriteSink, filter_events, filter_file,
+    PatchOp, OutputFilterRegistry, PrettyWriter, Program, PruneProgram, PruneSpec, Report, Spec,
+    TeeReader, TextSpec, TextProgram, TextFilter, WriteSink, filter_events, filter_file,
     filter_lenient, filter_ndjson, filter_reader, prune_file, prune_reader,
 };
 
@@ -254,16 +254,18 @@ fn feed(mut reader: Source, mut take: impl FnMut(&[u8]) -> Result<(), Error>) ->
 pub(crate) fn text(name: &str, filter: &TextSpec, input: &[u8]) -> Driver {
     let program = TextProgram::compile(filter).expect("it compiles");
     Driver::new(format!("{name}, text"), input, false, move |limits, input, around, writer| {
-        let mut run = TextRun::with_limits(&program, limits, WriteSink::new(writer));
+        let mut run = TextFilter::with_limits(&program, limits, WriteSink::new(writer));
         let fed = feed(around(source(input)), |bytes| {
-            run.write(bytes);
+            run.write(bytes)?;
             run.sink_mut().flush()
         });
         if fed.is_err() {
             return (fed, Json::Null);
         }
-        let (mut sink, report) = run.end();
-        (sink.flush(), told(&report))
+        match run.end() {
+            Ok(report) => (run.sink_mut().flush(), told(&report)),
+            Err(error) => (Err(error), Json::Null),
+        }
     })
 }
 
@@ -272,14 +274,17 @@ pub(crate) fn command(line: &str, registry: OutputFilterRegistry, input: &[u8]) 
     Driver::new(line, input, false, move |limits, input, around, writer| {
         let mut run = registry.start(&command, limits, WriteSink::new(writer));
         let fed = feed(around(source(input)), |bytes| {
-            run.write(bytes);
+            run.write(bytes)?;
             run.sink_mut().flush()
         });
         if fed.is_err() {
             return (fed, Json::Null);
         }
-        let (mut sink, report) = run.end(Some(0), None);
-        (sink.flush(), told(&report))
+        run.set_exit_code(Some(0));
+        match run.end() {
+            Ok(report) => (run.sink_mut().flush(), told(&report)),
+            Err(error) => (Err(error), Json::Null),
+        }
     })
 }
 

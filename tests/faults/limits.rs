@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tamis::{
     Compact, Content, ContentCoding, DecodeOptions, Error, ErrorKind, FilterResult, Limits,
-    Operation, OutputFilter, OutputFilterRegistry, Spec, Test, TextFilter, Transform,
+    PatchOp, OutputFilter, OutputFilterRegistry, Spec, Condition, TextSpec, Transform,
 };
 
 use crate::drivers::{

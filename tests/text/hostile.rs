@@ -1,6 +1,6 @@
 //! Input that is no text: memory stays what it is, whatever comes.
 
-use tamis::{Limits, QuotedTextRun, Sink, TextProgram, TextReport, TextRun, TextSpec};
+use tamis::{Limits, QuotedTextFilter, Sink, TextFilter, TextProgram, TextReport, TextSpec};
 
 /// Counts the output and keeps none of it.
 #[derive(Default)]
@@ -53,11 +53,12 @@ fn inputs() -> Vec<(&'static str, Vec<u8>, usize)> {
 }
 
 fn feed(program: &TextProgram, piece: &[u8], times: usize) -> (Nowhere, TextReport) {
-    let mut run = TextRun::new(program, Nowhere::default());
+    let mut run = TextFilter::new(program, Nowhere::default());
     for _ in 0..times {
-        run.write(piece);
+        run.write(piece).unwrap();
     }
-    run.end()
+    let report = run.end().unwrap();
+    (run.into_sink(), report)
 }
 
 #[test]
@@ -92,11 +93,12 @@ fn a_string_without_end() {
         let piece = unit.repeat(10_000);
         let mut report = None;
         let measured = allocation_counter::measure(|| {
-            let mut run = QuotedTextRun::new(&program, Nowhere::default());
+            let mut run = QuotedTextFilter::new(&program, Nowhere::default());
             for _ in 0..200 {
-                run.write(piece.as_bytes());
+                run.write(piece.as_bytes()).unwrap();
             }
-            let (sink, ended) = run.end();
+            let ended = run.end().unwrap();
+            let sink = run.into_sink();
             assert_eq!(sink.0, ended.bytes_out, "{unit}");
             report = Some(ended);
         });
@@ -112,8 +114,8 @@ fn a_warm_run_allocates_nothing() {
     let text =
         "\x1b[32m12:00 INFO\x1b[0m ready\r\n12:01 DEBUG no\nsame\nsame\nno more\nno more\n10 %\r20 %\n".repeat(500);
     for chunk in [777, 4096, 1 << 20] {
-        let mut run = TextRun::with_limits(&program, &Limits::new(), Nowhere::default());
-        let mut feed = || text.as_bytes().chunks(chunk).for_each(|chunk| run.write(chunk));
+        let mut run = TextFilter::with_limits(&program, &Limits::new(), Nowhere::default());
+        let mut feed = || text.as_bytes().chunks(chunk).for_each(|chunk| run.write(chunk).unwrap());
         feed();
         let measured = allocation_counter::measure(&mut feed);
         assert_eq!(measured.count_total, 0, "chunks of {chunk}");

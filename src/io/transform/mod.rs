@@ -24,7 +24,7 @@ use crate::limits::Limits;
 use crate::report::Report;
 use crate::spec::{Budget, ContentFormat, Spec};
 #[cfg(feature = "text")]
-use crate::text::{TextProgram, TextReport, TextRun};
+use crate::text::{TextFilter, TextProgram, TextReport};
 #[cfg(feature = "text")]
 use text::TextPush;
 
@@ -226,7 +226,7 @@ impl Transform {
     #[cfg(feature = "text")]
     #[must_use]
     pub fn text(program: &TextProgram, limits: &Limits) -> Self {
-        let filter = TextRun::with_limits(program, limits, Gather::default());
+        let filter = TextFilter::with_limits(program, limits, Gather::default());
         Self { needs_input: false, ..Self::of(TextPush::Text(Box::new(filter)), Pace::Match) }
     }
 

@@ -1,22 +1,24 @@
-//! What a file has besides rules: `[tools.filters]`, which turns filters on and off, and the other tables of a whole zeph
-//! configuration, which are ignored.
+//! Reads the parts of a file other than rules: `[tools.filters]`, which disables filters. Other tables of a whole
+//! zeph configuration are ignored.
 
 use std::sync::Arc;
 
 use regex::bytes::{RegexSet, RegexSetBuilder};
 use toml::de::{DeTable, DeValue};
 
-use super::tree::{Node, Reader};
-use super::{Rule, Rules, Security};
+use super::rule::{CommandRule, RuleFile, SecuritySettings};
+use super::toml_reader::{RuleReader, TomlNode};
+
 use crate::manifest::suggest::{closest, unknown};
 
-/// Tables of a file.
+/// Top-level keys of a file.
 const TABLES: [&str; 2] = ["tools", "rules"];
-/// Lists of tables in a rule: at the top of a file they are misplaced.
+/// Lists of tables inside a rule. At the top level they are misplaced.
 const LISTS: [&str; 5] = ["examples", "failures", "replace", "sections", "strip_sections"];
-/// Keys of `[tools.filters]` that are no names of filters.
+/// Keys of `[tools.filters]` that are not names of filters.
 const KEYS: [&str; 3] = ["enabled", "filters_path", "security"];
-/// Sections of `[tools.filters]` that zeph had for its filters, and their keys.
+/// Sections of `[tools.filters]` that zeph had for its filters, with their keys. They are accepted and have no
+/// effect.
 const SECTIONS: [(&str, &[&str]); 6] = [
     ("test", &["enabled", "max_failures", "truncate_stack_trace"]),
     ("git", &["enabled", "max_log_entries", "max_diff_lines"]),
@@ -25,19 +27,20 @@ const SECTIONS: [(&str, &[&str]); 6] = [
     ("dir_listing", &["enabled"]),
     ("log_dedup", &["enabled"]),
 ];
-/// Bytes that the patterns of `security` may compile to.
+/// Size limit of the patterns in `security`, in bytes.
 const COMPILED: usize = 10 << 20;
 
-impl Reader<'_> {
-    /// The tables of a file. Beside `tools`, tables of other names, and lists of tables, are those of a whole configuration.
-    pub(super) fn tables_of_file(&mut self, root: &DeTable<'_>) {
+impl RuleReader<'_> {
+    /// Reports unknown top-level keys. If the file has `tools`, it may be a whole zeph configuration; then other
+    /// tables, and lists of tables, are ignored.
+    pub(super) fn check_tables(&mut self, root: &DeTable<'_>) {
         let mut others: Vec<(usize, &str)> = Vec::new();
         for (key, node) in root {
             let (at, name) = (key.span().start, key.get_ref().as_ref());
             if TABLES.contains(&name) {
                 continue;
             }
-            let is_table = |node: Node<'_>| matches!(node.get_ref(), DeValue::Table(_));
+            let is_table = |node: TomlNode<'_>| matches!(node.get_ref(), DeValue::Table(_));
             let is_tables = match node.get_ref() {
                 DeValue::Array(entries) => {
                     let is_list = !entries.is_empty() && entries.iter().all(is_table);
@@ -57,20 +60,20 @@ impl Reader<'_> {
         }
     }
 
-    /// `[tools.filters]`
-    pub(super) fn toggles(
+    /// Reads `[tools.filters]`.
+    pub(super) fn settings(
         &mut self,
         root: &DeTable<'_>,
-        rules: &[Rule],
-        known: &[String],
-        read: &mut Rules,
+        rules: &[CommandRule],
+        read: &mut RuleFile,
     ) {
         let Some(tools) = root.get("tools") else { return };
         let Some(tools) = self.table(tools, "tools") else { return };
         let Some(filters) = tools.get("filters") else { return };
         let Some(filters) = self.table(filters, "tools.filters") else { return };
         let own = rules.iter().map(|rule| rule.name.as_str());
-        let names: Vec<&str> = own.chain(known.iter().map(String::as_str)).collect();
+        let builtin = self.builtin.map_or([].as_slice(), |builtin| builtin.rules.as_slice());
+        let names: Vec<&str> = own.chain(builtin.iter().map(|rule| rule.name())).collect();
         for (key, node) in filters {
             let (at, key) = (key.span().start, key.get_ref().as_ref());
             match key {
@@ -80,7 +83,7 @@ impl Reader<'_> {
                     self.no_effect(
                         at,
                         key,
-                        "give `filters.toml` of this folder as a file of its own",
+                        "pass the `filters.toml` of this folder as a separate file",
                     );
                 }
                 "security" => read.security = self.security(node),
@@ -97,18 +100,18 @@ impl Reader<'_> {
                     None => {
                         let meant = closest(key, names.iter().copied().chain(KEYS));
                         let meant = meant.map_or_else(
-                            || "`tamis help commands` lists those that come with tamis".to_owned(),
+                            || "`tamis help commands` lists the built-in filters".to_owned(),
                             |meant| format!("did you mean `{meant}`?"),
                         );
-                        self.problem(at, format!("no filter is called `{key}`; {meant}"));
+                        self.problem(at, format!("unknown filter `{key}`; {meant}"));
                     }
                 },
             }
         }
     }
 
-    /// A section that zeph had for some of its filters.
-    fn section(&mut self, at: usize, key: &str, node: Node<'_>, keys: &[&str]) {
+    /// Reads a section that zeph had for some of its filters.
+    fn section(&mut self, at: usize, key: &str, node: TomlNode<'_>, keys: &[&str]) {
         let Some(table) = self.table(node, key) else { return };
         self.known(table, keys);
         let mut says = false;
@@ -121,13 +124,13 @@ impl Reader<'_> {
             };
         }
         if says {
-            self.no_effect(at, key, "filters are turned off by their names");
+            self.no_effect(at, key, "disable filters by their names");
         }
     }
 
-    /// `[tools.filters.security]`
-    fn security(&mut self, node: Node<'_>) -> Security {
-        let mut security = Security { enabled: true, extra: None };
+    /// Reads `[tools.filters.security]`.
+    fn security(&mut self, node: TomlNode<'_>) -> SecuritySettings {
+        let mut security = SecuritySettings { enabled: true, extra: None };
         let Some(table) = self.table(node, "security") else { return security };
         self.known(table, &["enabled", "extra_patterns"]);
         if let Some(node) = table.get("enabled") {
@@ -143,13 +146,13 @@ impl Reader<'_> {
         security
     }
 
-    fn set(&mut self, node: Node<'_>, patterns: &[String]) -> Option<Arc<RegexSet>> {
-        // Each was charged alone, and a file has one such set.
+    fn set(&mut self, node: TomlNode<'_>, patterns: &[String]) -> Option<Arc<RegexSet>> {
+        // Each pattern was charged by itself, and a file has only one such set, so the set is not charged.
         match RegexSetBuilder::new(patterns).size_limit(COMPILED).build() {
             Ok(set) => Some(Arc::new(set)),
             Err(_) => {
                 let message = format!(
-                    "more than {COMPILED} bytes when compiled; repeat less, or narrower classes"
+                    "more than {COMPILED} bytes when compiled; use fewer repetitions or narrower classes"
                 );
                 self.problem(node.span().start, message);
                 None

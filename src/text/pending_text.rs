@@ -1,33 +1,33 @@
-//! The way out: a short output waits until it is certain that it is shorter than the input (SPEC §10), and what goes out
-//! is counted.
+//! The last step before the sink: holds a short output until it is certain to be shorter than the input (SPEC §10),
+//! and counts what is written.
 //!
-//! Knows bytes. Holds at most [`HOLD`] bytes, and what a chunk's output is gathered in.
+//! Memory: at most [`COMPARE_LIMIT`] bytes while undecided, and then a buffer of [`GATHERED`] bytes.
 
 use crate::sink::Sink;
 
-/// Texts up to this length are compared with what became of them.
-pub(crate) const HOLD: usize = 4 << 10;
-/// Small pieces are gathered to pieces of about this length.
+/// Inputs up to this length are compared with their output, in bytes.
+pub(crate) const COMPARE_LIMIT: usize = 4 << 10;
+/// Size of the buffer in which small writes are gathered, in bytes.
 const GATHERED: usize = 16 << 10;
 
-/// A text in numbers.
+/// The length of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Size {
+pub(super) struct TextSize {
     pub(super) bytes: u64,
     pub(super) chars: u64,
 }
 
-impl Size {
+impl TextSize {
     pub(super) fn add(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         self.chars += chars(bytes);
     }
 }
 
-/// Characters that begin in these bytes: each that is no continuation of one, so that it does not matter where a text is
-/// cut.
+/// Number of characters that begin in these bytes. Every byte that is not a continuation byte counts, so the result
+/// does not depend on where a text is cut.
 fn chars(bytes: &[u8]) -> u64 {
-    // Blocks whose count fits into a byte: the compiler counts many bytes at once.
+    // The count of a block fits into a byte, which lets the compiler vectorise the loop.
     let blocks = bytes.chunks(255);
     blocks
         .map(|block| {
@@ -41,35 +41,35 @@ fn is_continuation(byte: u8) -> bool {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Gate {
-    /// Bytes of the input, while it is short.
+pub(super) struct PendingText {
+    /// Length of the input, while it is short.
     input: usize,
     out: Vec<u8>,
-    /// The output has won.
+    /// Whether the output is certain to be used.
     open: bool,
-    size: Size,
-    /// The last byte that came out.
+    size: TextSize,
+    /// The last byte of the output.
     last: Option<u8>,
 }
 
-impl Gate {
-    /// What goes in.
+impl PendingText {
+    /// Counts input. A long input decides in favour of the output.
     pub(super) fn input(&mut self, chunk: &[u8]) {
         if self.open {
             return;
         }
         self.input = self.input.saturating_add(chunk.len());
-        if self.input > HOLD {
+        if self.input > COMPARE_LIMIT {
             self.open();
         }
     }
 
-    /// Whether the output has won.
+    /// Whether the output is certain to be used.
     pub(super) fn is_open(&self) -> bool {
         self.open
     }
 
-    /// What comes out.
+    /// Adds output.
     #[inline]
     pub(super) fn put(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
         self.last = bytes.last().copied().or(self.last);
@@ -82,12 +82,12 @@ impl Gate {
             }
         }
         self.out.extend_from_slice(bytes);
-        if !self.open && self.out.len() > HOLD {
+        if !self.open && self.out.len() > COMPARE_LIMIT {
             self.open();
         }
     }
 
-    /// A last line behind what came out: short, and part of what is compared.
+    /// Appends a last line. It is short, and part of the comparison.
     pub(super) fn note(&mut self, text: &str) {
         if self.last.is_some_and(|last| last != b'\n') {
             self.out.push(b'\n');
@@ -96,12 +96,12 @@ impl Gate {
         self.out.push(b'\n');
     }
 
-    /// The output is to win, however long it is beside the input.
+    /// Decides in favour of the output, whatever its length.
     pub(super) fn open(&mut self) {
         self.open = true;
     }
 
-    /// Hands on what does not have to wait.
+    /// Writes the buffered output, once it is certain to be used.
     pub(super) fn flush(&mut self, sink: &mut dyn Sink) {
         if self.open && !self.out.is_empty() {
             self.size.add(&self.out);
@@ -110,18 +110,19 @@ impl Gate {
         }
     }
 
-    /// Whether nothing came out.
+    /// Whether there is no output so far.
     pub(super) fn is_empty(&self) -> bool {
         self.size.bytes == 0 && self.out.is_empty()
     }
 
-    /// Whether `clean`, all of the input as a terminal shows it, is to be preferred: all is known now.
+    /// Whether the input, given as a terminal shows it in `clean`, is to be used instead of the output. Call it at
+    /// the end.
     pub(super) fn prefers(&self, clean: &[u8]) -> bool {
         !self.open && clean.len() <= self.out.len()
     }
 
-    /// Hands on the output, or what stands instead of it.
-    pub(super) fn settle(&mut self, instead: Option<&[u8]>, sink: &mut dyn Sink) -> Size {
+    /// Writes the output, or the text that replaces it, and returns the size.
+    pub(super) fn settle(&mut self, instead: Option<&[u8]>, sink: &mut dyn Sink) -> TextSize {
         if let Some(text) = instead {
             self.out.clear();
             self.out.extend_from_slice(text);
@@ -134,11 +135,11 @@ impl Gate {
 
 #[cfg(test)]
 mod tests {
-    use super::{GATHERED, Gate, HOLD, Size};
+    use super::{COMPARE_LIMIT, GATHERED, PendingText, TextSize};
 
-    /// What comes out of a gate for these inputs and outputs, and whether that is the input.
+    /// Runs inputs and outputs through a `PendingText`. Returns what is written, and whether that is the input.
     fn pass(input: &[u8], output: &[u8], stands: bool) -> (Vec<u8>, bool) {
-        let (mut gate, mut sink) = (Gate::default(), Vec::new());
+        let (mut gate, mut sink) = (PendingText::default(), Vec::new());
         for chunk in input.chunks(1000) {
             gate.input(chunk);
         }
@@ -162,12 +163,12 @@ mod tests {
             (5, 5, true),
             (5, 4, false),
             (5, 6, true),
-            (HOLD, HOLD, true),
-            (HOLD, HOLD - 1, false),
-            // Nothing of what is longer is held.
-            (HOLD + 1, HOLD, false),
-            (HOLD, HOLD + 1, false),
-            (HOLD + 1, 2 * HOLD, false),
+            (COMPARE_LIMIT, COMPARE_LIMIT, true),
+            (COMPARE_LIMIT, COMPARE_LIMIT - 1, false),
+            // Nothing of a longer text is held.
+            (COMPARE_LIMIT + 1, COMPARE_LIMIT, false),
+            (COMPARE_LIMIT, COMPARE_LIMIT + 1, false),
+            (COMPARE_LIMIT + 1, 2 * COMPARE_LIMIT, false),
         ] {
             let expected = if raw { &input[..inside] } else { &output[..outside] };
             let found = pass(&input[..inside], &output[..outside], false);
@@ -179,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_has_won_is_not_held() {
-        let (mut gate, mut sink) = (Gate::default(), Vec::new());
+        let (mut gate, mut sink) = (PendingText::default(), Vec::new());
         gate.open();
         for piece in [10, GATHERED, 1, GATHERED + 1, 3] {
             gate.put(&vec![b'x'; piece], &mut sink);
@@ -193,10 +194,11 @@ mod tests {
     fn characters_are_counted_where_they_begin() {
         let text = "aé€😀\u{0}".repeat(300);
         for cut in 0..40 {
-            let mut size = Size::default();
+            let mut size = TextSize::default();
             size.add(&text.as_bytes()[..cut]);
             size.add(&text.as_bytes()[cut..]);
-            let expected = Size { bytes: text.len() as u64, chars: text.chars().count() as u64 };
+            let expected =
+                TextSize { bytes: text.len() as u64, chars: text.chars().count() as u64 };
             assert_eq!(size, expected);
         }
     }

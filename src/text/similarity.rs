@@ -1,43 +1,42 @@
-//! Which lines are alike: what they are compared by. Times and ids are left out of it where that is asked for, and what patterns
-//! match is replaced.
+//! Decides which lines are similar, by a key for each line: two lines are similar if their keys are equal.
 //!
-//! In lines that speak of errors, failures and the like only dates and times of day are left out: their ids may be what is
-//! looked for.
+//! Depending on the rule, matches of patterns are replaced in the key, and times and ids are ignored. These are
+//! dates, times of day, durations with a unit, numbers of five or more digits, UUIDs, and other hexadecimal words of
+//! eight or more characters with a digit. Other numbers count as text: `user 17` is not similar to `user 18`. In
+//! lines about errors or failures, only dates and times of day are ignored, because the ids may matter.
 //!
-//! Times and ids: dates, times of day, durations with a unit, numbers of five digits and more, UUIDs and other hexadecimal
-//! words of eight characters and more with a digit. Other numbers count as text: `user 17` is not `user 18`. Linear: each
-//! byte is looked at a few times.
+//! Work is linear: each byte is examined a small number of times.
 
 use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use super::replace::Replacement;
+use super::replace::CompiledReplacement;
 
-/// What stands for a time or an id in what is compared: no text has it.
+/// Replaces a time or an id in a key. It does not occur in UTF-8.
 const MARK: u8 = 0xFF;
-/// Matches of one pattern in a line that are replaced in what is compared.
+/// Maximum number of matches of one pattern that are replaced in a line.
 const MATCHES: usize = 100;
 
-/// Which lines are like one another.
+/// A definition of similar lines.
 #[derive(Debug, Default)]
-pub(super) struct Likeness {
-    /// What is replaced in what is compared, in this order.
-    pub(super) normalize: Vec<Replacement>,
-    /// Times and ids do not count.
+pub(super) struct Similarity {
+    /// Replacements in the key, in order.
+    pub(super) normalize: Vec<CompiledReplacement>,
+    /// Whether times and ids are ignored.
     pub(super) times_and_ids: bool,
 }
 
-impl Likeness {
-    /// Whether lines have to be equal.
+impl Similarity {
+    /// Whether only equal lines are similar.
     pub(super) fn is_equality(&self) -> bool {
         self.normalize.is_empty() && !self.times_and_ids
     }
 
-    /// Appends what a line is compared by.
+    /// Appends the key of a line to `key`.
     pub(super) fn key(&self, line: &[u8], key: &mut Vec<u8>) {
         let mut text = std::borrow::Cow::Borrowed(line);
-        for Replacement { pattern, with } in &self.normalize {
+        for CompiledReplacement { pattern, with } in &self.normalize {
             if let Some(other) = replaced(&text, pattern, with) {
                 text = other.into();
             }
@@ -50,10 +49,10 @@ impl Likeness {
     }
 }
 
-/// A text with its first matches replaced, if there are any; a bounded number, so that the work is linear in the text, and to a
-/// bounded length.
+/// Returns a text with the first [`MATCHES`] matches replaced, or `None` if there are none or the result is too long.
+/// Both bounds keep the work linear.
 fn replaced(text: &[u8], pattern: &Regex, with: &[u8]) -> Option<Vec<u8>> {
-    /// Bytes by which a text may grow, and as often as it is long.
+    /// Bytes by which the result may exceed twice the length of the text.
     const GROWTH: usize = 4096;
     if !pattern.is_match(text) {
         return None;
@@ -73,7 +72,7 @@ fn replaced(text: &[u8], pattern: &Regex, with: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// What nobody wants to miss a number of.
+/// Words that mark a line about an error or failure.
 static GRAVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = "error|fail|panic|fatal|critical|exception|abort|denied|refused|traceback";
     Regex::new(&format!("(?i-u){words}")).ok()
@@ -83,7 +82,7 @@ fn is_grave(line: &[u8]) -> bool {
     GRAVE.as_ref().is_none_or(|grave| grave.is_match(line))
 }
 
-/// Appends the line to `key` with a mark for each time, and each id if they are wanted.
+/// Appends a line to `key`, with a mark in place of each time, and of each id if `ids` is set.
 fn normalise(line: &[u8], ids: bool, key: &mut Vec<u8>) {
     let mut at = 0;
     while let Some(byte) = line.get(at) {
@@ -109,16 +108,16 @@ fn normalise(line: &[u8], ids: bool, key: &mut Vec<u8>) {
     }
 }
 
-/// Letters and digits at the beginning.
+/// Length of the letters and digits at the beginning.
 fn word(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count()
 }
 
-/// How long a date or a time of day is that begins here: digits in groups of at most four, three groups at least or two
-/// with a colon between them, and the letters that ISO 8601 has in between and behind. Behind a colon or a letter there is
-/// none: `a.rs:12:34` is a place.
+/// Length of the date or time of day at the beginning, or 0. It has groups of at most four digits: at least three
+/// groups, or two separated by a colon, with the letters that ISO 8601 has between and after them. It must not follow
+/// a colon or a letter: `a.rs:12:34` is a source position.
 fn stamp(text: &[u8], before: Option<u8>) -> usize {
-    /// Bytes of `2026-01-02T03:04:05.123456789+00:00`, and some.
+    /// A little more than the length of `2026-01-02T03:04:05.123456789+00:00`.
     const LONGEST: usize = 40;
     let opens = |byte: u8| byte.is_ascii_whitespace() || b"[(<\"'=|,".contains(&byte);
     if before.is_some_and(|byte| !opens(byte)) {
@@ -136,7 +135,7 @@ fn stamp(text: &[u8], before: Option<u8>) -> usize {
         groups += 1;
         at += digits;
         end = at;
-        let Some([byte, behind @ ..]) = text.get(at..) else { break };
+        let Some([byte, after @ ..]) = text.get(at..) else { break };
         separator = *byte;
         match separator {
             b':' => colons += 1,
@@ -149,7 +148,7 @@ fn stamp(text: &[u8], before: Option<u8>) -> usize {
             }
             _ => break,
         }
-        if !behind.first().is_some_and(u8::is_ascii_digit) {
+        if !after.first().is_some_and(u8::is_ascii_digit) {
             if separator == b':' {
                 colons -= 1;
             }
@@ -162,7 +161,7 @@ fn stamp(text: &[u8], before: Option<u8>) -> usize {
     if is_stamp && ends_word { end } else { 0 }
 }
 
-/// How long an id or a duration is that begins here.
+/// Length of the id or duration at the beginning, or 0.
 fn id(text: &[u8]) -> usize {
     let word = word(text);
     let letters = text.get(..word).unwrap_or_default();
@@ -174,9 +173,9 @@ fn id(text: &[u8]) -> usize {
     if digits == word {
         // A number, or a duration such as `1.50s`.
         let fraction = match text.get(word..) {
-            Some([b'.', behind @ ..]) => {
-                let digits = behind.iter().take_while(|byte| byte.is_ascii_digit()).count();
-                let unit = behind.get(digits..).unwrap_or_default();
+            Some([b'.', after @ ..]) => {
+                let digits = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let unit = after.get(digits..).unwrap_or_default();
                 let unit = unit.get(..self::word(unit)).unwrap_or_default();
                 if digits > 0 && is_unit(unit) { 1 + digits + unit.len() } else { 0 }
             }
@@ -198,12 +197,12 @@ fn is_unit(letters: &[u8]) -> bool {
     matches!(letters, b"ns" | b"us" | b"ms" | b"s")
 }
 
-/// The groups of a UUID behind its first.
+/// Returns the position after the remaining groups of a UUID; its first group ends at `at`.
 fn uuid(text: &[u8], mut at: usize) -> usize {
     for _ in 0..4 {
-        let Some([b'-', behind @ ..]) = text.get(at..) else { break };
-        let word = word(behind);
-        let letters = behind.get(..word).unwrap_or_default();
+        let Some([b'-', after @ ..]) = text.get(at..) else { break };
+        let word = word(after);
+        let letters = after.get(..word).unwrap_or_default();
         if word < 4 || !letters.iter().all(u8::is_ascii_hexdigit) {
             break;
         }

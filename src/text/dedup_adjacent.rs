@@ -1,46 +1,48 @@
-//! Lines in a row that are equal or alike become one: `line (x3)`, `12:00:01 retrying (x3 alike)`; the first of them stays.
+//! Replaces equal or similar lines in a row by the first of them and a count: `line (x3)`, `12:00:01 retrying (x3
+//! alike)`.
 //!
-//! What is alike a [`Likeness`] says. Holds one line, and one more as it is compared.
+//! [`Similarity`] decides which lines are similar. Memory: one line, and its key and that of the next line.
 
 use std::io::Write;
 use std::sync::Arc;
 
-use super::alike::Likeness;
-use super::entry::{Entry, EntryStage, Held, Pass, Role};
-use super::lines::End;
+use super::entry_stage::{EmitEntry, EntryRole, EntryStage, HeldEntry, LineEntry};
+use super::line_splitter::LineEnd;
+use super::similarity::Similarity;
 
-/// No number of lines takes more bytes to be told than this.
+/// More bytes than the count at the end of a line can have.
 const NUMBER: u64 = 40;
 
 #[derive(Debug)]
-pub(super) struct Fold {
-    likeness: Arc<Likeness>,
-    /// The first of the lines, if `count` is not 0.
-    held: Held,
+pub(super) struct DedupAdjacent {
+    similarity: Arc<Similarity>,
+    /// The first line of the run, if `count` is not 0.
+    held: HeldEntry,
     key: Vec<u8>,
     other: Vec<u8>,
-    /// How many entries it stands for; how many bytes the others had.
+    /// Number of entries in the run; bytes of all of them except the first.
     count: u64,
     others: u64,
-    ends: End,
-    /// All of them are the same.
+    ends: LineEnd,
+    /// Whether all lines of the run are equal.
     equal: bool,
-    /// The others, while it is not certain that one line is shorter than they are; not those that are equal by rule.
-    short: Vec<Held>,
+    /// The lines of the run except the first, until they are certainly longer than a count. Empty if lines must be
+    /// equal, because then the first line reproduces them.
+    short: Vec<HeldEntry>,
     #[cfg(test)]
     steps: u64,
 }
 
-impl Fold {
-    pub(super) fn new(likeness: Arc<Likeness>) -> Self {
+impl DedupAdjacent {
+    pub(super) fn new(similarity: Arc<Similarity>) -> Self {
         Self {
-            likeness,
-            held: Held::default(),
+            similarity,
+            held: HeldEntry::default(),
             key: Vec::new(),
             other: Vec::new(),
             count: 0,
             others: 0,
-            ends: End::Missing,
+            ends: LineEnd::Missing,
             equal: true,
             short: Vec::new(),
             #[cfg(test)]
@@ -48,34 +50,34 @@ impl Fold {
         }
     }
 
-    /// Whether a line goes into the one that is held.
-    fn is_like(&mut self, entry: &Entry<'_>) -> bool {
-        // A last line without an end may be like those before, else lines have to end alike.
-        let same_end = entry.end == self.ends || entry.end == End::Missing;
-        if self.likeness.is_equality() {
+    /// Whether an entry belongs to the open run.
+    fn is_like(&mut self, entry: &LineEntry<'_>) -> bool {
+        // Lines must have the same end. Only the last line of the text may lack it.
+        let same_end = entry.end == self.ends || entry.end == LineEnd::Missing;
+        if self.similarity.is_equality() {
             return self.count > 0
                 && same_end
                 && self.held.role == entry.role
                 && self.held.text == entry.text;
         }
         self.other.clear();
-        self.likeness.key(entry.text, &mut self.other);
+        self.similarity.key(entry.text, &mut self.other);
         self.count > 0 && same_end && self.held.role == entry.role && self.key == self.other
     }
 }
 
-impl EntryStage for Fold {
-    fn entry(&mut self, entry: Entry<'_>, next: Pass<'_>) {
+impl EntryStage for DedupAdjacent {
+    fn entry(&mut self, entry: LineEntry<'_>, next: EmitEntry<'_>) {
         #[cfg(test)]
         {
             self.steps += entry.text.len() as u64;
         }
-        if entry.role == Role::Heading {
+        if entry.role == EntryRole::Heading {
             self.flush(next);
             return next(entry);
         }
         if self.is_like(&entry) {
-            if self.others <= NUMBER && !self.likeness.is_equality() {
+            if self.others <= NUMBER && !self.similarity.is_equality() {
                 self.short.push(entry.into());
             }
             self.count += 1;
@@ -88,20 +90,20 @@ impl EntryStage for Fold {
         }
         self.flush(next);
         std::mem::swap(&mut self.key, &mut self.other);
-        let Held { text, end, role, lines, shortened } = &mut self.held;
+        let HeldEntry { text, end, role, lines, shortened } = &mut self.held;
         text.extend_from_slice(entry.text);
         (*end, *role, *lines, *shortened) = (entry.end, entry.role, entry.lines, entry.shortened);
         (self.count, self.others, self.equal) = (1, 0, true);
         self.ends = entry.end;
     }
 
-    /// One line where that is shorter, else the lines that came.
-    fn flush(&mut self, next: Pass<'_>) {
+    /// Ends the run: writes one line with a count if that is shorter, or else the original lines.
+    fn flush(&mut self, next: EmitEntry<'_>) {
         let Self { held, short, count, ends, others, equal, .. } = self;
         let line = held.text.len();
         if *count > 1 {
             let word = if *equal { "" } else { " alike" };
-            // Writing to memory does not fail.
+            // Writing to memory cannot fail.
             _ = write!(held.text, " (x{}{word})", held.lines);
         }
         let number = (held.text.len() - line) as u64;
@@ -112,7 +114,7 @@ impl EntryStage for Fold {
             let last = held.end;
             held.lines = lines;
             held.shortened = held.shortened.min(held.lines);
-            // Those that were short are all there are.
+            // If any lines were stored, all were: the run is shorter than `NUMBER`.
             let others = *count - 1 - short.len() as u64;
             for left in (0..=others).rev() {
                 held.end = if left == 0 && short.is_empty() { last } else { *ends };

@@ -1,85 +1,89 @@
-//! Patterns that choose lines: compiled once, with the place of what is wrong in them, and asked for a line.
+//! Lists of patterns that select lines. Problems are reported with their place in the pattern.
 //!
-//! Knows text without line ends. Time is linear in the text for any pattern (crate `regex`); what a list compiles to is
-//! bounded, and so is what all lists of a file do together: each is charged to an [`RegexBudget`], also if it is refused. As
-//! the crate does not tell a size, limits are tried that double, from a guess on; the last one is charged, so that the work is
-//! at most twice of what is charged.
+//! Matching takes linear time in the text for any pattern (crate `regex`). The size of a compiled list is bounded,
+//! and so is the total of all lists of a file: every list is charged to an [`RegexBudget`], even if it is refused.
+//! Since the crate does not report the size of a program, increasing size limits are tried, from an estimate on and
+//! doubling. The last one is charged, so that the work is at most twice the charge.
 
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use regex_syntax::ast::parse::Parser;
 use regex_syntax::hir::translate::TranslatorBuilder;
 use regex_syntax::hir::{Hir, Look};
 
-use super::weigh::{self, Weight};
+use super::pattern_cost::{self, PatternCost};
+use crate::regex_budget::RegexBudget;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::excerpt::Excerpt;
 use crate::regex_budget::RegexBudget;
 
-/// Patterns in one list.
+/// Maximum number of patterns in a list.
 const MAX_PATTERNS: usize = 10_000;
-/// Bytes that a list may compile to: what the crate allows by default.
+/// Maximum size of a compiled list in bytes: the default of the crate.
 const COMPILED: usize = 10 << 20;
-/// Characters inside repetitions, in one list: each may cost a few nanoseconds for each byte of text, where a text is made for it.
+/// Maximum number of characters inside repetitions in a list. On a hostile text, each may cost a few nanoseconds per
+/// byte.
 const REPEATED: usize = 1024;
-/// The first limit that is tried, where nothing says that it takes a larger one.
+/// The first size limit that is tried if no larger one is estimated.
 const LEAST: usize = 4 << 10;
-/// Bytes of a list's automaton that are kept while it runs. It is built as the text needs it, and begins anew when full.
+/// Size of a list's lazily built automaton, in bytes. It is rebuilt from scratch when full.
 const CACHE: usize = 1 << 20;
-/// Bytes of the character behind a match that a pattern may look at.
+/// Length of the character after a match, which a pattern may look at.
 const AHEAD: usize = 4;
 
-/// A list of patterns: a line matches if one of them does.
+/// A list of patterns. A line matches if one of them does.
 #[derive(Debug)]
-pub(super) struct Patterns {
-    matcher: Matcher,
-    /// What each says of a line of which it sees the head alone.
-    heads: Vec<Head>,
+pub(super) struct PatternList {
+    matcher: PatternMatcher,
+    /// For each pattern, what a match of the beginning of a line implies.
+    heads: Vec<PrefixCheck>,
 }
 
 #[derive(Debug)]
-enum Matcher {
+enum PatternMatcher {
     One(Regex),
     Many(RegexSet),
 }
 
-/// How a pattern reads the head of a line.
+/// The conclusions from a match of a pattern with the beginning of a line.
 #[derive(Clone, Copy, Debug)]
-struct Head {
-    /// If it matches the head it matches the line: it does not look at what is behind a match.
+struct PrefixCheck {
+    /// Whether a match remains a match: the pattern has no assertions about the text after the match.
     looks_back: bool,
-    /// It matches a head of this length, or longer, exactly if it matches the line: it starts where the line does.
+    /// If the beginning is at least this long, the pattern matches it exactly if it matches the line: the pattern is
+    /// anchored at the start and has a maximum length.
     exact_from: Option<usize>,
 }
 
-/// What is known of a line from its head.
+/// A conclusion from the beginning of a line about the whole line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum PrefixMatch {
     Matches,
     MatchesNot,
     Unknown,
 }
 
-impl Patterns {
-    /// Compiles the entries of `rule`, at least one.
+impl PatternList {
+    /// Compiles the entries of `rule`; there must be at least one.
     pub(super) fn compile(
         rule: &'static str,
         texts: &[String],
         allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
         if texts.len() > MAX_PATTERNS {
-            let message = format!("{rule}: {} patterns are more than {MAX_PATTERNS}", texts.len());
+            let message =
+                format!("{rule}: {} patterns exceed the maximum of {MAX_PATTERNS}", texts.len());
             return Err(refuse(rule, MAX_PATTERNS, message));
         }
         let mut heads = Vec::with_capacity(texts.len());
         let mut weights = Vec::with_capacity(texts.len());
-        let mut all = Weight::default();
+        let mut all = PatternCost::default();
         for (entry, text) in texts.iter().enumerate() {
             if text.is_empty() {
                 let message = format!("{rule}: an empty pattern matches every line");
                 return Err(refuse(rule, entry, message));
             }
             let (pattern, weight) = parse(rule, entry, text, allowance)?;
-            heads.push(Head::of(&pattern));
+            heads.push(PrefixCheck::of(&pattern));
             weights.push(weight);
             all = all.and(weight);
             if all.read > COMPILED {
@@ -87,8 +91,8 @@ impl Patterns {
             }
         }
         let matcher = match texts {
-            [text] => one(text, all, allowance).map(Matcher::One),
-            _ => many(texts, all, allowance).map(Matcher::Many),
+            [text] => one(text, all, allowance).map(PatternMatcher::One),
+            _ => many(texts, all, allowance).map(PatternMatcher::Many),
         };
         let refusal = match matcher {
             Ok(matcher) => {
@@ -97,12 +101,12 @@ impl Patterns {
             }
             Err(refusal) => refusal,
         };
-        if let (Refusal::TooBig, [_, _, ..]) = (&refusal, texts) {
-            // The first that is too big alone, as far as the allowance goes.
+        if let (PatternError::TooBig, [_, _, ..]) = (&refusal, texts) {
+            // Report the first pattern that is too big on its own, as far as the allowance permits.
             for (entry, (text, weight)) in texts.iter().zip(weights).enumerate() {
                 match one(text, weight, allowance) {
                     Ok(_) => {}
-                    Err(Refusal::Spent) => break,
+                    Err(PatternError::Spent) => break,
                     Err(refusal) => return Err(refusal.error(rule, entry, text)),
                 }
             }
@@ -114,41 +118,42 @@ impl Patterns {
     #[inline]
     pub(super) fn matches(&self, text: &[u8]) -> bool {
         match &self.matcher {
-            Matcher::One(regex) => regex.is_match(text),
-            Matcher::Many(set) => set.is_match(text),
+            PatternMatcher::One(regex) => regex.is_match(text),
+            PatternMatcher::Many(set) => set.is_match(text),
         }
     }
 
-    /// What is known of a line that begins with `head` and is longer.
-    pub(super) fn judge(&self, head: &[u8]) -> Verdict {
+    /// Returns what is known of a longer line that begins with `head`.
+    pub(super) fn match_prefix(&self, head: &[u8]) -> PrefixMatch {
         let mut matched = vec![false; self.heads.len()];
         match &self.matcher {
-            Matcher::One(regex) => matched.fill(regex.is_match(head)),
-            Matcher::Many(set) => {
+            PatternMatcher::One(regex) => matched.fill(regex.is_match(head)),
+            PatternMatcher::Many(set) => {
                 for entry in set.matches(head) {
                     matched.get_mut(entry).into_iter().for_each(|matched| *matched = true);
                 }
             }
         }
-        let mut verdict = Verdict::MatchesNot;
+        let mut verdict = PrefixMatch::MatchesNot;
         for (reads, matched) in self.heads.iter().zip(matched) {
             let exact = reads.exact_from.is_some_and(|length| head.len() >= length);
             if matched && (exact || reads.looks_back) {
-                return Verdict::Matches;
+                return PrefixMatch::Matches;
             }
             if !exact {
-                verdict = Verdict::Unknown;
+                verdict = PrefixMatch::Unknown;
             }
         }
         verdict
     }
 }
 
-impl Head {
+impl PrefixCheck {
     fn of(pattern: &Hir) -> Self {
         let properties = pattern.properties();
         let start = |look| matches!(look, Look::Start | Look::StartLF | Look::StartCRLF);
-        // Within a line, its start alone is behind a line feed; of carriage returns there may be several.
+        // A line contains no line feed, so `(?m)^` matches only at its start. It may contain carriage returns, so
+        // `(?mR)^` may match anywhere.
         let prefix = properties.look_set_prefix();
         let at_start = prefix.contains(Look::Start) || prefix.contains(Look::StartLF);
         Self {
@@ -161,16 +166,16 @@ impl Head {
     }
 }
 
-/// Why something was not compiled.
-enum Refusal {
-    /// It is more than a list may be.
+/// Why patterns were not compiled.
+enum PatternError {
+    /// They exceed the size of a list.
     TooBig,
-    /// It is more than is left.
+    /// They exceed the rest of the allowance.
     Spent,
     Other(regex::Error),
 }
 
-impl Refusal {
+impl PatternError {
     fn error(self, rule: &'static str, entry: usize, text: &str) -> Error {
         let what = match self {
             Self::TooBig => too_many_bytes(),
@@ -183,14 +188,14 @@ impl Refusal {
     }
 }
 
-/// Reads a pattern, whose size is charged before it is spelled out.
+/// Parses a pattern. Its cost is charged before it is expanded.
 fn parse(
     rule: &'static str,
     entry: usize,
     text: &str,
     allowance: &mut RegexBudget,
-) -> Result<(Hir, Weight), Error> {
-    if text.len() > COMPILED / weigh::CHARACTER {
+) -> Result<(Hir, PatternCost), Error> {
+    if text.len() > COMPILED / pattern_cost::CHARACTER {
         return Err(too_big(rule, entry, ""));
     }
     let wrong = |at, what: String| {
@@ -204,7 +209,7 @@ fn parse(
     let ast = Parser::new()
         .parse(text)
         .map_err(|error| wrong(error.span().start.offset, error.kind().to_string()))?;
-    let weight = Weight::of(text, &ast);
+    let weight = PatternCost::of(text, &ast);
     if weight.read > COMPILED {
         return Err(too_big(rule, entry, ""));
     }
@@ -219,7 +224,7 @@ fn parse(
     Ok((hir, weight))
 }
 
-/// Compiles a pattern that stands alone: the part `part` of entry `entry` of `rule`.
+/// Compiles a single pattern: the part `part` of entry `entry` of `rule`.
 pub(super) fn single(
     rule: &'static str,
     part: &'static str,
@@ -238,13 +243,13 @@ pub(super) fn single(
     Ok(regex)
 }
 
-/// What is wrong with a pattern, if anything is.
+/// Returns the problem of a pattern, if it has one.
 #[cfg(feature = "command")]
 pub(crate) fn check(text: &str, allowance: &mut RegexBudget) -> Result<(), Error> {
     single("pattern", "pattern", 0, text, allowance).map(|_| ())
 }
 
-fn one(text: &str, weight: Weight, allowance: &mut RegexBudget) -> Result<Regex, Refusal> {
+fn one(text: &str, weight: PatternCost, allowance: &mut RegexBudget) -> Result<Regex, PatternError> {
     within(weight, allowance, |limit| {
         RegexBuilder::new(text).size_limit(limit).dfa_size_limit(CACHE).build()
     })
@@ -252,51 +257,51 @@ fn one(text: &str, weight: Weight, allowance: &mut RegexBudget) -> Result<Regex,
 
 fn many(
     texts: &[String],
-    weight: Weight,
+    weight: PatternCost,
     allowance: &mut RegexBudget,
-) -> Result<RegexSet, Refusal> {
+) -> Result<RegexSet, PatternError> {
     within(weight, allowance, |limit| {
         RegexSetBuilder::new(texts).size_limit(limit).dfa_size_limit(CACHE).build()
     })
 }
 
-/// Builds with the least of the limits that suffices, and charges it, or the last that did not.
+/// Builds with the smallest sufficient size limit. Charges that limit, or the largest one tried.
 fn within<T>(
-    weight: Weight,
+    weight: PatternCost,
     allowance: &mut RegexBudget,
     build: impl Fn(usize) -> Result<T, regex::Error>,
-) -> Result<T, Refusal> {
-    // Each attempt reads the patterns once more: the limits are no less than that takes.
+) -> Result<T, PatternError> {
+    // Every attempt parses the patterns again, so a limit below the cost of parsing would save nothing.
     let mut limit = weight.read.max(weight.guess).clamp(LEAST, COMPILED);
     loop {
         let tried = limit.min(COMPILED).min(allowance.left());
         if tried == 0 {
             allowance.spend();
-            return Err(Refusal::Spent);
+            return Err(PatternError::Spent);
         }
         let refusal = match build(tried) {
             Ok(built) => {
                 allowance.take(tried);
                 return Ok(built);
             }
-            Err(regex::Error::CompiledTooBig(_)) if tried == COMPILED => Refusal::TooBig,
+            Err(regex::Error::CompiledTooBig(_)) if tried == COMPILED => PatternError::TooBig,
             Err(regex::Error::CompiledTooBig(_)) if tried == allowance.left() => {
                 allowance.spend();
-                return Err(Refusal::Spent);
+                return Err(PatternError::Spent);
             }
             Err(regex::Error::CompiledTooBig(_)) => {
                 limit *= 2;
                 continue;
             }
-            Err(error) => Refusal::Other(error),
+            Err(error) => PatternError::Other(error),
         };
         allowance.take(tried);
         return Err(refusal);
     }
 }
 
-/// Refuses the first pattern with which a list repeats too much.
-fn repeats(rule: &'static str, weights: &[Weight]) -> Result<(), Error> {
+/// Refuses the first pattern with which the list exceeds [`REPEATED`].
+fn repeats(rule: &'static str, weights: &[PatternCost]) -> Result<(), Error> {
     let mut all = 0_usize;
     for (entry, weight) in weights.iter().enumerate() {
         all = all.saturating_add(weight.repeated);
@@ -311,12 +316,12 @@ fn repeats(rule: &'static str, weights: &[Weight]) -> Result<(), Error> {
 
 fn too_many_repeated() -> String {
     format!(
-        "more than {REPEATED} characters inside repetitions, counted as often as they may come; repeat less"
+        "more than {REPEATED} characters inside repetitions, each counted as often as it may repeat; use fewer repetitions"
     )
 }
 
 fn too_many_bytes() -> String {
-    format!("more than {COMPILED} bytes when compiled; repeat less, or narrower classes")
+    format!("more than {COMPILED} bytes when compiled; use fewer repetitions or narrower classes")
 }
 
 fn too_big(rule: &'static str, entry: usize, together: &str) -> Error {
@@ -325,7 +330,7 @@ fn too_big(rule: &'static str, entry: usize, together: &str) -> Error {
 
 fn spent(rule: &'static str, entry: usize) -> Error {
     let message = format!(
-        "{rule}: with the patterns in front of it, more than {} bytes when compiled; repeat less, or narrower classes",
+        "{rule}: with the patterns before it, more than {} bytes when compiled; use fewer repetitions or narrower classes",
         RegexBudget::BYTES
     );
     refuse(rule, entry, message)

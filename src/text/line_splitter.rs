@@ -1,30 +1,37 @@
-//! Bytes to lines: where they end, what of them a terminal would show, and what becomes of those that are too long.
+//! Splits bytes into lines. Applies what a terminal would show, and handles lines that are too long to be held.
 //!
-//! Knows no rule: a [`Take`] gets the lines. What is kept between chunks is the line that is open, at most `limit` bytes of
-//! it, without escape sequences and what was written over; so the limit and everything else depend on the bytes alone,
-//! never on the chunks. A line that lies whole in a chunk, with nothing in it to be removed, is handed on as it lies there.
+//! The receiver of the lines is a [`LineSink`]. Memory: the open line, at most `limit` bytes, without escape
+//! sequences and without overwritten text. So the limit, like everything else, depends only on the bytes and never on
+//! the chunks. A line that lies completely in a chunk and has nothing to remove is passed on as a slice of the chunk.
 //!
-//! **Backspaces** move the cursor back by one character each, and text that follows is written over what stands there, as
-//! a terminal does it. A line that has been handed on in part cannot be changed: there backspaces are removed, and a carriage
-//! return begins a new line.
+//! ```text
+//!        limit exceeded, sink refuses       limit exceeded or released, sink accepts
+//! Lost ◀────────────────────────────── Held ──────────────────────────────▶ Passes
+//!   └── carriage return, new text: Held ──┘└── carriage return, new text: Held, `resumed`
+//! ```
+//!
+//! **Backspaces** move the cursor back by one character, and text that follows overwrites what is there, as in a
+//! terminal. Text that was already passed on cannot be changed: then backspaces are removed, and a carriage return
+//! begins a new line.
 
 use memchr::memchr_iter;
 
-use super::CR;
-use super::clean::Clean;
-use crate::ansi::{Terminal, TerminalEvent, plain};
+use super::rendered_text::RenderedText;
+use crate::ansi::{TerminalEvent, Terminal, plain};
+
+const CR: u8 = b'\r';
 
 /// How a line ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum End {
-    /// With the text.
+pub(crate) enum LineEnd {
+    /// The text ends without a line end.
     #[default]
     Missing,
     Lf,
     CrLf,
 }
 
-impl End {
+impl LineEnd {
     pub(crate) fn bytes(self) -> &'static [u8] {
         match self {
             Self::Missing => b"",
@@ -34,88 +41,89 @@ impl End {
     }
 }
 
-/// A line, ready to be judged.
+/// A complete line.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line<'a> {
-    /// Without its end.
+pub(crate) struct TextLine<'a> {
+    /// Without the line end.
     pub(crate) text: &'a [u8],
-    pub(crate) end: End,
+    pub(crate) end: LineEnd,
 }
 
-/// Takes the lines.
-pub(super) trait Take {
-    fn line(&mut self, line: Line<'_>);
+/// Receives the lines of a [`LineSplitter`].
+pub(super) trait LineSink {
+    fn line(&mut self, line: TextLine<'_>);
 
-    /// A line is longer than the limit, and begins so. Whether it passes; if not, nothing more is said of it unless the
-    /// terminal writes it over, but that it is [`lost`](Self::lost).
+    /// Begins a line that exceeds the limit. Returns whether its parts are wanted. If not, the only further call for
+    /// this line is [`lost`](Self::lost), unless it is overwritten.
     fn begin_long(&mut self, head: &[u8]) -> bool;
 
-    /// The same for a line of which more may come, but for which nobody waits any longer: a question, perhaps. If it does not
-    /// pass now, it waits for its end.
+    /// Begins a line on release, before it has ended, because a reader may wait for it. Returns whether its parts are
+    /// wanted. If not, the line is held on.
     fn begin_early(&mut self, head: &[u8]) -> bool;
 
-    /// Whether it is not certain yet that a line that begins so gets no mark: it waits for more.
+    /// Whether more of the line is needed to decide whether it looks like a notice.
     fn is_undecided(&self, head: &[u8]) -> bool;
 
-    /// More of a line that passes in parts: its head, too.
+    /// A part of a line, including its beginning.
     fn long(&mut self, bytes: &[u8]);
 
-    /// A line that passes in parts goes on where a reader sees a new line. `whole`: up to its end.
+    /// Text that overwrites a line of which parts were passed on; a reader sees it as a new line. `whole` is true if
+    /// it is the rest of the line.
     fn resume(&mut self, text: &[u8], whole: bool);
 
-    /// The end of a line that passes in parts.
-    fn end_long(&mut self, end: End);
+    /// The end of a line that was passed on in parts.
+    fn end_long(&mut self, end: LineEnd);
 
-    /// A line has ended that begins so that it does not pass.
+    /// The end of a line that was refused.
     fn lost(&mut self);
 }
 
-/// What becomes of the open line.
+/// Treatment of the open line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Fate {
-    /// It is held.
+enum OpenLineState {
+    /// The line is held.
     #[default]
     Held,
-    /// It passes as it comes.
+    /// Its parts are passed on as they arrive.
     Passes,
-    /// It does not pass.
+    /// Its parts are dropped.
     Lost,
 }
 
 #[derive(Debug)]
-pub(super) struct Lines {
-    /// Whether a terminal is played.
+pub(super) struct LineSplitter {
+    /// Whether escape sequences, carriage returns and backspaces are applied.
     terminal: bool,
     limit: usize,
-    /// The open line so far, up to the cursor.
+    /// The open line up to the cursor.
     text: Vec<u8>,
-    /// What stands after the cursor, the last byte first.
+    /// The text after the cursor, in reverse order.
     after: Vec<u8>,
-    /// Bytes of it have come.
+    /// Whether any bytes of the line have arrived.
     begun: bool,
-    /// A carriage return has come after the text: the line's end, or the text will be written over.
+    /// A carriage return has arrived after the text. It is part of the line end, or the text will be overwritten.
     returned: bool,
-    /// A part of the line has been handed on, and what is held is written over it.
+    /// Parts of the line were passed on, and the held text overwrites them.
     resumed: bool,
-    /// Text of the line was written over.
+    /// Whether text of the line was overwritten.
     erased: bool,
-    /// It was longer than the limit, or is.
+    /// Whether the line has ever exceeded the limit.
     is_long: bool,
     ansi: Terminal,
-    fate: Fate,
-    /// All that a terminal shows, while it is short.
-    pub(super) clean: Clean,
-    /// Something was removed within a line.
+    fate: OpenLineState,
+    /// The text as a terminal shows it, while it is short.
+    pub(super) clean: RenderedText,
+    /// Whether anything within a line was removed.
     rewrote: bool,
-    /// Line ends, and a last line without one.
+    /// Number of lines, including a last one without a line end.
     seen: u64,
     too_long: u64,
     overwritten: u64,
-    /// Bytes that were looked at, each time they were.
+    /// Number of bytes examined, counted each time.
     steps: u64,
 }
 
-impl Lines {
+impl LineSplitter {
     pub(super) fn new(terminal: bool, limit: usize, marks: bool) -> Self {
         Self {
             terminal,
@@ -128,8 +136,8 @@ impl Lines {
             erased: false,
             is_long: false,
             ansi: Terminal::default(),
-            fate: Fate::Held,
-            clean: Clean::new(marks),
+            fate: OpenLineState::Held,
+            clean: RenderedText::new(marks),
             rewrote: false,
             seen: 0,
             too_long: 0,
@@ -138,7 +146,7 @@ impl Lines {
         }
     }
 
-    /// Whether something was removed within a line.
+    /// Whether anything within a line was removed.
     pub(super) fn rewrote(&self) -> bool {
         self.rewrote
     }
@@ -151,7 +159,7 @@ impl Lines {
         self.too_long
     }
 
-    /// Lines of which some text was written over.
+    /// Number of lines with overwritten text.
     pub(super) fn overwritten(&self) -> u64 {
         self.overwritten
     }
@@ -161,20 +169,20 @@ impl Lines {
         self.steps
     }
 
-    pub(super) fn write(&mut self, chunk: &[u8], take: &mut impl Take) {
+    pub(super) fn write(&mut self, chunk: &[u8], take: &mut impl LineSink) {
         self.steps += chunk.len() as u64;
         let mut begin = 0;
         let mut control = self.next_control(chunk, 0);
         for at in memchr_iter(b'\n', chunk) {
             let line = chunk.get(begin..at).unwrap_or_default();
             let (text, end) = match line.split_last() {
-                Some((&CR, text)) => (text, End::CrLf),
-                _ => (line, End::Lf),
+                Some((&CR, text)) => (text, LineEnd::CrLf),
+                _ => (line, LineEnd::Lf),
             };
             if !self.begun && text.len() <= self.limit && control >= begin + text.len() {
                 self.seen += 1;
                 self.clean.line(text, end);
-                take.line(Line { text, end });
+                take.line(TextLine { text, end });
             } else {
                 self.part(line, take);
                 self.end_line(take);
@@ -187,7 +195,7 @@ impl Lines {
         self.part(chunk.get(begin..).unwrap_or_default(), take);
     }
 
-    /// Where the next byte is that is no text for a terminal.
+    /// Position of the next byte that a terminal does not show as text.
     fn next_control(&self, chunk: &[u8], from: usize) -> usize {
         if !self.terminal {
             return usize::MAX;
@@ -195,10 +203,10 @@ impl Lines {
         from + plain(chunk.get(from..).unwrap_or_default())
     }
 
-    /// The text is complete.
-    pub(super) fn end(&mut self, take: &mut impl Take) {
+    /// Ends the text.
+    pub(super) fn end(&mut self, take: &mut impl LineSink) {
         self.end_sequence(take);
-        if self.returned && self.fate != Fate::Lost {
+        if self.returned && self.fate != OpenLineState::Lost {
             self.returned = false;
             if self.terminal {
                 self.rewrote = true;
@@ -206,17 +214,18 @@ impl Lines {
                 self.text(b"\r", take);
             }
         }
-        // Where a terminal shows nothing after the last line end, there is no line.
+        // If a terminal shows nothing after the last line end, there is no further line.
         let shows = !self.text.is_empty() || !self.after.is_empty() || self.resumed;
-        if self.begun && (shows || self.fate != Fate::Held) {
-            self.close(End::Missing, take);
+        if self.begun && (shows || self.fate != OpenLineState::Held) {
+            self.close(LineEnd::Missing, take);
         }
     }
 
-    /// Nobody waits for the rest of the open line: it is handed on as far as it has come, if it may be.
-    pub(super) fn release(&mut self, take: &mut impl Take) {
+    /// Passes on the beginning of the open line, if the sink accepts it.
+    pub(super) fn release(&mut self, take: &mut impl LineSink) {
         self.join();
-        if self.fate != Fate::Held || self.text.is_empty() || take.is_undecided(&self.text) {
+        if self.fate != OpenLineState::Held || self.text.is_empty() || take.is_undecided(&self.text)
+        {
             return;
         }
         if self.resumed {
@@ -226,12 +235,12 @@ impl Lines {
         } else {
             return;
         }
-        self.fate = Fate::Passes;
+        self.fate = OpenLineState::Passes;
         self.text.clear();
     }
 
-    /// Some bytes of the open line.
-    fn part(&mut self, bytes: &[u8], take: &mut impl Take) {
+    /// Adds bytes to the open line.
+    fn part(&mut self, bytes: &[u8], take: &mut impl LineSink) {
         if bytes.is_empty() {
             return;
         }
@@ -261,33 +270,33 @@ impl Lines {
         self.returned = returned;
     }
 
-    /// Text that a terminal shows: if the carriage has returned, what is there goes.
-    fn put(&mut self, text: &[u8], take: &mut impl Take) {
+    /// Adds text that a terminal shows. After a carriage return, it overwrites the line.
+    fn put(&mut self, text: &[u8], take: &mut impl LineSink) {
         if self.returned {
             self.returned = false;
             self.rewrote = true;
-            if self.fate == Fate::Passes {
-                // What has passed stays, on a line of its own.
+            if self.fate == OpenLineState::Passes {
+                // Text already passed on remains, as a separate line.
                 take.long(b"\n");
                 self.clean.break_line();
                 self.resumed = true;
             } else {
-                let was_lost = self.fate == Fate::Lost;
+                let was_lost = self.fate == OpenLineState::Lost;
                 self.erased |= was_lost || !self.text.is_empty() || !self.after.is_empty();
                 self.clean.erase_line();
                 self.is_long = false;
             }
-            self.fate = Fate::Held;
+            self.fate = OpenLineState::Held;
             self.text.clear();
             self.after.clear();
         }
         self.text(text, take);
     }
 
-    /// The cursor goes back by one character.
+    /// Moves the cursor back by one character.
     fn backspace(&mut self) {
         self.rewrote = true;
-        if self.fate != Fate::Held || self.returned {
+        if self.fate != OpenLineState::Held || self.returned {
             return;
         }
         while let Some(byte) = self.text.pop() {
@@ -298,16 +307,16 @@ impl Lines {
         }
     }
 
-    /// Text of the open line.
-    fn text(&mut self, bytes: &[u8], take: &mut impl Take) {
+    /// Adds text to the open line, up to the limit.
+    fn text(&mut self, bytes: &[u8], take: &mut impl LineSink) {
         let bytes = if self.after.is_empty() { bytes } else { self.write_over(bytes) };
         match self.fate {
-            Fate::Held => {}
-            Fate::Passes => {
+            OpenLineState::Held => {}
+            OpenLineState::Passes => {
                 self.clean.part(bytes);
                 return take.long(bytes);
             }
-            Fate::Lost => return self.clean.part(bytes),
+            OpenLineState::Lost => return self.clean.part(bytes),
         }
         let room = self.limit - self.text.len().min(self.limit);
         let (now, later) = bytes.split_at(bytes.len().min(room));
@@ -322,22 +331,22 @@ impl Lines {
         if self.resumed {
             take.resume(&self.text, false);
             take.long(later);
-            self.fate = Fate::Passes;
+            self.fate = OpenLineState::Passes;
         } else if take.begin_long(&self.text) {
-            self.fate = Fate::Passes;
+            self.fate = OpenLineState::Passes;
             take.long(&self.text);
             take.long(later);
         } else {
-            self.fate = Fate::Lost;
+            self.fate = OpenLineState::Lost;
         }
         self.text.clear();
     }
 
-    /// Writes over what stands after the cursor, one character for each; what is left of the text.
+    /// Overwrites the text after the cursor, character by character. Returns the bytes that are to be appended.
     fn write_over<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         for (at, byte) in bytes.iter().enumerate() {
             if !is_continuation(*byte) {
-                // Nothing is left, or no room: the rest stands at the end.
+                // Nothing is left to overwrite, or the line is full. The rest is appended.
                 if self.after.is_empty() || self.text.len() + self.after.len() >= self.limit {
                     self.join();
                     return bytes.get(at..).unwrap_or_default();
@@ -346,7 +355,7 @@ impl Lines {
                 while self.after.last().is_some_and(|byte| is_continuation(*byte)) {
                     self.after.pop();
                 }
-                // Struck twice it is bold, and nothing is lost.
+                // A character printed twice is bold; nothing is lost.
                 self.erased |= old.is_some_and(|old| old != *byte && old != b' ');
             } else if self.text.len() + self.after.len() >= self.limit {
                 self.join();
@@ -357,19 +366,19 @@ impl Lines {
         &[]
     }
 
-    /// The cursor goes to the end of the line.
+    /// Moves the cursor to the end of the line.
     fn join(&mut self) {
         self.text.extend(self.after.drain(..).rev());
     }
 
-    /// A line feed came.
-    fn end_line(&mut self, take: &mut impl Take) {
+    /// Ends the line at a line feed.
+    fn end_line(&mut self, take: &mut impl LineSink) {
         self.end_sequence(take);
-        let end = if self.returned { End::CrLf } else { End::Lf };
+        let end = if self.returned { LineEnd::CrLf } else { LineEnd::Lf };
         self.close(end, take);
     }
 
-    fn end_sequence(&mut self, take: &mut impl Take) {
+    fn end_sequence(&mut self, take: &mut impl LineSink) {
         let mut ansi = self.ansi;
         ansi.end_line(&mut |seen| {
             if let TerminalEvent::Text(text) = seen {
@@ -379,11 +388,11 @@ impl Lines {
         self.ansi = ansi;
     }
 
-    fn close(&mut self, end: End, take: &mut impl Take) {
+    fn close(&mut self, end: LineEnd, take: &mut impl LineSink) {
         self.seen += 1;
         self.join();
         match self.fate {
-            Fate::Held => {
+            OpenLineState::Held => {
                 self.steps += self.text.len() as u64;
                 if self.resumed {
                     self.clean.begin_part(&self.text, true);
@@ -392,14 +401,14 @@ impl Lines {
                     take.end_long(end);
                 } else {
                     self.clean.line(&self.text, end);
-                    take.line(Line { text: &self.text, end });
+                    take.line(TextLine { text: &self.text, end });
                 }
             }
-            Fate::Passes => {
+            OpenLineState::Passes => {
                 self.clean.end(end);
                 take.end_long(end);
             }
-            Fate::Lost => {
+            OpenLineState::Lost => {
                 self.clean.end(end);
                 take.lost();
             }
@@ -409,11 +418,11 @@ impl Lines {
         self.text.clear();
         (self.begun, self.returned, self.resumed) = (false, false, false);
         (self.erased, self.is_long) = (false, false);
-        self.fate = Fate::Held;
+        self.fate = OpenLineState::Held;
     }
 }
 
-/// Whether a byte goes on with a character.
+/// Whether a byte is a continuation byte of UTF-8.
 fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }

@@ -1,69 +1,71 @@
-//! Lines that are equal or alike become one, wherever they stand in the text: the first of them stays, and says how often
-//! they came (`line (x3)`, `12:00:01 retrying (x3 alike)`).
+//! Replaces equal or similar lines anywhere in the text by the first of them and a count: `line (x3)`, `12:00:01
+//! retrying (x3 alike)`.
 //!
-//! A line and the indented lines after it are one: a stack trace goes with its error, or stays with it, and the number stands
-//! at the first line. Short lines (`}`) and a last line without its end stay where they are.
+//! A line and the indented lines after it form one block, so that a stack trace is kept or dropped together with its
+//! error. The count is appended to the first line of the block. Short blocks (`}`) and a last line without a line end
+//! are kept in place.
 //!
-//! A line that may come again waits until the text ends, no input comes for a while, or more lines wait than `most` or the
-//! limit of bytes allows. Then the first waiting line is written with its count, and its count starts anew if it comes again.
-//! Lines are written in the order in which they first came, and all counts are exact.
+//! A block waits for repetitions until the text ends, the pipeline is released, or the limits of blocks or bytes are
+//! exceeded. In the last case the first waiting block is written with its count, and counting starts over if it
+//! occurs again. Blocks are written in the order of their first occurrence, and all counts are exact.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
 use std::sync::Arc;
 
-use super::alike::Likeness;
-use super::entry::{Entry, EntryStage, Held, Pass};
-use super::lines::End;
+use super::entry_stage::{EmitEntry, EntryStage, HeldEntry, LineEntry};
+use super::line_splitter::LineEnd;
+use super::similarity::Similarity;
 
-/// Lines that wait, each with those that are indented under it, unless a rule says otherwise.
-pub(crate) const MOST: u64 = 10_000;
-/// A block with fewer bytes stays where it is: it would hardly become shorter.
+/// Default number of blocks that wait.
+pub(crate) const MAX_WAITING: u64 = 10_000;
+/// Minimum size of a block in bytes. A count would hardly make a shorter block shorter.
 const LEAST: usize = 16;
-/// The same where a rule says which lines are alike: no number is longer than the lines of this length that it stands for.
+/// Minimum size if a rule declares which lines are similar. A count is never longer than the lines of this size that
+/// it replaces.
 const LEAST_DECLARED: usize = 11;
-/// Bytes and lines that one block may have; a longer one stays where it is.
+/// Maximum size of a block, in bytes and in lines. Longer blocks are not counted.
 const BLOCK: usize = 16 << 10;
 const LINES: usize = 200;
-/// Bytes that a block and a line cost beside their texts.
+/// Estimated memory for a block or a line in addition to its text, in bytes.
 const COST: usize = 192;
 
-/// A line, and those that are indented under it.
+/// A line and the indented lines after it.
 #[derive(Debug, Default)]
-struct Block {
-    lines: Vec<Held>,
-    /// How often it came.
+struct DedupBlock {
+    lines: Vec<HeldEntry>,
+    /// Number of occurrences.
     count: u64,
-    /// The same each time.
+    /// Whether all occurrences are equal.
     equal: bool,
-    /// `None`: it is not looked for.
+    /// `None` if no repetitions are looked for.
     key: Option<Arc<[u8]>>,
     cost: usize,
 }
 
 #[derive(Debug)]
-pub(super) struct Distinct {
-    likeness: Arc<Likeness>,
+pub(super) struct DedupAnywhere {
+    similarity: Arc<Similarity>,
     most: usize,
     limit: usize,
-    /// The block that is open: its lines, what they are compared by, and how many bytes they have.
-    open: Vec<Held>,
+    /// The open block: its lines, its key so far, and its size in bytes.
+    open: Vec<HeldEntry>,
     key: Vec<u8>,
     bytes: usize,
-    /// The open block is longer than one may be: its lines leave one by one.
+    /// Whether the open block exceeds the maximum size; its lines are then written one by one.
     too_long: bool,
-    /// The lines that wait, in their order.
-    waiting: VecDeque<Block>,
+    /// The waiting blocks, in the order of their first occurrences.
+    waiting: VecDeque<DedupBlock>,
     held: usize,
-    /// The number of the first that waits, and where those are that may come again.
+    /// The number of the first waiting block, and the numbers of the blocks by their keys.
     first: u64,
     places: HashMap<Arc<[u8]>, u64>,
 }
 
-impl Distinct {
-    pub(super) fn new(likeness: Arc<Likeness>, most: u64, limit: usize) -> Self {
+impl DedupAnywhere {
+    pub(super) fn new(similarity: Arc<Similarity>, most: u64, limit: usize) -> Self {
         Self {
-            likeness,
+            similarity,
             most: usize::try_from(most).unwrap_or(usize::MAX),
             limit,
             open: Vec::new(),
@@ -77,15 +79,15 @@ impl Distinct {
         }
     }
 
-    /// The open block is complete.
-    fn close(&mut self, is_last: bool, next: Pass<'_>) {
+    /// Ends the open block: counts it if an equal or similar block waits, or else lets it wait.
+    fn close(&mut self, is_last: bool, next: EmitEntry<'_>) {
         if self.open.is_empty() {
             return;
         }
         let lines = std::mem::take(&mut self.open);
         let bytes = std::mem::take(&mut self.bytes);
         let key = std::mem::take(&mut self.key);
-        let least = if self.likeness.normalize.is_empty() { LEAST } else { LEAST_DECLARED };
+        let least = if self.similarity.normalize.is_empty() { LEAST } else { LEAST_DECLARED };
         let is_sought = !self.too_long && !is_last && bytes >= least;
         if is_sought
             && let Some(place) = self.places.get(key.as_slice())
@@ -95,7 +97,7 @@ impl Distinct {
             && block.lines.len() == lines.len()
         {
             block.count += 1;
-            let same = |(one, other): (&Held, &Held)| one.text == other.text;
+            let same = |(one, other): (&HeldEntry, &HeldEntry)| one.text == other.text;
             block.equal &= block.lines.iter().zip(&lines).all(same);
             for (one, other) in block.lines.iter_mut().zip(lines) {
                 one.lines += other.lines;
@@ -110,12 +112,12 @@ impl Distinct {
             self.places.insert(Arc::clone(key), place);
         }
         self.held += cost;
-        self.waiting.push_back(Block { lines, count: 1, equal: true, key, cost });
+        self.waiting.push_back(DedupBlock { lines, count: 1, equal: true, key, cost });
         self.shrink(next);
     }
 
-    /// Hands on the first that wait, as long as there are too many, and those that need not wait.
-    fn shrink(&mut self, next: Pass<'_>) {
+    /// Writes the first waiting blocks while there are too many, and blocks that need not wait.
+    fn shrink(&mut self, next: EmitEntry<'_>) {
         while let Some(first) = self.waiting.front() {
             let too_much = self.waiting.len() > self.most || self.held > self.limit;
             if first.key.is_some() && !too_much {
@@ -125,8 +127,8 @@ impl Distinct {
         }
     }
 
-    /// Hands on the first that waits.
-    fn leave(&mut self, next: Pass<'_>) {
+    /// Writes the first waiting block.
+    fn leave(&mut self, next: EmitEntry<'_>) {
         let Some(mut block) = self.waiting.pop_front() else { return };
         self.first += 1;
         self.held -= block.cost;
@@ -137,33 +139,33 @@ impl Distinct {
             && let Some(head) = block.lines.first_mut()
         {
             let word = if block.equal { "" } else { " alike" };
-            // Writing to memory does not fail.
+            // Writing to memory cannot fail.
             _ = write!(head.text, " (x{}{word})", block.count);
         }
         block.lines.iter().for_each(|line| next(line.entry()));
     }
 }
 
-impl EntryStage for Distinct {
-    fn entry(&mut self, entry: Entry<'_>, next: Pass<'_>) {
+impl EntryStage for DedupAnywhere {
+    fn entry(&mut self, entry: LineEntry<'_>, next: EmitEntry<'_>) {
         let goes_on = entry.text.first().is_some_and(|byte| matches!(byte, b' ' | b'\t'));
         if !goes_on {
             self.close(false, next);
             self.too_long = false;
         }
         self.bytes += entry.length();
-        self.likeness.key(entry.text, &mut self.key);
-        self.key.extend_from_slice(if entry.end == End::CrLf { b"\r\n" } else { b"\n" });
+        self.similarity.key(entry.text, &mut self.key);
+        self.key.extend_from_slice(if entry.end == LineEnd::CrLf { b"\r\n" } else { b"\n" });
         self.open.push(entry.into());
         if self.too_long || self.bytes > BLOCK || self.open.len() > LINES {
             self.too_long = true;
             self.close(false, next);
-        } else if entry.end == End::Missing {
+        } else if entry.end == LineEnd::Missing {
             self.close(true, next);
         }
     }
 
-    fn flush(&mut self, next: Pass<'_>) {
+    fn flush(&mut self, next: EmitEntry<'_>) {
         self.close(false, next);
         while !self.waiting.is_empty() {
             self.leave(next);

@@ -1,19 +1,20 @@
-//! Which command's output it is: a command line without what only wraps it.
+//! [`CommandLine`]: finds the command that prints the output, without what only wraps it.
 //!
-//! Knows wrappers (`env`, `sudo`, `timeout`, `npx`, `python -m`, `bash -c`), where programs have their global flags, and
-//! commands that print nothing. Knows no filter. What is not certain is nobody's output, and passes.
+//! The module knows wrappers (`env`, `sudo`, `timeout`, `npx`, `python -m`, `bash -c`), the positions of global
+//! flags, and commands that print nothing. If the command is not certain, it is unknown, and its output is passed
+//! through.
 
-use super::shell::{Join, Simple, quote, split};
+use super::shell::{CommandJoin, SimpleCommand, quote, split};
 
-/// A command line, parsed for the one command whose output it is.
+/// A command line, parsed to find the one command that prints the output.
 ///
-/// What wraps a command is left out: assignments and `env`, `sudo`, `timeout`, `nice`, `time`, `nohup`, `npx`, `uv run`,
-/// `python -m`, `bash -c`, the folder of a program (`/usr/bin/git`), a toolchain (`cargo +nightly`), and flags in front of a
+/// Wrappers are left out: assignments and `env`, `sudo`, `timeout`, `nice`, `time`, `nohup`, `npx`, `uv run`, `python
+/// -m`, `bash -c`, the directory of a program (`/usr/bin/git`), a toolchain (`cargo +nightly`), and flags before a
 /// subcommand (`git -C dir status`).
 ///
-/// Of several commands only one may print: `cd x && cargo test` is `cargo test`, `cargo fmt && cargo test` is nobody's. Of a
-/// pipeline the last command decides, for it writes what comes out: `cargo test | tail` is `tail`; but `| cat` and `| tee`
-/// change nothing. Loops, conditions, here documents and commands in the background are nobody's.
+/// If there are several commands, only one may print: `cd x && cargo test` is `cargo test`, and `cargo fmt && cargo
+/// test` is unknown. In a pipeline, the last command writes the output, so `cargo test | tail` is `tail`; a final `|
+/// cat` or `| tee` is ignored. Loops, conditions, here documents and background commands are unknown.
 ///
 /// ```
 /// use tamis::CommandLine;
@@ -32,24 +33,24 @@ use super::shell::{Join, Simple, quote, split};
 pub struct CommandLine {
     typed: String,
     words: Vec<String>,
-    /// Flags that stood in front of the subcommand.
+    /// Flags before the subcommand.
     global: Vec<String>,
     command: Option<String>,
 }
 
-/// Shells within shells that are looked into.
+/// Maximum nesting of `sh -c`.
 const DEEPEST: usize = 4;
-/// Wrappers around a command that are taken off.
+/// Maximum number of wrappers around a command.
 const WRAPPERS: usize = 32;
 
 impl CommandLine {
-    /// Parses what is typed into a shell.
+    /// Parses a command line as it is typed into a shell.
     #[must_use]
     pub fn parse(typed: &str) -> Self {
         Self::of(typed.to_owned(), split(typed).and_then(sole))
     }
 
-    /// Parses a program and its arguments, for which no shell is asked.
+    /// Parses a program and its arguments, which are started without a shell.
     ///
     /// ```
     /// let line = tamis::CommandLine::from_args(["nice", "git", "log", "--grep", "a b"]);
@@ -67,24 +68,24 @@ impl CommandLine {
         Self::of(typed, Some(words))
     }
 
-    /// What was typed; of a list of arguments, what would be.
+    /// Returns the command line as it was typed. For a list of arguments, it is quoted for a shell.
     #[must_use]
     pub fn typed(&self) -> &str {
         &self.typed
     }
 
-    /// The command alone, with single spaces between its words; `None` if it is not certain which it is.
+    /// Returns the command without wrappers, its words separated by single spaces, or `None` if it is not certain.
     #[must_use]
     pub fn command(&self) -> Option<&str> {
         self.command.as_deref()
     }
 
-    /// Its words behind the program, and the flags that stood in front of a subcommand.
+    /// Returns the words after the program, and the flags before a subcommand.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
         self.global.iter().chain(self.words.iter().skip(1)).map(String::as_str)
     }
 
-    /// The program.
+    /// Returns the program.
     pub(super) fn program(&self) -> &str {
         self.words.first().map_or("", String::as_str)
     }
@@ -101,20 +102,20 @@ fn join(words: &[String]) -> String {
     words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The words of the one command that prints, if there is one.
-fn sole(commands: Vec<Simple>) -> Option<Vec<String>> {
+/// Returns the words of the only command that prints, if there is exactly one.
+fn sole(commands: Vec<SimpleCommand>) -> Option<Vec<String>> {
     let mut sole: Option<Vec<String>> = None;
     let mut pipeline: Vec<Vec<String>> = Vec::new();
-    for Simple { words, join } in commands {
+    for SimpleCommand { words, join } in commands {
         pipeline.push(words);
-        if join == Join::Pipe {
+        if join == CommandJoin::Pipe {
             continue;
         }
         while pipeline.len() > 1 && pipeline.last().is_some_and(|words| hands_on(words)) {
             pipeline.pop();
         }
         let last = pipeline.pop()?;
-        // What is in front in the pipeline may print to standard error; it writes into the pipe, mostly.
+        // Commands earlier in the pipeline may print to standard error, but their output usually goes into the pipe.
         pipeline.clear();
         if is_silent(&last) {
             continue;
@@ -126,7 +127,7 @@ fn sole(commands: Vec<Simple>) -> Option<Vec<String>> {
     sole
 }
 
-/// Whether a command prints what it reads, as it is.
+/// Whether a command prints its input unchanged.
 fn hands_on(words: &[String]) -> bool {
     match words.split_first() {
         Some((program, rest)) => match base(program) {
@@ -138,7 +139,7 @@ fn hands_on(words: &[String]) -> bool {
     }
 }
 
-/// Whether a command prints nothing, as long as it succeeds.
+/// Whether a command prints nothing if it succeeds.
 fn is_silent(words: &[String]) -> bool {
     const SILENT: [&str; 22] = [
         "cd", "export", "set", "unset", "source", ".", "true", "false", ":", "exit", "return",
@@ -146,7 +147,7 @@ fn is_silent(words: &[String]) -> bool {
         "[",
     ];
     let program = words.iter().find(|word| !is_assignment(word));
-    // `cd -` prints where it goes, and `set` alone all variables.
+    // `cd -` prints the new directory, and `set` without arguments all variables.
     match program.map(String::as_str) {
         None => true,
         Some("cd") => !words.iter().any(|word| word == "-"),
@@ -157,7 +158,7 @@ fn is_silent(words: &[String]) -> bool {
     }
 }
 
-/// `NAME=value`
+/// Whether a word is an assignment: `NAME=value`.
 fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     let name = name.strip_suffix('+').unwrap_or(name);
@@ -165,14 +166,14 @@ fn is_assignment(word: &str) -> bool {
         && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_')
 }
 
-/// The name of a program, without its folder.
+/// Returns the name of a program, without its directory.
 fn base(program: &str) -> &str {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
     name.strip_suffix(".exe").or_else(|| name.strip_suffix(".cmd")).unwrap_or(name)
 }
 
-/// A wrapper: its words, those of its flags that take a word, and how many words more it takes.
-struct Wrapper {
+/// A wrapper: its words, its flags that take a value, and the number of arguments before the wrapped command.
+struct CommandWrapper {
     words: &'static [&'static str],
     valued: &'static [&'static str],
     takes: usize,
@@ -182,8 +183,8 @@ const fn wrapper(
     words: &'static [&'static str],
     valued: &'static [&'static str],
     takes: usize,
-) -> Wrapper {
-    Wrapper { words, valued, takes }
+) -> CommandWrapper {
+    CommandWrapper { words, valued, takes }
 }
 
 const UV: &[&str] = &[
@@ -199,7 +200,7 @@ const UV: &[&str] = &[
     "--package",
 ];
 
-const TABLE: &[Wrapper] = &[
+const TABLE: &[CommandWrapper] = &[
     wrapper(&["env"], &["-u", "--unset", "-C", "--chdir"], 0),
     wrapper(
         &["sudo"],
@@ -236,14 +237,14 @@ const TABLE: &[Wrapper] = &[
     wrapper(&["bundle", "exec"], &[], 0),
 ];
 
-/// Takes wrappers off, the outermost first.
+/// Removes wrappers, the outermost first. Returns `None` if the command is unknown.
 fn unwrap(mut words: Vec<String>) -> Option<Vec<String>> {
     let mut shells = 0;
     for _ in 0..WRAPPERS {
         let from = words.iter().position(|word| !is_assignment(word))?;
         words.drain(..from);
         if let Some(first) = words.first_mut() {
-            // A program that a variable names is not known.
+            // A program given by a variable is unknown.
             if first.contains('$') {
                 return None;
             }
@@ -261,12 +262,12 @@ fn unwrap(mut words: Vec<String>) -> Option<Vec<String>> {
             words.drain(..module);
             continue;
         }
-        let is_wrapped = |wrapper: &&Wrapper| {
+        let is_wrapped = |wrapper: &&CommandWrapper| {
             let own = words.get(..wrapper.words.len()).unwrap_or_default();
             own.iter().map(String::as_str).eq(wrapper.words.iter().copied())
         };
         let Some(wrapper) = TABLE.iter().find(is_wrapped) else { return Some(words) };
-        let at = behind_flags(&words, wrapper.words.len(), wrapper.valued) + wrapper.takes;
+        let at = skip_flags(&words, wrapper.words.len(), wrapper.valued) + wrapper.takes;
         if at >= words.len() {
             return Some(words);
         }
@@ -275,8 +276,8 @@ fn unwrap(mut words: Vec<String>) -> Option<Vec<String>> {
     None
 }
 
-/// The place of the first word behind flags, from a place on.
-fn behind_flags(words: &[String], mut at: usize, valued: &[&str]) -> usize {
+/// Returns the index of the first word after the flags that begin at `at`.
+fn skip_flags(words: &[String], mut at: usize, valued: &[&str]) -> usize {
     while let Some(word) = words.get(at) {
         if word == "--" {
             return at + 1;
@@ -289,7 +290,8 @@ fn behind_flags(words: &[String], mut at: usize, valued: &[&str]) -> usize {
     at
 }
 
-/// What a shell is given to run: the outer `None` if that is not known, the inner one if it is no shell.
+/// Returns the command line that a shell is given with `-c`. The outer `None` means that it is unknown, the inner one
+/// that the program is not a shell or has no `-c`.
 fn within_shell(words: &[String]) -> Option<Option<String>> {
     let Some((program, rest)) = words.split_first() else { return Some(None) };
     if !["sh", "bash", "zsh", "dash", "ksh", "ash"].contains(&program.as_str()) {
@@ -304,7 +306,7 @@ fn within_shell(words: &[String]) -> Option<Option<String>> {
             return Some(None);
         };
         if letters.contains('c') {
-            // `-o pipefail` may stand between.
+            // `-o pipefail` may precede the command line.
             let mut text = rest.next()?;
             while text == "-o" || text == "--" {
                 if text == "-o" {
@@ -321,7 +323,7 @@ fn within_shell(words: &[String]) -> Option<Option<String>> {
     Some(None)
 }
 
-/// The place of the module in `python -m module`.
+/// Returns the index of the module in `python -m module`.
 fn module_of(words: &[String]) -> Option<usize> {
     let program = words.first()?;
     let version = program.strip_prefix("python").or_else(|| program.strip_prefix("pypy"));
@@ -341,7 +343,7 @@ fn module_of(words: &[String]) -> Option<usize> {
     }
 }
 
-/// Programs with subcommands, and those of their global flags that take a word.
+/// Programs with subcommands, and their global flags that take a value.
 const GLOBAL: &[(&str, &[&str])] = &[
     ("cargo", &["--config", "-C", "-Z", "--color", "--manifest-path"]),
     ("git", &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"]),
@@ -360,13 +362,13 @@ const GLOBAL: &[(&str, &[&str])] = &[
     ("ruff", &["--config"]),
 ];
 
-/// Leaves out the flags in front of a subcommand, and a toolchain.
+/// Removes the flags before a subcommand, and a toolchain. Flags are added to `global`.
 fn without_global(mut words: Vec<String>, global: &mut Vec<String>) -> Vec<String> {
     let program = words.first().map_or("", String::as_str);
     let Some((_, valued)) = GLOBAL.iter().find(|(name, _)| *name == program) else { return words };
     let from = 1 + usize::from(words.get(1).is_some_and(|word| word.starts_with('+')));
-    let to = behind_flags(&words, from, valued).min(words.len());
-    // Without a subcommand the flags are all there is.
+    let to = skip_flags(&words, from, valued).min(words.len());
+    // Without a subcommand, the flags are the command.
     if to < words.len() {
         global.extend(words.drain(1..to));
     }

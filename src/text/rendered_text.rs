@@ -1,53 +1,53 @@
-//! All that a terminal shows of a short text: what stands for the text where no operation makes it shorter.
+//! The whole of a short text as a terminal shows it. It replaces the output if no operation makes the text shorter.
 //!
-//! Knows lines as [`Lines`](super::lines::Lines) finds them, and no operation. Lines that have the form of a notice are marked in
-//! it. Holds a few KiB: once it is [stopped](Clean::stop) it holds nothing.
+//! The lines come from [`LineSplitter`](super::line_splitter::LineSplitter). Lines that look like a notice are
+//! marked. Memory: a few KiB, and nothing once [stopped](RenderedText::stop).
 
-use super::lines::End;
+use super::line_splitter::LineEnd;
 use crate::notice;
 
 #[derive(Debug)]
-pub(super) struct Clean {
+pub(super) struct RenderedText {
     text: Vec<u8>,
     /// Where the open line begins.
     line: usize,
-    /// Lines that have the form of a notice are marked.
+    /// Whether lines that look like a notice are marked.
     marks: bool,
     marked: u64,
     stopped: bool,
 }
 
-impl Clean {
+impl RenderedText {
     pub(super) fn new(marks: bool) -> Self {
         Self { text: Vec::new(), line: 0, marks, marked: 0, stopped: false }
     }
 
-    /// Nothing more is wanted.
+    /// Stops collecting: the output is certain to be used.
     pub(super) fn stop(&mut self) {
         self.stopped = true;
         self.text = Vec::new();
     }
 
-    /// The text, if all of it is here.
+    /// Returns the text, if all of it was collected.
     pub(super) fn text(&self) -> Option<&[u8]> {
         (!self.stopped).then_some(&self.text)
     }
 
-    /// Lines of it that are marked.
+    /// Number of marked lines.
     pub(super) fn marked(&self) -> u64 {
         self.marked
     }
 
-    /// A whole line.
+    /// Adds a complete line.
     #[inline]
-    pub(super) fn line(&mut self, text: &[u8], end: End) {
+    pub(super) fn line(&mut self, text: &[u8], end: LineEnd) {
         if !self.stopped {
             self.begin_part(text, true);
             self.end(end);
         }
     }
 
-    /// The beginning of a line.
+    /// Adds the beginning of a line. `whole` is true if it is the complete line.
     pub(super) fn begin_part(&mut self, text: &[u8], whole: bool) {
         if self.stopped {
             return;
@@ -67,26 +67,26 @@ impl Clean {
         }
     }
 
-    /// More of a line.
+    /// Adds more of the open line.
     pub(super) fn part(&mut self, text: &[u8]) {
         if !self.stopped {
             self.text.extend_from_slice(text);
         }
     }
 
-    /// The line ends.
-    pub(super) fn end(&mut self, end: End) {
+    /// Ends the open line.
+    pub(super) fn end(&mut self, end: LineEnd) {
         self.part(end.bytes());
         self.line = self.text.len();
     }
 
-    /// The text of the line so far is kept, on a line of its own.
+    /// Ends the open line with a line feed. Its text was already written, so it cannot be overwritten.
     pub(super) fn break_line(&mut self) {
         self.part(b"\n");
         self.line = self.text.len();
     }
 
-    /// The text of the line so far is removed.
+    /// Removes the text of the open line.
     pub(super) fn erase_line(&mut self) {
         self.text.truncate(self.line);
     }

@@ -1,10 +1,10 @@
-//! Formats that programs read: output in them is never filtered, whoever asked for it.
+//! Detects machine-readable formats. Output in them is never filtered, because a program may parse it.
 //!
-//! Knows the flags by which tools are asked for them, and how such output begins. Knows no filter.
+//! A format is detected by the flags that request it, and by the beginning of the output.
 
-use super::line::CommandLine;
+use super::command_line::CommandLine;
 
-/// Flags that ask for such a format by themselves.
+/// Flags that request such a format by themselves.
 const FLAGS: [&str; 17] = [
     "--json",
     "-json",
@@ -24,7 +24,7 @@ const FLAGS: [&str; 17] = [
     "--zero",
     "--machine-readable",
 ];
-/// Flags that take the name of a format, as the next word or behind `=`.
+/// Flags that take the name of a format, as the next word or after `=`.
 const NAMING: [&str; 15] = [
     "--format",
     "--message-format",
@@ -42,7 +42,7 @@ const NAMING: [&str; 15] = [
     "-O",
     "-R",
 ];
-/// How the names of such formats begin.
+/// Beginnings of the names of such formats.
 const FORMATS: [&str; 21] = [
     "json",
     "jsonl",
@@ -67,11 +67,12 @@ const FORMATS: [&str; 21] = [
     "template",
 ];
 
-/// Whether a command was asked for a format that programs read.
-pub(super) fn asks(line: &CommandLine) -> bool {
+/// Whether a command requests a machine-readable format.
+pub(super) fn is_requested(line: &CommandLine) -> bool {
     let mut before = "";
     for argument in line.arguments() {
-        // What is behind `--` is for another program, or a file.
+        // Words after `--` are for another program, or are files. `npm` and `cargo` pass them to the program that
+        // prints.
         if argument == "--" && line.program() != "npm" && line.program() != "cargo" {
             return false;
         }
@@ -88,7 +89,7 @@ pub(super) fn asks(line: &CommandLine) -> bool {
         if NAMING.contains(&before) && is_format(argument) {
             return true;
         }
-        // `-ojson`
+        // `-ojson`.
         let short = argument.strip_prefix("-o").or_else(|| argument.strip_prefix("-f"));
         if short.is_some_and(is_format) {
             return true;
@@ -98,10 +99,10 @@ pub(super) fn asks(line: &CommandLine) -> bool {
     false
 }
 
-/// Whether a name is that of a format, or a template.
+/// Whether a word is the name of a machine-readable format, or a template.
 fn is_format(name: &str) -> bool {
     let name = name.trim_start_matches(['"', '\'']);
-    // Several formats are a list.
+    // It may be a list of formats.
     name.contains("{{")
         || name.split(',').any(|name| {
             FORMATS.iter().any(|format| {
@@ -111,56 +112,55 @@ fn is_format(name: &str) -> bool {
         })
 }
 
-/// Bytes at the beginning of an output that tell what it is.
-pub(super) const HEAD: usize = 256;
+/// Number of bytes at the beginning of an output that decide its format.
+pub(super) const DETECTION_LENGTH: usize = 256;
 
-/// What is known of an output from its beginning.
+/// The format of an output, as far as its beginning shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Looks {
-    /// Too little has come.
+pub(super) enum OutputFormat {
+    /// More bytes are needed.
     Unknown,
     Structured,
     Text,
 }
 
-/// Whether an output that begins so is JSON or XML, as far as the first bytes tell; no more of them are looked at however
-/// many there are.
-pub(super) fn looks(head: &[u8]) -> Looks {
+/// Returns the format of an output that begins with `head`. At most [`DETECTION_LENGTH`] bytes are examined.
+pub(super) fn detect(head: &[u8]) -> OutputFormat {
     const MARK: &[u8] = b"\xef\xbb\xbf";
-    let enough = head.len() >= HEAD;
-    let head = head.get(..HEAD).unwrap_or(head);
+    let enough = head.len() >= DETECTION_LENGTH;
+    let head = head.get(..DETECTION_LENGTH).unwrap_or(head);
     if head.len() < MARK.len() && MARK.starts_with(head) {
-        return Looks::Unknown;
+        return OutputFormat::Unknown;
     }
     let head = head.strip_prefix(MARK).unwrap_or(head);
     let space = head.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let mut rest = head.iter().skip(space).filter(|byte| !byte.is_ascii_whitespace());
-    let open = if enough { Looks::Text } else { Looks::Unknown };
+    let open = if enough { OutputFormat::Text } else { OutputFormat::Unknown };
     match rest.next() {
         None => open,
         Some(b'{') => match rest.next() {
             None => open,
-            Some(b'"' | b'}') => Looks::Structured,
-            Some(_) => Looks::Text,
+            Some(b'"' | b'}') => OutputFormat::Structured,
+            Some(_) => OutputFormat::Text,
         },
-        // `[INFO]` is the beginning of a line, `[{` that of a list.
+        // `[INFO]` begins a line of text, `[{` a JSON array.
         Some(b'[') => match rest.next() {
             None => open,
-            Some(b'{' | b'"' | b']') => Looks::Structured,
-            Some(_) => Looks::Text,
+            Some(b'{' | b'"' | b']') => OutputFormat::Structured,
+            Some(_) => OutputFormat::Text,
         },
         Some(b'<') => match rest.next() {
             None => open,
-            Some(b'?') => Looks::Structured,
-            Some(_) => Looks::Text,
+            Some(b'?') => OutputFormat::Structured,
+            Some(_) => OutputFormat::Text,
         },
-        Some(_) => Looks::Text,
+        Some(_) => OutputFormat::Text,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Looks, asks, looks};
+    use super::{OutputFormat, detect, is_requested};
     use crate::command::CommandLine;
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
             ("kubectl get pods -ojson", true),
             ("kubectl get pods -o wide", false),
             ("kubectl get pods -o=jsonpath={.items}", true),
-            ("docker ps --format '{{.Names}}'", true),
+            ("docker ps --format '{{.TestNames}}'", true),
             ("eslint -f json src", true),
             ("eslint -f jsonish src", false),
             ("ruff check --output-format=github", true),
@@ -194,30 +194,30 @@ mod tests {
             ("npm ls --json", true),
             ("ls -o", false),
         ] {
-            assert_eq!(asks(&CommandLine::parse(typed)), asked, "{typed}");
+            assert_eq!(is_requested(&CommandLine::parse(typed)), asked, "{typed}");
         }
     }
 
     #[test]
     fn beginnings() {
         for (head, expected) in [
-            ("", Looks::Unknown),
-            (" \n", Looks::Unknown),
-            ("{\"a\"", Looks::Structured),
-            (" {\n  \"a", Looks::Structured),
-            ("{}", Looks::Structured),
-            ("{ a", Looks::Text),
-            ("[", Looks::Unknown),
-            ("[{", Looks::Structured),
-            ("[\n\"", Looks::Structured),
-            ("[INFO]", Looks::Text),
-            ("[2026", Looks::Text),
-            ("<?xml", Looks::Structured),
-            ("<html", Looks::Text),
-            ("x", Looks::Text),
+            ("", OutputFormat::Unknown),
+            (" \n", OutputFormat::Unknown),
+            ("{\"a\"", OutputFormat::Structured),
+            (" {\n  \"a", OutputFormat::Structured),
+            ("{}", OutputFormat::Structured),
+            ("{ a", OutputFormat::Text),
+            ("[", OutputFormat::Unknown),
+            ("[{", OutputFormat::Structured),
+            ("[\n\"", OutputFormat::Structured),
+            ("[INFO]", OutputFormat::Text),
+            ("[2026", OutputFormat::Text),
+            ("<?xml", OutputFormat::Structured),
+            ("<html", OutputFormat::Text),
+            ("x", OutputFormat::Text),
         ] {
-            assert_eq!(looks(head.as_bytes()), expected, "{head:?}");
+            assert_eq!(detect(head.as_bytes()), expected, "{head:?}");
         }
-        assert_eq!(looks(&[b' '; 300]), Looks::Text);
+        assert_eq!(detect(&[b' '; 300]), OutputFormat::Text);
     }
 }

@@ -1,43 +1,45 @@
-//! TOML with places: values of a type, or a problem where they stand.
-//!
-//! Knows no rule.
+//! Typed access to TOML values, with problems at their places in the file.
 
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::rule::RuleFile;
+use crate::regex_budget::RegexBudget;
 use crate::manifest::Problem;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::unknown;
 use crate::regex_budget::RegexBudget;
 use crate::text::check_pattern;
 
-pub(super) type Node<'t> = &'t Spanned<DeValue<'t>>;
+pub(super) type TomlNode<'t> = &'t Spanned<DeValue<'t>>;
 
-/// A file, and what is wrong in it so far.
-pub(super) struct Reader<'a> {
+/// A file being read, and its problems so far.
+pub(super) struct RuleReader<'a> {
     pub(super) text: &'a Text<'a>,
     pub(super) problems: Problems,
-    /// What is right, and has no effect.
+    /// Warnings about valid keys without effect.
     pub(super) warnings: Vec<Problem>,
-    /// What is left for the patterns of all rules.
+    /// The remaining allowance for the patterns of all rules.
     pub(super) allowance: &'a mut RegexBudget,
+    /// The built-in rules, unless these are being read.
+    pub(super) builtin: Option<&'a RuleFile>,
 }
 
-impl Reader<'_> {
+impl RuleReader<'_> {
     pub(super) fn problem(&mut self, at: usize, message: impl Into<String>) {
         let text = self.text;
         self.problems.push(|| text.problem(at, message));
     }
 
-    /// A key that is right, and has no effect here.
+    /// Warns about a valid key that has no effect.
     pub(super) fn no_effect(&mut self, at: usize, key: &str, why: &str) {
         self.warnings
             .push(self.text.problem(at, format!("warning: `{key}` has no effect here: {why}")));
     }
 
-    /// Keys that are not known are problems.
+    /// Reports unknown keys.
     pub(super) fn known(&mut self, table: &DeTable<'_>, known: &[&str]) {
         let mut wrong: Vec<(usize, &str)> = table
             .keys()
@@ -50,12 +52,15 @@ impl Reader<'_> {
         }
     }
 
-    fn wrong(&mut self, node: Node<'_>, key: &str, wanted: &str) {
+    fn wrong(&mut self, node: TomlNode<'_>, key: &str, wanted: &str) {
         let found = node.get_ref().type_str();
-        self.problem(node.span().start, format!("`{key}` is {wanted}, not {}", article(found)));
+        self.problem(
+            node.span().start,
+            format!("`{key}` must be {wanted}, not {}", article(found)),
+        );
     }
 
-    pub(super) fn string<'t>(&mut self, node: Node<'t>, key: &str) -> Option<&'t str> {
+    pub(super) fn string<'t>(&mut self, node: TomlNode<'t>, key: &str) -> Option<&'t str> {
         let found = node.get_ref().as_str();
         if found.is_none() {
             self.wrong(node, key, "a string");
@@ -63,7 +68,7 @@ impl Reader<'_> {
         found
     }
 
-    pub(super) fn bool(&mut self, node: Node<'_>, key: &str) -> Option<bool> {
+    pub(super) fn bool(&mut self, node: TomlNode<'_>, key: &str) -> Option<bool> {
         let found = node.get_ref().as_bool();
         if found.is_none() {
             self.wrong(node, key, "true or false");
@@ -71,7 +76,7 @@ impl Reader<'_> {
         found
     }
 
-    pub(super) fn integer(&mut self, node: Node<'_>, key: &str) -> Option<i64> {
+    pub(super) fn integer(&mut self, node: TomlNode<'_>, key: &str) -> Option<i64> {
         let found = node.get_ref().as_integer();
         let found = found.and_then(|int| i64::from_str_radix(int.as_str(), int.radix()).ok());
         if found.is_none() {
@@ -80,16 +85,19 @@ impl Reader<'_> {
         found
     }
 
-    pub(super) fn count(&mut self, node: Node<'_>, key: &str) -> Option<u64> {
+    pub(super) fn count(&mut self, node: TomlNode<'_>, key: &str) -> Option<u64> {
         let found = self.integer(node, key)?;
         let count = u64::try_from(found).ok().filter(|count| *count > 0);
         if count.is_none() {
-            self.problem(node.span().start, format!("`{key}` is a number of lines, 1 or more"));
+            self.problem(
+                node.span().start,
+                format!("`{key}` must be a number of lines, at least 1"),
+            );
         }
         count
     }
 
-    pub(super) fn table<'t>(&mut self, node: Node<'t>, key: &str) -> Option<&'t DeTable<'t>> {
+    pub(super) fn table<'t>(&mut self, node: TomlNode<'t>, key: &str) -> Option<&'t DeTable<'t>> {
         let found = node.get_ref().as_table();
         if found.is_none() {
             self.wrong(node, key, "a table");
@@ -97,10 +105,10 @@ impl Reader<'_> {
         found
     }
 
-    /// A list of tables.
+    /// Returns the entries of a list of tables.
     pub(super) fn tables<'t>(
         &mut self,
-        node: Node<'t>,
+        node: TomlNode<'t>,
         key: &str,
     ) -> Vec<(usize, &'t DeTable<'t>)> {
         let Some(array) = node.get_ref().as_array() else {
@@ -113,8 +121,12 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// A string, or a list of them.
-    pub(super) fn strings<'t>(&mut self, node: Node<'t>, key: &str) -> Vec<(Node<'t>, &'t str)> {
+    /// Returns the entries of a list of strings, or a single string.
+    pub(super) fn strings<'t>(
+        &mut self,
+        node: TomlNode<'t>,
+        key: &str,
+    ) -> Vec<(TomlNode<'t>, &'t str)> {
         if let Some(text) = node.get_ref().as_str() {
             return vec![(node, text)];
         }
@@ -125,9 +137,9 @@ impl Reader<'_> {
         array.iter().filter_map(|node| self.string(node, key).map(|text| (node, text))).collect()
     }
 
-    /// Compiles a pattern, and says what is wrong with it, at its character where it stands as it was written. `false`:
-    /// something is, or was with one in front of it that spent the allowance.
-    pub(super) fn pattern(&mut self, node: Node<'_>, text: &str) -> bool {
+    /// Compiles a pattern and reports its problem at the character in the file. Returns `false` if it has one, or if
+    /// an earlier pattern has spent the allowance.
+    pub(super) fn pattern(&mut self, node: TomlNode<'_>, text: &str) -> bool {
         if self.allowance.is_spent() {
             return false;
         }
@@ -139,12 +151,12 @@ impl Reader<'_> {
         false
     }
 
-    /// The byte of the file that is byte `at` of a string's text.
+    /// Returns the offset in the file of byte `at` of a string's value.
     fn inside(&self, span: Range<usize>, text: &str, at: usize) -> usize {
         let spelled = self.text.text.get(span.clone()).unwrap_or_default();
         let open = spelled.bytes().take_while(|byte| matches!(byte, b'"' | b'\'')).count();
         let verbatim = spelled.get(open..).is_some_and(|rest| rest.starts_with(text));
-        // An escape makes it another text: then the string's beginning has to do.
+        // If the string has escapes, its value differs from the file, and the offset of the string is the best place.
         if verbatim { span.start + open + at } else { span.start }
     }
 }
@@ -154,16 +166,16 @@ fn article(type_name: &str) -> String {
     format!("{article} {type_name}")
 }
 
-/// What is wrong with a text that is no TOML.
+/// The problem of a text that is not valid TOML.
 pub(super) fn syntax(text: &Text<'_>, error: &toml::de::Error) -> Problem {
     let at = error.span().map_or(0, |span| span.start);
     let message = error.message();
-    // The parser says some things on two lines.
+    // Some messages of the parser have two lines.
     let message = message.lines().collect::<Vec<_>>().join("; ");
-    text.problem(at, format!("no TOML: {message}"))
+    text.problem(at, format!("invalid TOML: {message}"))
 }
 
-/// Whether a text begins as TOML does and a manifest in YAML does not: with the heading of a table, or with a key that is set.
+/// Whether a text begins like TOML and unlike a YAML manifest: with a table header, or by assigning a key.
 pub(super) fn is_toml(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
@@ -178,7 +190,7 @@ pub(super) fn is_toml(text: &[u8]) -> bool {
     after_key(first).is_some_and(|rest| rest.starts_with(b"="))
 }
 
-/// What follows a key, which may have several parts: `tools."a b" = 1`.
+/// Returns the text after a key, which may be dotted: `tools."a b" = 1`.
 fn after_key(text: &[u8]) -> Option<&[u8]> {
     let mut rest = text;
     loop {
@@ -190,10 +202,10 @@ fn after_key(text: &[u8]) -> Option<&[u8]> {
                 .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
                 .count(),
         };
-        let behind = rest.get(length..).filter(|_| length > 0)?.trim_ascii_start();
-        match behind.strip_prefix(b".") {
+        let after = rest.get(length..).filter(|_| length > 0)?.trim_ascii_start();
+        match after.strip_prefix(b".") {
             Some(more) => rest = more,
-            None => return Some(behind),
+            None => return Some(after),
         }
     }
 }

@@ -1,17 +1,16 @@
-//! zeph's way to say operations: `strategy = { type = "strip_noise", patterns = […] }`.
+//! Reads operations in zeph's syntax: `strategy = { type = "strip_noise", patterns = […] }`.
 //!
-//! Knows how they are spelled there, and which operations, or rules that come with tamis, they are. What would cut failures is
-//! used only if the file says how much: limits that zeph has by default are not ours, but for `truncate`, which is nothing
-//! else.
+//! Each type maps to operations, an engine, or a built-in rule. Limits that would cut failures apply only if the file
+//! states them: zeph's defaults for limits are not used, except for `truncate`, which has no other effect.
 
 use toml::de::DeTable;
 
-use super::operations::Operations;
-use super::tree::{Node, Reader};
-use super::{CommandRules, Exit};
+use super::operations::DeclaredOperations;
+use super::rule::ExitCondition;
+use super::toml_reader::{RuleReader, TomlNode};
 use crate::command::engines;
 use crate::manifest::suggest::unknown;
-use crate::text::more::Dedup;
+use crate::text::rule_ops::DedupSpec;
 
 const TYPES: [&str; 9] = [
     "strip_noise",
@@ -25,19 +24,19 @@ const TYPES: [&str; 9] = [
     "git_diff",
 ];
 
-/// Lines that `truncate` keeps of each end.
+/// Default number of lines that `truncate` keeps at each end.
 const ENDS: u64 = 20;
-/// Lines up to which `strip_annotated` does not cut, and those that it then keeps of each end.
+/// For `strip_annotated`: the default number of lines that are never cut, and of those then kept at each end.
 const LONG: u64 = 30;
 const HEAD: u64 = 10;
 const TAIL: u64 = 5;
 
-impl Reader<'_> {
+impl RuleReader<'_> {
     /// Reads a `strategy` into the operations of its rule.
-    pub(super) fn strategy(&mut self, node: Node<'_>, own: &mut Operations) {
+    pub(super) fn strategy(&mut self, node: TomlNode<'_>, own: &mut DeclaredOperations) {
         let Some(table) = self.table(node, "strategy") else { return };
         let Some(kind) = table.get("type") else {
-            self.problem(node.span().start, "a `strategy` has a `type`");
+            self.problem(node.span().start, "missing `type` of the `strategy`");
             return;
         };
         let Some(name) = self.string(kind, "type") else { return };
@@ -57,9 +56,8 @@ impl Reader<'_> {
                 }
                 let ends = own.head.unwrap_or(0).saturating_add(own.tail.unwrap_or(0));
                 if own.max_lines.is_some_and(|most| ends > most) {
-                    let message = format!(
-                        "`head` and `tail` are {ends} lines together, more than `max_lines`"
-                    );
+                    let message =
+                        format!("`head` and `tail` keep {ends} lines, more than `max_lines`");
                     self.problem(node.span().start, message);
                 }
             }
@@ -70,11 +68,7 @@ impl Reader<'_> {
                     &["type", "patterns", "summary_pattern", CUTS[0], CUTS[1], CUTS[2]],
                 );
                 own.strip = self.required(node, table, "patterns");
-                self.unused(
-                    table,
-                    "summary_pattern",
-                    "a line that `patterns` leave stays in its place",
-                );
+                self.unused(table, "summary_pattern", "lines that `patterns` keep remain in place");
                 if CUTS.iter().any(|key| table.contains_key(*key)) {
                     own.max_lines = self.lines(table, CUTS[0]).or(Some(LONG));
                     own.head = self.lines(table, CUTS[1]).or(Some(HEAD));
@@ -99,63 +93,68 @@ impl Reader<'_> {
             "group_by_rule" => {
                 self.known(table, &["type", "location_pattern", "rule_pattern"]);
                 for key in ["location_pattern", "rule_pattern"] {
-                    self.unused(table, key, "warnings are kept as they are");
+                    self.unused(table, key, "warnings are kept unchanged");
                     if !table.contains_key(key) {
                         self.missing(node, key);
                     }
                 }
-                builtin("cargo-build", own);
+                self.apply_builtin("cargo-build", own);
             }
             "git_status" => {
                 self.known(table, &["type"]);
-                builtin("git-status", own);
+                self.apply_builtin("git-status", own);
             }
             "git_diff" => {
                 self.known(table, &["type", "max_diff_lines"]);
-                builtin("git-diff", own);
+                self.apply_builtin("git-diff", own);
                 own.max_lines = self.lines(table, "max_diff_lines");
             }
             _ => self.problem(kind.span().start, unknown("type of strategy", name, &TYPES)),
         }
     }
 
-    /// A replacement names no group.
+    /// Reports a replacement that refers to a group.
     fn plain(&mut self, entry: &DeTable<'_>) {
         let Some(node) = entry.get("replacement") else { return };
         let text = node.get_ref().as_str().unwrap_or_default();
         if text.replace("\\\\", "").replace("\\$", "").contains('$') {
-            self.problem(node.span().start, "`replacement` is plain text, without `$`");
+            self.problem(node.span().start, "`replacement` must be plain text without `$`");
         }
     }
 
-    /// A number of lines or the like, which may be 0.
+    /// Reads a number, which may be 0.
     fn lines(&mut self, table: &DeTable<'_>, key: &str) -> Option<u64> {
         let node = table.get(key)?;
         let count = u64::try_from(self.integer(node, key)?).ok();
         if count.is_none() {
-            self.problem(node.span().start, format!("`{key}` is a number of lines"));
+            self.problem(node.span().start, format!("`{key}` must be a number of lines"));
         }
         count
     }
 
-    /// A key that a strategy must have.
-    fn missing(&mut self, node: Node<'_>, key: &str) {
-        self.problem(node.span().start, format!("this type of strategy has `{key}`"));
+    /// Reports a missing key.
+    fn missing(&mut self, node: TomlNode<'_>, key: &str) {
+        self.problem(node.span().start, format!("missing `{key}` for this type of strategy"));
     }
 
-    /// A list of patterns that must be there, without which the rule would do nothing, or remove everything.
-    fn required(&mut self, node: Node<'_>, table: &DeTable<'_>, key: &str) -> Option<Vec<String>> {
+    /// Reads a required list of patterns. Without one, the rule would do nothing or remove everything.
+    fn required(
+        &mut self,
+        node: TomlNode<'_>,
+        table: &DeTable<'_>,
+        key: &str,
+    ) -> Option<Vec<String>> {
         let Some(list) = table.get(key) else {
             self.missing(node, key);
             return None;
         };
         if list.get_ref().as_array().is_some_and(|list| list.is_empty()) {
-            self.problem(list.span().start, format!("`{key}` has no pattern"));
+            self.problem(list.span().start, format!("`{key}` is empty"));
         }
         Some(self.patterns(list, key))
     }
 
-    /// A pattern that must be right, and has no effect.
+    /// Checks a pattern that has no effect.
     fn unused(&mut self, table: &DeTable<'_>, key: &str, why: &str) {
         if let Some(node) = table.get(key) {
             self.one(node, key);
@@ -163,31 +162,31 @@ impl Reader<'_> {
         }
     }
 
-    /// Equal lines anywhere in the text, after replacements.
-    fn everywhere(&mut self, table: &DeTable<'_>) -> Dedup {
-        let mut dedup = Dedup { everywhere: true, ..Dedup::default() };
+    /// Reads `dedup`: equal lines anywhere in the text, after replacements.
+    fn everywhere(&mut self, table: &DeTable<'_>) -> DedupSpec {
+        let mut dedup = DedupSpec { everywhere: true, ..DedupSpec::default() };
         match table.get("normalize_patterns") {
             Some(node) => {
-                dedup.normalize = self.swaps(node, "normalize_patterns", "replacement");
+                dedup.normalize = self.replacements(node, "normalize_patterns", "replacement");
                 for (_, entry) in self.tables(node, "normalize_patterns") {
                     self.plain(entry);
                 }
             }
-            // Times and ids are known without them.
+            // Without replacements, times and ids are ignored.
             None => dedup.alike = true,
         }
         dedup.max_unique = self.lines(table, "max_unique_patterns").unwrap_or(0);
         dedup
     }
-}
 
-/// Operations of a rule that comes with tamis, where there are none of one's own.
-fn builtin(name: &str, own: &mut Operations) {
-    let rules = CommandRules::builtin();
-    let rule = rules.0.rules.iter().find(|rule| rule.name == name);
-    let operations =
-        rule.and_then(|rule| rule.operations.iter().find(|(exit, _)| *exit == Exit::Any));
-    if let Some((_, operations)) = operations {
-        *own = std::mem::take(own).over(operations);
+    /// Takes the operations that the strategy does not declare from a built-in rule.
+    fn apply_builtin(&self, name: &str, own: &mut DeclaredOperations) {
+        let rules = self.builtin.map_or([].as_slice(), |builtin| builtin.rules.as_slice());
+        let rule = rules.iter().find(|rule| rule.name == name);
+        let operations = rule
+            .and_then(|rule| rule.operations.iter().find(|(exit, _)| *exit == ExitCondition::Any));
+        if let Some((_, operations)) = operations {
+            *own = std::mem::take(own).over(operations);
+        }
     }
 }

@@ -1,12 +1,10 @@
-//! What a filter of one's own is: a trait, and what it gives.
-//!
-//! Knows no registry and no built-in filter.
+//! [`OutputFilter`]: the trait for filters that are written in Rust.
 
-/// Filters the output of some commands: for those that rules cannot describe. Register it with an
-/// [`OutputFilterRegistry`](crate::OutputFilterRegistry).
+/// Filters the output of some commands in code, if rules cannot describe the filter. Register it with
+/// [`OutputFilterRegistry::register`](crate::OutputFilterRegistry::register).
 ///
-/// It is given a whole output, so the output is held: at most [`Limits::held`](crate::Limits::with_held) bytes of it. Output
-/// beyond that, output that is not UTF-8, and a result that is not shorter, pass as they came.
+/// The filter gets the whole output, which is held: at most [`Limits::held`](crate::Limits::with_held) bytes. Longer
+/// output is passed through; so is output that is not UTF-8, and output for which the result is not shorter.
 ///
 /// ```
 /// use tamis::{FilterResult, OutputFilter, OutputFilterRegistry};
@@ -30,37 +28,38 @@
 /// assert_eq!(registry.apply("make", "copying a", 0).output, "copying a");
 /// ```
 pub trait OutputFilter: Send + Sync {
-    /// Whether the output of this command is filtered. The command is what was typed; its arguments as a shell would read
-    /// them, if a program was started without one.
+    /// Returns whether this filter applies to a command. `command` is the command line as it was typed. For a program
+    /// started without a shell, it is the program and its arguments, quoted for a shell.
     fn matches(&self, command: &str) -> bool;
 
-    /// Filters an output. The exit code is -1 where it is not known, or there is none (the command was killed).
+    /// Filters an output. The exit code is -1 if it is not known, or if the command was killed.
     fn filter(&self, command: &str, raw_output: &str, exit_code: i32) -> FilterResult;
 
-    /// What reports call it, and by which it is turned off.
+    /// Returns the name of the filter: reports use it, and
+    /// [`OutputFilterRegistry::without`](crate::OutputFilterRegistry::without) turns the filter off by it.
     fn name(&self) -> &str {
         "custom"
     }
 }
 
-/// What became of an output.
+/// A filtered output and its sizes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FilterResult {
-    /// What is left.
+    /// The filtered output.
     pub output: String,
-    /// Characters (Unicode scalar values) that went in.
+    /// Characters (Unicode scalar values) of the raw output.
     pub raw_chars: usize,
-    /// Characters that came out.
+    /// Characters of the filtered output.
     pub filtered_chars: usize,
-    /// Bytes that went in.
+    /// Bytes of the raw output.
     pub raw_bytes: usize,
-    /// Bytes that came out.
+    /// Bytes of the filtered output.
     pub filtered_bytes: usize,
 }
 
 impl FilterResult {
-    /// The result that is `output`, of what was `raw_output`: both are counted.
+    /// Creates the result of filtering `raw_output` to `output`, and counts both.
     #[must_use]
     pub fn new(raw_output: &str, output: impl Into<String>) -> Self {
         let output = output.into();

@@ -1,9 +1,14 @@
-//! What a pattern costs before it is compiled: from its syntax tree, without a class being spelled out.
+//! Estimates what a pattern costs, from its syntax tree and before anything is expanded.
 //!
-//! Knows syntax, no automaton. `read` bounds what reading the pattern takes: a class of two characters (`\w`) is hundreds of
-//! ranges, and to ignore case each character of a range is looked up. `guess` is about what it compiles to, repetitions
-//! counted; it chooses the limit that is tried first, and promises nothing. `repeated` says what matching may take: each character
-//! inside a repetition is a place that a text can keep the automaton in, beside all the others.
+//! The size limit of the `regex` crate is not enough. It applies to the compiled program, but the crate first parses
+//! and translates the whole pattern, and that is unbounded: `\pL` expands to hundreds of ranges, and with `(?i)`
+//! every character of a range is looked up. Nor does the crate report the size of a program, which is needed to
+//! charge an [`Allowance`](crate::regex_budget::Allowance). So three numbers are computed here:
+//! - `read` bounds the memory and work for parsing and translating the pattern.
+//! - `guess` approximates the size of the program, including counted repetitions. It is the size limit that is tried
+//!   first, and guarantees nothing.
+//! - `repeated` bounds the cost of matching: a text can keep the automaton in each character inside a repetition at
+//!   once.
 
 use std::convert::Infallible;
 
@@ -12,12 +17,13 @@ use regex_syntax::ast::{
     Visitor, visit,
 };
 
-/// Bytes for a character of a pattern: about those of a state of the automaton, so that a literal weighs what it compiles to.
+/// Bytes for a character of a pattern: about the size of a state of the automaton, so that a literal costs what it
+/// compiles to.
 pub(super) const CHARACTER: usize = 32;
-/// Bytes of a range of characters in a class, and what one compiles to.
+/// Bytes of a range in a class, before and after compilation.
 const RANGE: usize = 8;
 const STATES: usize = 72;
-/// Ranges of classes, rounded up: of Unicode's properties the longest, `\d`, `\s`, of ASCII, any character.
+/// Numbers of ranges, rounded up: the longest Unicode property, `\d`, `\s`, ASCII classes, any character.
 const PROPERTY: usize = 800;
 const DIGIT: usize = 80;
 const SPACE: usize = 12;
@@ -25,22 +31,22 @@ const ASCII: usize = 8;
 const ANY: usize = 10;
 /// Characters of a property that are looked up to ignore case.
 const FOLDED: usize = 128 << 10;
-/// A range that joins a class is put in order among those that are there: so many are as much work as a byte.
+/// Existing ranges of a class that cost one byte of work when another range is added, because ranges are kept sorted.
 const ORDERED: usize = 16;
 
-/// What a pattern costs, in bytes.
+/// The cost of a pattern, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Weight {
+pub(super) struct PatternCost {
     pub(super) read: usize,
     pub(super) guess: usize,
-    /// Characters and classes inside repetitions, as often as they may come.
+    /// Number of characters and classes inside repetitions, each counted as often as it may repeat.
     pub(super) repeated: usize,
 }
 
-impl Weight {
+impl PatternCost {
     pub(super) fn of(text: &str, ast: &Ast) -> Self {
         let read = text.len().saturating_mul(CHARACTER);
-        let weigh = Weigh {
+        let weigh = CostVisitor {
             weight: Self { read, ..Self::default() },
             times: vec![1],
             folds: false,
@@ -50,7 +56,7 @@ impl Weight {
         weight
     }
 
-    /// Both together.
+    /// Returns the sum of both.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             read: self.read.saturating_add(other.read),
@@ -60,31 +66,31 @@ impl Weight {
     }
 }
 
-struct Weigh {
-    weight: Weight,
-    /// How often what is visited is repeated, by depth.
+struct CostVisitor {
+    weight: PatternCost,
+    /// Repetition count of the visited node, by nesting depth.
     times: Vec<usize>,
-    /// Case is ignored from somewhere in front of here on.
+    /// Whether case is ignored from some earlier point on.
     folds: bool,
-    /// Ranges of the class that is visited.
+    /// Number of ranges of the visited class.
     class: usize,
 }
 
-impl Weigh {
+impl CostVisitor {
     fn add(&mut self, ranges: usize) {
         let times = self.times.last().copied().unwrap_or(1);
         let guess = (STATES * ranges).saturating_mul(times);
-        self.weight = self.weight.and(Weight { read: RANGE * ranges, guess, repeated: 0 });
+        self.weight = self.weight.and(PatternCost { read: RANGE * ranges, guess, repeated: 0 });
     }
 
-    /// A character, or a class.
+    /// Counts a character or class.
     fn place(&mut self) {
         if let [_, .., times] = self.times.as_slice() {
             self.weight.repeated = self.weight.repeated.saturating_add(*times);
         }
     }
 
-    /// Characters are looked up for their other case: each is about as much work as two bytes.
+    /// Counts characters that are looked up to ignore case. Each is about as much work as two bytes.
     fn fold(&mut self, characters: usize) {
         if self.folds {
             self.weight.read = self.weight.read.saturating_add(characters.saturating_mul(2));
@@ -112,11 +118,11 @@ impl Weigh {
     }
 }
 
-impl Visitor for Weigh {
-    type Output = Weight;
+impl Visitor for CostVisitor {
+    type Output = PatternCost;
     type Err = Infallible;
 
-    fn finish(self) -> Result<Weight, Infallible> {
+    fn finish(self) -> Result<PatternCost, Infallible> {
         Ok(self.weight)
     }
 
