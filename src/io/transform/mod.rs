@@ -227,7 +227,7 @@ impl Transform {
     #[must_use]
     pub fn text(program: &TextProgram, limits: &Limits) -> Self {
         let filter = TextFilter::with_limits(program, limits, Gather::default());
-        Self { needs_input: false, ..Self::of(TextPush::Text(Box::new(filter)), Pace::Match) }
+        Self { needs_input: false, ..Self::of(TextPush::Text(Box::new(filter), TextReport::default()), Pace::Match) }
     }
 
     /// Creates a filter over the output of a command. `exit_code` is `None` if it is not known.
@@ -241,9 +241,10 @@ impl Transform {
         exit_code: Option<i32>,
         limits: &Limits,
     ) -> Self {
-        let filter = registry.start(command, limits, Gather::default());
+        let mut filter = registry.start(command, limits, Gather::default());
+        filter.set_exit_code(exit_code);
         let pace = if filter.is_custom() { Pace::Work } else { Pace::Match };
-        let filter = TextPush::Command(Box::new(filter), exit_code);
+        let filter = TextPush::Command(Box::new(filter), CommandReport::default());
         Self { needs_input: false, ..Self::of(filter, pace) }
     }
 
