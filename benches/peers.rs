@@ -51,7 +51,9 @@ impl Options {
                     options.rounds = rounds.filter(|rounds| *rounds > 0).expect("--rounds N");
                 }
                 word if !word.starts_with('-') => options.words.push(word.to_owned()),
-                other => panic!("unknown option {other}: expected --size, --rounds, --test or words of titles"),
+                other => panic!(
+                    "unknown option {other}: expected --size, --rounds, --test or words of titles"
+                ),
             }
         }
         if options.test {

@@ -97,7 +97,9 @@ impl Options {
                     options.rounds = rounds.filter(|rounds| *rounds > 0).expect("--rounds N");
                 }
                 word if !word.starts_with('-') => options.words.push(word.to_owned()),
-                other => panic!("unknown option {other}: expected --rounds, --awake, --test, memory or words of titles"),
+                other => panic!(
+                    "unknown option {other}: expected --rounds, --awake, --test, memory or words of titles"
+                ),
             }
         }
         options
@@ -154,11 +156,7 @@ async fn check(case: &Case, servers: &[&Server]) -> Vec<usize> {
     let selected = ROLES.iter().position(|role| *role == Role::Select).unwrap();
     assert!(answers[0] == answers[PASS_THROUGH], "{}: unchanged", case.name);
     assert!(answers[selected] == answers[selected + 1], "{}: equal bytes", case.name);
-    assert!(
-        values(&answers[selected]) == values(&answers[VALUE]),
-        "{}: equal values",
-        case.name
-    );
+    assert!(values(&answers[selected]) == values(&answers[VALUE]), "{}: equal values", case.name);
     assert!(answers[selected].len() < answers[0].len() / 8, "{}: most of it is dropped", case.name);
     if case.bytes == data::SMALL {
         let made = (answers[selected].len(), data::hash(&answers[selected]));
@@ -230,7 +228,7 @@ async fn measure(case: &Case, servers: &[&Server], lengths: &[usize], options: &
                 floors.extend(case.latency.map(floor));
             }
             floors.extend(
-                case.rate.map(|least| judged(rate >= least, &format!("≥ {least} × answers/s"))),
+                case.rate.map(|least| judged(rate >= least, &format!("≥ {least} × responses/s"))),
             );
         }
         println!(

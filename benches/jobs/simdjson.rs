@@ -13,7 +13,7 @@ pub(super) fn select(selection: Selection, is_api: bool) -> Option<Job> {
     let fields: Vec<_> = selection.fields.iter().map(|field| (field.key, field.path)).collect();
     let job =
         on_demand(move |padded, output| peer::select(padded, selection.root, &fields, output));
-    // On-Demand uses the kernel that the build selected.
+    // The floor depends on the kernel of On-Demand, which is chosen when it is compiled.
     let factor = if peer::kernel() == "icelake" { 1.5 } else { 1.3 };
     job.map(|job| if is_api { job.floor(STRUCTURE, factor) } else { job })
 }

@@ -273,7 +273,13 @@ fn not_started(error: &io::Error) -> (u8, String) {
 
 /// Prints how the run ended and returns its exit code, or ends by the signal that killed the command.
 #[cfg(unix)]
-fn conclude(args: &RunArgs, console: &Console, name: &str, report: &RunReport, tally: &Tally) -> Exit {
+fn conclude(
+    args: &RunArgs,
+    console: &Console,
+    name: &str,
+    report: &RunReport,
+    tally: &Tally,
+) -> Exit {
     if let Some(record) = report.record.as_ref().filter(|_| args.keep) {
         console.note(format_args!("{name}: the full output is in {}", record.display()));
     }
