@@ -128,7 +128,8 @@ fn manifests_of_a_feature() {
 #[test]
 fn suggestions() {
     let options = CallOptions::new().suggest(true);
-    let program = Program::compile(&Spec::new().root("object").select("id").select("nmae")).unwrap();
+    let program =
+        Program::compile(&Spec::new().root("object").select("id").select("nmae")).unwrap();
     let document = br#"{"id":1,"name":"harbour"}"#;
     let (_, report) = filter_slice_with(&program, &options, document).unwrap();
     let meant = report.missed.iter().map(|missed| missed.meant.as_deref());
@@ -161,11 +162,10 @@ async fn an_encoded_response() {
     for (coding, status) in [("identity", 200), ("gzip", 502)] {
         let program = program.clone();
         let layer = tamis::FilterLayer::new(move |_, _| Some(tamis::Transform::json(&program)));
-        let service =
-            ServiceBuilder::new().layer(layer).service_fn(async |_: http::Request<()>| {
-                let response = http::Response::builder().header("content-encoding", coding);
-                response.body(Full::<Bytes>::from(DOCUMENT))
-            });
+        let service = ServiceBuilder::new().layer(layer).service_fn(async |_: http::Request<()>| {
+            let response = http::Response::builder().header("content-encoding", coding);
+            response.body(Full::<Bytes>::from(DOCUMENT))
+        });
         let request = http::Request::get("/").body(()).unwrap();
         let response = service.oneshot(request).await.unwrap();
         assert_eq!(response.status(), status, "{coding}");

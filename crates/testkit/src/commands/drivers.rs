@@ -1,0 +1,110 @@
+//! The same output through a run, cut in every way: what must not depend on how the bytes arrive.
+
+use tamis::{CommandLine, CommandReport, Limits, OutputFilterRegistry};
+
+use crate::prng::Prng;
+
+/// Outputs up to this length are cut at every place.
+const EVERY_SPLIT: usize = 600;
+/// Random splits of longer ones.
+const SPLITS: usize = 30;
+
+/// A command for each filter that comes with tamis.
+pub const COMMANDS: [(&str, &str); 27] = [
+    ("cargo-build", "cargo build"),
+    ("cargo-test", "cargo test"),
+    ("cargo-nextest", "cargo nextest run"),
+    ("docker-build", "docker build ."),
+    ("kubectl", "kubectl apply -f ."),
+    ("terraform", "terraform plan"),
+    ("ls", "ls -la"),
+    ("find", "find . -name x"),
+    ("grep", "grep -rn x ."),
+    ("log", "journalctl -u x"),
+    ("git-status", "git status"),
+    ("git-diff", "git diff"),
+    ("git-log", "git log"),
+    ("git-transfer", "git push"),
+    ("npm-install", "npm ci"),
+    ("js-test", "npx vitest run"),
+    ("tsc", "npx tsc"),
+    ("eslint", "npx eslint ."),
+    ("pytest", "python3 -m pytest"),
+    ("mypy", "mypy ."),
+    ("ruff", "ruff check"),
+    ("pip", "pip install x"),
+    ("make", "make -j4"),
+    ("go-test", "go test ./..."),
+    ("go-build", "go build ./..."),
+    ("apt", "sudo apt-get install x"),
+    ("js-test", "npm test"),
+];
+
+/// A command, and what it printed.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    pub registry: &'a OutputFilterRegistry,
+    pub limits: &'a Limits,
+    pub command: &'a str,
+    pub exit_code: Option<i32>,
+    pub quiet: bool,
+    pub full_output: &'a str,
+    pub output: &'a [u8],
+}
+
+impl Subject<'_> {
+    /// In chunks that end at `cuts`, and a last one.
+    pub fn push(self, cuts: impl IntoIterator<Item = usize>) -> (Vec<u8>, CommandReport) {
+        let line = CommandLine::parse(self.command);
+        let mut run = self.registry.start(&line, self.limits, Vec::new());
+        if self.quiet {
+            run = run.quiet();
+        }
+        let mut begin = 0;
+        for end in cuts.into_iter().chain([self.output.len()]) {
+            run.write(&self.output[begin..end]);
+            begin = end;
+        }
+        run.end(self.exit_code, Some(self.full_output))
+    }
+
+    /// In chunks that end at `cuts`, after each of which nothing comes for a while.
+    pub fn pause(self, cuts: &[usize]) -> (Vec<u8>, CommandReport) {
+        let line = CommandLine::parse(self.command);
+        let mut run = self.registry.start(&line, self.limits, Vec::new());
+        if self.quiet {
+            run = run.quiet();
+        }
+        let mut begin = 0;
+        for end in cuts {
+            run.write(&self.output[begin..*end]);
+            run.release();
+            begin = *end;
+        }
+        run.write(&self.output[begin..]);
+        run.end(self.exit_code, Some(self.full_output))
+    }
+}
+
+/// Runs whole, byte by byte and split; what came out.
+pub fn agree(what: &str, subject: Subject<'_>) -> (Vec<u8>, CommandReport) {
+    let length = subject.output.len();
+    let whole = subject.push([]);
+    let same = |driver: &str, found: (Vec<u8>, CommandReport)| {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert_eq!(text(&found.0), text(&whole.0), "{what}: {driver}");
+        assert_eq!(found, whole, "{what}: {driver}");
+    };
+    same("one-byte chunks", subject.push(1..length));
+    if length <= EVERY_SPLIT {
+        for cut in 0..=length {
+            same(&format!("split at {cut}"), subject.push([cut]));
+        }
+    }
+    let mut prng = Prng::named(what);
+    for _ in 0..SPLITS {
+        let cuts = prng.cuts(length);
+        same(&format!("cuts at {cuts:?}"), subject.push(cuts));
+    }
+    whole
+}
