@@ -200,7 +200,7 @@ fn seeds_are_made() {
     }
     assert!(
         differ.is_empty(),
-        "not what corpus and cases make; `TAMIS_BLESS=1 cargo test --test fuzz seeds` writes them: {differ:?}"
+        "not what corpus and cases make; `TAMIS_BLESS=1 cargo test --test engine fuzz::seeds` writes them: {differ:?}"
     );
 }
 
@@ -247,7 +247,7 @@ fn documents(from: From) -> Vec<Vec<u8>> {
     for file in folders.into_iter().flat_map(|folder| files(&root.join(folder))) {
         found.extend(file.is_file().then(|| std::fs::read(file).expect("the file can be read")));
     }
-    for file in files(&root.join("tests/cases")) {
+    for file in files(&root.join("tests/cases/filter")) {
         let text = std::fs::read_to_string(file).expect("the file can be read");
         let table: toml::Table = text.parse().expect("cases are TOML");
         for case in table["case"].as_array().into_iter().flatten() {
@@ -262,11 +262,15 @@ fn documents(from: From) -> Vec<Vec<u8>> {
 fn others(from: From) -> Vec<Vec<u8>> {
     let root = paths::root();
     let (corpus, cases, keys): (_, &[&str], &[&str]) = match from {
-        From::Manifests => ("", &["tests/manifests", "tests/commands"], &["manifest", "rules"]),
+        From::Manifests => {
+            ("", &["tests/cases/manifests", "tests/cases/commands"], &["manifest", "rules"])
+        }
         From::Templates => ("", &["corpus/templates"], &["template"]),
-        From::Texts => ("corpus/commands", &["tests/text", "tests/commands"], &["input", "string"]),
-        From::Pages => ("corpus/pages", &["tests/content"], &["input"]),
-        _ => ("", &["tests/history"], &["input"]),
+        From::Texts => {
+            ("corpus/commands", &["tests/cases/text", "tests/cases/commands"], &["input", "string"])
+        }
+        From::Pages => ("corpus/pages", &["tests/cases/content"], &["input"]),
+        _ => ("", &["tests/cases/history"], &["input"]),
     };
     let mut found = Vec::new();
     for file in

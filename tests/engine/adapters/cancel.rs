@@ -1,7 +1,7 @@
 //! Futures that are dropped: at every await point, and nothing is left of them.
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,10 @@ use tamis::{
 
 use super::{chunks, late, program, runtime};
 
-/// Files are counted for the whole process: one test at a time makes some.
-static FILES: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+/// Open files are counted for the whole process, so these tests run in one of their own.
+#[test]
+fn in_a_process_of_their_own() {
+    crate::run_ignored("adapters::cancel::", 3);
 }
 
 /// Temporary files that are open.
@@ -48,8 +47,8 @@ fn marked(program: &Program, mark: &Arc<()>) -> Transform {
 }
 
 #[test]
+#[ignore = "run by `in_a_process_of_their_own`"]
 fn at_every_await_point() {
-    let _alone = alone();
     let program = program(&Spec::new().select("id"));
     let document = late(1);
     let mark = Arc::new(());
@@ -111,8 +110,8 @@ async fn feed(
 }
 
 #[test]
+#[ignore = "run by `in_a_process_of_their_own`"]
 fn streams_and_bodies_that_are_dropped() {
-    let _alone = alone();
     let program = program(&Spec::new().select("id"));
     let document = late(1);
     let mark = Arc::new(());
@@ -146,8 +145,8 @@ fn streams_and_bodies_that_are_dropped() {
 }
 
 #[test]
+#[ignore = "run by `in_a_process_of_their_own`"]
 fn a_runtime_that_ends_in_the_middle_is_an_error() {
-    let _alone = alone();
     let program = program(&Spec::new().select("id"));
     let mark = Arc::new(());
     let document = late(1);
