@@ -1,7 +1,7 @@
 //! The sequence of operations of a spec (RFC 6902; SPEC §8), ready to run: while the document streams, or on a tree.
 //!
 //! Knows no document. Reads the operations as they are declared, and says of each what is wrong with it. How this differs from
-//! what reShapr ships is in `tests/patch/reshapr.rs`, each difference a test:
+//! what reShapr ships is in `tests/engine/patch/reshapr.rs`, each difference a test:
 //!
 //! - reShapr lets the response pass when an operation fails; here nothing leaves then, unless the spec says `on_error: raw`. A
 //!   `test` that fails is such a failure as well (RFC 6902, 5); in reShapr's artifacts it ends the sequence, as its text says.

@@ -1,4 +1,4 @@
-//! The same document through the asynchronous drivers: readers and writers, streams, bodies.
+//! Runs one document through the asynchronous drivers: readers and writers, streams, bodies.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use tokio_stream::{Stream, StreamExt};
 use crate::drivers::{Fault, Run, Subject, same};
 use crate::prng::Prng;
 
-/// A reader, a stream and a body that has nothing yet, every now and then, and a writer that takes little.
+/// A reader, a stream, a body and a writer that are often not ready and that transfer few bytes at a time.
 pub struct Hesitant {
     pieces: VecDeque<Bytes>,
     prng: Prng,
@@ -84,7 +84,7 @@ impl AsyncRead for Hesitant {
         }
         while let Some(mut piece) = self.pieces.pop_front() {
             if piece.is_empty() {
-                // To a reader that would be the end.
+                // A reader would take an empty chunk for the end.
                 continue;
             }
             into.put_slice(&piece.split_to(piece.len().min(into.remaining())));
@@ -139,7 +139,7 @@ impl Subject<'_> {
         Transform::json_with(self.program, self.options)
     }
 
-    /// Through each of them.
+    /// The runs through each adapter, by name.
     pub async fn adapters(&self, seed: u64) -> [(&'static str, Run); 3] {
         let mut prng = Prng::new(seed);
         let mut source = || {
@@ -176,8 +176,8 @@ impl Subject<'_> {
     }
 }
 
-/// The asynchronous drivers agree with the others: as it is, and with no memory for what waits, so that all of that goes to the
-/// disk, elsewhere.
+/// Compares the asynchronous drivers with the others: with the given limits, and with no memory for held bytes, so that all of
+/// these are written to disk on another thread.
 pub fn agree_adapters(
     subject: Subject<'_>,
     seed: u64,

@@ -95,17 +95,17 @@ const JSON: [&str; 12] = [
     "{\"title\":\"t\",",
 ];
 
-/// A page, an answer or a text.
+/// A page, a JSON response or a text.
 pub fn document(prng: &mut impl Choices) -> String {
     nested(prng, 2)
 }
 
-/// At most `depth` answers inside one another: each doubles the escapes of what is inside.
+/// At most `depth` JSON responses are nested: each level doubles the escapes of the levels below it.
 fn nested(prng: &mut impl Choices, depth: usize) -> String {
     let mut made = String::new();
     let begin = prng.below(5);
     if begin == 4 && depth > 0 {
-        // An answer, whose texts are such documents, more or less.
+        // A JSON response whose strings are such documents, some of them broken.
         let mut members = serde_json::Map::new();
         for _ in 0..prng.below(4) {
             let value = match prng.below(4) {
@@ -133,7 +133,7 @@ fn nested(prng: &mut impl Choices, depth: usize) -> String {
     made
 }
 
-/// The output is within its limit, but for the mark.
+/// Asserts that the output is within its limit. The mark at its end does not count.
 pub fn within(output: &str, report: &Report, max: u64) {
     assert!(!output.is_empty());
     let mark = output.rfind("[... ").filter(|_| report.budget_applied);
@@ -171,7 +171,7 @@ pub fn in_pieces(
     Ok((filter.into_sink(), report))
 }
 
-/// What must not depend on chunks.
+/// The parts of a result that must not depend on chunks.
 pub fn shown(run: Result<(Vec<u8>, Report), Error>) -> String {
     match run {
         Ok((output, mut report)) => {
@@ -182,11 +182,11 @@ pub fn shown(run: Result<(Vec<u8>, Report), Error>) -> String {
     }
 }
 
-/// The output and the report, which are the same however the document comes.
+/// Runs a document whole and in pieces, and returns the output and the report, which must be the same.
 pub fn run(program: &Program, options: &CallOptions, document: &[u8]) -> (String, Report) {
     let whole = shown(filter_slice_with(program, options, document));
     for size in [1, 7, 1000, 70_000] {
-        // Long documents byte by byte say nothing more.
+        // Single bytes of a long document are slow and test nothing more.
         if size > 1 || document.len() < 10_000 {
             assert_eq!(
                 shown(in_pieces(program, options, document, size)),

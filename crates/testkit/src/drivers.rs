@@ -1,4 +1,4 @@
-//! The same document through every driver: what must not depend on how the bytes arrive.
+//! Runs one document through every driver and compares the results, which must not depend on how the bytes arrive.
 
 use std::io::{Read, Seek, Write};
 
@@ -10,14 +10,14 @@ use tamis::{
 
 use crate::prng::Prng;
 
-/// Documents up to this length are cut at every place.
+/// Documents up to this length are cut at every offset.
 const EVERY_SPLIT: usize = 4 << 10;
-/// Random splits of longer ones.
+/// Random splits of longer documents.
 const SPLITS: usize = 40;
-/// Bytes that come one at a time, where there is little time.
+/// The length of the stretch that arrives in single bytes under [`Effort::Few`].
 const STRETCH: usize = 160;
 
-/// An error, as far as drivers must agree on it.
+/// The parts of an error that all drivers must agree on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub kind: ErrorKind,
@@ -37,13 +37,13 @@ impl From<&Error> for Fault {
     }
 }
 
-/// What one run did.
+/// The result of one run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What was emitted, before the error if there is one; `None` where a driver does not hand it out.
+    /// The output, up to the error if there was one. `None` for a driver that does not return it.
     pub output: Option<Vec<u8>>,
     pub fault: Option<Fault>,
-    /// `None` where a driver gives none on failure.
+    /// `None` for a driver that returns no report on failure.
     pub report: Option<Report>,
 }
 
@@ -57,7 +57,7 @@ impl Run {
         Self { output, fault, report: result.ok().or(report) }
     }
 
-    /// The report without what depends on the driver.
+    /// The report without the keys that depend on the driver.
     pub fn comparable(&self) -> Option<Json> {
         let mut json = serde_json::to_value(self.report.as_ref()?).expect("a report is JSON");
         let keys = json.as_object_mut().expect("a report is an object");
@@ -67,7 +67,7 @@ impl Run {
     }
 }
 
-/// A program, a call's options, a document.
+/// A program, the options of a call and a document.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     pub program: &'a Program,
@@ -84,7 +84,7 @@ impl Subject<'_> {
         }
     }
 
-    /// In chunks that end at `cuts`, and a last one.
+    /// Pushes the document in chunks that end at `cuts`, and a last one.
     pub fn push(&self, cuts: impl IntoIterator<Item = usize>) -> Run {
         let mut filter = Filter::with_options(self.program, self.options, Vec::new());
         let mut begin = 0;
@@ -109,7 +109,7 @@ impl Subject<'_> {
         Run::new(Some(filter.into_sink()), result, Some(report))
     }
 
-    /// With a filter that read something else before: the document's beginning, a broken one, itself.
+    /// Pushes the document through a filter that was used before, for parts of the document and for an invalid one.
     fn again(&self, cut: usize) -> Run {
         let mut filter = Filter::with_options(self.program, self.options, Vec::new());
         let (head, tail) = self.document.split_at(cut);
@@ -131,7 +131,7 @@ impl Subject<'_> {
         self.push(1..self.document.len())
     }
 
-    /// Through a reader that gives little, and is interrupted.
+    /// Reads from a reader that returns few bytes at a time and is interrupted.
     fn pump(&self, seed: u64) -> Run {
         let mut output = Vec::new();
         let reader = Stutter { rest: self.document, prng: Prng::new(seed) };
@@ -143,7 +143,7 @@ impl Subject<'_> {
         Run::new(Some(output), result, Some(report))
     }
 
-    /// The same with default options.
+    /// Runs [`filter_reader`], which has default options.
     fn reader(&self, seed: u64) -> Run {
         let mut output = Vec::new();
         let reader = Stutter { rest: self.document, prng: Prng::new(seed) };
@@ -162,7 +162,7 @@ impl Subject<'_> {
     }
 }
 
-/// Reads a few bytes at a time, and is interrupted in between.
+/// A reader that returns a few bytes at a time and is interrupted between them.
 struct Stutter<'a> {
     rest: &'a [u8],
     prng: Prng,
@@ -182,22 +182,22 @@ impl Read for Stutter<'_> {
     }
 }
 
-/// Which drivers are tried, besides a slice, one-byte chunks and splits.
+/// The drivers to run, in addition to a slice, one-byte chunks and splits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// One split, and one-byte chunks in a stretch of what is long: for a fuzzer, to which inputs matter more.
+    /// One split, and one-byte chunks only in a stretch of a long document. A fuzzer gains more from running more inputs.
     Few,
     /// A few splits.
     Splits(usize),
-    /// All of them.
+    /// All drivers.
     Full,
 }
 
-/// Runs through the drivers; the run, or in what they differ.
+/// Runs the drivers and returns the run on which they agree, or a description of the first difference.
 pub fn agree(subject: Subject<'_>, seed: u64, effort: Effort) -> Result<Run, String> {
     let length = subject.document.len();
     let whole = subject.push([]);
-    // What is read twice instead of held knows no limit on what is held.
+    // A slice is read twice instead of held, so the limit `held` does not apply to it.
     let held = whole
         .fault
         .as_ref()
@@ -242,21 +242,21 @@ pub fn agree(subject: Subject<'_>, seed: u64, effort: Effort) -> Result<Run, Str
     Ok(whole)
 }
 
-/// [`filter_reader`] takes no options; for cases that have none.
+/// Compares a run of [`filter_reader`], for subjects with default options.
 pub fn agree_reader(subject: Subject<'_>, seed: u64, whole: &Run) -> Result<(), String> {
     same("filter_reader", whole, &subject.reader(seed), true)
 }
 
-/// Which limits are tight.
+/// The limits that are tight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tight {
-    /// What may be held, and the depth.
+    /// The bytes that may be held, and the depth.
     Held,
     /// The length of member names.
     Keys,
 }
 
-/// Under tight limits: the same, or a limit; never something else, and however the bytes are cut.
+/// Under tight limits the result is the same or a limit error, and it does not depend on the chunks.
 pub fn agree_tight(
     subject: Subject<'_>,
     seed: u64,
@@ -267,7 +267,7 @@ pub fn agree_tight(
     let with = |limits: Limits| subject.options.clone().limits(limits);
     let cuts = Prng::new(seed).cuts(subject.document.len());
 
-    // What does not fit into memory goes to the disk, and nothing else changes.
+    // Held bytes that do not fit into memory are written to disk, and nothing else changes.
     if tight == Tight::Held
         && base.spill() > 0
         && whole.fault.as_ref().is_none_or(|fault| fault.kind != ErrorKind::Limit)
@@ -316,7 +316,7 @@ pub fn agree_tight(
     if differences.is_empty() { Ok(()) } else { Err(differences.join("\n")) }
 }
 
-/// `emitted`: whether what comes before an error must be the same, too.
+/// Compares two runs. With `emitted`, the output before an error must be the same, too.
 pub fn same(driver: &str, expected: &Run, got: &Run, emitted: bool) -> Result<(), String> {
     let differ = |what: &str, expected: &dyn std::fmt::Debug, got: &dyn std::fmt::Debug| {
         Err(format!("{driver}: {what} differs\n  whole: {expected:?}\n  here:  {got:?}"))
@@ -332,7 +332,7 @@ pub fn same(driver: &str, expected: &Run, got: &Run, emitted: bool) -> Result<()
         return differ("the output", &text(one), &text(two));
     }
     if let (Some(one), Some(two)) = (&expected.report, &got.report) {
-        // Mostly they are alike, and need not be written to see that.
+        // Most reports are equal. Comparing them first avoids writing them as JSON.
         let mut two = two.clone();
         two.plan.clone_from(&one.plan);
         two.held_peak_bytes = one.held_peak_bytes;
@@ -345,7 +345,7 @@ pub fn same(driver: &str, expected: &Run, got: &Run, emitted: bool) -> Result<()
         && expected.fault.is_some()
         && !emitted
     {
-        // What is held by one driver was emitted by another, until it failed.
+        // One driver may have held bytes that another emitted before the error.
         two["filter_result_bytes"] = one["filter_result_bytes"].clone();
     }
     if one.is_some() && two.is_some() && one != two {

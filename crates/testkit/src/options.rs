@@ -1,9 +1,9 @@
-//! The options of a call, as cases write them.
+//! The options of a call, as they are written in cases.
 
 use serde::Deserialize;
 use tamis::{Budget, CallOptions, Limits, Omitted, OnOver};
 
-/// What a case says of a call.
+/// The table `options` of a case.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {

@@ -1,7 +1,7 @@
-//! The json-patch crate beside us: documents and sequences, chosen, and what it makes of them.
+//! JSON Patch in comparison with the json-patch crate: generated documents and sequences, and the crate's result.
 //!
-//! Not compared: the order of members (its objects have none of their own), and tests of numbers in other spellings, which it
-//! calls different; documents have each name once.
+//! The order of members is not compared, because the crate's objects have none. Tests of numbers in other spellings are not
+//! compared, because the crate considers them different. Documents have no duplicate names.
 
 use json_patch::Patch;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use crate::prng::Choices;
 
 const NAMES: [&str; 6] = ["a", "b", "c", "d/e", "~", "0"];
 
-/// A value without numbers that can be spelled otherwise.
+/// A value without numbers that have other spellings.
 pub fn value(random: &mut impl Choices, depth: usize) -> Value {
     match random.below(if depth == 0 { 4 } else { 7 }) {
         0 => json!(random.below(3)),
@@ -27,7 +27,7 @@ pub fn value(random: &mut impl Choices, depth: usize) -> Value {
     }
 }
 
-/// A pointer that often leads somewhere.
+/// A pointer that often leads to a value of the document.
 fn pointer(random: &mut impl Choices, document: &Value) -> String {
     let mut pointer = String::new();
     let mut at = Some(document);
@@ -56,7 +56,7 @@ fn pointer(random: &mut impl Choices, document: &Value) -> String {
     pointer
 }
 
-/// An operation on a document, which often can be done.
+/// An operation that often can be applied to the document.
 pub fn operation(random: &mut impl Choices, document: &Value) -> Value {
     let path = pointer(random, document);
     let other = pointer(random, document);
@@ -74,8 +74,8 @@ pub fn operation(random: &mut impl Choices, document: &Value) -> Value {
     }
 }
 
-/// What is refused when it is compiled, for it fails on every document; and to move the document to where it is, which does
-/// nothing here and fails there.
+/// Whether an operation is left out: tamis refuses it when it is compiled, because it fails on every document; or it moves the
+/// document to its own place, which has no effect in tamis and is an error in the crate.
 pub fn is_left_out(operation: &Value) -> bool {
     let text = |name: &str| operation[name].as_str().unwrap_or_default();
     match text("op") {
@@ -86,14 +86,14 @@ pub fn is_left_out(operation: &Value) -> bool {
     }
 }
 
-/// What the crate makes of a sequence: the document, and whether a test stopped it; or that an operation cannot be done.
+/// The crate's result of a sequence: the document, and whether a test stopped the sequence or an operation failed.
 ///
-/// It applies a sequence or none of it; given one operation at a time, it can stop at a test.
+/// The crate applies a whole sequence or none of it. It gets one operation at a time here, so that a test can stop it.
 #[derive(Debug)]
 pub struct Theirs {
     pub document: Value,
     pub end: End,
-    /// Whether a test that fails ends the sequence, and is no failure of it.
+    /// Whether a failed test ends the sequence without an error.
     pub stops: bool,
 }
 
@@ -122,7 +122,7 @@ impl Theirs {
         };
     }
 
-    /// Compares with what we made of the same.
+    /// Compares the result with that of tamis.
     pub fn compare(&self, about: &str, ours: &Result<(Vec<u8>, Report), Error>) {
         match (ours, self.end) {
             (Ok((output, report)), End::Fine | End::Stopped) => {

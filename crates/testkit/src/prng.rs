@@ -1,13 +1,13 @@
 //! A seeded source of randomness, so that every run of the tests sees the same inputs.
 
-/// What a generator of inputs chooses by: a seeded source here, the bytes that a fuzzer found elsewhere.
+/// The choices that a generator of inputs makes: from a seed in tests, from the bytes that a fuzzer found in fuzz targets.
 pub trait Choices {
     fn next(&mut self) -> u64;
 
     /// A number below `bound`; 0 if `bound` is 0.
     fn below(&mut self, bound: usize) -> usize;
 
-    /// True once in `odds` times.
+    /// True once in `odds` times on average.
     fn one_in(&mut self, odds: usize) -> bool {
         self.below(odds) == 0
     }
@@ -36,7 +36,7 @@ impl Prng {
         Self(seed)
     }
 
-    /// Seeded by a text, such as a case's name (FNV-1a).
+    /// Seeded by a text, such as the name of a case (FNV-1a).
     pub fn named(name: &str) -> Self {
         let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         Self(name.bytes().fold(0xcbf2_9ce4_8422_2325, fold))
@@ -55,7 +55,7 @@ impl Prng {
         if bound == 0 { 0 } else { (self.next() % bound as u64) as usize }
     }
 
-    /// True once in `odds` times.
+    /// True once in `odds` times on average.
     pub fn one_in(&mut self, odds: usize) -> bool {
         self.below(odds) == 0
     }
@@ -64,7 +64,7 @@ impl Prng {
         from[self.below(from.len())]
     }
 
-    /// Where to cut `length` bytes: ascending offsets, perhaps with empty chunks between them.
+    /// Offsets at which to cut `length` bytes: ascending, so some chunks may be empty.
     pub fn cuts(&mut self, length: usize) -> Vec<usize> {
         let count = 1 + self.below(8);
         let mut cuts: Vec<usize> = (0..count).map(|_| self.below(length + 1)).collect();

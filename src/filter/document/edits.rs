@@ -14,7 +14,7 @@
 //!
 //! A sequence that cannot be told from the paths alone (an array's elements move, a test asks for a value) is none of these;
 //! [`Edits::new`] says which operation it is, and why. Knows no document. What these say is what the tree does
-//! (`tests/patch`).
+//! (`tests/engine/patch`).
 
 use crate::allowance::Allowance;
 use crate::error::ErrorKind;

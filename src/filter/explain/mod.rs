@@ -1,7 +1,7 @@
 //! Says how a program runs, before it does: its stages in their order, and what each may have to hold, and why.
 //!
 //! Knows the compiled rules, no document. Must say what the run does: a program that is explained as a stream holds
-//! nothing, on any document (`tests/explain.rs`).
+//! nothing, on any document (`tests/cases/explain.rs`).
 
 mod document;
 mod text;

@@ -165,13 +165,11 @@ fn code(text: &str) -> String {
 /// The `use` items of a file: whether they re-export, and the text between `use` and `;`.
 fn uses(code: &str) -> Vec<(bool, String)> {
     let mut found = Vec::new();
-    let mut tests = false;
     for item in code.split_inclusive(';') {
         let Some(begin) = item.rfind("use ") else { continue };
         let before = item[..begin].trim_end();
         let line = before.rsplit('\n').next().unwrap_or_default().trim();
         let is_public = line.starts_with("pub");
-        tests |= before.ends_with("#[cfg(test)]");
         if !(line.is_empty() || is_public) || before.ends_with("#[cfg(test)]") {
             continue;
         }

@@ -1,15 +1,15 @@
-//! The same output through a run, cut in every way: what must not depend on how the bytes arrive.
+//! Runs the filter of a command over one output, cut in every way, and compares the results, which must not depend on the chunks.
 
 use tamis::{CommandLine, CommandReport, Limits, OutputFilterRegistry};
 
 use crate::prng::Prng;
 
-/// Outputs up to this length are cut at every place.
+/// Outputs up to this length are cut at every offset.
 const EVERY_SPLIT: usize = 600;
-/// Random splits of longer ones.
+/// Random splits of longer outputs.
 const SPLITS: usize = 30;
 
-/// A command for each filter that comes with tamis.
+/// A command for each built-in filter.
 pub const COMMANDS: [(&str, &str); 27] = [
     ("cargo-build", "cargo build"),
     ("cargo-test", "cargo test"),
@@ -40,7 +40,7 @@ pub const COMMANDS: [(&str, &str); 27] = [
     ("js-test", "npm test"),
 ];
 
-/// A command, and what it printed.
+/// A command and its output.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     pub registry: &'a OutputFilterRegistry,
@@ -53,7 +53,7 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// In chunks that end at `cuts`, and a last one.
+    /// Pushes the output in chunks that end at `cuts`, and a last one.
     pub fn push(self, cuts: impl IntoIterator<Item = usize>) -> (Vec<u8>, CommandReport) {
         let line = CommandLine::parse(self.command);
         let mut run = self.registry.start(&line, self.limits, Vec::new());
@@ -68,7 +68,7 @@ impl Subject<'_> {
         run.end(self.exit_code, Some(self.full_output))
     }
 
-    /// In chunks that end at `cuts`, after each of which nothing comes for a while.
+    /// Pushes the output in chunks that end at `cuts`, with a pause after each of them.
     pub fn pause(self, cuts: &[usize]) -> (Vec<u8>, CommandReport) {
         let line = CommandLine::parse(self.command);
         let mut run = self.registry.start(&line, self.limits, Vec::new());
@@ -86,7 +86,7 @@ impl Subject<'_> {
     }
 }
 
-/// Runs whole, byte by byte and split; what came out.
+/// Runs whole, in single bytes and split, and returns the output and the report. Panics at the first difference.
 pub fn agree(what: &str, subject: Subject<'_>) -> (Vec<u8>, CommandReport) {
     let length = subject.output.len();
     let whole = subject.push([]);

@@ -1,12 +1,12 @@
-//! What the operations of rules must do, read off the whole text: sections, patterns, replacements, head and tail.
+//! The model of the operations of rules: sections, patterns, replacements, head and tail. It reads the whole text.
 //!
-//! Slow and plain: each is a function over all lines, and nothing knows of chunks or of what may be held.
+//! It is slow and plain: each operation is a function over all lines, without chunks and without limits on held bytes.
 
 use regex::Regex;
 
 use crate::prng::Choices;
 
-/// From, the end and whether that is part of it, and whether it is kept.
+/// A section: its start, its end, whether the end belongs to it, and whether it is kept.
 type Section = (&'static str, Option<(&'static str, bool)>, bool);
 
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Declared {
             };
             declared.sections.push((prng.pick(&words), end, prng.one_in(2)));
         }
-        // Those that are kept are looked at first, as in the file.
+        // Sections that are kept come first, in the order of the file.
         declared.sections.sort_by_key(|section| !section.2);
         if prng.one_in(2) {
             declared.strip.push(prng.pick(&words));
@@ -86,7 +86,7 @@ impl Declared {
         let kept = lines.into_iter().filter(|line| !self.strip.iter().any(|strip| is(strip, line)));
         let lines: Vec<String> = kept.map(|line| self.replaced(line)).collect();
         let (out, cut) = self.cut(&lines);
-        // A short text that is not longer stays, unless something says what was left out.
+        // A short text is kept if the result is not shorter, unless the result has a notice.
         if !cut && raw.len() <= 4 << 10 && out.len() >= raw.len() { raw.to_owned() } else { out }
     }
 
@@ -134,7 +134,7 @@ impl Declared {
         text + end
     }
 
-    /// What is left, and whether lines were left out.
+    /// The remaining lines, and whether lines were removed.
     fn cut(&self, lines: &[String]) -> (String, bool) {
         let (head, tail, whole) = match (self.head, self.tail, self.max_lines) {
             (0, 0, 0) => return (lines.concat(), false),
@@ -156,7 +156,7 @@ impl Declared {
     }
 }
 
-/// Lines that the patterns know.
+/// Lines that the patterns match.
 pub fn output(prng: &mut impl Choices, lines: usize) -> String {
     let mut raw = String::new();
     for _ in 0..prng.below(lines) {

@@ -1,4 +1,4 @@
-//! Saved outputs of real tools (`corpus/commands`), and the filter that each of them is for.
+//! Recorded outputs of real tools (`corpus/commands`), with their filters.
 
 use serde::Deserialize;
 use tamis::{Limits, OutputFilterRegistry};
@@ -12,11 +12,11 @@ pub struct Transcript {
     pub name: String,
     pub command: String,
     pub exit_code: i32,
-    /// The filter that is for it.
+    /// The name of its filter.
     pub filter: Option<String>,
 }
 
-/// All of them.
+/// Returns all of them.
 pub fn transcripts() -> Vec<Transcript> {
     let path = "tests/cases/transcripts/transcripts.toml";
     cases::read(path, "transcript").into_iter().map(|case| case.data).collect()

@@ -1,11 +1,11 @@
-//! A GraphQL answer: repositories, their issues, their comments and reactions, each a connection with pages, nodes and page
-//! info, so that the innermost values are 17 levels deep; behind all of them, how much of the rate limit is left.
+//! A GraphQL response: repositories, their issues, their comments and reactions. Each is a connection with pages, nodes and page
+//! info, so that the innermost values are 17 levels deep. The rate limit follows after all of them.
 
 use std::fmt::Write as _;
 
 use super::{Random, WORDS};
 
-/// The whole answer.
+/// The whole response.
 pub(super) fn answer(bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + bytes / 8 + 8192);
     let mut random = Random(0x5EED);

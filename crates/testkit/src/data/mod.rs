@@ -1,8 +1,8 @@
-//! Deterministic documents in the shapes of real API answers. The same shape and size is the same bytes, everywhere and
-//! always: [`Shape::known`] says their lengths and hashes.
+//! Deterministic documents in the shapes of real API responses. The same shape and size gives the same bytes on every machine:
+//! [`Shape::known`] has their lengths and hashes.
 //!
-//! Strings are escaped as serde_json escapes them, floats are the shortest text of their value, and nothing is written in
-//! two ways, so that a peer that reads values and writes them again says the same bytes as one that copies them.
+//! Strings are escaped as by serde_json, floats are the shortest text of their value, and no value is written in two ways. So a
+//! peer that parses values and serialises them again writes the same bytes as one that copies them.
 
 #![allow(clippy::indexing_slicing, clippy::expect_used, reason = "a bench may panic")]
 
@@ -13,12 +13,12 @@ mod pretty;
 mod repositories;
 mod unicode;
 
-/// What a document looks like.
+/// The shape of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// An array of repositories, compact: about 6 KB each, 80 members, most of them URLs.
     Repositories,
-    /// The same, indented by two spaces.
+    /// The document of `Repositories`, indented by two spaces.
     Pretty,
     /// An array of issues, whose bodies are quoted code and logs: a backslash every few bytes.
     Issues,
@@ -52,8 +52,8 @@ impl Shape {
         }
     }
 
-    /// A document of this shape: the shortest with whole items that has at least so many bytes; pretty has about
-    /// so many.
+    /// Makes a document of this shape: the shortest with whole items that has at least `bytes` bytes. `Pretty` has about that
+    /// many.
     pub fn document(self, bytes: usize) -> Vec<u8> {
         let text = match self {
             Self::Repositories => list(bytes, repositories::repository),
@@ -91,7 +91,7 @@ impl Shape {
     }
 }
 
-/// What fits into a cache, what does not, and what no buffer should hold.
+/// Sizes of documents: one that fits into a cache, one that does not, and one that should not be held in a buffer.
 pub const SMALL: usize = 124_000;
 pub const MEDIUM: usize = 10_000_000;
 pub const LARGE: usize = 200_000_000;

@@ -1,4 +1,4 @@
-//! Measurements: long arrays of floats and integers, as embeddings and time series are.
+//! Measurements: long arrays of floats and integers, like embeddings and time series.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
-//! Indents a compact document by two spaces, as `jq` prints it, without a parser: what is made here is valid.
+//! Indents a compact document by two spaces, as `jq` prints it. It needs no parser, because its input is valid.
 
-/// The same document with a line for each member and element.
+/// Returns the document with a line for each member and element.
 pub(super) fn indented(compact: &str) -> String {
     let mut text = String::with_capacity(compact.len() + compact.len() / 2);
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);

@@ -1,5 +1,5 @@
-//! The model of a budget (SPEC §6), and what a run with one must say beside it. It reads the whole text, and makes each
-//! form of it from the beginning.
+//! The model of a budget (SPEC §6), and of the keys that it adds to a report. It reads the whole text, and makes each form of it
+//! from the beginning.
 
 use serde_json::json;
 use tamis::{
@@ -9,13 +9,13 @@ use tamis::{
 use super::text::{children, cut, walk};
 use crate::drivers::{Effort, Run, Subject, agree};
 
-/// What a budget leaves of a text.
+/// A text within a budget.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Kept {
     pub text: String,
-    /// Of an array of items how many.
+    /// The number of items that are kept, if the payload is an array.
     pub items: Option<usize>,
-    /// What the mark of the items says.
+    /// The text of the mark of omitted items.
     pub mark: Option<String>,
     /// Whether it fits.
     pub met: bool,
@@ -23,7 +23,7 @@ pub struct Kept {
     pub cut: bool,
 }
 
-/// What is asked of the size.
+/// The limit of a budget in bytes, and its options.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     pub limit: usize,
@@ -34,7 +34,7 @@ pub struct Asked {
 /// A text as a tree.
 enum Node {
     Scalar(String),
-    /// Keys with quotes, of an object; and whether it is one.
+    /// For an object, the keys with their quotes.
     Container(bool, Vec<(Option<String>, Node)>),
 }
 
@@ -50,14 +50,14 @@ impl Node {
     }
 }
 
-/// How a tree becomes a text.
+/// One form of a text: the limits on the parts of its tree.
 struct Form<'a> {
     /// Characters of a string.
     threshold: Option<usize>,
     /// Children of a container.
     most: Option<usize>,
     marks: bool,
-    /// What the mark of the items says, and whether it is a member.
+    /// The text of the mark of omitted items, and whether it is a member.
     items: Option<(&'a str, bool)>,
     /// Something was left out.
     cut: bool,
@@ -67,7 +67,7 @@ fn digits(number: usize) -> usize {
     number.to_string().len()
 }
 
-/// The number of a member that is called like a mark.
+/// The index of the member that has the name of a mark.
 fn number(key: &str) -> Option<u32> {
     let name: String = serde_json::from_str(key).ok()?;
     let digits = name.strip_prefix("_omitted")?;
@@ -79,7 +79,7 @@ fn number(key: &str) -> Option<u32> {
 }
 
 impl Form<'_> {
-    /// The text of a node; `way` leads from it to the payload.
+    /// The text of a node, from which `way` leads to the payload.
     fn write(&mut self, node: &Node, way: Option<&[usize]>) -> String {
         let (object, children) = match (node, self.threshold) {
             (Node::Scalar(text), None) => return text.clone(),
@@ -101,7 +101,7 @@ impl Form<'_> {
         while at < children.len() {
             let run = stay[at..].iter().take_while(|stays| !**stays).count();
             if run > 0 {
-                // Children that may be left out, as they are in the form before.
+                // Children that may be omitted, with the text that they have in this form.
                 let most = self.most.take();
                 let texts: Vec<String> =
                     children[at..at + run].iter().map(|child| self.child(child, None)).collect();
@@ -151,7 +151,7 @@ impl Form<'_> {
     }
 }
 
-/// The positions of the values on the way to the payload, and whether the last is in an object.
+/// The positions of the values on the path to the payload, and whether the last one is in an object.
 fn steps(text: &str, way: &[String]) -> Option<(Vec<usize>, bool)> {
     let values = walk(text, way)?;
     let last = values.last()?;
@@ -178,7 +178,7 @@ fn payload<'a>(mut node: &'a mut Node, way: &[usize]) -> &'a mut Vec<(Option<Str
     items
 }
 
-/// Keeps `text`, whose payload is at `way`, to a budget. The payload had `original` items.
+/// Applies a budget to `text`, whose payload is at `way` and had `original` items.
 pub fn keep(text: &str, way: Option<&[String]>, asked: Asked, original: usize) -> Kept {
     let Asked { limit, min_items, omitted } = asked;
     let marks = omitted != Some(Omitted::Silent);
@@ -218,9 +218,9 @@ pub fn keep(text: &str, way: Option<&[String]>, asked: Asked, original: usize) -
             return Kept { text, items: Some(count), mark: body, met: true, cut: count < came };
         }
     }
-    // Items that are not longer than a mark stay.
+    // Items that are not longer than a mark are kept.
     let behind: usize = lengths[least..].iter().sum();
-    // In an object it is a member, without braces of its own.
+    // In an object the mark is a member, and has no braces.
     let shortest = if in_object { 28 } else { 30 };
     let short =
         behind == 0 || marks && behind <= shortest + (digits(came - least) + digits(came)).min(5);
@@ -266,17 +266,17 @@ fn shorten(
     (text, false)
 }
 
-/// How much is tried of one budget.
+/// A budget, and the drivers that it is tried with.
 #[derive(Clone, Copy, Debug)]
 pub struct Tries {
     pub asked: Asked,
     pub seed: u64,
     pub effort: Effort,
-    /// All that waits goes to the disk, too.
+    /// A run that writes all held bytes to disk, too.
     pub spill: bool,
 }
 
-/// A document and rules on its items, and what they leave.
+/// A document, rules on its items, and their output without a budget.
 pub struct Ground<'a> {
     pub spec: Spec,
     pub document: &'a [u8],
@@ -291,7 +291,7 @@ impl<'a> Ground<'a> {
             filter_slice(&program, document).expect("the document passes")
         };
         let (filtered, _) = run(&spec);
-        // Where no rule needs the payload, a report has none.
+        // A report has no payload if no rule needs it.
         let (unlimited, report) = run(&spec.clone().budget(Budget::Bytes(u64::MAX)));
         assert_eq!(filtered, unlimited, "a budget that is never reached changes nothing");
         let filtered = String::from_utf8(filtered).expect("the output is text");
@@ -304,7 +304,7 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// Checks one budget. `way`: the place of the payload in what the rules leave.
+/// Checks one budget. `way` is the path of the payload in the output of the rules.
 pub fn check(ground: &Ground<'_>, way: Option<&[String]>, tries: Tries) {
     let Tries { asked, seed, effort, spill } = tries;
     let Ground { spec, document, filtered, report } = ground;
@@ -315,7 +315,7 @@ pub fn check(ground: &Ground<'_>, way: Option<&[String]>, tries: Tries) {
     );
     let Asked { limit, min_items, omitted } = asked;
     let mut spec = spec.clone().budget(Budget::Bytes(limit as u64));
-    // That is what happens where nothing is said.
+    // The default.
     if min_items != 1 {
         spec = spec.min_items(min_items as u64);
     }

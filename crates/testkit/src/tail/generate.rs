@@ -1,10 +1,10 @@
-//! Random documents whose payload is known, because they are built around it.
+//! Random documents around a known payload.
 
 use tamis::{Siblings, Spec};
 
 use crate::prng::Choices;
 
-/// A document with white space, the rules that say where its payload is, and the way to it in what they leave.
+/// A document with white space, the rules that locate its payload, and the path of the payload in their output.
 pub struct Generated {
     pub document: String,
     pub spec: Spec,
@@ -49,7 +49,7 @@ fn inside(prng: &mut impl Choices) -> String {
     (0..length).map(|_| if few && !prng.one_in(4) { "x" } else { prng.pick(&CHARACTERS) }).collect()
 }
 
-/// A value: at `depth` 0 no container.
+/// A value, which is no container at `depth` 0.
 fn value(prng: &mut impl Choices, depth: usize) -> String {
     match prng.below(if depth == 0 { 8 } else { 12 }) {
         0..4 => format!("\"{}\"", inside(prng)),
@@ -62,7 +62,7 @@ fn value(prng: &mut impl Choices, depth: usize) -> String {
     }
 }
 
-/// How many children a container has: few, or more than some forms of it have.
+/// The number of children of a container: few, or more than some forms of it keep.
 fn children(prng: &mut impl Choices) -> usize {
     if prng.one_in(30) { prng.below(140) } else { prng.below(5) }
 }
@@ -74,7 +74,7 @@ fn array(prng: &mut impl Choices, depth: usize) -> String {
 
 fn key(prng: &mut impl Choices) -> String {
     match prng.below(9) {
-        // As long as a string that is cut, and with all of its characters.
+        // A string that is long enough to be cut, with all kinds of characters.
         0 => format!("k{}", inside(prng)),
         1 => "summary".to_owned(),
         2 => "_comp\\u0061ct".to_owned(),
@@ -93,7 +93,7 @@ fn object(prng: &mut impl Choices, depth: usize) -> String {
     format!("{{{}}}", members.join(", "))
 }
 
-/// Items: objects with fields that templates name, and anything else.
+/// Items: objects with the fields that templates use, and other values.
 fn items(prng: &mut impl Choices) -> String {
     let count = prng.below(9);
     let elements: Vec<String> = (0..count)
@@ -107,7 +107,7 @@ fn items(prng: &mut impl Choices) -> String {
     format!("[ {} ]", elements.join(" , "))
 }
 
-/// Members beside the payload, arrays among them or not.
+/// Siblings of the payload, with or without arrays among them.
 fn beside(prng: &mut impl Choices, arrays: bool) -> Vec<String> {
     let count = prng.below(3);
     (0..count)
@@ -153,7 +153,7 @@ pub fn generate(prng: &mut impl Choices) -> Generated {
     }
     if prng.one_in(4) {
         spec = spec.siblings(Siblings::Drop);
-        // Alone, it is the first element.
+        // Without siblings it is the first element.
         let alone = |step: String| if step == "1" { "0".to_owned() } else { step };
         way = way.map(|way| way.into_iter().map(alone).collect());
     }

@@ -1,5 +1,5 @@
-//! Minified JSON as text: its members and elements, where a payload is, strings and their characters. It reads everything,
-//! as often as it likes.
+//! Minified JSON as text: its members and elements, the place of a payload, strings and their characters. It reads the text as
+//! often as it needs to.
 
 /// The bytes of the string at the beginning of `text`, quotes included.
 fn string(text: &str) -> usize {
@@ -41,7 +41,7 @@ fn value(text: &str) -> usize {
     }
 }
 
-/// A child of a container: the spelled name of a member, and its value.
+/// A child of a container: its value, and for a member its name as it is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Child<'a> {
     pub key: Option<&'a str>,
@@ -49,13 +49,13 @@ pub struct Child<'a> {
 }
 
 impl Child<'_> {
-    /// The name; `None` for an element, and where a lone surrogate makes it no text.
+    /// The name. `None` for an element, and for a name with a lone surrogate.
     pub fn name(&self) -> Option<String> {
         serde_json::from_str(self.key?).ok()
     }
 }
 
-/// The children of the container that `text` is.
+/// The children of the container `text`.
 pub fn children(text: &str) -> Vec<Child<'_>> {
     let mut children = Vec::new();
     let mut rest = &text[1..];
@@ -70,8 +70,8 @@ pub fn children(text: &str) -> Vec<Child<'_>> {
     children
 }
 
-/// The values on the way from the document to the one at `way`, itself the last. Of equal names the first one that is an
-/// array is meant, else the first.
+/// The values on the path from the document to the value at `way`, which is the last. Among members with the same name the
+/// path leads to the first array, or else to the first member.
 pub fn walk<'a>(text: &'a str, way: &[String]) -> Option<Vec<&'a str>> {
     let mut values = vec![text];
     for step in way {
@@ -92,8 +92,8 @@ pub fn walk<'a>(text: &'a str, way: &[String]) -> Option<Vec<&'a str>> {
     Some(values)
 }
 
-/// The bytes of the character at the beginning of `text`, which is inside a string: an escape is one, a pair of surrogates
-/// is one.
+/// The bytes of the character at the beginning of `text`, which is inside a string. An escape and a pair of escaped surrogates
+/// are one character.
 fn character(text: &str) -> usize {
     let unit = |text: &str| {
         let digits = text.strip_prefix("\\u")?.get(..4)?;
@@ -107,8 +107,8 @@ fn character(text: &str) -> usize {
     }
 }
 
-/// `text` with its strings cut to `threshold` characters; names stay, and so does a string that is no longer than that and
-/// the dots.
+/// Cuts the strings of `text` to `threshold` characters. Names are not cut, nor are strings that are no longer than the
+/// threshold and the dots.
 pub fn cut(text: &str, threshold: usize) -> String {
     let mut out = String::new();
     let mut rest = text;

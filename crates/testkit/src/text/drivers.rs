@@ -1,22 +1,22 @@
-//! The same text through a run, cut in every way: what must not depend on how the bytes arrive.
+//! Runs a text filter over one text, cut in every way, and compares the results, which must not depend on the chunks.
 
 use tamis::{Limits, QuotedTextRun, TextProgram, TextReport, TextRun};
 
 use crate::prng::Prng;
 
-/// Texts up to this length are cut at every place.
+/// Texts up to this length are cut at every offset.
 const EVERY_SPLIT: usize = 600;
-/// Random splits of longer ones.
+/// Random splits of longer texts.
 const SPLITS: usize = 40;
 
-/// A text, or the inside of a JSON string.
+/// The form of the input: a text, or the inside of a JSON string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Plain,
     Quoted,
 }
 
-/// What is run over what.
+/// A program, its limits and a text.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     pub program: &'a TextProgram,
@@ -26,7 +26,7 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// In chunks that end at `cuts`, and a last one.
+    /// Pushes the text in chunks that end at `cuts`, and a last one.
     pub fn push(self, cuts: impl IntoIterator<Item = usize>) -> (Vec<u8>, TextReport) {
         let ends = cuts.into_iter().chain([self.text.len()]);
         let mut begin = 0;
@@ -50,7 +50,7 @@ impl Subject<'_> {
     }
 }
 
-/// Runs whole, byte by byte and split; what came out, or in what they differ.
+/// Runs whole, in single bytes and split. Returns the output and the report, or a description of the first difference.
 pub fn agree(subject: Subject<'_>, seed: u64) -> Result<(Vec<u8>, TextReport), String> {
     let length = subject.text.len();
     let whole = subject.push([]);

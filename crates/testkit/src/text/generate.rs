@@ -1,11 +1,11 @@
-//! Filters and texts, chosen: patterns of which it is known what a long line's beginning says of them, and bytes that matter.
+//! Generated filters and texts: patterns that are known to decide a long line by its beginning or not, and significant bytes.
 
 use super::model::{Declared, Dedup, Pattern};
 use crate::prng::Choices;
 
 const NEVER: usize = usize::MAX;
 
-/// Patterns, and what is known of them by reading them.
+/// Patterns, and the lengths from which they decide a line.
 const PATTERNS: [Pattern; 12] = [
     Pattern { text: "^a", sure: true, exact_from: 5 },
     Pattern { text: "b", sure: true, exact_from: NEVER },
@@ -38,7 +38,7 @@ pub fn declared(prng: &mut impl Choices) -> Declared {
     }
 }
 
-/// Bytes that matter, more of those that lines are made of.
+/// Significant bytes. Those that are common in lines are repeated.
 pub fn text(prng: &mut impl Choices) -> Vec<u8> {
     const PIECES: [&[u8]; 44] = [
         b"\x08",

@@ -1,7 +1,7 @@
-//! What a text filter must do, read off the whole text, operation by operation.
+//! The model of text filters. It applies each operation to the whole text.
 //!
-//! Slow and plain: each operation is a function over all lines, escape sequences are a regular expression, and nothing
-//! knows of chunks. Of notices that are imitated it knows the plain forms.
+//! It is slow and plain: each operation is a function over all lines, escape sequences are a regular expression, and there are no
+//! chunks. It knows only the plain forms of imitated notices.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -10,17 +10,17 @@ use regex::bytes::Regex;
 use serde_json::{Value as Json, json};
 use tamis::TextFilter;
 
-/// How the model knows a pattern: it cannot see from a long line's beginning what the engine may.
+/// A pattern in the model, which cannot derive what the engine can conclude from the beginning of a long line.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
     pub text: &'static str,
-    /// For lines of which the head alone is looked at: whether a match there is one of the line.
+    /// For lines of which only the beginning is matched: whether a match there is a match of the line.
     pub sure: bool,
-    /// The same, and that no match is none, from this length on.
+    /// The length from which a beginning without a match means that the line has none.
     pub exact_from: usize,
 }
 
-/// Which equal lines become one.
+/// The equal lines that are joined into one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dedup {
     #[default]
@@ -29,7 +29,7 @@ pub enum Dedup {
     Everywhere,
 }
 
-/// What is declared.
+/// The declared operations.
 #[derive(Clone, Debug, Default)]
 pub struct Declared {
     pub strip_ansi: bool,
@@ -70,9 +70,9 @@ impl Declared {
 struct Line {
     text: Vec<u8>,
     end: &'static str,
-    /// Too long to be looked at as a whole.
+    /// Whether the line is too long to be matched as a whole.
     long: bool,
-    /// Lines of the text that it stands for.
+    /// The number of lines of the text that it represents.
     lines: usize,
 }
 
@@ -81,7 +81,7 @@ impl Line {
         self.text.len() + self.end.len()
     }
 
-    /// The same where a lone surrogate, for which a character of three bytes stands here, has its five.
+    /// The length inside a JSON string, where a lone surrogate counts as five bytes. A character of three bytes represents it here.
     fn spelled_length(&self) -> usize {
         let text = String::from_utf8_lossy(&self.text);
         let lone = text.chars().filter(|char| ('\u{e000}'..'\u{e800}').contains(char)).count();
@@ -89,7 +89,7 @@ impl Line {
     }
 }
 
-/// The escape sequences of ECMA-48 and xterm, and the beginnings of those that are broken off.
+/// The escape sequences of ECMA-48 and xterm, and the beginnings of incomplete ones.
 static SEQUENCE: LazyLock<Regex> = LazyLock::new(|| {
     let forms = [
         r"\x1b\[[0-?]*[ -/]*[@-~\x18\x1a]?",
@@ -100,7 +100,7 @@ static SEQUENCE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?s-u){}", forms.join("|"))).unwrap()
 });
 
-/// A C1 control is what ESC and a letter are.
+/// A C1 control has the meaning of ESC and a letter.
 fn seven_bit(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let escape = |control: u32| [0x1b, control as u8 - 0x40];
@@ -119,12 +119,12 @@ fn seven_bit(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What is shown without escape sequences.
+/// Removes escape sequences.
 fn without_sequences(text: &[u8]) -> Vec<u8> {
     SEQUENCE.replace_all(&seven_bit(text), b"").into_owned()
 }
 
-/// What comes out, and whether that is because an operation did something.
+/// Returns the output, and whether an operation changed the text.
 pub fn run(declared: &Declared, text: &[u8], limit: usize) -> Vec<u8> {
     let marks = declared.filter() != TextFilter::new();
     let mut lines = Vec::new();
@@ -168,7 +168,7 @@ pub fn run(declared: &Declared, text: &[u8], limit: usize) -> Vec<u8> {
     out
 }
 
-/// The line with marks where a notice begins.
+/// Marks the places in a line at which a notice begins.
 fn marked(line: &Line, limit: usize) -> Vec<u8> {
     static BREAK: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"(?-u)[\r\x0b\x0c]|\xc2\x85|\xe2\x80[\xa8\xa9]").unwrap());
@@ -196,7 +196,7 @@ fn marked(line: &Line, limit: usize) -> Vec<u8> {
     out
 }
 
-/// What is seen of a line's beginning.
+/// The beginning of a line that the engine matches.
 fn seen(head: &[u8]) -> Vec<u8> {
     let text = without_sequences(head);
     text.into_iter().filter(|byte| !byte.is_ascii_control() || *byte == b'\t').collect()
@@ -211,7 +211,7 @@ fn is_notice(line: &[u8]) -> bool {
     NOTICE.is_match(&seen(line))
 }
 
-/// Whether a longer line may be a notice that begins so: with the end of some notice it is one.
+/// Whether a line longer than this beginning may be a notice: it is one if the end of some notice follows.
 fn may_begin(head: &[u8]) -> bool {
     let whole = [
         "[tamis ",
@@ -225,7 +225,7 @@ fn may_begin(head: &[u8]) -> bool {
     })
 }
 
-/// The line that patterns are to see, if it stays.
+/// The line that is matched by patterns, if it is kept.
 fn clean(declared: &Declared, line: &[u8], limit: usize) -> Option<Line> {
     let (text, end) = match line {
         [text @ .., b'\n'] => (text, "\n"),
@@ -247,7 +247,7 @@ fn clean(declared: &Declared, line: &[u8], limit: usize) -> Option<Line> {
     if shown.is_empty() && end.is_empty() {
         return None;
     }
-    // Each text writes over the one before; but what is long and passes is out already, and stays a line.
+    // Each text overwrites the one before it. A long text that passes was written already, and remains a line.
     for (place, text) in shown.iter().enumerate() {
         if text.len() > limit && stays_long(declared, &text[..limit]) {
             let (last, others) = shown[place..].split_last().unwrap();
@@ -259,7 +259,7 @@ fn clean(declared: &Declared, line: &[u8], limit: usize) -> Option<Line> {
     judge(declared, shown.last().map_or(b"", Vec::as_slice), end, limit)
 }
 
-/// What is shown of a text with backspaces: a character goes where the cursor is. A text that is too long takes none.
+/// Applies backspaces: a character is written at the cursor. Texts that are too long are not changed.
 fn struck(text: &[u8], limit: usize) -> Vec<u8> {
     let goes_on = |byte: u8| byte & 0xC0 == 0x80;
     let (mut before, mut after): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
@@ -304,7 +304,7 @@ fn stays(declared: &Declared, text: &[u8]) -> bool {
         && (declared.keep.is_empty() || declared.keep.iter().any(|pattern| matches(*pattern, text)))
 }
 
-/// A line that is too long stays only if that is certain.
+/// A line that is too long is kept only if the decision is certain.
 fn stays_long(declared: &Declared, head: &[u8]) -> bool {
     let exact = |pattern: Pattern| head.len() >= pattern.exact_from;
     declared.strip.iter().all(|pattern| exact(*pattern) && !matches(*pattern, head))
@@ -315,7 +315,7 @@ fn stays_long(declared: &Declared, head: &[u8]) -> bool {
                 .any(|pattern| (pattern.sure || exact(*pattern)) && matches(*pattern, head)))
 }
 
-/// Only the last line of a text has no end; it may be like those before it.
+/// Only the last line of a text may lack a line end. It still can be equal to lines before it.
 fn are_equal(a: &Line, b: &Line) -> bool {
     !a.long && !b.long && a.text == b.text && (a.end == b.end || b.end.is_empty())
 }
@@ -329,8 +329,8 @@ fn fold(run: &[Line]) -> Vec<Line> {
     if run.len() > 1 && one.length() < length(run) { vec![one] } else { run.to_vec() }
 }
 
-/// Lines and those that are indented under them, the first of each that is equal. Between lines that are too long to be
-/// held it begins anew.
+/// Keeps the first of equal groups, each a line with the lines indented below it. A line that is too long to be held starts the
+/// comparison again.
 fn everywhere(lines: &[Line]) -> Vec<Line> {
     let mut out: Vec<Line> = Vec::new();
     for part in lines.chunk_by(|a, b| !a.long && !b.long) {

@@ -1,16 +1,16 @@
-//! Texts as the insides of JSON strings: in every spelling that there is.
+//! Texts as the insides of JSON strings, in every spelling.
 
 use crate::prng::Prng;
 
 /// The characters of a string, lone surrogates as their numbers.
 pub type Units = Vec<u32>;
 
-/// What UTF-8 spells.
+/// The code points of a UTF-8 text.
 pub fn units(text: &str) -> Units {
     text.chars().map(u32::from).collect()
 }
 
-/// The inside of a JSON string for `units`, each spelled in one of the ways in which it may be.
+/// The inside of a JSON string for these code points. The spelling of each is chosen at random.
 pub fn spell(units: &[u32], prng: &mut Prng) -> Vec<u8> {
     let mut out = String::new();
     for unit in units {
@@ -47,7 +47,7 @@ pub fn spell(units: &[u32], prng: &mut Prng) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// What the inside of a JSON string spells; `None` if it is none. By the grammar (RFC 8259, 7), unit by unit.
+/// The code points that the inside of a JSON string represents (RFC 8259, section 7). `None` if the text is not valid inside a string.
 pub fn read(spelled: &[u8]) -> Option<Units> {
     let text = std::str::from_utf8(spelled).ok()?;
     let mut codes: Vec<u16> = Vec::new();
