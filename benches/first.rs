@@ -5,14 +5,11 @@
 #![allow(missing_docs, reason = "a bench has no users")]
 #![allow(clippy::unwrap_used, reason = "a bench may panic")]
 
-#[allow(dead_code, reason = "the peers use more of it")]
-mod data;
-
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
-use data::Shape;
 use tamis::{Filter, PatchOp, Program, Spec, Validation};
+use tamis_testkit::data::{self, Shape};
 
 /// The whole document in one chunk.
 const SLICE: usize = usize::MAX;

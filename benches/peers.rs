@@ -16,11 +16,11 @@
 )]
 #![allow(clippy::print_stdout, reason = "the tables are its output")]
 
-mod data;
 mod harness;
 mod jobs;
 
 use harness::Document;
+use tamis_testkit::data;
 
 /// The options of the command line.
 struct Options {

@@ -20,9 +20,6 @@
 #![allow(clippy::print_stdout, reason = "the tables are its output")]
 
 mod ask;
-#[path = "../data/mod.rs"]
-#[allow(dead_code, reason = "the peers use more of it")]
-mod data;
 #[cfg(target_os = "linux")]
 mod memory;
 mod serve;
@@ -30,6 +27,7 @@ mod serve;
 use ask::{Connection, Server};
 use serde_json::Value;
 use serve::Role;
+use tamis_testkit::data;
 
 /// Length and hash of the selected 124 KB, recorded also in the other benches.
 const KNOWN: (usize, u64) = (8_407, 0xC9EC_164E_E35C_946E);

@@ -23,8 +23,8 @@ pub(super) fn read() -> RuleFile {
 #[cfg(test)]
 mod tests {
     use super::FILES;
-    use crate::regex_budget::RegexBudget;
     use crate::command::rules::{CommandRules, read_alone};
+    use crate::regex_budget::RegexBudget;
 
     #[test]
     fn every_file_is_right_and_does_what_its_examples_say() {

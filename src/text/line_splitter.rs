@@ -17,7 +17,7 @@
 use memchr::memchr_iter;
 
 use super::rendered_text::RenderedText;
-use crate::ansi::{TerminalEvent, Terminal, plain};
+use crate::ansi::{Terminal, TerminalEvent, plain};
 
 const CR: u8 = b'\r';
 

@@ -11,9 +11,9 @@ use regex_syntax::hir::translate::TranslatorBuilder;
 use regex_syntax::hir::{Hir, Look};
 
 use super::pattern_cost::{self, PatternCost};
-use crate::regex_budget::RegexBudget;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::excerpt::Excerpt;
+use crate::regex_budget::RegexBudget;
 use crate::regex_budget::RegexBudget;
 
 /// Maximum number of patterns in a list.
@@ -249,7 +249,11 @@ pub(crate) fn check(text: &str, allowance: &mut RegexBudget) -> Result<(), Error
     single("pattern", "pattern", 0, text, allowance).map(|_| ())
 }
 
-fn one(text: &str, weight: PatternCost, allowance: &mut RegexBudget) -> Result<Regex, PatternError> {
+fn one(
+    text: &str,
+    weight: PatternCost,
+    allowance: &mut RegexBudget,
+) -> Result<Regex, PatternError> {
     within(weight, allowance, |limit| {
         RegexBuilder::new(text).size_limit(limit).dfa_size_limit(CACHE).build()
     })

@@ -11,9 +11,9 @@ use super::pattern_list::PatternList;
 use super::pipeline::TextPipeline;
 use super::report::TextReport;
 use super::rule_ops::{self, CompiledRuleOps, DedupSpec, RuleOperations};
-use crate::regex_budget::RegexBudget;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::limits::Limits;
+use crate::regex_budget::RegexBudget;
 use crate::spec::{DedupMode, TextSpec};
 
 /// A compiled [`TextSpec`]. Immutable, cheap to clone, shared by any number of threads.

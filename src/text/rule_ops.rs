@@ -22,9 +22,9 @@ use super::protected_sections::ProtectedSections;
 use super::replace::{CompiledReplacement, ReplaceStage};
 use super::sections::{CompiledSection, SectionStage};
 use super::similarity::Similarity;
-use crate::regex_budget::Allowance;
 use crate::error::Error;
 use crate::limits::Limits;
+use crate::regex_budget::Allowance;
 
 /// Creates the stage of an engine, one for each run.
 #[derive(Clone)]

@@ -4,8 +4,8 @@ use super::pipeline::TextPipeline;
 use super::program::TextProgram;
 use super::quoted::{DiscardSink, QuotedPipeline};
 use super::rule_ops::RuleOperations;
-use crate::regex_budget::RegexBudget;
 use crate::limits::Limits;
+use crate::regex_budget::RegexBudget;
 use crate::spec::TextSpec;
 
 /// How often a byte is examined at most: on arrival, in a held line, at the end of that line, and in comparison with

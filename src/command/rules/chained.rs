@@ -6,8 +6,8 @@ use regex::bytes::RegexSet;
 
 use super::matcher::CommandMatcher;
 use super::rule::{CommandRule, ExitCondition};
-use crate::regex_budget::RegexBudget;
 use crate::command::rule_chain;
+use crate::regex_budget::RegexBudget;
 use crate::spec::TextSpec;
 use crate::text::TextProgram;
 use crate::text::rule_ops::RuleOperations;

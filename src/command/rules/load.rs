@@ -11,11 +11,11 @@ use super::operations::DeclaredOperations;
 use super::overlap;
 use super::rule::{CommandRule, ExitCondition, RuleExample, RuleFile};
 use super::toml_reader::{RuleReader, TomlNode, syntax};
-use crate::regex_budget::RegexBudget;
 use crate::command::engines;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::unknown;
 use crate::manifest::{ManifestError, ManifestErrorKind, Problem};
+use crate::regex_budget::RegexBudget;
 use crate::text::rule_ops::{DedupSpec, GroupSpec, ReplaceSpec, SectionEnd, SectionSpec};
 
 /// Maximum size of a file, in bytes.

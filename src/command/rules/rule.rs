@@ -6,8 +6,8 @@ use regex::bytes::RegexSet;
 
 use super::matcher::CommandMatcher;
 use super::operations::DeclaredOperations;
-use crate::regex_budget::Allowance;
 use crate::manifest::Problem;
+use crate::regex_budget::Allowance;
 use crate::text::TextProgram;
 
 /// A condition on how the command ended.

@@ -6,10 +6,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::rule::RuleFile;
-use crate::regex_budget::RegexBudget;
 use crate::manifest::Problem;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::unknown;
+use crate::regex_budget::RegexBudget;
 use crate::regex_budget::RegexBudget;
 use crate::text::check_pattern;
 

@@ -227,7 +227,10 @@ impl Transform {
     #[must_use]
     pub fn text(program: &TextProgram, limits: &Limits) -> Self {
         let filter = TextFilter::with_limits(program, limits, Gather::default());
-        Self { needs_input: false, ..Self::of(TextPush::Text(Box::new(filter), TextReport::default()), Pace::Match) }
+        Self {
+            needs_input: false,
+            ..Self::of(TextPush::Text(Box::new(filter), TextReport::default()), Pace::Match)
+        }
     }
 
     /// Creates a filter over the output of a command. `exit_code` is `None` if it is not known.

@@ -89,8 +89,11 @@ impl Handler for StageHandler<'_, RawTextStage> {
         }
         writer.spelled(*sink, key.raw());
         writer.begin(*sink);
-        *text =
-            Some(RawTextMember { lines: QuotedPipeline::new(program, limits), begun: false, last: None });
+        *text = Some(RawTextMember {
+            lines: QuotedPipeline::new(program, limits),
+            begun: false,
+            last: None,
+        });
         *filtered = true;
         Ok(Interest::Copy)
     }
