@@ -13,7 +13,7 @@ use crate::template::{TemplateError, TemplatePart, Templates};
 #[cfg(feature = "text")]
 use crate::text::TextProgram;
 #[cfg(feature = "text")]
-use crate::text::more::More;
+use crate::text::rule_ops::RuleOperations;
 
 /// The compiled rules on the filtered document.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +50,7 @@ impl OutputRules {
             text: match &spec.text_filter {
                 None => None,
                 Some(filter) => {
-                    Some(TextProgram::compile_with(filter, &More::default(), allowance)?)
+                    Some(TextProgram::compile_with(filter, &RuleOperations::default(), allowance)?)
                 }
             },
             #[cfg(feature = "template")]

@@ -241,7 +241,7 @@ impl ItemsState {
 }
 
 /// Takes ordinary members of a selection in the machine's loop: scalars that are copied unchanged.
-pub(super) struct MemberTaker<'a> {
+pub(super) struct SelectTaker<'a> {
     rules: &'a ItemRules,
     selection: &'a SelectRules,
     serial: u64,
@@ -252,7 +252,7 @@ pub(super) struct MemberTaker<'a> {
     sink: &'a mut dyn Sink,
 }
 
-impl<'a> MemberTaker<'a> {
+impl<'a> SelectTaker<'a> {
     /// Returns the taker for the innermost object, with its selected names. Returns `None` while output is pending or
     /// a value is held.
     #[inline(always)]
