@@ -12,7 +12,6 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::filter::compile::call::Skips;
 use crate::filter::compile::items::{ItemRules, RootRule, WaitFrom};
 use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::filter::compile::size_policy::SizePolicy;

@@ -3,7 +3,7 @@
 //! Lines are split while they arrive and filtered unchanged, because white space around a document is valid JSON.
 
 use super::{Flaw, Record, RecordForm, Records};
-use crate::error::{Error, Raise};
+use crate::error::Error;
 use crate::filter::Program;
 use crate::limits::Limits;
 use crate::sink::Sink;

@@ -80,7 +80,7 @@ impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
     /// Records an error of the driver, which ends the run.
     pub(crate) fn fail(&mut self, error: &Error) {
         self.state = State::Over;
-        self.failure.get_or_insert_with(|| Failed::from(error));
+        self.failure.get_or_insert_with(|| FailureReport::from(error));
     }
 
     /// Returns the report so far.
