@@ -206,7 +206,7 @@ pub enum Validation {
     /// RFC 8259, the whole document.
     #[default]
     Full,
-    /// Skipped values are checked only for terminated strings, brackets, UTF-8 and control characters. For trusted senders.
+    /// Skipped values are checked only for terminated strings, brackets, UTF-8 and control characters. For trusted input.
     Structure,
 }
 
@@ -522,7 +522,7 @@ impl Spec {
         self
     }
 
-    /// Sets whether a call may ask for raw output, which ignores the rules. Default: allowed, except for reShapr's artifacts.
+    /// Sets whether a call may ask for raw output, which ignores the rules. Default: yes, except for reShapr's artifacts.
     #[must_use]
     pub fn allow_raw(mut self, yes: bool) -> Self {
         self.allow_raw = Some(yes);
