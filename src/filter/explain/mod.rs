@@ -176,7 +176,7 @@ enum StageAction {
     },
     DropNulls,
     DropEmpty,
-    TextSpec,
+    TextFilter,
     Budget {
         budget: Budget,
         min_items: u64,
