@@ -4,21 +4,21 @@ use super::Outcome;
 #[cfg(feature = "command")]
 use crate::command::{CommandReport, CommandRun};
 use crate::error::Error;
-use crate::io::gather::Gather;
+use crate::io::gather::GatherSink;
 use crate::io::push::PushFilter;
 use crate::text::{TextReport, TextRun};
 
 /// A filter of text, which returns its sink and its report when it ends. It never fails.
 pub(super) enum TextPush {
-    Text(Box<TextRun<Gather>>),
+    Text(Box<TextRun<GatherSink>>),
     /// With the exit code of the command, if it is known.
     #[cfg(feature = "command")]
-    Command(Box<CommandRun<Gather>>, Option<i32>),
-    Ended(Gather, Outcome),
+    Command(Box<CommandRun<GatherSink>>, Option<i32>),
+    Ended(GatherSink, Outcome),
 }
 
 impl PushFilter for TextPush {
-    type Sink = Gather;
+    type Sink = GatherSink;
 
     fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         match self {
@@ -31,7 +31,7 @@ impl PushFilter for TextPush {
     }
 
     fn end(&mut self) -> Result<(), Error> {
-        let ended = Self::Ended(Gather::default(), self.outcome());
+        let ended = Self::Ended(GatherSink::default(), self.outcome());
         *self = match std::mem::replace(self, ended) {
             Self::Text(filter) => {
                 let (gather, report) = filter.end();
@@ -62,7 +62,7 @@ impl PushFilter for TextPush {
         }
     }
 
-    fn sink(&self) -> &Gather {
+    fn sink(&self) -> &GatherSink {
         match self {
             Self::Text(filter) => filter.sink(),
             #[cfg(feature = "command")]
@@ -71,7 +71,7 @@ impl PushFilter for TextPush {
         }
     }
 
-    fn sink_mut(&mut self) -> &mut Gather {
+    fn sink_mut(&mut self) -> &mut GatherSink {
         match self {
             Self::Text(filter) => filter.sink_mut(),
             #[cfg(feature = "command")]
