@@ -1,4 +1,4 @@
-//! Filters of every kind, as their synchronous drivers run them.
+//! Filters of every kind, compared with their synchronous drivers.
 
 use tamis::{
     CallOptions, Coding, CommandLine, Decoding, Error, ErrorKind, FilterStream, Limits, Outcome,
@@ -9,7 +9,7 @@ use tokio_stream::StreamExt;
 
 use super::{chunks, collect, ready, runtime};
 
-/// Output and report of a transform over a document in chunks of several sizes, which must agree.
+/// The output and the report of a transform. Chunks of several sizes must agree on them.
 fn through(transform: impl Fn() -> Transform, document: &[u8]) -> (Vec<u8>, Outcome) {
     let mut first = None;
     for size in [1, 7, 1000, 100_000] {
@@ -73,7 +73,7 @@ fn histories() {
     assert_eq!(told.bytes_saved, report.bytes_saved);
 }
 
-/// What a synchronous driver of records does.
+/// The result of the synchronous driver of records.
 type Drive = fn(&Program, &CallOptions, &[u8]) -> (Vec<u8>, Report, Result<(), Error>);
 
 fn records(transform: fn(&Program, &CallOptions) -> Transform, drive: Drive, stream: &[u8]) {
