@@ -248,7 +248,7 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
         console.warn(&input, format!("no summary: {why}; the items are unchanged"));
     }
     if report.budget_exceeded && result.is_ok() {
-        let message = "the output exceeds its budget, and nothing more can be left out";
+        let message = "the output is longer than its budget, and nothing more can be left out";
         console.warn(&input, message);
     }
     let Err(Failure { name, error }) = result else { return Exit::Done };

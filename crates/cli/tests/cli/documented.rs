@@ -1,11 +1,11 @@
-//! What is documented is what happens: every example of the topics, the help and the README is run, and every flag.
+//! Checks the documentation: runs every example of the topics, the help and the README, and every flag.
 
 use std::collections::BTreeSet;
 
 use super::shell::{Typed, examples};
 use super::*;
 
-/// What a page says happens.
+/// Runs a command of a page.
 fn happened(folder: &Folder, command: &str) -> Ran {
     let typed = Typed::parse(command);
     let mut ran = folder.tamis(&typed.args, typed.input.as_deref().unwrap_or_default().as_bytes());
@@ -33,7 +33,7 @@ fn check_in(folder: &Folder, name: &str, page: &str) {
     let mut failed = String::new();
     for example in examples {
         let ran = happened(folder, &example.command);
-        // As a terminal shows it: what of the output has no end is ended before the next line.
+        // As a terminal shows it: an unfinished line of output ends before the next line.
         let end = if ran.out.is_empty() || ran.out.ends_with('\n') { "" } else { "\n" };
         let shown = format!("{}{end}{}", ran.out, ran.err);
         if (ran.code, &shown) != (example.code, &example.output) {
@@ -96,7 +96,7 @@ topics! {
     exit_codes "exit-codes"
 }
 
-/// Files that documented commands read.
+/// Creates the files that documented commands read.
 fn with_files() -> Folder {
     let folder = Folder::new();
     folder.write("repos.json", r#"[{"id":1,"owner":{"login":"a"},"body":"x"},{"id":2},{"id":3}]"#);
@@ -151,7 +151,7 @@ fn with_files() -> Folder {
     folder
 }
 
-/// Lines that begin with a command, or pipe into it.
+/// Returns the lines that begin with a command, or pipe into it.
 fn commands(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::trim).map(|line| line.replace("~/", "home/"));
     lines.filter(|line| line.starts_with("tamis ") || line.contains("| tamis ")).collect()
@@ -221,7 +221,7 @@ fn commands_of_the_readme_run() {
     assert_eq!(happened(&folder, &main).out, shown);
 }
 
-/// The table of what the catalog saves has what the commands below it say.
+/// The table of savings of the catalog has the figures of the commands below it.
 #[test]
 fn what_the_readme_saves_is_saved() {
     let folder = with_files();
@@ -245,7 +245,7 @@ fn what_the_readme_saves_is_saved() {
     }
 }
 
-/// What each flag of `tamis filter` does, as simply as it can be seen.
+/// A minimal example of each flag of `tamis filter`.
 const FLAGS: [(&str, &[&str], &str); 36] = [
     ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),

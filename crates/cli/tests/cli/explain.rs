@@ -1,4 +1,4 @@
-//! `tamis explain`. What is explained is in `tests/explain`; here is how it is asked for.
+//! `tamis explain`: flags and errors. The explanations are tested in `tests/explain`.
 
 use super::*;
 

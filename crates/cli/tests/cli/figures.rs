@@ -1,4 +1,4 @@
-//! Figures in the documentation are what the commands beside them print.
+//! Figures in the documentation are those that the commands next to them print.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn tamis(args: &[&str]) -> Ran {
     Ran::new(&command.current_dir(root()).args(args).stdin(Stdio::null()).output().unwrap())
 }
 
-/// What the table of saved outputs says of each is the line of `tamis text --stats`.
+/// The table of recorded outputs has the figures of `tamis text --stats`.
 #[test]
 fn outputs_of_commands() {
     let rows = rows(&page("README.md"), "| [`");
