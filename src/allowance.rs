@@ -23,7 +23,7 @@ pub(crate) struct Allowance {
 const TABLES: usize = 8 << 10;
 /// Steps of all paths in one file: each is compiled to some hundred bytes.
 const STEPS: usize = 100_000;
-/// Bytes that the templates of one file compile to: about 20,000 actions.
+/// Bytes that the templates of one file compile to: about 150,000 actions.
 #[cfg(feature = "template")]
 const TEMPLATES: usize = 64 << 20;
 

@@ -1,33 +1,45 @@
-//! What `compact` renders items with: Go's `text/template`.
+//! Go's `text/template`, as far as it makes sense for JSON: what `compact` renders items with.
 //!
 //! A response becomes a few lines of text: a header, a line for each item, a footer. Three templates are compiled once, as
-//! [`Templates`], and rendered any number of times, by any number of threads. Knows nothing of filters: an item comes as
-//! its bytes, counts come as [`Totals`], text goes to the end of a buffer.
+//! [`Templates`], and rendered any number of times by any number of threads. This module knows nothing of filters: an item
+//! is given as its bytes, counts as [`Totals`], and text is appended to a buffer.
+//!
+//! ```text
+//! template ── lex ── parse ──▶ tree ──┬── reads: the names that it uses
+//!                                     │
+//! item ────── item ──▶ value ─────────┴── run ── functions ── format, float, escape ──▶ text
+//! ```
 
-mod engine;
+mod buffer;
+mod compiled;
 mod error;
+mod escape;
+mod float;
+mod format;
 mod functions;
+mod item;
 mod lex;
-mod meter;
-mod quote;
+mod number;
+mod parse;
+mod quota;
 mod reads;
-mod rewrite;
+mod run;
+mod tree;
 mod value;
+mod verb;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::fmt;
-
-use gtmpl_ng::Value;
 
 use crate::allowance::Allowance;
 use crate::limits::Limits;
 
-use self::engine::{Data, Engine, Template};
+use self::compiled::CompiledTemplate;
 pub use self::error::{TemplateError, TemplateErrorKind, TemplatePart};
-pub(crate) use self::value::Unread;
+pub(crate) use self::item::Unread;
+use self::value::{Datum, Record};
 
 /// The three templates of a `compact`: Go's `text/template`.
 ///
@@ -111,9 +123,9 @@ pub(crate) use self::value::Unread;
 /// whole. Those may take 48 MiB of memory; in a filter, three times its limit `item`. None of these limits depends on the
 /// time; each is a [`TemplateErrorKind::Limit`].
 pub struct Templates {
-    header: Option<Box<dyn Template>>,
-    item: Box<dyn Template>,
-    footer: Option<Box<dyn Template>>,
+    header: Option<CompiledTemplate>,
+    item: CompiledTemplate,
+    footer: Option<CompiledTemplate>,
 }
 
 impl Templates {
@@ -147,9 +159,7 @@ impl Templates {
         footer: Option<&str>,
         allowance: &mut Allowance,
     ) -> Result<Self, TemplateError> {
-        let mut compile = |part, source: &str| -> Result<Box<dyn Template>, TemplateError> {
-            Ok(Box::new(Engine::compile(part, source, allowance)?))
-        };
+        let mut compile = |part, source: &str| CompiledTemplate::compile(part, source, allowance);
         Ok(Self {
             header: header.map(|source| compile(TemplatePart::Header, source)).transpose()?,
             item: compile(TemplatePart::Item, item)?,
@@ -165,7 +175,7 @@ impl Templates {
 
     /// What is named by a header or a footer that does not have it, with its place: it always prints as `<no value>`.
     pub(crate) fn unknown(&self) -> Option<TemplateError> {
-        [&self.header, &self.footer].into_iter().flatten().find_map(|part| part.names_unknown())
+        [&self.header, &self.footer].into_iter().flatten().find_map(|part| part.unknown())
     }
 
     /// Appends the header, at most `room` bytes of it. False if there is none.
@@ -180,7 +190,7 @@ impl Templates {
         out: &mut Vec<u8>,
     ) -> Result<bool, TemplateError> {
         let Some(template) = &self.header else { return Ok(false) };
-        template.render(&Data::new(totals.members(false)), room, out)?;
+        template.render(&totals.members(false), room, out)?;
         Ok(true)
     }
 
@@ -217,7 +227,7 @@ impl Templates {
     /// Reads the members of an item that its template can name; none, if the item is no object. What they take is bounded by
     /// a small multiple of `limit`.
     pub(crate) fn read(&self, item: &[u8], limit: u64) -> Result<Option<ItemMembers>, Unread> {
-        Ok(value::read_object(item, self.item.reads(), limit)?.map(ItemMembers))
+        Ok(item::read_object(item, self.item.reads(), limit)?.map(ItemMembers))
     }
 
     /// Appends what the item template makes of an item that was read.
@@ -231,10 +241,10 @@ impl Templates {
         let ItemMembers(mut members) = item;
         if self.item.names_cut() {
             for (name, value) in totals.cut() {
-                members.entry(name.to_owned()).or_insert(value);
+                members.add(name, value);
             }
         }
-        self.item.render(&Data::new(Value::Map(members)), room, out)?;
+        self.item.render(&members, room, out)?;
         Ok(true)
     }
 
@@ -250,7 +260,7 @@ impl Templates {
         out: &mut Vec<u8>,
     ) -> Result<bool, TemplateError> {
         let Some(template) = &self.footer else { return Ok(false) };
-        template.render(&Data::new(totals.members(true)), room, out)?;
+        template.render(&totals.members(true), room, out)?;
         Ok(true)
     }
 }
@@ -265,7 +275,7 @@ impl fmt::Debug for Templates {
 }
 
 /// The members of an item that its template can name.
-pub(crate) struct ItemMembers(HashMap<String, Value>);
+pub(crate) struct ItemMembers(Record);
 
 /// How many items there are: what a header and a footer can name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -281,21 +291,27 @@ impl Totals {
         Self { total, original }
     }
 
-    fn cut(&self) -> [(&'static str, Value); 2] {
+    fn cut(&self) -> [(&'static str, Datum); 2] {
         [
-            ("Original", Value::from(self.original)),
-            ("Omitted", Value::from(self.original.saturating_sub(self.total))),
+            ("Original", count(self.original)),
+            ("Omitted", count(self.original.saturating_sub(self.total))),
         ]
     }
 
-    fn members(&self, is_footer: bool) -> Value {
-        let mut members: HashMap<String, Value> =
-            self.cut().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        members.insert(String::from("Total"), Value::from(self.total));
-        members.insert(String::from("Count"), Value::from(self.total));
-        if is_footer {
-            members.insert(String::from("Remaining"), Value::from(0u64));
+    fn members(&self, is_footer: bool) -> Record {
+        let mut members = Record::default();
+        for (name, value) in self.cut() {
+            members.add(name, value);
         }
-        Value::Map(members)
+        members.add("Total", count(self.total));
+        members.add("Count", count(self.total));
+        if is_footer {
+            members.add("Remaining", count(0));
+        }
+        members
     }
+}
+
+fn count(count: u64) -> Datum {
+    i64::try_from(count).map_or(Datum::Uint(count), Datum::Int)
 }
