@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-/// Text that is being written, up to a limit. What comes after the limit is dropped.
+/// Collects text up to a limit. Text beyond the limit is dropped, and [`is_full`](Self::is_full) reports it.
 pub(super) struct TextBuffer<'o> {
     bytes: &'o mut Vec<u8>,
     left: usize,

@@ -6,7 +6,7 @@ use super::reads::{NamesUsed, Reads, names_used};
 use super::run::{PlacedFault, render};
 use super::tree::TemplateTree;
 use super::value::Record;
-use crate::allowance::Allowance;
+use crate::regex_budget::RegexBudget;
 
 /// A compiled template.
 pub(super) struct CompiledTemplate {
@@ -20,7 +20,7 @@ impl CompiledTemplate {
     pub(super) fn compile(
         part: TemplatePart,
         source: &str,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, TemplateError> {
         let tree = parse(source).map_err(|fault| TemplateError::fault(part, source, fault))?;
         allowance.take_template(tree.memory).map_err(|message| {

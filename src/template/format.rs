@@ -241,7 +241,7 @@ impl<'p, 'o> Printer<'p, 'o> {
         }
     }
 
-    /// Writes a text that is made in a buffer of its own.
+    /// Collects text in a buffer first, then writes it at the width of the verb.
     fn pad_made(&mut self, make: impl FnOnce(&mut TextBuffer<'_>)) {
         let mut bytes = Vec::new();
         let mut made = TextBuffer::new(&mut bytes, self.out.left());

@@ -28,7 +28,7 @@ impl RenderFault {
         Self { message: message.into(), is_limit: true }
     }
 
-    /// Text that functions return, or text and room together, exceed what one rendering may make.
+    /// Returns the fault of text that exceeds the quota.
     pub(super) fn too_long() -> Self {
         Self::limit(
             "the template makes too much text; name the members that it needs, not what holds them",
@@ -62,7 +62,7 @@ pub(super) fn call<'a>(
     let second = arguments.get(1).unwrap_or(&MISSING);
     let others = arguments.get(1..).unwrap_or_default();
     Ok(match builtin {
-        // Their arguments decided already; what is left is the last.
+        // The evaluator calls them only if no argument decides: the result is the last argument.
         Builtin::And | Builtin::Or => arguments.last().cloned().unwrap_or(MISSING),
         Builtin::Not => GoValue::Bool(!first.is_true()),
         Builtin::Len => GoValue::Int(length(first)?),
@@ -88,7 +88,7 @@ pub(super) fn call<'a>(
     })
 }
 
-/// Makes a text by writing it to a buffer, which is no longer than the quota allows.
+/// Returns the text that `write` writes, at most as much as the quota allows.
 fn make<'a>(
     quota: &mut Quota,
     write: impl FnOnce(&mut TextBuffer<'_>),

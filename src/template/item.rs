@@ -4,7 +4,7 @@
 //! charges the memory that their values will take; simd-json then parses the copy. The copy respells what simd-json cannot
 //! read or would round: an integer beyond 64 bits and a number beyond the floats become strings of their text, and a lone
 //! surrogate becomes U+FFFD. A container deeper than [`MAX_DEPTH`] becomes a string of its text, because values are printed
-//! and dropped by recursion. Nothing in this file recurses. Of duplicate names the last counts, as in Go.
+//! and dropped by recursion. Nothing in this file recurses. If a name occurs twice, its last value is used, as in Go.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,7 +17,7 @@ use super::value::{Datum, Record};
 use crate::error::{ErrorKind, Raise};
 use crate::json::key::{quote, text_of};
 use crate::json::machine;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 
 /// The greatest depth at which a container stays a container.
@@ -115,9 +115,9 @@ impl Narrow<'_> {
 }
 
 impl Handler for Narrow<'_> {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
         let depth = self.open.len();
-        if let Slot::Member(key) = &slot
+        if let ValueSlot::Member(key) = &slot
             && depth == 1
             && !key.with_name(|name| name.is_none_or(|name| self.reads.has(name)))
         {
@@ -128,15 +128,15 @@ impl Handler for Narrow<'_> {
         {
             self.out.push(b',');
         }
-        if let Slot::Member(key) = slot {
+        if let ValueSlot::Member(key) = slot {
             self.charge(MEMBER + key.raw().len() as u64)?;
             self.out.extend_from_slice(&quote(&text_of(key.raw())));
             self.out.push(b':');
         }
         self.charge(VALUE)?;
         let (begin, end) = match kind {
-            Kind::Object if depth < MAX_DEPTH => (b'{', b'}'),
-            Kind::Array if depth < MAX_DEPTH => (b'[', b']'),
+            ValueKind::Object if depth < MAX_DEPTH => (b'{', b'}'),
+            ValueKind::Array if depth < MAX_DEPTH => (b'[', b']'),
             _ => return Ok(Interest::Copy),
         };
         self.charge(ALLOCATION)?;

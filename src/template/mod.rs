@@ -33,8 +33,8 @@ mod tests;
 
 use std::fmt;
 
-use crate::allowance::Allowance;
 use crate::limits::Limits;
+use crate::regex_budget::RegexBudget;
 
 use self::compiled::CompiledTemplate;
 pub use self::error::{TemplateError, TemplateErrorKind, TemplatePart};
@@ -78,8 +78,8 @@ use self::value::{Datum, Record};
 ///
 /// - A **header** sees `.Total` and `.Count` (both are the number of items that this stage gets), `.Original` (the number of
 ///   items in the response) and `.Omitted` (the difference). A **footer** also sees `.Remaining`, which is 0.
-/// - An **item** sees its members, and `.Original` and `.Omitted` if its template names them and it has no such members. Of
-///   members of one name the last counts. Elements that are not objects are not rendered.
+/// - An **item** sees its members, and `.Original` and `.Omitted` if its template names them and it has no such members. If
+///   a name occurs more than once, its last value is used. Elements that are not objects are not rendered.
 /// - **Integers** print exactly. Up to 64 bits they are integers. Larger ones are strings of their digits, which print, and
 ///   compare with other strings, but not with numbers.
 /// - **Other numbers** are floats and print as in Go: `1.10` prints `1.1`, `1000000.0` prints `1e+06`, `1E20` prints `1e+20`.
@@ -147,7 +147,7 @@ impl Templates {
         item: &str,
         footer: Option<&str>,
     ) -> Result<Self, TemplateError> {
-        Self::compile_within(header, item, footer, &mut Allowance::new())
+        Self::compile_within(header, item, footer, &mut RegexBudget::new())
     }
 
     /// Compiles the templates and charges their memory to an allowance that other templates share.
@@ -155,7 +155,7 @@ impl Templates {
         header: Option<&str>,
         item: &str,
         footer: Option<&str>,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, TemplateError> {
         let mut compile = |part, source: &str| CompiledTemplate::compile(part, source, allowance);
         Ok(Self {

@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 64 << 10;
 /// The greatest number of open blocks, `else if`s and parentheses. Parsing and rendering recurse on them.
 const MAX_NESTING: usize = 40;
 
-/// What an allocation takes besides its bytes.
+/// Bytes that an allocation takes besides its content.
 const ALLOCATION: usize = 32;
 const STATEMENT: usize = size_of::<Statement>() + size_of::<Pipeline>() + ALLOCATION;
 const OPERAND: usize = size_of::<Stage>() + size_of::<Operand>() + 2 * ALLOCATION;
@@ -54,7 +54,7 @@ pub(super) fn parse(template: &str) -> Result<TemplateTree, TemplateFault> {
     Ok(TemplateTree { bodies, memory })
 }
 
-/// What ended a list of statements.
+/// The end of a list of statements.
 enum End {
     Template,
     Else(usize),
@@ -321,7 +321,7 @@ impl<'t> TemplateParser<'t> {
 
     /// Parses the body of a `define` or `block`, which sees no variable but its own `$`. Returns its index.
     ///
-    /// Of two definitions of a name the one that is not empty counts; two that are not empty are an error.
+    /// If a name is defined twice, the definition that is not empty counts. Two definitions that are not empty are an error.
     fn body(&mut self, at: usize, name: &str, word: &str) -> Result<usize, TemplateFault> {
         self.enter(at)?;
         let variables = std::mem::replace(&mut self.variables, vec!["$"]);

@@ -14,7 +14,7 @@ const KEPT: u64 = 64 << 20;
 /// Bytes of a returned text that are not counted: a loop makes many small texts, one after the other.
 const SMALL: u64 = 256;
 
-/// What is left for one rendering.
+/// The rest of the limits of one rendering.
 pub(super) struct Quota {
     turns: u32,
     work: u64,

@@ -54,7 +54,7 @@ pub(super) fn names_used(tree: &TemplateTree) -> NamesUsed {
     names
 }
 
-/// What the names at a place of a template refer to.
+/// Whether the names at a place of a template refer to the data.
 #[derive(Clone, Copy)]
 struct Context {
     /// `.` is the data.

@@ -58,7 +58,7 @@ pub(super) fn render(
     renderer.body(0, "", 0, &GoValue::Map(data))
 }
 
-/// What a statement does to the loop around it.
+/// The effect of a statement on the loop around it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LoopStep {
     Next,

@@ -45,7 +45,7 @@ pub(super) enum Statement {
         /// Index into [`TemplateTree::bodies`].
         body: usize,
         argument: Option<Pipeline>,
-        /// The argument stands in a `block`.
+        /// The statement is a `block`, which also defines the body.
         is_block: bool,
     },
     Break,

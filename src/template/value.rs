@@ -24,7 +24,7 @@ pub(super) enum Datum {
 pub(super) struct Record(Vec<(Box<str>, Datum)>);
 
 impl Record {
-    /// Sorts members. Of members of one name the last counts.
+    /// Creates a record. If a name occurs more than once, its last value is used.
     pub(super) fn new(mut members: Vec<(Box<str>, Datum)>) -> Self {
         let is_sorted = members.is_sorted_by(|(left, _), (right, _)| left < right);
         if !is_sorted {
@@ -174,6 +174,6 @@ impl GoValue<'_> {
 fn compare_to_float(integer: i128, float: f64) -> Ordering {
     #[allow(clippy::cast_possible_truncation, reason = "the cast saturates past 127 bits")]
     let whole = float.trunc() as i128;
-    // Of equal whole parts the fraction decides.
+    // If the whole parts are equal, the fraction decides.
     integer.cmp(&whole).then_with(|| 0.0_f64.total_cmp(&(float.fract() + 0.0)))
 }

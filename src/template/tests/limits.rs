@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{ROOM, TemplateErrorKind, Templates, Totals, compile, kind, on_a_small_stack, render};
+use super::{TemplateErrorKind, Templates, kind, on_a_small_stack, render};
 
 /// The deepest templates of each shape are parsed, rendered and dropped on a small stack.
 #[test]
@@ -195,7 +195,7 @@ fn texts_are_bounded() {
 
 #[test]
 fn templates_have_an_allowance_together() {
-    let mut allowance = crate::allowance::Allowance::new();
+    let mut allowance = crate::regex_budget::RegexBudget::new();
     let template = "{{.a}}".repeat(3000);
     let mut compiled = 0;
     let error = loop {
@@ -209,7 +209,7 @@ fn templates_have_an_allowance_together() {
     assert!(allowance.is_spent());
     // Text takes little memory.
     let text = "x".repeat(64 << 10);
-    let mut allowance = crate::allowance::Allowance::new();
+    let mut allowance = crate::regex_budget::RegexBudget::new();
     for _ in 0..100 {
         Templates::compile_within(None, &text, None, &mut allowance).unwrap();
     }

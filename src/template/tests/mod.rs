@@ -1,4 +1,4 @@
-//! Tests of what holds for every template and every item. What templates mean is tested with `corpus/templates`.
+//! Tests of the limits, the places of errors and the names that are read. `corpus/templates` tests what templates mean.
 
 mod limits;
 mod random;

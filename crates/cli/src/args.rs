@@ -1,0 +1,122 @@
+//! The table of commands: the module of each, with its flags and the text of its help.
+//!
+//! Must not know what a command does.
+
+use anstream::ColorChoice;
+use clap::{Parser, Subcommand};
+
+use crate::check::CheckArgs;
+use crate::content::ContentArgs;
+use crate::explain::ExplainArgs;
+use crate::filter::FilterArgs;
+use crate::help::HelpArgs;
+use crate::prune::PruneArgs;
+use crate::runner::RunArgs;
+use crate::scripts::{CompletionsArgs, ManArgs};
+use crate::text::TextArgs;
+use crate::tools::ToolsArgs;
+use crate::{check, colour, content, explain, filter, help, prune, runner, scripts, text, tools};
+
+/// Filters tool output: keeps the fields you declare and drops the rest as the bytes arrive
+#[derive(Debug, Parser)]
+#[command(
+    name = "tamis",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    args_override_self = true,
+    after_help = help::OVERVIEW
+)]
+pub(crate) struct Args {
+    /// When to use colours, on standard error and in help; auto: on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", value_parser = colour::parser())]
+    pub(crate) color: Option<ColorChoice>,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Filters a JSON document: keeps the declared values, minifies and validates
+    #[command(
+        args_override_self = true,
+        after_help = filter::HELP_SHORT,
+        after_long_help = filter::HELP
+    )]
+    Filter(Box<FilterArgs>),
+
+    /// Runs a command and prints its filtered output; saves the full output if anything was removed
+    #[command(
+        args_override_self = true,
+        override_usage = "tamis run [OPTIONS] [--] COMMAND [ARG]...",
+        after_help = runner::HELP_SHORT,
+        after_long_help = runner::HELP
+    )]
+    Run(RunArgs),
+
+    /// Filters the saved output of a command: keeps failures, errors and summaries, removes progress
+    #[command(args_override_self = true, after_help = text::HELP)]
+    Text(TextArgs),
+
+    /// Extracts the main text of a page, or the text of a JSON response, and shortens it at a boundary
+    #[command(
+        args_override_self = true,
+        after_help = content::HELP_SHORT,
+        after_long_help = content::HELP
+    )]
+    Content(ContentArgs),
+
+    /// Replaces old tool results in a chat history with placeholders and changes nothing else
+    #[command(
+        args_override_self = true,
+        after_help = prune::HELP_SHORT,
+        after_long_help = prune::HELP
+    )]
+    Prune(Box<PruneArgs>),
+
+    /// Describes how a filter runs: its stages, what each one buffers and why, and the fate of each path
+    #[command(
+        args_override_self = true,
+        after_help = explain::HELP_SHORT,
+        after_long_help = explain::HELP
+    )]
+    Explain(Box<ExplainArgs>),
+
+    /// Validates manifests and reports errors with line and column
+    #[command(after_help = check::HELP)]
+    Check(CheckArgs),
+
+    /// Lists the tools of the built-in catalog, or of manifests, and the values their filters keep
+    #[command(after_help = tools::HELP)]
+    Tools(ToolsArgs),
+
+    /// Shows the help of a command, or a page on a topic
+    #[command(after_help = help::HELP)]
+    Help(HelpArgs),
+
+    /// Prints a completion script for a shell
+    #[command(after_help = scripts::COMPLETIONS)]
+    Completions(CompletionsArgs),
+
+    /// Prints the manual page, or writes one for each command into a folder
+    ///
+    /// Intended for packagers.
+    #[command(hide = true, after_help = scripts::MAN)]
+    Man(ManArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Args;
+    use crate::help::COMMANDS;
+
+    #[test]
+    fn every_command_is_offered() {
+        let tamis = Args::command();
+        let shown = tamis.get_subcommands().filter(|command| !command.is_hide_set());
+        assert!(shown.map(clap::Command::get_name).eq(COMMANDS));
+    }
+}

@@ -1,0 +1,103 @@
+//! The command line of tamis.
+//!
+//! A command has three steps: its arguments are parsed ([`args`], [`groups`] and the module of the command), resolved into a
+//! job ([`resolve`]) and executed ([`run`] or the module of the command). Only [`main`] sets the exit code.
+//!
+//! Modules import only modules below them:
+//!
+//! ```text
+//! main, args                                   the table of commands
+//! filter explain content prune check text      one module per command
+//! tools runner help scripts
+//! run, resolve, tool, patch, rules             jobs, and where their rules come from
+//! report, places, files, print, lists, ...     files, values of flags, standard streams
+//! diagnostics, colour, progress, remedies      messages on standard error
+//! ```
+
+mod args;
+mod check;
+mod choice;
+mod colour;
+mod content;
+mod diagnostics;
+mod explain;
+mod files;
+mod filter;
+mod groups;
+mod help;
+mod lists;
+mod patch;
+mod place;
+mod places;
+mod print;
+mod progress;
+mod prune;
+mod remedies;
+mod report;
+mod resolve;
+mod rules;
+mod run;
+mod runner;
+mod scripts;
+#[cfg(unix)]
+mod signals;
+mod silence;
+mod stats;
+mod text;
+mod tokens;
+mod tool;
+mod tools;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anstream::ColorChoice;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+
+use args::{Args, Command};
+use diagnostics::{Console, Exit, Usage};
+
+fn main() -> ExitCode {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    colour::choose(&typed);
+    let exit = match Args::try_parse_from(typed) {
+        Ok(args) => {
+            // The arguments of a command that is run do not choose the colours of tamis.
+            args.color.unwrap_or(ColorChoice::Auto).write_global();
+            execute(args.command)
+        }
+        Err(error) => not_parsed(&error),
+    };
+    exit.into()
+}
+
+fn execute(command: Command) -> Exit {
+    match command {
+        Command::Filter(args) => filter::run(*args),
+        Command::Run(args) => runner::run(&args),
+        Command::Content(args) => run::run(&content::resolve(args)),
+        Command::Explain(args) => explain::run(&args),
+        Command::Prune(args) => prune::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Text(args) => text::run(&args),
+        Command::Tools(args) => tools::run(&args),
+        Command::Help(args) => help::run(&args, Args::command()),
+        Command::Completions(args) => scripts::completions(&args, Args::command()),
+        Command::Man(args) => scripts::man(&args, Args::command()),
+    }
+}
+
+/// Prints the help or the version, or reports wrong arguments.
+fn not_parsed(error: &clap::Error) -> Exit {
+    let text = error.render();
+    if !error.use_stderr() {
+        return print::print(text.ansi().to_string().as_bytes());
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        _ = error.print();
+        return Exit::Usage;
+    }
+    Console::default().usage(&Usage::from_parser(&text.to_string()));
+    Exit::Usage
+}

@@ -1,0 +1,28 @@
+//! Prints complete texts to standard output: help, explanations, scripts.
+//!
+//! Must not know their content.
+
+use std::io::{ErrorKind, Write};
+
+use anstream::AutoStream;
+
+use crate::diagnostics::{Console, Exit};
+use crate::files;
+
+/// Prints to standard output. A closed pipe is not an error: the reader has enough.
+pub(crate) fn print(text: &[u8]) -> Exit {
+    let stdout = std::io::stdout().lock();
+    let written = files::check_writable(&stdout).and_then(|()| {
+        let mut out = AutoStream::auto(stdout);
+        out.write_all(text).and_then(|()| out.flush())
+    });
+    match written {
+        Ok(()) => Exit::Done,
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Done,
+        Err(error) => {
+            Console::default()
+                .say("standard output", format_args!("cannot write the output: {error}"));
+            Exit::Failed
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Rewrites errors of the library in terms of the command line: names the flag that raises a limit or sets a rule.
+//!
+//! Must not know runs.
+
+use std::fmt;
+
+use tamis::{Error, ErrorKind};
+
+/// The hint of the library if more than one document follows.
+const DOCUMENTS: &str = "(newline-delimited JSON?)";
+
+/// A hint of the library about a path, and its replacement if the path is the value of a flag.
+const PAIRS: (&str, &str) = (
+    "`retain` (one JSON Pointer each: /items/labels/name, /items/labels/color)",
+    "--retain /items/labels/name,/items/labels/color",
+);
+/// How an error of a flag begins. An error of a manifest begins with its place in the file.
+const RULES: [&str; 5] = ["select: ", "exclude: ", "retain: ", "root: ", "extract: "];
+
+/// Text of the library, and its replacement on the command line.
+const WORDS: [(&str, &str); 2] = [
+    (
+        DOCUMENTS,
+        "(newline-delimited JSON? try --ndjson; `jq -c .` puts each document on its own line)",
+    ),
+    ("`duplicate_keys: reject`", "--duplicate-keys reject"),
+];
+
+/// Names of limits, how a message of the library names them, and the advice of the command line.
+const LIMITS: [(&str, &str, &str); 4] = [
+    ("depth", "(limit `depth`)", "(raise it with --max-depth)"),
+    ("held", "(limit `held`)", "(raise it with --held)"),
+    ("held", "(limits `held` and `spill`)", "(raise it with --held or --spill)"),
+    ("item", "(limit `item`)", "(select fewer values, or fewer paths that lead to the same value)"),
+];
+
+/// The advice for a temporary file that cannot be written or read.
+const DISK: &str = "; see that the folder of temporary files has room, or lower --spill";
+
+/// Displays an error with advice.
+pub(crate) struct Remedied<'a>(pub(crate) &'a Error);
+
+impl fmt::Display for Remedied<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (told, message) = (self.0.to_string(), self.0.message());
+        let (pairs, flag) = PAIRS;
+        if RULES.iter().any(|rule| message.starts_with(rule)) && message.contains(pairs) {
+            return f.write_str(&told.replace(pairs, flag));
+        }
+        if let Some(limit) = self.0.limit() {
+            let own = LIMITS.iter().filter(|(name, ..)| *name == limit);
+            let advised = own.fold(told, |told, (_, named, advice)| told.replace(named, advice));
+            return f.write_str(&advised);
+        }
+        if let Some((said, here)) = WORDS.iter().find(|(said, _)| message.contains(said)) {
+            return f.write_str(&told.replace(said, here));
+        }
+        let more = if self.0.kind() == ErrorKind::Spill { DISK } else { "" };
+        write!(f, "{told}{more}")
+    }
+}
+
+/// Displays an error in a line of `--ndjson` input, with advice.
+pub(crate) struct InLine<'a>(pub(crate) u64, pub(crate) &'a Error);
+
+impl fmt::Display for InLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(line, error) = *self;
+        write!(f, "line {line}: ")?;
+        if error.message().contains(DOCUMENTS) {
+            let here = "(a line has one document; `jq -c .` puts each on a line of its own)";
+            return f.write_str(&error.to_string().replace(DOCUMENTS, here));
+        }
+        write!(f, "{}", Remedied(error))?;
+        // If a document spans several lines, the first line ends too early.
+        if line == 1 && error.kind() == ErrorKind::UnexpectedEnd {
+            f.write_str(" (a document over several lines? `jq -c .` puts it on one)")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,282 @@
+//! Runs a job: opens files, filters, closes them, prints diagnostics and writes the report.
+//!
+//! Must not know flags: a job has everything.
+
+use std::fs::File;
+use std::io::{IsTerminal, Read, Write};
+
+use tamis::{
+    Error, ErrorKind, FailedRun, FailureReport, FileSource, MissedPath, PrettyWriter, Program,
+    Report, SkipReason, TeeReader, filter_file, filter_lenient, filter_ndjson,
+};
+
+use crate::diagnostics::{Console, Exit, Usage};
+use crate::files::{self, Output};
+use crate::place::Place;
+use crate::places;
+use crate::progress::Bar;
+use crate::remedies::{InLine, Remedied};
+use crate::report::{cannot_report, is_closed_pipe, open_report, write_report};
+use crate::resolve::{Form, Job};
+use crate::stats::Stats;
+use crate::tokens::{Tally, Tokens};
+
+/// The reason why a run failed.
+struct Failure {
+    /// The file or stream that the error is about; `None` if there is none, or if the error was printed already.
+    name: Option<String>,
+    error: Error,
+}
+
+/// Runs a job.
+pub(crate) fn run(job: &Job) -> Exit {
+    let console = Console::default();
+    if let Err(usage) = places::check(&job.places()) {
+        console.usage(&usage);
+        return Exit::Usage;
+    }
+    // Before the run, so that a run is not lost for a report that cannot be written.
+    let report_to = match &job.report {
+        None => None,
+        Some(place) => match open_report(place) {
+            Ok(writer) => Some((writer, place)),
+            Err(error) => {
+                console.say(&place.name("standard error"), cannot_report(&error));
+                return Exit::Failed;
+            }
+        },
+    };
+    let tally = Tallies::new(job.stats);
+    let (report, result) = filter(job, &tally);
+    let exit = conclude(job, &report, result);
+    if let Some((writer, place)) = report_to
+        && let Err(error) = write_report(&report, writer)
+    {
+        console.say(&place.name("standard error"), cannot_report(&error));
+        return if exit == Exit::Done { Exit::Failed } else { exit };
+    }
+    // Lines have output even if some of them were bad.
+    if job.stats && (report.error.is_none() || job.form == Form::Lines) {
+        let consumed = report.filter_original_bytes;
+        // The tokens are those of the text with its comments, so the bytes must be as well.
+        let read = tally.input.bytes().filter(|_| job.form == Form::Lenient);
+        let tokens = tally.tokens(job.form, consumed);
+        console.note(Stats { report: &report, original: read.unwrap_or(consumed), tokens });
+    }
+    exit
+}
+
+/// Counts the tokens of the input and of the output.
+struct Tallies {
+    input: Tally,
+    output: Tally,
+}
+
+impl Tallies {
+    fn new(counts: bool) -> Self {
+        Self { input: Tally::new(counts), output: Tally::new(counts) }
+    }
+
+    /// Returns the tokens of the consumed input and of the output. A final newline is not counted.
+    fn tokens(&self, form: Form, consumed: u64) -> [Option<Tokens>; 2] {
+        match form {
+            Form::Document => [self.input.first(consumed), self.output.all()],
+            // The report counts bytes without comments, which are not offsets in the input.
+            Form::Lenient => [self.input.without_newline(), self.output.all()],
+            Form::Lines => [self.input.without_newline(), self.output.without_newline()],
+        }
+    }
+}
+
+fn filter(job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>) {
+    match open(job) {
+        Err(failure) => {
+            let mut report = Report::default();
+            report.error = Some(FailureReport::from(&failure.error));
+            (report, Err(failure))
+        }
+        Ok(opened) => {
+            let (mut report, result) = opened.run(job, tally);
+            if let Err(failure) = &result
+                && report.error.is_none()
+            {
+                report.error = Some(FailureReport::from(&failure.error));
+            }
+            (report, result)
+        }
+    }
+}
+
+/// A job with everything open.
+struct Opened {
+    program: Program,
+    input: File,
+    tee: Option<File>,
+    output: Output,
+    bar: Bar,
+}
+
+fn open(job: &Job) -> Result<Opened, Failure> {
+    let fault = |name: String, error: Error| Failure { name: Some(name), error };
+    let program = job.selected.program().map_err(|error| Failure { name: None, error })?;
+    check_text(job, &program).map_err(|error| Failure { name: None, error })?;
+    let input =
+        files::open(&job.input).map_err(|error| fault(job.input_name(), Error::read(error)))?;
+    let output =
+        Output::open(&job.output).map_err(|error| fault(job.output_name(), Error::write(error)))?;
+    let tee = match &job.tee {
+        None => None,
+        Some(path) => Some(
+            files::create_private(path)
+                .map_err(|error| fault(path.display().to_string(), Error::write(error)))?,
+        ),
+    };
+    let size = input.metadata().ok().filter(|metadata| metadata.is_file()).map(|file| file.len());
+    let to_terminal = job.output == Place::Standard && std::io::stdout().is_terminal();
+    Ok(Opened { program, input, tee, output, bar: Bar::new(size, to_terminal) })
+}
+
+/// Refuses flags for JSON if the program produces text.
+fn check_text(job: &Job, program: &Program) -> Result<(), Error> {
+    let flag = match job.form {
+        Form::Lines => "--ndjson",
+        Form::Lenient => "--lenient",
+        Form::Document if job.pretty => "--pretty",
+        Form::Document => return Ok(()),
+    };
+    if !program.is_text() {
+        return Ok(());
+    }
+    Err(Error::spec(format!("{flag}: the response of this tool may not be JSON; leave {flag} out")))
+}
+
+impl Opened {
+    fn run(self, job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>) {
+        let Self { program, input, tee, mut output, bar } = self;
+        let console = Console::new(bar.clone());
+        let around = |reader: Box<dyn Read>| {
+            let reader = tally.input.around(bar.around(reader));
+            match tee {
+                Some(tee) => Box::new(TeeReader::new(reader, tee)) as Box<dyn Read>,
+                None => reader,
+            }
+        };
+        let call = program.with_options(&job.selected.options);
+        let go = |writer: &mut dyn Write| match job.form {
+            Form::Document => filter_file(call, FileSource::new(input).map_reader(around), writer),
+            Form::Lenient => filter_lenient(call, around(Box::new(input)), writer),
+            Form::Lines => {
+                let reader = around(Box::new(input));
+                filter_ndjson(call, reader, writer, |line, error| {
+                    console.say(&job.input_name(), InLine(line, error));
+                })
+            }
+        };
+        // The counted output is the minified one.
+        let result = match (job.pretty, job.stats) {
+            (true, _) => go(&mut tally.output.through(PrettyWriter::new(&mut output))),
+            (false, true) => go(&mut tally.output.through(&mut output)),
+            (false, false) => go(&mut output),
+        };
+        let (report, result) = FailedRun::split(result);
+        let result = match result {
+            Err(error) => Err(job.blame(error)),
+            Ok(()) => {
+                let ended = if job.form == Form::Lines { Ok(()) } else { output.write_all(b"\n") };
+                ended.and_then(|()| output.finish()).map_err(|error| job.blame(Error::write(error)))
+            }
+        };
+        (report, result)
+    }
+}
+
+impl Job {
+    fn input_name(&self) -> String {
+        self.input.name("standard input")
+    }
+
+    fn output_name(&self) -> String {
+        self.output.name("standard output")
+    }
+
+    /// Adds the name of the file or stream that an error of a run is about.
+    fn blame(&self, error: Error) -> Failure {
+        let name = match error.kind() {
+            ErrorKind::Write => Some(self.output_name()),
+            ErrorKind::Read => Some(self.input_name()),
+            // Bad lines were printed one by one.
+            _ if self.form == Form::Lines => None,
+            _ => Some(self.input_name()),
+        };
+        Failure { name, error }
+    }
+}
+
+/// Prints how the run ended and returns the exit code.
+fn conclude(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
+    let console = Console::default();
+    let input = job.input_name();
+    if job.selected.raw && report.filter_skipped != Some(SkipReason::RawMode) && result.is_ok() {
+        console.warn(&input, "--raw is ignored: the filter of this tool does not allow it");
+    }
+    if let Some(why) = &report.filter_error
+        && result.is_ok()
+    {
+        console.warn(&input, why);
+    }
+    // A failed run has not seen all items. With `--ndjson`, the good lines were seen.
+    if !report.missed.is_empty()
+        && !job.selected.is_of_catalog()
+        && (result.is_ok() || job.form == Form::Lines)
+    {
+        console.warn(&input, missed(job.form, &report.missed));
+    }
+    if let Some(root) = &job.selected.counted_at
+        && result.is_ok()
+        && report.filter_applied
+        && report.root.is_some()
+        && report.items_seen.or(report.items_at_least).is_none()
+    {
+        console.warn(
+            &input,
+            format!("the value at `{root}` is not an array: --max-items has no effect"),
+        );
+    }
+    if let Some(why) = &report.compact_error
+        && result.is_ok()
+    {
+        console.warn(&input, format!("no summary: {why}; the items are unchanged"));
+    }
+    if report.budget_exceeded && result.is_ok() {
+        let message = "the output exceeds its budget and cannot be shortened further";
+        console.warn(&input, message);
+    }
+    let Err(Failure { name, error }) = result else { return Exit::Done };
+    if error.kind() == ErrorKind::Spec {
+        console.usage(&Usage::from(&error));
+        return Exit::Usage;
+    }
+    if is_closed_pipe(&error) {
+        return Exit::Done;
+    }
+    if let Some(name) = name {
+        console.say(&name, Remedied(&error));
+    } else if let Place::Path(path) = &job.output {
+        console.say(&path.display().to_string(), "not written, because lines of the input failed");
+    }
+    Exit::Failed
+}
+
+/// Describes the selected paths that no item had.
+fn missed(form: Form, paths: &[MissedPath]) -> String {
+    const LISTED: usize = 5;
+    let listed = paths.iter().take(LISTED).map(|missed| match &missed.meant {
+        Some(meant) => format!("`{}` (did you mean `{meant}`?)", missed.path),
+        None => format!("`{}`", missed.path),
+    });
+    let mut listed = listed.collect::<Vec<_>>().join(", ");
+    if paths.len() > LISTED {
+        listed.push_str(&format!(" and {} more of the selected paths", paths.len() - LISTED));
+    }
+    format!("no {} has {listed}", if form == Form::Lines { "line" } else { "item" })
+}

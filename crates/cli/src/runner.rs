@@ -1,0 +1,339 @@
+//! `tamis run`: runs a command, saves its full output, prints the filtered output and exits like the command.
+//!
+//! Must not know rules or how a process is run.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+#[cfg(unix)]
+use std::{
+    io::{self, ErrorKind as IoKind, Write},
+    process::Command,
+};
+
+#[cfg(unix)]
+use serde::Serialize;
+#[cfg(unix)]
+use tamis::{
+    CommandReport, CommandRunner, ErrorKind, OutputFilterRegistry, OverflowFolder, RunReport,
+    RunnerWarning,
+};
+
+use crate::diagnostics::{Console, Exit};
+use crate::lists;
+#[cfg(unix)]
+use crate::{
+    diagnostics::Usage,
+    files,
+    place::Place,
+    places::{self, Places},
+    report::{cannot_report, open_report, write_report},
+    rules, signals, stats,
+    tokens::{Tally, Tokens},
+};
+
+pub(crate) const HELP_SHORT: &str = "\
+For more and for examples see --help. tamis exits like the command; 127: not found, 126: not executable.";
+
+pub(crate) const HELP: &str = "\
+Examples:
+  tamis run -- cargo test
+  tamis run --stats -- sh -c 'cd corpus && cargo build 2>&1'
+  tamis run --keep --overflow-dir logs -- make -j4
+
+Rules and what they keep: tamis help commands. Signals, files and exit codes: tamis help running.
+
+Exit codes:
+  that of the command; if a signal killed the command, tamis ends by the same signal
+  127  the command was not found
+  126  it cannot be executed
+  1    the output could not be written
+  2    the command line or a manifest is wrong";
+
+#[derive(Debug, clap::Args)]
+#[cfg_attr(not(unix), allow(dead_code, reason = "commands are run only on Unix"))]
+pub(crate) struct RunArgs {
+    /// The command and its arguments
+    ///
+    /// Run directly, as by env(1), without a shell. It inherits standard input, the current folder and the environment.
+    #[arg(
+        value_name = "COMMAND",
+        required = true,
+        trailing_var_arg = true,
+        value_hint = clap::ValueHint::CommandWithArguments
+    )]
+    command: Vec<OsString>,
+
+    /// Rules in TOML, which take precedence over the built-in rules; may be repeated
+    ///
+    /// The format is described by tamis help commands.
+    #[arg(long, value_name = "RULES.toml", help_heading = "Rules")]
+    manifest: Vec<PathBuf>,
+
+    /// Print the output unfiltered
+    #[arg(long, help_heading = "Rules")]
+    raw: bool,
+
+    /// Save the full output even if nothing was removed, and print its path
+    #[arg(long, help_heading = "Full output")]
+    keep: bool,
+
+    /// The folder for full outputs
+    ///
+    /// Created if missing. Only its owner may have access (0700). Default: `output` in $TAMIS_STATE_DIR, else in
+    /// $XDG_STATE_HOME/tamis, else in ~/.local/state/tamis.
+    #[arg(long, value_name = "DIR", help_heading = "Full output")]
+    overflow_dir: Option<PathBuf>,
+
+    /// Save at most the first BYTES bytes of the full output (k, M, G: powers of 1024) [default: 256M]
+    #[arg(long, value_name = "BYTES", help_heading = "Full output", value_parser = lists::bytes, allow_negative_numbers = true)]
+    overflow_limit: Option<u64>,
+
+    /// Do not save the full output: removed lines are lost
+    #[arg(long, help_heading = "Full output", conflicts_with_all = ["keep", "overflow_dir", "overflow_limit"])]
+    no_overflow: bool,
+
+    /// How long to wait for more output after the command's end, while a process it started keeps it open [default: 0.25]
+    ///
+    /// Servers and daemons keep it open for good. Output that never pauses is read for ten times as long.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    linger: Option<std::time::Duration>,
+
+    /// Write a report of the run as JSON, even if it failed; `-` is standard error
+    #[arg(long, value_name = "PATH|-", help_heading = "Output")]
+    report: Option<PathBuf>,
+
+    /// Print on standard error which filter ran and how much was saved
+    #[arg(long, help_heading = "Output")]
+    stats: bool,
+}
+
+fn seconds(text: &str) -> Result<std::time::Duration, String> {
+    let number =
+        text.parse().ok().and_then(|number| std::time::Duration::try_from_secs_f64(number).ok());
+    number.ok_or_else(|| String::from("expected seconds, such as 0.5"))
+}
+
+/// Reports that commands cannot be run on this system.
+#[cfg(not(unix))]
+pub(crate) fn run(args: &RunArgs) -> Exit {
+    _ = args;
+    Console::default().say(
+        "run",
+        "commands are run only on Unix systems; pipe their output to tamis text instead",
+    );
+    Exit::Failed
+}
+
+/// Runs `tamis run`.
+#[cfg(unix)]
+pub(crate) fn run(args: &RunArgs) -> Exit {
+    let console = Console::default();
+    let place = args.report.clone().map(Place::from);
+    let all = Places {
+        rules: args.manifest.iter().map(|path| ("--manifest", path.as_path())).collect(),
+        report: place.as_ref(),
+        ..Places::default()
+    };
+    if let Err(usage) = places::check(&all) {
+        console.usage(&usage);
+        return Exit::Usage;
+    }
+    // Before the run, so that a run is not lost for a report that cannot be written.
+    let report_to = match place.as_ref().map(|place| (open_report(place), place)) {
+        None => None,
+        Some((Ok(writer), place)) => Some((writer, place)),
+        Some((Err(error), place)) => {
+            console.say(&place.name("standard error"), cannot_report(&error));
+            return Exit::Failed;
+        }
+    };
+    if args.manifest.iter().any(|path| path.as_os_str() == "-") {
+        console.usage(&Usage::new(
+            "--manifest - would take the command's standard input; give the rules as a file",
+        ));
+        return Exit::Usage;
+    }
+    let registry = match rules::registry(&args.manifest) {
+        Ok(registry) if args.raw => registry.with_enabled(false),
+        Ok(registry) => registry,
+        Err(error) => {
+            rules::print_problems(&console, &error);
+            return Exit::Usage;
+        }
+    };
+    let tally = Tally::new(args.stats);
+    let result = execute(args, registry, &tally, &console);
+    let mut unreported = false;
+    if let Some((writer, place)) = report_to
+        && let Err(error) = report(args, &result, writer)
+    {
+        console.say(&place.name("standard error"), cannot_report(&error));
+        unreported = true;
+    }
+    let name = name(args);
+    let exit = match result {
+        Err(error) => {
+            let (code, why) = not_started(&error);
+            console.say(&name, why);
+            Exit::Code(code)
+        }
+        Ok(report) => conclude(args, &console, &name, &report, &tally),
+    };
+    if unreported && exit == Exit::Code(0) { Exit::Failed } else { exit }
+}
+
+/// Returns the name of the command in diagnostics.
+#[cfg(unix)]
+fn name(args: &RunArgs) -> String {
+    args.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+#[cfg(unix)]
+fn execute(
+    args: &RunArgs,
+    mut registry: OutputFilterRegistry,
+    tally: &Tally,
+    console: &Console,
+) -> io::Result<RunReport> {
+    let name = name(args);
+    let mut overflow = None;
+    // Unfiltered output needs no copy.
+    if !args.no_overflow && (args.keep || !args.raw) {
+        let folder = args.overflow_dir.clone().map(OverflowFolder::new);
+        match folder.or_else(OverflowFolder::of_user) {
+            Some(folder) => {
+                let limit = args.overflow_limit.unwrap_or(OverflowFolder::FILE_LIMIT);
+                overflow = Some(folder.with_file_limit(limit));
+            }
+            None => {
+                let error =
+                    "no home folder; name a folder with --overflow-dir, or use --no-overflow";
+                console.warn(&name, RunnerWarning::NoRecord(io::Error::other(error)));
+                registry = registry.with_enabled(false);
+            }
+        }
+    }
+    let mut runner = CommandRunner::new(registry).with_keep(args.keep).with_token_count(args.stats);
+    if let Some(folder) = overflow {
+        runner = runner.with_overflow(folder);
+    }
+    if let Some(quiet) = args.linger {
+        runner = runner.with_linger(quiet);
+    }
+    if let Err(error) = signals::wait_for_children() {
+        console.warn(&name, error);
+    }
+    let run = |command: Command| {
+        runner.run(
+            command,
+            tally.through(files::Patient(files::standard_output()?)),
+            |controls| {
+                if let Err(error) = signals::forward(controls) {
+                    console.warn(&name, format_args!("signals do not reach the command: {error}"));
+                }
+            },
+            |notice| console.warn(&name, notice),
+        )
+    };
+    let (program, arguments) = args.command.split_first().ok_or(IoKind::InvalidInput)?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    match run(command) {
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
+            // A script without a `#!` line is run by the shell, as execvp(3) does.
+            let mut command = Command::new("/bin/sh");
+            command.arg(found(program).ok_or(error)?).args(arguments);
+            run(command)
+        }
+        ended => ended,
+    }
+}
+
+/// Returns the file that is run for a name.
+#[cfg(unix)]
+fn found(program: &std::ffi::OsStr) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    if program.as_bytes().contains(&b'/') {
+        return Some(PathBuf::from(program));
+    }
+    let folders = std::env::var_os("PATH")?;
+    let mut files = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    files.find(|file| file.is_file())
+}
+
+/// Returns the exit code that shells use for a command that does not start, and the reason.
+#[cfg(unix)]
+fn not_started(error: &io::Error) -> (u8, String) {
+    match error.kind() {
+        IoKind::NotFound => (127, String::from("not found")),
+        IoKind::NotADirectory => (127, error.to_string()),
+        _ => (126, format!("cannot be executed: {error}")),
+    }
+}
+
+/// Prints how the run ended and returns its exit code, or ends by the signal that killed the command.
+#[cfg(unix)]
+fn conclude(
+    args: &RunArgs,
+    console: &Console,
+    name: &str,
+    report: &RunReport,
+    tally: &Tally,
+) -> Exit {
+    if let Some(record) = report.record.as_ref().filter(|_| args.keep) {
+        console.note(format_args!("{name}: the full output is in {}", record.display()));
+    }
+    if args.stats {
+        let filter = report.output.filter.as_deref().unwrap_or("no filter");
+        let tokens = [report.tokens_in.map(Tokens::from), tally.all()];
+        let saved = stats::saved([report.output.bytes_in, report.output.bytes_out], tokens);
+        console.note(format_args!("{filter}: {saved}"));
+    }
+    if let Some(error) = &report.error
+        && error.io_error().is_none_or(|error| error.kind() != IoKind::BrokenPipe)
+    {
+        let kept = report.record.as_ref();
+        let kept = kept.map(|path| format!("; the output read so far is in {}", path.display()));
+        let about = if error.kind() == ErrorKind::Write { "standard output" } else { name };
+        console.say(about, format_args!("{error}{}", kept.unwrap_or_default()));
+        return Exit::Failed;
+    }
+    signals::end_as(report.status)
+}
+
+/// The report of a run: the report on the output, and how the command ended.
+#[cfg(unix)]
+#[derive(Serialize)]
+struct Told<'a> {
+    command: Vec<String>,
+    #[serde(flatten)]
+    output: &'a CommandReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_output_complete: Option<bool>,
+    full_output_failed: bool,
+    left_open: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+#[cfg(unix)]
+fn report(args: &RunArgs, result: &io::Result<RunReport>, to: Box<dyn Write>) -> io::Result<()> {
+    use std::os::unix::process::ExitStatusExt;
+    let nothing = RunReport::default();
+    let (report, error) = match result {
+        Err(error) => (&nothing, Some(not_started(error).1)),
+        Ok(report) => (report, report.error.as_ref().map(ToString::to_string)),
+    };
+    let told = Told {
+        command: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        output: &report.output,
+        signal: report.status.signal(),
+        full_output_complete: report.record.as_ref().map(|_| report.record_complete),
+        full_output_failed: report.record_failed,
+        left_open: report.left_open,
+        error,
+    };
+    write_report(&told, to)
+}

@@ -1,0 +1,67 @@
+//! `tamis tools`: lists the tools that have filters, with a summary of each filter.
+//!
+//! Must not know documents.
+
+use std::path::PathBuf;
+
+use tamis::Manifest;
+
+use crate::diagnostics::{Console, Exit, Usage};
+use crate::place::read_once;
+use crate::print::print;
+use crate::tool::load_all;
+
+pub(crate) const HELP: &str = "\
+Examples:
+  tamis tools
+  tamis tools github.
+  tamis tools --manifest tools.yaml";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ToolsArgs {
+    /// List only tools whose names begin with PREFIX
+    #[arg(value_name = "PREFIX", default_value = "", hide_default_value = true)]
+    prefix: String,
+
+    /// List the tools of a manifest instead of the built-in catalog; may be repeated
+    #[arg(long, value_name = "M")]
+    manifest: Vec<PathBuf>,
+}
+
+/// Runs `tamis tools`.
+pub(crate) fn run(args: &ToolsArgs) -> Exit {
+    let console = Console::default();
+    let manifest = match manifest(&args.manifest) {
+        Ok(manifest) => manifest,
+        Err(usage) => {
+            console.usage(&usage);
+            return Exit::Usage;
+        }
+    };
+    let entries = manifest.entries().filter(|entry| entry.name().starts_with(&args.prefix));
+    let mut entries: Vec<_> = entries.collect();
+    entries.sort_by(|one, other| one.name().cmp(other.name()));
+    if entries.is_empty() && !args.prefix.is_empty() {
+        let message =
+            format!("no tool begins with `{}`; `tamis tools` lists all of them", args.prefix);
+        console.usage(&Usage::new(message));
+        return Exit::Usage;
+    }
+    let width = entries.iter().map(|entry| entry.name().chars().count()).max().unwrap_or(0).min(40);
+    let lines = entries.iter().map(|entry| {
+        let (name, summary) = (one_line(entry.name()), one_line(&entry.spec().summary()));
+        format!("{name:width$}  {summary}\n")
+    });
+    print(lines.collect::<String>().as_bytes())
+}
+
+fn manifest(paths: &[PathBuf]) -> Result<Manifest, Usage> {
+    read_once(paths)?;
+    let read = if paths.is_empty() { Manifest::catalog() } else { load_all(paths) };
+    read.map_err(|error| Usage::new(error.to_string()))
+}
+
+/// Replaces control characters, which names and paths may contain, so that the text stays on one line.
+fn one_line(text: &str) -> String {
+    text.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
+}

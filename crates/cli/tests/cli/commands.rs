@@ -1,0 +1,585 @@
+//! `tamis run`, with real commands: streams, exit codes, signals, pipes, and the file with the full output.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdout};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::*;
+
+/// Where full outputs are in the folder of a test.
+const RECORDS: &str = ".state/output";
+
+impl Folder {
+    /// `tamis run` with these arguments, not yet started.
+    fn runner(&self, args: &[&str]) -> Command {
+        let mut command = self.any();
+        command.arg("run").args(args).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// A script of the shell.
+    fn shell(&self, script: &str) -> Ran {
+        Ran::new(&self.runner(&["--", "sh", "-c", script]).output().unwrap())
+    }
+
+    fn records(&self) -> Vec<PathBuf> {
+        let Ok(names) = std::fs::read_dir(self.path(RECORDS)) else { return Vec::new() };
+        names.map(|entry| entry.unwrap().path()).collect()
+    }
+}
+
+/// A script that runs; it has printed `ready`.
+fn ready(mut command: Command) -> (Child, BufReader<ChildStdout>) {
+    let mut child = command.spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    (child, output)
+}
+
+fn kill(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+#[test]
+fn both_streams_come_in_their_order() {
+    let folder = Folder::new();
+    let ran = folder.shell("for n in 1 2 3 4 5 6 7 8 9; do echo out $n; echo err $n >&2; done");
+    let expected: String = (1..10).map(|n| format!("out {n}\nerr {n}\n")).collect();
+    ran.done(&expected);
+    assert!(folder.records().is_empty(), "nothing was cut, so nothing is kept");
+}
+
+#[test]
+fn exit_codes_are_those_of_the_command() {
+    let folder = Folder::new();
+    for code in [0, 1, 2, 3, 126, 127, 255] {
+        let ran = folder.shell(&format!("echo a; exit {code}"));
+        assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (code, "a\n", ""));
+    }
+}
+
+#[test]
+fn tamis_dies_of_the_signal_that_killed_the_command() {
+    let folder = Folder::new();
+    for (name, signal) in [
+        ("HUP", Signal::HUP),
+        ("INT", Signal::INT),
+        ("QUIT", Signal::QUIT),
+        ("ABRT", Signal::ABORT),
+        ("KILL", Signal::KILL),
+        ("SEGV", Signal::SEGV),
+        ("PIPE", Signal::PIPE),
+        ("TERM", Signal::TERM),
+        ("USR1", Signal::USR1),
+    ] {
+        let script = format!("ulimit -c 0; echo a; kill -{name} $$; sleep 5");
+        let output = folder.runner(&["--", "sh", "-c", &script]).output().unwrap();
+        assert_eq!(output.status.signal(), Some(signal.as_raw()), "{name}: {output:?}");
+        assert_eq!((&output.stdout[..], &output.stderr[..]), (&b"a\n"[..], &b""[..]), "{name}");
+    }
+}
+
+#[test]
+fn signals_go_on_to_the_command() {
+    let folder = Folder::new();
+    for (name, signal) in [
+        ("HUP", Signal::HUP),
+        ("INT", Signal::INT),
+        ("QUIT", Signal::QUIT),
+        ("TERM", Signal::TERM),
+        ("USR1", Signal::USR1),
+        ("USR2", Signal::USR2),
+    ] {
+        // It says goodbye, and what it says arrives.
+        let script = format!(
+            "trap 'echo bye; exit 5' {name}; echo ready; n=0; while [ $n -lt 400 ]; do sleep .05; n=$((n+1)); done"
+        );
+        let (mut child, mut output) = ready(folder.runner(&["--", "sh", "-c", &script]));
+        kill(&child, signal);
+        let mut rest = String::new();
+        output.read_to_string(&mut rest).unwrap();
+        assert_eq!((rest.as_str(), child.wait().unwrap().code()), ("bye\n", Some(5)), "{name}");
+    }
+    // A command without a word for it dies, and so does tamis.
+    let (mut child, _output) =
+        ready(folder.runner(&["--", "sh", "-c", "echo ready; exec sleep 20"]));
+    kill(&child, Signal::TERM);
+    assert_eq!(child.wait().unwrap().signal(), Some(Signal::TERM.as_raw()));
+    assert!(folder.records().is_empty());
+}
+
+#[test]
+fn what_is_ignored_stays_ignored() {
+    let folder = Folder::new();
+    let mut command = Command::new("sh");
+    let script = "trap '' HUP; exec \"$TAMIS\" run -- sh -c 'echo ready; sleep .5; echo alive'";
+    command.args(["-c", script]).env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
+    command.env("TAMIS_STATE_DIR", folder.path(".state")).stdout(Stdio::piped());
+    let (mut child, mut output) = ready(command);
+    kill(&child, Signal::HUP);
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert_eq!((rest.as_str(), child.wait().unwrap().code()), ("alive\n", Some(0)));
+}
+
+/// Some start programs so; then a system forgets how children ended.
+#[test]
+fn ignored_children_are_waited_for() {
+    let folder = Folder::new();
+    let mut command = Command::new("bash");
+    let script = "trap '' CHLD; exec \"$TAMIS\" run -- sh -c 'echo a; (exit 3); exit $(($? + 4))'";
+    command.args(["-c", script]).env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
+    let ran = Ran::new(&command.env("TAMIS_STATE_DIR", folder.path(".state")).output().unwrap());
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (7, "a\n", ""));
+}
+
+#[test]
+fn what_cannot_be_run_is_told_as_shells_do() {
+    let folder = Folder::new();
+    folder.write("text", "echo a");
+    for (command, code, words) in [
+        ("no-such-command", 127, "tamis: no-such-command: not found"),
+        ("./no/such/file", 127, "tamis: ./no/such/file: not found"),
+        ("./text/file", 127, "tamis: ./text/file: "),
+        ("./text", 126, "tamis: ./text: cannot be executed: "),
+        (".", 126, "tamis: .: cannot be executed: "),
+    ] {
+        let ran = Ran::new(&folder.runner(&["--", command]).output().unwrap());
+        ran.refused(code, &[words]);
+        ran.one_line();
+    }
+    folder.tamis(&["run"], b"").refused(2, &["COMMAND"]);
+    folder.tamis(&["run", "--no-such-flag", "true"], b"").refused(2, &["--no-such-flag"]);
+    folder.tamis(&["run", "--linger", "-1", "true"], b"").refused(2, &["expected seconds"]);
+}
+
+/// A script that does not say what runs it is run by the shell, by its path or its name.
+#[test]
+fn a_script_without_an_interpreter_is_run_by_the_shell() {
+    let folder = Folder::new();
+    folder.write("plain-script", "echo got $1");
+    std::fs::set_permissions(folder.path("plain-script"), PermissionsExt::from_mode(0o755))
+        .unwrap();
+    folder.tamis(&["run", "./plain-script", "7"], b"").done("got 7\n");
+    let path = format!("{}:/usr/bin:/bin", folder.path("").display());
+    let output = folder.runner(&["plain-script", "8"]).env("PATH", path).output().unwrap();
+    Ran::new(&output).done("got 8\n");
+}
+
+#[test]
+fn what_stands_behind_the_command_is_its_own() {
+    let folder = Folder::new();
+    let typed = ["run", "printf", "%s,", "--raw", "--report", "x", "--color", "maybe", "--", "-h"];
+    folder.tamis(&typed, b"").done("--raw,--report,x,--color,maybe,--,-h,");
+    folder.tamis(&["run", "--raw", "--", "printf", "%s", "--keep"], b"").done("--keep");
+    assert!(!folder.path("x").exists());
+}
+
+#[test]
+fn standard_input_is_the_commands() {
+    let folder = Folder::new();
+    folder.tamis(&["run", "cat"], b"a\0b").done("a\0b");
+}
+
+#[test]
+fn output_comes_while_the_command_runs() {
+    let folder = Folder::new();
+    let mut command = folder.runner(&["--", "sh", "-c", "echo ready; read line; echo got $line"]);
+    command.stdin(Stdio::piped());
+    let (mut child, mut output) = ready(command);
+    // It waits for this: nothing of what follows can have come.
+    child.stdin.take().unwrap().write_all(b"more\n").unwrap();
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert_eq!((rest.as_str(), child.wait().unwrap().code()), ("got more\n", Some(0)));
+}
+
+#[test]
+fn bytes_of_any_kind_pass() {
+    let folder = Folder::new();
+    let bytes: Vec<u8> =
+        (0..200_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    folder.write("bytes", &bytes);
+    let output = folder.runner(&["cat", "bytes"]).output().unwrap();
+    assert!(output.stdout == bytes && output.status.success());
+}
+
+/// As where the other end of the stream is a program that does not wait for what it writes itself.
+#[test]
+fn a_stream_that_does_not_wait_is_waited_for() {
+    let folder = Folder::new();
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let flags = rustix::fs::fcntl_getfl(&writer).unwrap() | rustix::fs::OFlags::NONBLOCK;
+    rustix::fs::fcntl_setfl(&writer, flags).unwrap();
+    let mut command = folder.runner(&["head", "-c", "1000000", "/dev/zero"]);
+    let child = command.stdout(writer).spawn().unwrap();
+    drop(command);
+    std::thread::sleep(Duration::from_millis(300));
+    let mut read = Vec::new();
+    reader.read_to_end(&mut read).unwrap();
+    Ran::new(&child.wait_with_output().unwrap()).done("");
+    assert_eq!(read.len(), 1_000_000);
+}
+
+/// In a terminal Ctrl-C reaches tamis and the command: the command must not get it twice.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_interrupts_once() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let folder = Folder::new();
+    let shows = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&shows).unwrap();
+    unlockpt(&shows).unwrap();
+    let name = ptsname(&shows, Vec::new()).unwrap();
+    let terminal = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    // It does not sleep: while it waited for that, two would be one.
+    let script = "n=0; trap 'n=$((n+1))' INT; echo ready; i=0; \
+                  while [ $i -lt 500000 ]; do i=$((i+1)); done; echo $n";
+    let mut command = Command::new("setsid");
+    command.args(["--ctty", env!("CARGO_BIN_EXE_tamis"), "run", "--", "sh", "-c", script]);
+    command.env("TAMIS_STATE_DIR", folder.path(".state")).stdin(terminal).stdout(Stdio::piped());
+    let (mut child, mut output) = ready(command);
+    File::from(shows).write_all(b"\x03").unwrap();
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert_eq!((rest.as_str(), child.wait().unwrap().code()), ("1\n", Some(0)));
+}
+
+/// Whoever reads has enough: the command is told as in any pipe.
+#[test]
+fn a_closed_pipe_ends_the_command() {
+    let folder = Folder::new();
+    let mut child = folder.runner(&["yes"]).spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    drop(output);
+    assert_eq!((line.as_str(), child.wait().unwrap().signal()), ("y\n", Some(13)));
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(said, "");
+    assert!(folder.records().is_empty());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_told() {
+    let folder = Folder::new();
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let output = folder.runner(&["--keep", "echo", "a"]).stdout(full).output().unwrap();
+    let ran = Ran::new(&output);
+    ran.refused(1, &["tamis: standard output: ", "what was read of it is in "]);
+    assert_eq!(folder.read(&folder.records()[0]), "a\n");
+}
+
+/// What a command leaves behind does not hold it up; what the command wrote comes, however much it is.
+#[test]
+fn what_is_left_behind_is_not_waited_for() {
+    let folder = Folder::new();
+    let begun = Instant::now();
+    let ran = folder.shell("sleep 20 & head -c 300000 /dev/zero; echo; echo last; exit 4");
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert_eq!((ran.code, ran.out.len()), (4, 300_006));
+    assert!(ran.out.ends_with("\nlast\n"));
+    ran.one_line();
+    assert!(ran.err.contains("keeps the output open"), "{}", ran.err);
+    // Something that never falls silent is left too.
+    let ran = folder
+        .shell("(n=0; while [ $n -lt 2000 ]; do echo y; sleep .01; n=$((n+1)); done) & exit 3");
+    assert!(begun.elapsed() < Duration::from_secs(15));
+    assert_eq!(ran.code, 3);
+    ran.one_line();
+    // What comes soon is waited for, as long as that is asked for.
+    let script = "(sleep .6; echo later) & echo now";
+    let args = ["--linger", "10", "--", "sh", "-c", script];
+    Ran::new(&folder.runner(&args).output().unwrap()).done("now\nlater\n");
+    let output = folder.runner(&["--linger", "0", "--", "sh", "-c", script]).output().unwrap();
+    assert_eq!(Ran::new(&output).out, "now\n");
+}
+
+/// The command looks at the memory of tamis, its parent.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_grow_with_the_output() {
+    let folder = Folder::new();
+    let peak = |bytes: u32| -> u64 {
+        let script = format!("head -c {bytes} /dev/zero; echo; grep VmHWM /proc/$PPID/status");
+        let ran = folder.shell(&script);
+        assert!(ran.code == 0 && ran.out.len() > bytes as usize, "{}", ran.err);
+        let line = ran.out.lines().last().unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    let (small, large) = (peak(1_000), peak(50_000_000));
+    assert!(large < small + 2_048, "{small} KiB, then {large} KiB");
+}
+
+#[test]
+fn the_full_output_is_kept_where_that_is_asked_for() {
+    let folder = Folder::new();
+    let ran = Ran::new(
+        &folder.runner(&["--keep", "--", "sh", "-c", "echo a; echo b >&2"]).output().unwrap(),
+    );
+    let records = folder.records();
+    assert_eq!((ran.code, ran.out.as_str(), records.len()), (0, "a\nb\n", 1));
+    assert_eq!(ran.err, format!("tamis: sh: the full output is in {}\n", records[0].display()));
+    assert_eq!(folder.read(&records[0]), "a\nb\n");
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode(&records[0]), 0o600);
+    assert_eq!((mode(&folder.path(RECORDS)), mode(&folder.path(".state"))), (0o700, 0o700));
+    // With a limit, the beginning.
+    let args = ["--keep", "--overflow-dir", "mine", "--overflow-limit", "3", "echo", "abcdef"];
+    let ran = folder.runner(&args).output().map(|output| Ran::new(&output)).unwrap();
+    assert_eq!(ran.out, "abcdef\n");
+    let (warned, said) = ran.err.split_once('\n').unwrap();
+    assert_eq!(
+        warned,
+        "tamis: echo: warning: only the first 3 bytes of the full output are recorded"
+    );
+    let record = said.trim_end().strip_prefix("tamis: echo: the full output is in ").unwrap();
+    assert!(
+        record.starts_with(folder.path("").canonicalize().unwrap().to_str().unwrap()),
+        "{record}"
+    );
+    assert_eq!(folder.read(record), "abc");
+}
+
+/// Rules that leave one line of ten.
+const TENTHS: &str = r#"
+[[rules]]
+name = "tenths"
+match = { prefix = "seq" }
+strip = ["[1-9]$"]
+"#;
+
+#[test]
+fn output_is_filtered_while_it_comes_and_all_of_it_kept() {
+    let folder = Folder::new();
+    folder.write("rules.toml", TENTHS);
+    let run = |args: &[&str]| {
+        let args = [&["--manifest", "rules.toml", "--report", "report.json"], args].concat();
+        Ran::new(&folder.runner(&args).output().unwrap())
+    };
+    let all: String = (1..=5000).map(|n| format!("{n}\n")).collect();
+    let tenths: String = (1..=500).map(|n| format!("{n}0\n")).collect();
+    let ran = run(&["seq", "5000"]);
+    let records = folder.records();
+    assert_eq!((ran.code, ran.err.as_str(), records.len()), (0, "", 1));
+    let record = records[0].display().to_string();
+    let note = format!("[tamis tenths: 4500 of 5000 lines left out; full output: {record}]\n");
+    assert_eq!(ran.out, format!("{tenths}{note}"));
+    assert_eq!(folder.read(&records[0]), all);
+    let report: Value = serde_json::from_str(&folder.read("report.json")).unwrap();
+    assert_eq!((&report["filter"], &report["cut"]), (&"tenths".into(), &true.into()));
+    assert_eq!((&report["lines_in"], &report["lines_out"]), (&5000.into(), &501.into()));
+    assert_eq!(report["full_output"], record);
+    assert_eq!(report["full_output_complete"], true);
+    // Without a place the output says so by itself.
+    let note = "[tamis tenths: 4500 of 5000 lines left out]\n";
+    assert_eq!(run(&["--no-overflow", "seq", "5000"]).out, format!("{tenths}{note}"));
+    run(&["--raw", "seq", "5000"]).done(&all);
+    // What a file turns off is off.
+    folder.write("off.toml", "[tools.filters]\nenabled = false\n");
+    run(&["--manifest", "off.toml", "seq", "5000"]).done(&all);
+    // Over its limit the record has the beginning, and the output is filtered to its end.
+    let ran = run(&["--overflow-limit", "1k", "seq", "5000"]);
+    assert!(ran.out.starts_with(&tenths), "{}", ran.out);
+    assert!(ran.out.ends_with(".log (its first 1024 bytes)]\n"), "{}", ran.out);
+    assert!(ran.err.contains("only the first 1024 bytes"), "{}", ran.err);
+    assert_eq!(folder.records().len(), 2);
+}
+
+#[test]
+fn the_filters_that_come_with_tamis_are_there() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("some/folder")).unwrap();
+    for number in 0..300 {
+        folder.write(format!("some/folder/number-{number}.txt"), "");
+    }
+    let find = ["find", ".", "-name", "*.txt"];
+    let raw = Command::new("find").args(&find[1..]).current_dir(folder.path("")).output().unwrap();
+    let ran = Ran::new(&folder.runner(&find).output().unwrap());
+    let records = folder.records();
+    assert_eq!((ran.code, ran.err.as_str(), records.len()), (0, "", 1));
+    assert_eq!(folder.read(&records[0]).as_bytes(), raw.stdout);
+    assert!(ran.out.len() < raw.stdout.len(), "{}", ran.out);
+    let last = ran.out.lines().last().unwrap();
+    assert!(last.starts_with("[tamis ") && last.contains(records[0].to_str().unwrap()), "{last}");
+    // What programs read is left alone, and so is what no filter is for.
+    let raw = raw.stdout.iter().map(|byte| if *byte == b'\n' { 0 } else { *byte }).collect();
+    let ran = Ran::new(&folder.runner(&[&find[..], &["-print0"]].concat()).output().unwrap());
+    ran.done(&String::from_utf8(raw).unwrap());
+    assert_eq!(folder.records().len(), 1);
+}
+
+/// The first lines are out before the command goes on.
+#[test]
+fn filtered_output_comes_while_the_command_runs() {
+    let folder = Folder::new();
+    folder.write("rules.toml", TENTHS.replace("seq", "sed"));
+    let mut command = folder.runner(&["--manifest", "rules.toml", "sed", "-u", "s/1$/1/"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for n in 0..10_000 {
+        writeln!(stdin, "{n}").unwrap();
+    }
+    stdin.flush().unwrap();
+    // Its input is still open.
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert_eq!(line, "0\n");
+    drop(stdin);
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("\n9990\n[tamis tenths: 9000 of 10000 lines left out; "), "{rest}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+/// Nothing is lost: what was cut is in the record, what is not in the record is not cut.
+#[test]
+fn when_the_disk_is_full_nothing_more_is_cut() {
+    let folder = Folder::new();
+    folder.write("rules.toml", TENTHS);
+    folder.write("blocked", "a file in the way");
+    let mut command = Command::new("sh");
+    let script =
+        "trap '' XFSZ; ulimit -f 400; exec \"$TAMIS\" run --manifest rules.toml -- seq 600000";
+    command.args(["-c", script]).env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
+    command.env("TAMIS_STATE_DIR", folder.path(".state")).current_dir(folder.path(""));
+    let ran = Ran::new(&command.output().unwrap());
+    assert_eq!(ran.code, 0);
+    ran.one_line();
+    let records = folder.records();
+    assert_eq!(records.len(), 1);
+    let (filtered, raw) = ran.out.split_once("[tamis tenths: ").unwrap();
+    let (note, raw) = raw.split_once('\n').unwrap();
+    let said = format!("full output: {} (until it could not be written)]", records[0].display());
+    assert!(note.ends_with(&said), "{note}");
+    assert!(filtered.starts_with("10\n20\n30\n"), "{filtered}");
+    let recorded = folder.read(&records[0]);
+    let all: String = (1..=600_000).map(|n| format!("{n}\n")).collect();
+    assert!(all.starts_with(&recorded) && all.ends_with(raw));
+    assert!(recorded.len() + raw.len() >= all.len(), "{} and {}", recorded.len(), raw.len());
+    // From the start: as it came.
+    let mut command = folder.runner(&["--manifest", "rules.toml", "seq", "5000"]);
+    let ran = Ran::new(&command.env("TAMIS_STATE_DIR", folder.path("blocked")).output().unwrap());
+    assert!(ran.out.starts_with("1\n2\n3\n") && ran.out.ends_with("\n5000\n"));
+    ran.one_line();
+}
+
+#[test]
+fn rules_that_are_wrong_are_told_before_anything_runs() {
+    let folder = Folder::new();
+    folder.write("rules.toml", "[[rules]]\nname = \"a\"\nmach = { prefix = \"a\" }\n");
+    for (file, place) in
+        [("rules.toml", "tamis: rules.toml:3:"), ("none.toml", "tamis: none.toml: ")]
+    {
+        let ran = folder.tamis(&["run", "--manifest", file, "touch", "ran"], b"");
+        ran.refused(2, &[place]);
+        assert!(!folder.path("ran").exists());
+    }
+    let ran = folder.tamis(&["run", "--manifest", "-", "cat"], b"");
+    ran.refused(2, &["the command's standard input"]);
+}
+
+#[test]
+fn the_folder_of_the_user_is_where_it_says() {
+    let folder = Folder::new();
+    for (variables, expected) in [
+        (&[("TAMIS_STATE_DIR", "t"), ("XDG_STATE_HOME", "x"), ("HOME", "h")][..], "t/output"),
+        (&[("XDG_STATE_HOME", "x"), ("HOME", "h")], "x/tamis/output"),
+        (&[("HOME", "h")], "h/.local/state/tamis/output"),
+    ] {
+        let mut command = folder.runner(&["--keep", "true"]);
+        for name in ["TAMIS_STATE_DIR", "XDG_STATE_HOME", "HOME"] {
+            command.env_remove(name);
+        }
+        command.envs(variables.iter().map(|(name, path)| (name, folder.path(path))));
+        assert_eq!(Ran::new(&command.output().unwrap()).code, 0);
+        assert_eq!(std::fs::read_dir(folder.path(expected)).unwrap().count(), 1, "{expected}");
+    }
+    // Paths that are not absolute do not count.
+    let mut command = folder.runner(&["--keep", "true"]);
+    command.env("TAMIS_STATE_DIR", "t2").env("XDG_STATE_HOME", "x2").env("HOME", folder.path("h2"));
+    command.output().unwrap();
+    assert!(
+        !folder.path("t2").exists() && !folder.path("x2").exists() && folder.path("h2").exists()
+    );
+}
+
+#[test]
+fn without_a_place_for_the_full_output_the_run_goes_on() {
+    let folder = Folder::new();
+    folder.write(".state", "a file in the way");
+    let args = ["--keep", "--", "sh", "-c", "echo a; echo b >&2; exit 3"];
+    let ran = Ran::new(&folder.runner(&args).output().unwrap());
+    assert_eq!((ran.code, ran.out.as_str()), (3, "a\nb\n"));
+    ran.one_line();
+    assert!(ran.err.contains("warning: cannot record the full output, so it is not filtered: "));
+    // What no filter is for needs none, nor what is not to be filtered, nor who wants none.
+    folder.shell("echo a").done("a\n");
+    for flag in ["--raw", "--no-overflow"] {
+        let ran = Ran::new(&folder.runner(&[flag, "git", "--version"]).output().unwrap());
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    }
+    folder.tamis(&["run", "--no-overflow", "--keep", "true"], b"").refused(2, &["--keep"]);
+}
+
+/// As a full disk: a file cannot grow any further.
+#[test]
+fn when_the_disk_is_full_the_run_goes_on() {
+    let folder = Folder::new();
+    let mut command = Command::new("sh");
+    let script = "trap '' XFSZ; ulimit -f 4; exec \"$TAMIS\" run --keep -- sh -c 'head -c 100000 /dev/zero; exit 3'";
+    command.args(["-c", script]).env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
+    command.env("TAMIS_STATE_DIR", folder.path(".state"));
+    let ran = Ran::new(&command.output().unwrap());
+    assert_eq!((ran.code, ran.out.len()), (3, 100_000));
+    let warnings =
+        ran.err.matches("recording the full output failed, so the rest is not filtered").count();
+    assert_eq!(warnings, 1, "{}", ran.err);
+    let records = folder.records();
+    assert_eq!(records.len(), 1);
+    assert!((1_000..100_000).contains(&records[0].metadata().unwrap().len()));
+}
+
+#[test]
+fn the_report_says_what_the_run_did() {
+    let folder = Folder::new();
+    let report = |args: &[&str]| -> Value {
+        folder.runner(&[&["--report", "report.json"], args].concat()).output().unwrap();
+        serde_json::from_str(&folder.read("report.json")).unwrap()
+    };
+    let said = report(&["--keep", "sh", "-c", "echo abc; exit 3"]);
+    assert_eq!(said["command"], serde_json::json!(["sh", "-c", "echo abc; exit 3"]));
+    assert_eq!(
+        (&said["exit_code"], &said["bytes_in"], &said["bytes_out"]),
+        (&3.into(), &4.into(), &4.into())
+    );
+    assert_eq!((&said["cut"], &said["left_open"]), (&false.into(), &false.into()));
+    assert_eq!(said["full_output"], folder.records()[0].to_str().unwrap());
+    assert_eq!(said["full_output_complete"], true);
+    let said = report(&["sh", "-c", "kill -9 $$"]);
+    // As shells say it.
+    assert_eq!((&said["exit_code"], &said["signal"]), (&137.into(), &9.into()));
+    assert_eq!(said["full_output"], Value::Null);
+    let said = report(&["no-such-command"]);
+    assert_eq!((&said["error"], &said["exit_code"]), (&"not found".into(), &Value::Null));
+    folder
+        .tamis(&["run", "--report", "no/such/folder", "echo", "a"], b"")
+        .refused(1, &["no/such/folder"]);
+    let ran = folder.tamis(&["run", "--stats", "--report", "-", "echo", "a"], b"");
+    assert!(ran.err.starts_with("{\"command\":[\"echo\",\"a\"],"), "{}", ran.err);
+    assert!(
+        ran.err.ends_with("}\ntamis: no filter: 2 bytes (2 tokens) in, 2 (2) out, 0.0 % saved\n"),
+        "{}",
+        ran.err
+    );
+}

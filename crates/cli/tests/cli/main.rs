@@ -1,0 +1,168 @@
+//! The command line, as a process: flags, exit codes, diagnostics, files and pipes.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "in a test a panic is the report"
+)]
+
+#[cfg(unix)]
+mod commands;
+mod content;
+mod documented;
+mod explain;
+mod figures;
+mod guide;
+mod hostile;
+mod input;
+mod manifest;
+mod output;
+mod paths;
+mod prune;
+mod records;
+mod rules;
+mod shell;
+#[cfg(unix)]
+mod silence;
+mod stats;
+mod terminal;
+mod text;
+mod usage;
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder with files, in which commands run.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), content).unwrap();
+    }
+
+    fn read(&self, name: impl AsRef<Path>) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(self.0.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+        command.current_dir(self.0.path()).arg("filter").stdin(Stdio::null());
+        command
+    }
+
+    /// Any command, whose state is in the folder, with programs of the folder's own `bin`.
+    fn any(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = [self.path("bin")].into_iter().chain(std::env::split_paths(&path));
+        command.current_dir(self.0.path()).env("TAMIS_STATE_DIR", self.path(".state"));
+        command.env("PATH", std::env::join_paths(path).unwrap());
+        command
+    }
+
+    /// Runs any command.
+    fn tamis<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> Ran {
+        Ran::new(&self.feed(self.any().args(args), input))
+    }
+
+    /// Runs over files.
+    fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
+        Ran::new(&self.command().args(args).output().unwrap())
+    }
+
+    /// Runs over a pipe.
+    fn pipe<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>, input: &[u8]) -> Ran {
+        Ran::new(&self.feed(self.command().args(args), input))
+    }
+
+    fn feed(&self, command: &mut Command, input: &[u8]) -> Output {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.to_vec();
+        // A run that fails, or has enough, closes its end: that is no error of this one.
+        let feeder = std::thread::spawn(move || {
+            let _ = stdin.write_all(&input);
+        });
+        let output = child.wait_with_output().unwrap();
+        feeder.join().unwrap();
+        output
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, PartialEq, Eq)]
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Ran {
+    fn new(output: &Output) -> Self {
+        Self {
+            code: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout.clone()).unwrap(),
+            err: String::from_utf8(output.stderr.clone()).unwrap(),
+        }
+    }
+
+    /// Exit 0, this output, and nothing said.
+    #[track_caller]
+    fn done(&self, out: &str) {
+        assert_eq!((self.code, self.out.as_str(), self.err.as_str()), (0, out, ""));
+    }
+
+    /// This exit code, nothing written, and one line with all of these words.
+    #[track_caller]
+    fn refused(&self, code: i32, words: &[&str]) {
+        assert_eq!((self.code, self.out.as_str()), (code, ""), "{}", self.err);
+        for word in words {
+            assert!(self.err.contains(word), "{word:?} is not in {:?}", self.err);
+        }
+    }
+
+    #[track_caller]
+    fn one_line(&self) {
+        assert_eq!(self.err.lines().count(), 1, "{:?}", self.err);
+        assert!(self.err.starts_with("tamis: "), "{:?}", self.err);
+    }
+}
+
+/// The folder of the workspace, which has the corpus and the README.
+fn root() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().nth(2).unwrap()
+}
+
+const NO_ARGS: [&str; 0] = [];
+
+/// One command over a pipe.
+#[track_caller]
+fn piped(args: &[&str], input: &str) -> Ran {
+    Folder::new().pipe(args, input.as_bytes())
+}

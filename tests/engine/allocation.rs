@@ -1,0 +1,98 @@
+//! After warm-up, skipping and copying allocate nothing; and no input makes memory grow with its length.
+
+use std::fmt::Write as _;
+
+use tamis::{Filter, PatchOp, Program, Sink, Spec, Validation};
+
+/// Counts the output and keeps none of it.
+struct Nowhere(u64);
+
+impl Sink for Nowhere {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 += bytes.len() as u64;
+    }
+}
+
+fn programs() -> Vec<(&'static str, Spec)> {
+    let select = Spec::new().root("object").select("id").select("user.name");
+    let patches = |spec: Spec| {
+        let removed = ["/0/user/name", "/7/note", "/id", "/none"].map(PatchOp::remove);
+        removed.into_iter().fold(spec, Spec::patch).lenient_remove(true)
+    };
+    vec![
+        ("patches", patches(Spec::new())),
+        ("retain and patches", patches(Spec::new().retain("/id").retain("/user/name"))),
+        ("copy", Spec::new()),
+        ("skip", Spec::new().retain("/none")),
+        ("skip, structure", Spec::new().retain("/none").validation(Validation::Structure)),
+        ("select", select.clone()),
+        ("select, structure", select.validation(Validation::Structure)),
+        ("exclude", Spec::new().root("object").exclude("user.mail")),
+        ("drops", Spec::new().root("object").drop_nulls(true).drop_empty(true)),
+    ]
+}
+
+fn item(number: usize) -> String {
+    format!(
+        r#"{{"id":{number},"user":{{"name":"n{number}","mail":"m{number}@example.org","tags":[]}},"note":null,"body":"line\nline \u00e9 é {number}"}},"#
+    )
+}
+
+#[test]
+fn a_warm_filter_allocates_nothing() {
+    let items: String = (0..2000).map(item).collect();
+    for (name, spec) in programs() {
+        for chunk in [4096, 64 << 10, usize::MAX] {
+            let program = Program::compile(&spec).unwrap();
+            let mut filter = Filter::new(&program, Nowhere(0));
+            filter.write(b"[").unwrap();
+            let mut feed = || {
+                for chunk in items.as_bytes().chunks(chunk) {
+                    filter.write(chunk).unwrap();
+                }
+            };
+            feed();
+            let allocations = allocation_counter::measure(feed);
+            assert_eq!(allocations.count_total, 0, "{name}, chunks of {chunk}");
+        }
+    }
+}
+
+#[test]
+fn memory_does_not_grow_with_the_document() {
+    let members: String = (0..50_000).fold(String::new(), |mut text, number| {
+        write!(text, r#""key {number}":[{number}],"#).unwrap();
+        text
+    });
+    let long = "x".repeat(4 << 20);
+    let documents = [
+        ("members", format!("{{{members}\"end\":0}}")),
+        ("a long string", format!("[\"{long}\"]")),
+        ("items", format!("[{}1]", (0..20_000).map(item).collect::<String>())),
+        ("white space", format!("[1{}]", " ".repeat(4 << 20))),
+        ("white space before a colon", format!("{{\"id\"{}:1}}", " ".repeat(4 << 20))),
+        ("white space behind a colon", format!("{{\"id\":{}1}}", " ".repeat(4 << 20))),
+    ];
+    for (name, spec) in programs() {
+        let program = Program::compile(&spec).unwrap();
+        for (shape, document) in &documents {
+            for chunk in [777, 64 << 10] {
+                let measured = allocation_counter::measure(|| {
+                    let mut filter = Filter::new(&program, Nowhere(0));
+                    for chunk in document.as_bytes().chunks(chunk) {
+                        filter.write(chunk).unwrap();
+                    }
+                    filter.end().unwrap();
+                });
+                // Held until the first hit, at most a chunk and the payload so far; only `members` has no hit at all.
+                let held = if name.starts_with("select") { document.len() as u64 } else { 0 };
+                assert!(
+                    measured.bytes_max < 256 << 10
+                        || (held > 0 && measured.bytes_max < held + (512 << 10)),
+                    "{name}, {shape}, chunks of {chunk}: {} bytes",
+                    measured.bytes_max
+                );
+            }
+        }
+    }
+}
