@@ -119,11 +119,11 @@
 //! - `decode`: content codings (gzip, br, zstd) before a filter. Uses compression-codecs, and libzstd in C.
 //! - `http-body`: `FilterBody`, for hyper, axum and tonic. Enables `tokio`.
 //! - `lenient`: comments and trailing commas before the filter. Uses struson.
-//! - `manifest`: `Manifest` and the built-in catalog. Enables `template` and `text`, so that errors in templates and
-//!   patterns point into the file. Uses serde-saphyr.
-//! - `template`: `Templates`, Go's `text/template` for compact summaries. Uses gtmpl-ng and simd-json.
+//! - `manifest`: `Manifest` and the built-in catalog. Enables `template` and `text`, so that errors in templates and patterns
+//!   point into the file. Uses serde-saphyr.
+//! - `template`: `Templates`, Go's `text/template` for compact summaries. Uses simd-json.
 //! - `text`: filters for plain text. Uses regex.
-//! - `tokens`: counts budgets in tokens instead of estimating them; `TokenCounter`. Uses bpe-openai.
+//! - `tokens`: counts budgets in tokens instead of estimating them; `TokenCounter`. Uses tiktoken.
 //! - `tokio`: `filter_async`, `FilterStream` and `Transform` for readers, writers and streams that do not block.
 //! - `tower`: `FilterLayer`, which filters the responses of a service. Enables `http-body`.
 //! - `bench-simdjson`: another peer for the benches; nothing in the library.

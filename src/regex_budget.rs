@@ -23,7 +23,7 @@ pub(crate) struct RegexBudget {
 const TABLES: usize = 8 << 10;
 /// Maximum number of steps of all paths of a file. Each compiles to some hundred bytes.
 const STEPS: usize = 100_000;
-/// Maximum number of bytes that the templates of a file compile to: about 20,000 actions.
+/// Maximum number of bytes that the templates of a file compile to: about 150,000 actions.
 #[cfg(feature = "template")]
 const TEMPLATES: usize = 64 << 20;
 

@@ -144,7 +144,7 @@ fn patterns_of_a_manifest_are_bounded_together() {
 #[cfg(feature = "template")]
 #[test]
 fn a_template_that_many_tools_share_counts_for_each() {
-    let template = "{{.a}}".repeat(3000);
+    let template = "{{.a}}".repeat(10_000);
     let mut text =
         format!("version: 1\nfilters:\n  t:\n    compact: &c\n      item: \"{template}\"\n");
     for number in 0..50 {
