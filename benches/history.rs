@@ -1,9 +1,9 @@
-//! Pruning a chat history, beside serde_json's `Value` doing the same, in turn and in one run.
+//! Compares pruning a chat history with the same changes made to serde_json's `Value`, alternating in one run.
 //!
 //! ```sh
 //! cargo bench --bench history                       # 10 MB
 //! cargo bench --bench history -- --size 200m --rounds 5
-//! cargo bench --bench history -- --test             # once, on a small history: is it right?
+//! cargo bench --bench history -- --test             # once, on a small history, to check the results
 //! ```
 #![allow(missing_docs, reason = "a bench has no users")]
 #![allow(
@@ -22,14 +22,14 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tamis::{Prune, PruneProgram, PruneRun, WriteSink, prune_file, prune_slice};
+use tamis::{FailedRun, PruneFilter, PruneProgram, PruneSpec, WriteSink, prune_file, prune_slice};
 
 const NOW: u64 = 1_700_000_000_000;
 const PLACEHOLDER: &str = "<tool-output-compacted />";
-/// Times as fast as `Value` that the slice has to be.
+/// The minimum speed of the slice, as a multiple of the speed of `Value`.
 const FLOOR: f64 = 3.0;
 
-/// A line of what tools answer: code and logs, with what has to be escaped in them.
+/// Lines of tool results: code and logs with characters that must be escaped.
 const LINES: [&str; 6] = [
     r"    let harbour = lantern.quartz(&meadow)?;\n",
     r#"src/signal.rs:118:    println!(\"{copper} {willow}\");\n"#,
@@ -39,7 +39,7 @@ const LINES: [&str; 6] = [
     r"\u001b[32mok\u001b[0m prairie tundra – velvet …\n",
 ];
 
-/// A request in the form of Chat Completions: a turn has six calls, whose results have 1 to 8 KB.
+/// Makes a request in the format of Chat Completions. Each turn has six calls with results of 1 to 8 KB.
 fn history(bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + (64 << 10));
     text += r#"{"model":"m","messages":[{"role":"system","content":"You are careful."}"#;
@@ -68,7 +68,7 @@ fn history(bytes: usize) -> String {
     text
 }
 
-/// The same with `Value`, for this shape.
+/// Makes the same changes with `Value`, for this shape.
 fn with_value(history: &[u8]) -> Vec<u8> {
     let mut request: Value = serde_json::from_slice(history).unwrap();
     let messages = request["messages"].as_array_mut().unwrap();
@@ -116,23 +116,23 @@ fn main() {
     let history = text.as_bytes();
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(history).unwrap();
-    let program = PruneProgram::compile(&Prune::new().now(NOW)).unwrap();
+    let program = PruneProgram::compile(&PruneSpec::new().now(NOW)).unwrap();
 
     let (pruned, report) = prune_slice(&program, history).unwrap();
     assert!(report.results_pruned > 10 && pruned.len() < history.len() / 2);
     let values = |text: &[u8]| serde_json::from_slice::<Value>(text).unwrap();
-    assert!(values(&with_value(history)) == values(&pruned), "both do the same");
+    assert!(values(&with_value(history)) == values(&pruned), "both change the same values");
 
     let from_file = || {
         use std::io::Seek;
         let mut file = file.try_clone().unwrap();
         file.rewind().unwrap();
-        let (report, result) = prune_file(&program, file, std::io::sink(), |reader| reader);
+        let (report, result) = FailedRun::split(prune_file(&program, file, std::io::sink()));
         result.unwrap();
         assert_eq!(report.bytes - u64::try_from(report.bytes_saved).unwrap(), pruned.len() as u64);
     };
     let from_pipe = || {
-        let mut run = PruneRun::new(&program, WriteSink::new(std::io::sink()));
+        let mut run = PruneFilter::new(&program, WriteSink::new(std::io::sink()));
         history.chunks(64 << 10).for_each(|chunk| run.write(chunk).unwrap());
         black_box(run.end().unwrap());
     };
@@ -167,7 +167,7 @@ fn main() {
     let ratios: Vec<f64> = times[0].iter().zip(&times[3]).map(|(own, value)| value / own).collect();
     let reached = if median(&ratios) >= FLOOR { "reached" } else { "missed" };
     println!("floor of {FLOOR} × Value, slice: {reached}");
-    // What a file needs does not grow with it.
+    // The memory for a file does not depend on its size.
     let heap = allocation_counter::measure(from_file).bytes_max;
     assert!(heap < 6 << 20, "{heap} bytes on the heap");
 }

@@ -1,4 +1,4 @@
-//! Terminal controls in a text, told from what is shown: escape sequences (ECMA-48, and what xterm adds), C1 controls,
+//! Separates terminal controls from visible text: escape sequences (ECMA-48, and what xterm adds), C1 controls,
 //! carriage returns and backspaces.
 //!
 //! Knows bytes and UTF-8, and nothing of lines. The state between chunks is one enum value and at most three bytes of a
@@ -12,16 +12,19 @@
 //!      └─ another byte 0…~: that is all
 //! ```
 //!
-//! A C1 control is one character, U+0080 to U+009F, or the raw byte 80 to 9F. It does what ESC and a letter do: U+009B is
-//! `ESC [`, U+009D is `ESC ]`, U+0090, U+0098, U+009E and U+009F are `ESC P`, `ESC X`, `ESC ^` and `ESC _`, and U+009C is ST,
-//! like `ESC \`. All others are removed by themselves. A raw byte is a control only outside of a character: bytes of a character, also of one
-//! that is broken off, are text.
+//! A C1 control is one character, U+0080 to U+009F, or the raw byte 80 to 9F. It does what ESC and a letter do: U+009B
+//! is `ESC [`, U+009D is `ESC ]`, U+0090, U+0098, U+009E and U+009F are `ESC P`, `ESC X`, `ESC ^` and `ESC _`, and
+//! U+009C is ST, like `ESC \`. All others are removed by themselves. A raw byte is a control only outside of a
+//! character: bytes of a character, also of one that is broken off, are text.
 //!
-//! CAN and SUB end a sequence and are removed with it, ESC and C1 controls begin another. Any other byte that a sequence
-//! cannot have at its place ends it and is text, so what is broken hides little. A carriage return ends the sequences that
-//! take text (OSC and the like), and a line end ends all of them, see [`Terminal::end_line`].
+//! CAN and SUB end a sequence and are removed with it, ESC and C1 controls begin another. Any other byte that a
+//! sequence cannot have at its place ends it and is text, so what is broken hides little. A carriage return ends the
+//! sequences that take text (OSC and the like), and a line end ends all of them, see [`Terminal::end_line`].
 
-#![cfg_attr(not(feature = "text"), allow(dead_code, reason = "text filters alone play a terminal"))]
+#![cfg_attr(
+    not(feature = "text"),
+    allow(dead_code, reason = "only text filters interpret controls")
+)]
 
 const ESC: u8 = 0x1b;
 const CR: u8 = b'\r';
@@ -32,7 +35,7 @@ const SUB: u8 = 0x1a;
 
 /// The effect of some bytes on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seen<'a> {
+pub(crate) enum TerminalEvent<'a> {
     /// It shows them. A character is never split over two of these unless it is broken off.
     Text(&'a [u8]),
     /// The cursor moves to the beginning of the line.
@@ -41,10 +44,10 @@ pub(crate) enum Seen<'a> {
     Backspace,
 }
 
-/// How far a sequence is.
+/// The state within a sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
-    /// There is none.
+enum AnsiState {
+    /// Outside of a sequence.
     #[default]
     Text,
     /// After ESC.
@@ -63,38 +66,42 @@ enum State {
 
 /// The role of a byte in an escape sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum SequencePart {
     /// Part of it.
     Inside,
-    /// No part of it.
+    /// Not part of it.
     Outside,
 }
 
 /// The terminal's state at one place of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Terminal {
-    state: State,
-    partial: Partial,
+    state: AnsiState,
+    partial: PartialChar,
 }
 
 impl Terminal {
-    /// Takes the next bytes, and hands on what they do. Returns whether some were removed; returns and backspaces are not
-    /// counted.
-    pub(crate) fn write(&mut self, mut bytes: &[u8], see: &mut dyn FnMut(Seen<'_>)) -> bool {
+    /// Takes the next bytes, and hands on what they do. Returns whether some were removed; returns and backspaces are
+    /// not counted.
+    pub(crate) fn write(
+        &mut self,
+        mut bytes: &[u8],
+        see: &mut dyn FnMut(TerminalEvent<'_>),
+    ) -> bool {
         let mut removed = false;
         while let Some((first, rest)) = bytes.split_first() {
-            if self.state == State::Text && self.partial.is_empty() {
+            if self.state == AnsiState::Text && self.partial.is_empty() {
                 let (text, control) = bytes.split_at(plain(bytes));
                 if !text.is_empty() {
-                    see(Seen::Text(text));
+                    see(TerminalEvent::Text(text));
                     bytes = control;
                     continue;
                 }
             }
             match self.partial.push(*first) {
-                Pushed::More => bytes = rest,
-                Pushed::Broken => self.broken_off(&mut removed, see),
-                Pushed::Byte => {
+                PushResult::More => bytes = rest,
+                PushResult::Broken => self.broken_off(&mut removed, see),
+                PushResult::Byte => {
                     bytes = rest;
                     match first {
                         0x80..0xA0 => {
@@ -105,7 +112,7 @@ impl Terminal {
                         _ => self.ascii(*first, &mut removed, see),
                     }
                 }
-                Pushed::Character => {
+                PushResult::Character => {
                     bytes = rest;
                     let character = std::mem::take(&mut self.partial);
                     match character.bytes() {
@@ -122,13 +129,13 @@ impl Terminal {
     }
 
     /// The line ended, and so did the sequence and the character.
-    pub(crate) fn end_line(&mut self, see: &mut dyn FnMut(Seen<'_>)) {
+    pub(crate) fn end_line(&mut self, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         self.broken_off(&mut false, see);
-        self.state = State::Text;
+        self.state = AnsiState::Text;
     }
 
     /// A character is broken off.
-    fn broken_off(&mut self, removed: &mut bool, see: &mut dyn FnMut(Seen<'_>)) {
+    fn broken_off(&mut self, removed: &mut bool, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         let partial = std::mem::take(&mut self.partial);
         if !partial.is_empty() {
             self.text(partial.bytes(), removed, see);
@@ -136,33 +143,33 @@ impl Terminal {
     }
 
     /// A character other than a control, or bytes that are not a character.
-    fn text(&mut self, text: &[u8], removed: &mut bool, see: &mut dyn FnMut(Seen<'_>)) {
-        if matches!(self.state, State::Osc | State::String) {
+    fn text(&mut self, text: &[u8], removed: &mut bool, see: &mut dyn FnMut(TerminalEvent<'_>)) {
+        if matches!(self.state, AnsiState::Osc | AnsiState::String) {
             *removed = true;
         } else {
-            self.state = State::Text;
-            see(Seen::Text(text));
+            self.state = AnsiState::Text;
+            see(TerminalEvent::Text(text));
         }
     }
 
-    fn ascii(&mut self, byte: u8, removed: &mut bool, see: &mut dyn FnMut(Seen<'_>)) {
+    fn ascii(&mut self, byte: u8, removed: &mut bool, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         let (state, part) = self.state.step(byte);
         self.state = state;
         match (part, byte) {
-            (Part::Inside, _) => *removed = true,
-            (Part::Outside, CR) => see(Seen::Return),
-            (Part::Outside, BS) => see(Seen::Backspace),
-            (Part::Outside, _) => see(Seen::Text(&[byte])),
+            (SequencePart::Inside, _) => *removed = true,
+            (SequencePart::Outside, CR) => see(TerminalEvent::Return),
+            (SequencePart::Outside, BS) => see(TerminalEvent::Backspace),
+            (SequencePart::Outside, _) => see(TerminalEvent::Text(&[byte])),
         }
     }
 }
 
-impl State {
+impl AnsiState {
     /// Returns the state of the sequence after a byte.
-    fn step(self, byte: u8) -> (Self, Part) {
-        const OUTSIDE: (State, Part) = (State::Text, Part::Outside);
-        const LAST: (State, Part) = (State::Text, Part::Inside);
-        let inside = |state| (state, Part::Inside);
+    fn step(self, byte: u8) -> (Self, SequencePart) {
+        const OUTSIDE: (AnsiState, SequencePart) = (AnsiState::Text, SequencePart::Outside);
+        const LAST: (AnsiState, SequencePart) = (AnsiState::Text, SequencePart::Inside);
+        let inside = |state| (state, SequencePart::Inside);
         match (self, byte) {
             (_, ESC) => inside(Self::Escape),
             (Self::Text, _) => OUTSIDE,
@@ -188,25 +195,25 @@ impl State {
 }
 
 /// Returns the kind of sequence that a C1 control begins.
-fn c1(control: u8) -> State {
+fn c1(control: u8) -> AnsiState {
     match control {
-        0x9B => State::Parameters,
-        0x9D => State::Osc,
-        0x90 | 0x98 | 0x9E | 0x9F => State::String,
-        _ => State::Text,
+        0x9B => AnsiState::Parameters,
+        0x9D => AnsiState::Osc,
+        0x90 | 0x98 | 0x9E | 0x9F => AnsiState::String,
+        _ => AnsiState::Text,
     }
 }
 
 /// The beginning of a character in UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Partial {
+struct PartialChar {
     bytes: [u8; 4],
     length: u8,
 }
 
 /// The result of reading a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pushed {
+enum PushResult {
     /// It is part of a character, and more has to come.
     More,
     /// It is the last one of a character, which is in the buffer.
@@ -217,7 +224,7 @@ enum Pushed {
     Byte,
 }
 
-impl Partial {
+impl PartialChar {
     fn is_empty(self) -> bool {
         self.length == 0
     }
@@ -226,15 +233,15 @@ impl Partial {
         self.bytes.get(..usize::from(self.length)).unwrap_or_default()
     }
 
-    fn push(&mut self, byte: u8) -> Pushed {
+    fn push(&mut self, byte: u8) -> PushResult {
         let [lead, ..] = self.bytes;
         let pushed = match (self.length, byte) {
-            (0, 0xC2..0xF5) => Pushed::More,
-            (0, _) => return Pushed::Byte,
-            (1, _) if !second(lead).contains(&byte) => return Pushed::Broken,
-            (2.., _) if !(0x80..0xC0).contains(&byte) => return Pushed::Broken,
-            (length, _) if length + 1 == width(lead) => Pushed::Character,
-            _ => Pushed::More,
+            (0, 0xC2..0xF5) => PushResult::More,
+            (0, _) => return PushResult::Byte,
+            (1, _) if !second(lead).contains(&byte) => return PushResult::Broken,
+            (2.., _) if !(0x80..0xC0).contains(&byte) => return PushResult::Broken,
+            (length, _) if length + 1 == width(lead) => PushResult::Character,
+            _ => PushResult::More,
         };
         if let Some(place) = self.bytes.get_mut(usize::from(self.length)) {
             *place = byte;
@@ -265,8 +272,8 @@ fn second(lead: u8) -> std::ops::Range<u8> {
     }
 }
 
-/// How many bytes at the beginning are text whatever follows: ASCII without ESC, CR and BS, and whole characters in UTF-8
-/// that are no controls.
+/// How many bytes at the beginning are text whatever follows: ASCII without ESC, CR and BS, and whole characters in
+/// UTF-8 other than controls.
 pub(crate) fn plain(bytes: &[u8]) -> usize {
     /// Bytes that are looked at together.
     const BLOCK: usize = 32;
@@ -292,15 +299,15 @@ pub(crate) fn plain(bytes: &[u8]) -> usize {
 
 /// The length of the character at the beginning, if it is no ASCII, no control, and all there.
 fn character(bytes: &[u8]) -> usize {
-    let mut partial = Partial::default();
+    let mut partial = PartialChar::default();
     for byte in bytes.iter().take(4) {
         match partial.push(*byte) {
-            Pushed::More => {}
-            Pushed::Character => {
+            PushResult::More => {}
+            PushResult::Character => {
                 let is_control = matches!(partial.bytes(), [0xC2, 0x80..0xA0]);
                 return if is_control { 0 } else { usize::from(partial.length) };
             }
-            Pushed::Broken | Pushed::Byte => return 0,
+            PushResult::Broken | PushResult::Byte => return 0,
         }
     }
     0

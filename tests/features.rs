@@ -6,8 +6,8 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 use tamis::{
-    Budget, CallOptions, Compact, Content, Error, ErrorKind, Omitted, Program, Prune, PruneProgram,
-    Report, Spec, TextFilter, filter_slice_with, prune_slice,
+    Budget, CallOptions, Compact, Content, Error, ErrorKind, Omitted, Program, PruneProgram,
+    PruneSpec, Report, Spec, TextSpec, filter_slice, prune_slice,
 };
 
 /// Filters `document` within a budget of `tokens`, with no items that are always kept.
@@ -15,7 +15,8 @@ fn within(spec: &Spec, tokens: u64, document: &str) -> (String, Report) {
     let options = CallOptions::new().budget(Budget::Tokens(tokens)).min_items(0);
     let options = options.omitted(Omitted::Silent);
     let program = Program::compile(spec).unwrap();
-    let (output, report) = filter_slice_with(&program, &options, document.as_bytes()).unwrap();
+    let (output, report) =
+        filter_slice(program.with_options(&options), document.as_bytes()).unwrap();
     (String::from_utf8(output).unwrap(), report)
 }
 
@@ -79,12 +80,12 @@ fn pruned_tokens() {
     let text = "a long text ".repeat(50);
     let result = format!(r#"{{"role":"tool","tool_call_id":"c1","content":"{text}"}}"#);
     let history = format!("[{result},{user},{user}]");
-    let program = PruneProgram::compile(&Prune::new()).unwrap();
+    let program = PruneProgram::compile(&PruneSpec::new()).unwrap();
     let (_, report) = prune_slice(&program, history.as_bytes()).unwrap();
     assert_eq!((report.results_pruned, report.tokens_estimated), (1, true));
     assert_eq!(report.tokens_saved, text.len() as u64 / 4);
 
-    let counted = PruneProgram::compile(&Prune::new().count_tokens(true));
+    let counted = PruneProgram::compile(&PruneSpec::new().count_tokens(true));
     if cfg!(feature = "tokens") {
         let (_, report) = prune_slice(&counted.unwrap(), history.as_bytes()).unwrap();
         assert_eq!((report.results_pruned, report.tokens_estimated), (1, false));
@@ -99,7 +100,7 @@ fn rules_of_a_feature() {
     let rules: [(&str, bool, Spec); 3] = [
         ("content", cfg!(feature = "content"), Spec::new().content(Content::new())),
         ("template", cfg!(feature = "template"), Spec::new().compact(Compact::new("x"))),
-        ("text", cfg!(feature = "text"), Spec::new().text_filter(TextFilter::new())),
+        ("text", cfg!(feature = "text"), Spec::new().text_filter(TextSpec::new())),
     ];
     for (feature, is_on, spec) in rules {
         let compiled: Result<Program, Error> = Program::compile(&spec);
@@ -131,7 +132,7 @@ fn suggestions() {
     let program =
         Program::compile(&Spec::new().root("object").select("id").select("nmae")).unwrap();
     let document = br#"{"id":1,"name":"harbour"}"#;
-    let (_, report) = filter_slice_with(&program, &options, document).unwrap();
+    let (_, report) = filter_slice(program.with_options(&options), document).unwrap();
     let meant = report.missed.iter().map(|missed| missed.meant.as_deref());
     let expected = if cfg!(feature = "manifest") { Some("name") } else { None };
     assert_eq!(meant.collect::<Vec<_>>(), [expected]);
@@ -144,7 +145,8 @@ fn held_bytes_spill() {
     let options = CallOptions::new().limits(limits).budget(Budget::Bytes(100_000));
     let program = Program::compile(&Spec::new()).unwrap();
     let document = format!("[{}1]", r#"{"name":"harbour"},"#.repeat(10_000));
-    let (output, report) = filter_slice_with(&program, &options, document.as_bytes()).unwrap();
+    let (output, report) =
+        filter_slice(program.with_options(&options), document.as_bytes()).unwrap();
     assert!(output.len() <= 100_000 && report.budget_applied);
     assert!(report.held_peak_bytes > 16 << 10, "{report:?}");
 }

@@ -1,11 +1,11 @@
-//! One value of a history as its bytes pass: what a string says at its beginning, how long it is, and where it may be cut.
+//! Reads one value of a history as its bytes arrive: how its text begins, how long it is, and where it may be cut.
 //!
-//! Knows strings, no history. Of the text itself only beginnings are kept, and what stands at the end of a text that is cut.
-//! A string is decoded no further than somebody wants it.
+//! Knows strings, no history. Only the beginning of a text is kept, and its end if that is to be kept in the output. A string is
+//! decoded no further than needed.
 //!
 //! ```text
-//! "head of the text … what goes … end of the text"
-//!  ╰─ keep_head ──╯               ╰─ keep_tail ─╯
+//! "head of the text … removed part … end of the text"
+//!  ╰─ keep_head ──╯                  ╰─ keep_tail ─╯
 //! ```
 
 use std::collections::VecDeque;
@@ -13,55 +13,55 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use memchr::memchr2;
 
-/// What is wanted of a value.
+/// What a caller needs to know about a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wanted {
-    /// Bytes of the text that are kept; a longer one is known by its length alone.
+    /// Bytes of the text to keep. Of a longer one only the length is known.
     pub(super) kept: usize,
     /// The text is compared as a whole.
     pub(super) hashed: bool,
-    pub(super) cut: Cut,
+    pub(super) cut: KeptEnds,
     pub(super) counted: bool,
 }
 
-/// Characters that stay at the ends.
+/// The number of characters that are kept at the ends.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cut {
+pub(super) struct KeptEnds {
     pub(super) head: u64,
     pub(super) tail: usize,
 }
 
-/// What was found out.
+/// What is known about a value after it was read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
-    /// Bytes of the value, quotes and all; of a container without white space.
+pub(super) struct ValueFacts {
+    /// Size of the value in bytes, with quotes; that of a container without white space.
     pub(super) raw: u64,
     pub(super) hash: (u64, u64),
-    /// Where what goes begins and ends, in bytes from the value's first.
+    /// Start and end of the removed part, in bytes from the start of the value.
     pub(super) from: u64,
     pub(super) to: u64,
-    /// What goes, if it is no longer than was wanted.
+    /// The removed part, if it is no longer than requested.
     pub(super) middle: Option<Vec<u8>>,
-    /// Tokens of what goes, if they were counted.
+    /// Tokens of the removed part, if they were counted.
     pub(super) tokens: Option<u64>,
 }
 
-/// A value that is read, one after the other: what was allocated for one serves the next.
+/// Reads values one after the other and reuses its allocations.
 #[derive(Default)]
-pub(super) struct Reading {
+pub(super) struct ValueReader {
     wanted: Wanted,
     string: bool,
     raw: u64,
-    decoder: Decoder,
+    decoder: StringDecoder,
     text: Kept,
     hashers: Option<[<RandomState as BuildHasher>::Hasher; 2]>,
-    /// Only where something stays at an end.
+    /// Present only if characters are kept at the ends.
     ends: Option<Box<Ends>>,
     #[cfg(feature = "tokens")]
-    counter: Option<Box<crate::tokens::Counter>>,
+    counter: Option<Box<crate::tokens::TokenCounter>>,
 }
 
-/// The first bytes of a text, at most so many.
+/// The first bytes of a text, up to a maximum.
 #[derive(Clone, Debug, Default)]
 struct Kept {
     bytes: Vec<u8>,
@@ -91,12 +91,12 @@ impl Kept {
     }
 }
 
-/// The characters of a text that may stay at its ends.
+/// The characters at the ends of a text, which may be kept.
 #[derive(Clone, Debug, Default)]
 struct Ends {
-    cut: Cut,
+    cut: KeptEnds,
     seen: u64,
-    /// Where the first character behind the head begins.
+    /// Offset of the first character after the head.
     from: Option<u64>,
     /// The last characters.
     tail: VecDeque<Char>,
@@ -104,24 +104,24 @@ struct Ends {
     middle: Kept,
 }
 
-/// A character, or half of one that has no other half.
+/// A character, or an unpaired surrogate.
 #[derive(Clone, Copy, Debug)]
 struct Char {
     code: u32,
-    /// Its first byte, and how many it is spelled with.
+    /// Offset of its first byte, and the number of bytes of its spelling.
     at: u64,
     bytes: u8,
 }
 
-impl Reading {
+impl ValueReader {
     /// Begins to read a value.
     pub(super) fn begin(&mut self, wanted: Wanted, string: bool, hashes: &[RandomState; 2]) {
-        let Cut { head, tail } = wanted.cut;
+        let KeptEnds { head, tail } = wanted.cut;
         let partial = string && (head > 0 || tail > 0);
         self.wanted = wanted;
         self.string = string;
         self.raw = 0;
-        self.decoder = Decoder::default();
+        self.decoder = StringDecoder::default();
         self.text.begin(wanted.kept);
         self.hashers = wanted.hashed.then(|| hashes.each_ref().map(RandomState::build_hasher));
         self.ends = partial.then(|| {
@@ -134,18 +134,18 @@ impl Reading {
         }
     }
 
-    /// The text of the value that was read last, or its beginning; and whether that is all of it. To be given
-    /// [back](Self::give_back).
+    /// Returns the text of the value read last, or its beginning, and whether that is all of it. To be returned by
+    /// [`give_back`](Self::give_back).
     pub(super) fn take_text(&mut self) -> (Vec<u8>, bool) {
         (std::mem::take(&mut self.text.bytes), !self.text.over)
     }
 
-    /// What was allocated for a text serves the next.
+    /// Returns the allocation of a text for reuse.
     pub(super) fn give_back(&mut self, text: Vec<u8>) {
         self.text.bytes = text;
     }
 
-    /// More of its bytes.
+    /// Takes the next bytes of the value.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.raw += bytes.len() as u64;
         let all = self.hashers.is_some() || self.ends.is_some() || self.is_counted();
@@ -168,10 +168,10 @@ impl Reading {
         self.wanted.counted
     }
 
-    /// Decodes a part of a string, or, unless `all` of it matters, as much as may be kept.
+    /// Decodes a part of a string: all of it, or, unless `all`, as much as may be kept.
     fn decode(&mut self, mut bytes: &[u8], all: bool) {
         while let Some((byte, rest)) = bytes.split_first() {
-            // Where no characters are counted their bytes pass in runs.
+            // If no characters are counted, bytes are skipped in runs.
             if self.ends.is_none() && self.decoder.is_plain() {
                 let end = memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
                 let most = if all { end } else { end.min(self.text.room() + 1) };
@@ -209,7 +209,7 @@ impl Reading {
         _ = gone;
     }
 
-    /// Takes text of which nothing stays.
+    /// Takes text of which nothing is kept.
     fn take(&mut self, text: &[u8]) {
         self.text.push(text);
         if let Some(hashers) = &mut self.hashers {
@@ -221,8 +221,8 @@ impl Reading {
         }
     }
 
-    /// The value has ended.
-    pub(super) fn finish(&mut self) -> Found {
+    /// Completes the value.
+    pub(super) fn finish(&mut self) -> ValueFacts {
         let mut decoder = std::mem::take(&mut self.decoder);
         decoder.end(|char| self.char(char));
         let quote = u64::from(self.string);
@@ -239,12 +239,12 @@ impl Reading {
         let tokens = None;
         let hash =
             self.hashers.take().map_or((0, 0), |[one, other]| (one.finish(), other.finish()));
-        Found { raw: self.raw, hash, from, to, middle, tokens }
+        ValueFacts { raw: self.raw, hash, from, to, middle, tokens }
     }
 }
 
 impl Ends {
-    /// Takes the next character; returns one that will go.
+    /// Takes the next character and returns one that is removed.
     fn push(&mut self, char: Char) -> Option<Char> {
         self.seen += 1;
         if self.seen <= self.cut.head {
@@ -264,29 +264,29 @@ impl Ends {
     }
 }
 
-/// The characters of a JSON string, quotes and all, byte by byte. The string is valid.
+/// Decodes the characters of a JSON string byte by byte, including the quotes. The string is valid.
 #[derive(Clone, Copy, Debug, Default)]
-struct Decoder {
+struct StringDecoder {
     at: u64,
-    state: State,
-    /// The first half of a pair, whose other half may follow.
+    state: DecoderState,
+    /// The first half of a surrogate pair, whose other half may follow.
     high: Option<Char>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum State {
-    /// The opening quote comes.
+enum DecoderState {
+    /// Before the opening quote.
     #[default]
     Begin,
     Plain,
-    /// In a character of several bytes, of which so many are missing.
+    /// In a multi-byte character, with the number of missing bytes.
     Utf8 {
         char: Char,
         missing: u8,
     },
-    /// Behind a backslash.
+    /// After a backslash.
     Escape,
-    /// In `\uXXXX`, with so many digits still to come.
+    /// In `\uXXXX`, with the number of missing digits.
     Hex {
         code: u32,
         missing: u8,
@@ -294,23 +294,23 @@ enum State {
     End,
 }
 
-impl Decoder {
-    /// Whether the next byte is of a text in which nothing has begun.
+impl StringDecoder {
+    /// Returns whether the next byte is within the string and starts a character or an escape.
     fn is_plain(&self) -> bool {
-        matches!(self.state, State::Plain) && self.high.is_none()
+        matches!(self.state, DecoderState::Plain) && self.high.is_none()
     }
 
     fn push(&mut self, byte: u8, take: impl FnMut(Char)) {
         let at = self.at;
         self.at += 1;
         self.state = match self.state {
-            State::Begin => State::Plain,
-            State::Plain => match byte {
-                b'"' => State::End,
-                b'\\' => State::Escape,
+            DecoderState::Begin => DecoderState::Plain,
+            DecoderState::Plain => match byte {
+                b'"' => DecoderState::End,
+                b'\\' => DecoderState::Escape,
                 0..0x80 => {
                     self.give(Char { code: byte.into(), at, bytes: 1 }, take);
-                    State::Plain
+                    DecoderState::Plain
                 }
                 _ => {
                     let (bits, missing) = match byte {
@@ -318,23 +318,23 @@ impl Decoder {
                         0xE0.. => (byte & 0x0F, 2),
                         _ => (byte & 0x1F, 1),
                     };
-                    State::Utf8 { char: Char { code: bits.into(), at, bytes: 1 }, missing }
+                    DecoderState::Utf8 { char: Char { code: bits.into(), at, bytes: 1 }, missing }
                 }
             },
-            State::Utf8 { mut char, missing } => {
+            DecoderState::Utf8 { mut char, missing } => {
                 char.code = char.code << 6 | u32::from(byte & 0x3F);
                 char.bytes += 1;
                 if missing > 1 {
-                    State::Utf8 { char, missing: missing - 1 }
+                    DecoderState::Utf8 { char, missing: missing - 1 }
                 } else {
                     self.give(char, take);
-                    State::Plain
+                    DecoderState::Plain
                 }
             }
-            State::Escape => {
+            DecoderState::Escape => {
                 let code = match byte {
                     b'u' => {
-                        self.state = State::Hex { code: 0, missing: 4 };
+                        self.state = DecoderState::Hex { code: 0, missing: 4 };
                         return;
                     }
                     b'b' => 8,
@@ -345,23 +345,23 @@ impl Decoder {
                     other => other,
                 };
                 self.give(Char { code: code.into(), at: at - 1, bytes: 2 }, take);
-                State::Plain
+                DecoderState::Plain
             }
-            State::Hex { code, missing } => {
+            DecoderState::Hex { code, missing } => {
                 let digit = char::from(byte).to_digit(16).unwrap_or(0);
                 let code = code << 4 | digit;
                 if missing > 1 {
-                    State::Hex { code, missing: missing - 1 }
+                    DecoderState::Hex { code, missing: missing - 1 }
                 } else {
                     self.unit(Char { code, at: at - 5, bytes: 6 }, take);
-                    State::Plain
+                    DecoderState::Plain
                 }
             }
-            State::End => State::End,
+            DecoderState::End => DecoderState::End,
         };
     }
 
-    /// A UTF-16 unit: half of a pair waits for the other half.
+    /// Takes a UTF-16 unit. Half of a pair is held until the other half arrives.
     fn unit(&mut self, char: Char, mut take: impl FnMut(Char)) {
         match (self.high.take(), char.code) {
             (Some(high), 0xDC00..0xE000) => {
@@ -395,7 +395,7 @@ impl Decoder {
     }
 }
 
-/// A character in UTF-8; half a pair as UTF-8 would spell it, so that it equals itself and nothing else.
+/// Encodes a character in UTF-8. An unpaired surrogate is encoded the same way, so that it equals only itself.
 fn encode(code: u32, into: &mut [u8; 4]) -> &[u8] {
     if let Some(char) = char::from_u32(code) {
         return char.encode_utf8(into).as_bytes();
@@ -409,12 +409,12 @@ fn encode(code: u32, into: &mut [u8; 4]) -> &[u8] {
 mod tests {
     use std::hash::RandomState;
 
-    use super::{Cut, Found, Reading, Wanted};
+    use super::{KeptEnds, ValueFacts, ValueReader, Wanted};
 
     /// Reads a value in pieces of every size.
-    fn read(value: &str, wanted: Wanted, check: impl Fn(&Found, &[u8], bool)) {
+    fn read(value: &str, wanted: Wanted, check: impl Fn(&ValueFacts, &[u8], bool)) {
         let hashes = [RandomState::new(), RandomState::new()];
-        let mut reading = Reading::default();
+        let mut reading = ValueReader::default();
         for size in 1..=value.len() {
             reading.begin(wanted, value.starts_with('"'), &hashes);
             value.as_bytes().chunks(size).for_each(|piece| reading.push(piece));
@@ -459,7 +459,7 @@ mod tests {
         let hashes = [RandomState::new(), RandomState::new()];
         let hash = |value: &str| {
             let wanted = Wanted { hashed: true, ..Wanted::default() };
-            let mut reading = Reading::default();
+            let mut reading = ValueReader::default();
             reading.begin(wanted, true, &hashes);
             reading.push(value.as_bytes());
             reading.finish().hash
@@ -486,7 +486,7 @@ mod tests {
             (r#""\n\u00e9\ud83d\ude00\"z""#, 3, 1, r#"\""#),
             (r#""\ud83d\ud83d\ude00\ude00""#, 1, 1, r"\ud83d\ude00"),
         ] {
-            let wanted = Wanted { kept: 64, cut: Cut { head, tail }, ..Wanted::default() };
+            let wanted = Wanted { kept: 64, cut: KeptEnds { head, tail }, ..Wanted::default() };
             read(value, wanted, |found, _, _| {
                 let (from, to) = (found.from as usize, found.to as usize);
                 assert_eq!(&value[from..to], goes, "{value} {head} {tail}");

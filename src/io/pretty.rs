@@ -1,36 +1,36 @@
 //! Indents minified JSON while it streams.
 //!
-//! Knows brackets, commas, colons and strings, and trusts that they are JSON: what it is given has been validated.
+//! Knows brackets, commas, colons and strings, and assumes that the input is valid JSON.
 
 use std::io::Write;
 
-/// Indented text that is worth a write; what one [`write`](Write::write) makes beyond it is handed on in between.
+/// Size of the output buffer. A [`write`](Write::write) that produces more writes it in between.
 const BUFFER: usize = 64 << 10;
 
 /// Spaces for each open container.
 const INDENT: usize = 2;
-/// Levels that are indented. Deeper lines begin where those of this level do.
+/// Maximum number of levels that are indented. Deeper lines have the indentation of this level.
 const LEVELS: usize = 32;
 
-/// A [`Write`]r that indents the JSON written through it, by two spaces a level, up to 32 levels.
+/// A [`Write`]r that indents the JSON written through it, by two spaces per level, up to 32 levels.
 ///
-/// Deeper values have lines of their own, but are indented no further: for every byte that is written, at most 66 come out,
+/// Deeper values have lines of their own but are indented no further. So each byte of input becomes at most 66 bytes of output,
 /// however deep a document is.
 ///
-/// Empty containers stay `{}` and `[]`; white space between tokens is replaced; scalars and keys stay byte for byte; no
-/// newline is added at the end. Pieces may be cut anywhere. What was written is handed on before `write` returns.
+/// Empty containers remain `{}` and `[]`. White space between tokens is replaced; scalars and keys are kept byte for byte. No newline
+/// is added at the end. Input may be cut anywhere. All output is passed to the inner writer before `write` returns.
 ///
-/// Memory: a depth, a state and 64 KiB. Time: linear in what is written.
+/// Memory: a depth, a state and 64 KiB. Time: linear in the input.
 ///
 /// # Errors
 /// Those of the inner writer.
 ///
 /// ```
-/// use tamis::{Pretty, Program, Spec, filter_reader};
+/// use tamis::{PrettyWriter, Program, Spec, filter_reader};
 ///
 /// let program = Program::compile(&Spec::new())?;
 /// let mut output = Vec::new();
-/// filter_reader(&program, &br#"{"id":1,"tags":[],"at":[1]}"#[..], Pretty::new(&mut output))?;
+/// filter_reader(&program, &br#"{"id":1,"tags":[],"at":[1]}"#[..], PrettyWriter::new(&mut output))?;
 /// let expected = r#"{
 ///   "id": 1,
 ///   "tags": [],
@@ -42,11 +42,11 @@ const LEVELS: usize = 32;
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Pretty<W> {
+pub struct PrettyWriter<W> {
     writer: W,
     out: Vec<u8>,
     depth: usize,
-    state: State,
+    state: PrettyState,
 }
 
 /// ```text
@@ -57,27 +57,27 @@ pub struct Pretty<W> {
 ///       anything else           "                 any byte
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum PrettyState {
     Between,
-    /// A bracket was opened and nothing stands in it yet.
+    /// After an opening bracket.
     Opened,
     InString,
-    /// Behind a backslash.
+    /// After a backslash.
     Escaped,
 }
 
-impl<W: Write> Pretty<W> {
-    /// Indents what is written, into `writer`.
+impl<W: Write> PrettyWriter<W> {
+    /// Creates a writer that indents into `writer`.
     pub fn new(writer: W) -> Self {
-        Self { writer, out: Vec::new(), depth: 0, state: State::Between }
+        Self { writer, out: Vec::new(), depth: 0, state: PrettyState::Between }
     }
 
-    /// The writer.
+    /// Returns the inner writer.
     pub fn get_ref(&self) -> &W {
         &self.writer
     }
 
-    /// The writer; nothing waits here between writes.
+    /// Returns the inner writer. Nothing is buffered between writes.
     pub fn into_inner(self) -> W {
         self.writer
     }
@@ -88,7 +88,7 @@ impl<W: Write> Pretty<W> {
             b' ' | b'\t' | b'\n' | b'\r' => return Ok(()),
             b']' | b'}' => {
                 self.depth = self.depth.saturating_sub(1);
-                if self.state != State::Opened {
+                if self.state != PrettyState::Opened {
                     self.line()?;
                 }
                 self.out.push(byte);
@@ -99,7 +99,7 @@ impl<W: Write> Pretty<W> {
             }
             b':' => self.out.extend_from_slice(b": "),
             _ => {
-                if self.state == State::Opened {
+                if self.state == PrettyState::Opened {
                     self.line()?;
                 }
                 self.out.push(byte);
@@ -108,10 +108,10 @@ impl<W: Write> Pretty<W> {
         self.state = match byte {
             b'[' | b'{' => {
                 self.depth += 1;
-                State::Opened
+                PrettyState::Opened
             }
-            b'"' => State::InString,
-            _ => State::Between,
+            b'"' => PrettyState::InString,
+            _ => PrettyState::Between,
         };
         Ok(())
     }
@@ -133,28 +133,28 @@ impl<W: Write> Pretty<W> {
     }
 }
 
-impl<W: Write> Write for Pretty<W> {
+impl<W: Write> Write for PrettyWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let mut rest = bytes;
         while let Some((&byte, behind)) = rest.split_first() {
             match self.state {
-                State::Between | State::Opened => {
+                PrettyState::Between | PrettyState::Opened => {
                     self.token(byte)?;
                     rest = behind;
                 }
-                State::Escaped => {
+                PrettyState::Escaped => {
                     self.out.push(byte);
-                    self.state = State::InString;
+                    self.state = PrettyState::InString;
                     rest = behind;
                 }
-                State::InString => {
+                PrettyState::InString => {
                     let end = memchr::memchr2(b'"', b'\\', rest);
                     let (text, behind) = rest.split_at(end.map_or(rest.len(), |at| at + 1));
                     self.out.extend_from_slice(text);
                     self.state = match (end, text.last()) {
-                        (None, _) => State::InString,
-                        (Some(_), Some(b'\\')) => State::Escaped,
-                        (Some(_), _) => State::Between,
+                        (None, _) => PrettyState::InString,
+                        (Some(_), Some(b'\\')) => PrettyState::Escaped,
+                        (Some(_), _) => PrettyState::Between,
                     };
                     rest = behind;
                 }
@@ -171,11 +171,11 @@ impl<W: Write> Write for Pretty<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::Pretty;
+    use super::PrettyWriter;
     use std::io::Write;
 
     fn pretty(pieces: &[&[u8]]) -> String {
-        let mut output = Pretty::new(Vec::new());
+        let mut output = PrettyWriter::new(Vec::new());
         for piece in pieces {
             output.write_all(piece).unwrap();
         }
@@ -260,7 +260,7 @@ mod tests {
         }
         let mut document = vec![b'['; 1000];
         document.extend(b"1,".repeat(5000));
-        let mut output = Pretty::new(Largest(0));
+        let mut output = PrettyWriter::new(Largest(0));
         output.write_all(&document).unwrap();
         assert!(output.get_ref().0 < 2 * super::BUFFER, "{} bytes at once", output.get_ref().0);
     }

@@ -1,154 +1,154 @@
-//! The names that one object's members may have, looked up by the bytes of a key.
+//! A table of the names that the members of one object may have, looked up by the bytes of a key.
 //!
-//! Knows bytes alone: no path, and of keys neither escapes nor where they end. A look-up takes a bounded number of steps,
-//! whatever names were chosen.
+//! Knows only bytes: neither paths nor the escapes or ends of keys. A lookup takes a bounded number of steps, even for
+//! hostile names.
 
 use std::collections::HashMap;
 
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 
 /// A node of a trie.
 pub(crate) type NodeId = u32;
 
 /// The names of a node's children, looked up by the bytes of a key.
 ///
-/// Open addressing over a mark of eight bytes, made of the first eight and the length: nearly every key that no child
-/// has is told by one comparison with one slot, in one branch that hardly ever goes the other way.
+/// Open addressing over an eight-byte hash made of the first eight bytes and the length. A miss almost always costs one
+/// slot comparison and one well-predicted branch.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
-    slots: Vec<Slot>,
+pub(crate) struct NameTable {
+    slots: Vec<NameSlot>,
     names: Vec<(Box<str>, NodeId)>,
     shift: u32,
-    /// All names, if too many of them have the same mark. Then `more` is all that the slots say.
-    crowd: Option<HashMap<Box<[u8]>, NodeId>>,
-    sieve: Option<Box<Sieve>>,
+    /// All names, if too many of them share a hash. Only `more` of the slots is then valid.
+    by_name: Option<HashMap<Box<[u8]>, NodeId>>,
+    key_set: Option<Box<KeySet>>,
 }
 
-/// Tells most keys that no name is, faster than the slots do: a hash that gives no two names the same place.
+/// Rejects most keys that are not names, faster than the slots do: a hash without collisions between the names.
 #[derive(Clone, Debug)]
-struct Sieve {
-    marks: [u64; 256],
+struct KeySet {
+    hashes: [u64; 256],
     factor: u64,
 }
 
-impl Sieve {
-    /// More names than this hardly ever have such a hash.
+impl KeySet {
+    /// Such a hash rarely exists for more names than this.
     const MOST: usize = 64;
-    /// Factors that are tried.
+    /// Number of factors to try.
     const TRIES: u64 = 1024;
 
     fn new(names: &[(Box<str>, NodeId)]) -> Option<Self> {
-        // Where no name is, nothing is looked up: no table for each of a selection's leaves.
+        // Nothing is looked up in an empty table, so leaves of a selection need no set.
         if names.is_empty() || names.len() > Self::MOST {
             return None;
         }
         (0..Self::TRIES).find_map(|number| {
             let factor = (2 * number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            // No key has this mark: its first byte is none of a quote and a short length.
-            let mut sieve = Self { marks: [u64::MAX; 256], factor };
-            count(Work::Names, sieve.marks.len());
+            // No key has this hash: its first byte is the xor of a quote and a short length.
+            let mut key_set = Self { hashes: [u64::MAX; 256], factor };
+            count(WorkKind::Names, key_set.hashes.len());
             for (name, _) in names {
-                count(Work::Names, 1);
+                count(WorkKind::Names, 1);
                 let mut head = [b'"'; 8];
                 for (to, from) in head.iter_mut().skip(1).zip(name.bytes()) {
                     *to = from;
                 }
-                let mark = Self::mark(u64::from_le_bytes(head), name.len() + 1);
-                let place = usize::from(sieve.place(mark));
-                let place = sieve.marks.get_mut(place)?;
-                if *place != u64::MAX && *place != mark {
+                let hash = Self::hash(u64::from_le_bytes(head), name.len() + 1);
+                let place = usize::from(key_set.place(hash));
+                let place = key_set.hashes.get_mut(place)?;
+                if *place != u64::MAX && *place != hash {
                     return None;
                 }
-                *place = mark;
+                *place = hash;
             }
-            Some(sieve)
+            Some(key_set)
         })
     }
 
     #[inline(always)]
-    fn place(&self, mark: u64) -> u8 {
-        (mark.wrapping_mul(self.factor) >> 56) as u8
+    fn place(&self, hash: u64) -> u8 {
+        (hash.wrapping_mul(self.factor) >> 56) as u8
     }
 
-    /// The mark of a key of `len` bytes, its opening quote counted, of which `head` has the first eight.
+    /// Returns the hash of a key of `len` bytes including its opening quote. `head` contains its first eight bytes.
     #[inline(always)]
-    fn mark(head: u64, len: usize) -> u64 {
+    fn hash(head: u64, len: usize) -> u64 {
         let keep = KEEP.get(len.min(8)).copied().unwrap_or(u64::MAX);
         head & keep ^ len as u64
     }
 }
 
-/// Slots that one look-up may visit.
+/// Maximum number of slots that one lookup visits.
 const LONGEST_CHAIN: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
-    mark: u64,
+struct NameSlot {
+    hash: u64,
     /// Position in `names`, plus one; 0 is a free slot.
     name: u32,
-    /// A name that belongs here or before stands further on.
+    /// A name that belongs to this slot or an earlier one is stored in a later slot.
     more: bool,
 }
 
-impl Default for Slot {
+impl Default for NameSlot {
     fn default() -> Self {
-        // No name has this mark, for no text has such a byte.
-        Self { mark: u64::MAX, name: 0, more: false }
+        // No name has this hash, because no text contains such a byte.
+        Self { hash: u64::MAX, name: 0, more: false }
     }
 }
 
-impl Names {
+impl NameTable {
     pub(crate) fn new(names: Vec<(Box<str>, NodeId)>) -> Self {
         let size = (names.len() * 8).next_power_of_two().max(2);
         let mut table = Self {
-            slots: vec![Slot::default(); size],
+            slots: vec![NameSlot::default(); size],
             shift: u64::BITS - size.trailing_zeros(),
             names: Vec::new(),
-            crowd: None,
-            sieve: None,
+            by_name: None,
+            key_set: None,
         };
         if !names.iter().zip(1..).all(|((name, _), number)| table.place(name.as_bytes(), number)) {
-            table.slots.fill(Slot::default());
+            table.slots.fill(NameSlot::default());
             for (name, _) in &names {
-                let home = table.home(mark(name.as_bytes()));
+                let home = table.home(hash(name.as_bytes()));
                 if let Some(slot) = table.slots.get_mut(home) {
                     slot.more = true;
                 }
             }
             let all = names.iter().map(|(name, child)| {
-                count(Work::Names, words(name.len()) + 1);
+                count(WorkKind::Names, words(name.len()) + 1);
                 (name.as_bytes().into(), *child)
             });
-            table.crowd = Some(all.collect());
+            table.by_name = Some(all.collect());
         }
         table.names = names;
         table
     }
 
-    /// Makes [`may_have`](Self::may_have) tell.
+    /// Builds the set that lets [`may_have`](Self::may_have) reject keys.
     pub(super) fn sharpen(&mut self) {
-        self.sieve = Sieve::new(&self.names).map(Box::new);
+        self.key_set = KeySet::new(&self.names).map(Box::new);
     }
 
-    /// False if no child is called by the key whose first eight bytes are `head`, opening quote and all, of `len`.
+    /// Returns false if no child has the key of `len` bytes that begins with `head`, both including its opening quote.
     #[inline(always)]
     pub(crate) fn may_have(&self, head: u64, len: usize) -> bool {
-        count(Work::Names, 1);
-        let Some(sieve) = &self.sieve else { return true };
-        let mark = Sieve::mark(head, len);
-        sieve.marks.get(usize::from(sieve.place(mark))) == Some(&mark)
+        count(WorkKind::Names, 1);
+        let Some(key_set) = &self.key_set else { return true };
+        let hash = KeySet::hash(head, len);
+        key_set.hashes.get(usize::from(key_set.place(hash))) == Some(&hash)
     }
 
-    /// Puts a name into a free slot; false if that is too far from its home.
+    /// Puts a name into a free slot. Returns false if the slot would be too far from its home.
     fn place(&mut self, name: &[u8], number: u32) -> bool {
-        let mark = mark(name);
-        let mut at = self.home(mark);
+        let hash = hash(name);
+        let mut at = self.home(hash);
         for _ in 0..LONGEST_CHAIN {
-            count(Work::Names, 1);
+            count(WorkKind::Names, 1);
             let next = (at + 1) % self.slots.len();
             let Some(slot) = self.slots.get_mut(at) else { return false };
             if slot.name == 0 {
-                *slot = Slot { mark, name: number, more: slot.more };
+                *slot = NameSlot { hash, name: number, more: slot.more };
                 return true;
             }
             slot.more = true;
@@ -158,49 +158,49 @@ impl Names {
     }
 
     #[inline(always)]
-    fn home(&self, mark: u64) -> usize {
-        (mark.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
+    fn home(&self, hash: u64) -> usize {
+        (hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
     }
 
-    /// The child called `key`.
+    /// Returns the child named `key`.
     #[inline]
     pub(crate) fn get(&self, key: &[u8]) -> Option<NodeId> {
-        self.find(mark(key), key)
+        self.find(hash(key), key)
     }
 
-    /// The child called by the `len` bytes of `text` at `from`.
+    /// Returns the child named by the `len` bytes of `text` at `from`.
     #[inline(always)]
     pub(crate) fn get_in(&self, text: &[u8], from: usize, len: usize) -> Option<NodeId> {
         let bytes = text.get(from..).and_then(<[u8]>::first_chunk::<8>);
-        // Eight bytes are there, even if the key has fewer, but for the last keys of a text.
+        // Even if the key is shorter, eight bytes exist, except for the last keys of a text.
         let Some(bytes) = bytes else { return self.get(text.get(from..from + len)?) };
-        count(Work::Names, 1);
-        let mark = mark_of(u64::from_le_bytes(*bytes), len);
-        let slot = self.slots.get(self.home(mark))?;
-        if (slot.mark != mark) & !slot.more {
+        count(WorkKind::Names, 1);
+        let hash = hash_of(u64::from_le_bytes(*bytes), len);
+        let slot = self.slots.get(self.home(hash))?;
+        if (slot.hash != hash) & !slot.more {
             return None;
         }
         let key = text.get(from..from.wrapping_add(len))?;
         match self.names.get((slot.name as usize).wrapping_sub(1)) {
-            Some((name, child)) if slot.mark == mark && is_same(name.as_bytes(), key) => {
+            Some((name, child)) if slot.hash == hash && is_same(name.as_bytes(), key) => {
                 Some(*child)
             }
-            _ => self.find(mark, key),
+            _ => self.find(hash, key),
         }
     }
 
     #[inline(never)]
-    fn find(&self, mark: u64, key: &[u8]) -> Option<NodeId> {
-        if let Some(crowd) = &self.crowd {
-            count(Work::Names, words(key.len()) + 1);
-            return crowd.get(key).copied();
+    fn find(&self, hash: u64, key: &[u8]) -> Option<NodeId> {
+        if let Some(by_name) = &self.by_name {
+            count(WorkKind::Names, words(key.len()) + 1);
+            return by_name.get(key).copied();
         }
-        let mut at = self.home(mark);
-        // No name is further from its home; chains that join others go on for as long as there are names.
+        let mut at = self.home(hash);
+        // No name is further from its home. Chains that join others may be longer, so the loop is bounded.
         for _ in 0..LONGEST_CHAIN {
-            count(Work::Names, 1);
+            count(WorkKind::Names, 1);
             let slot = self.slots.get(at)?;
-            if slot.mark == mark && slot.name != 0 {
+            if slot.hash == hash && slot.name != 0 {
                 let (name, child) = self.names.get(slot.name as usize - 1)?;
                 if is_same(name.as_bytes(), key) {
                     return Some(*child);
@@ -215,11 +215,11 @@ impl Names {
     }
 }
 
-/// Whether two names are the same, given that their marks are: their lengths and first eight bytes.
+/// Whether two names with equal hashes (lengths and first eight bytes) are equal.
 #[inline(always)]
 fn is_same(name: &[u8], key: &[u8]) -> bool {
-    count(Work::Names, words(key.len()));
-    // Up to sixteen bytes the last eight decide, if there are eight: no loop, no call.
+    count(WorkKind::Names, words(key.len()));
+    // Up to sixteen bytes, comparing the last eight suffices: no loop, no call.
     match (name.last_chunk::<8>(), key.last_chunk::<8>()) {
         _ if name.len() != key.len() => false,
         (Some(last), Some(end)) if key.len() <= 16 => last == end,
@@ -228,7 +228,7 @@ fn is_same(name: &[u8], key: &[u8]) -> bool {
     }
 }
 
-/// What is kept of eight bytes: neither a branch nor a shift that depends on the length.
+/// Masks that keep the first bytes of eight, without a branch or a shift that depends on the length.
 const KEEP: [u64; 9] = [
     0,
     0xFF,
@@ -241,31 +241,32 @@ const KEEP: [u64; 9] = [
     u64::MAX,
 ];
 
-/// The mark of a key of `len` bytes, of which `bytes` has the first eight; what it has behind a shorter key is cut.
+/// Returns the hash of a key of `len` bytes. `bytes` contains its first eight bytes; bytes after a shorter key are
+/// ignored.
 #[inline(always)]
-fn mark_of(bytes: u64, len: usize) -> u64 {
+fn hash_of(bytes: u64, len: usize) -> u64 {
     let keep = KEEP.get(len.min(8)).copied().unwrap_or(u64::MAX);
     bytes & keep ^ (len as u64) << 56
 }
 
-fn mark(key: &[u8]) -> u64 {
+fn hash(key: &[u8]) -> u64 {
     let bytes = match key.first_chunk::<8>() {
         Some(bytes) => u64::from_le_bytes(*bytes),
         None => key.iter().rev().fold(0, |head, byte| head << 8 | u64::from(*byte)),
     };
-    mark_of(bytes, key.len())
+    hash_of(bytes, key.len())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_CHAIN, Names, mark, mark_of};
-    use crate::work::done;
+    use super::{LONGEST_CHAIN, NameTable, hash, hash_of};
+    use crate::test_work::done;
 
     #[test]
     fn names_are_found_and_others_are_not() {
         let names: Vec<String> =
             (0..500).map(|n| format!("{}{n}", "abcdefghijkl".repeat(n % 3))).collect();
-        let table = Names::new(
+        let table = NameTable::new(
             names.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
         );
         for (n, name) in names.iter().enumerate() {
@@ -280,12 +281,12 @@ mod tests {
                 );
             }
         }
-        let crowd: Vec<String> = (0..2000).map(|n| format!("customer_{n:05}")).collect();
-        let mut table = Names::new(
-            crowd.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
+        let by_name: Vec<String> = (0..2000).map(|n| format!("customer_{n:05}")).collect();
+        let mut table = NameTable::new(
+            by_name.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
         );
-        assert!(table.crowd.is_some(), "the same first bytes and lengths");
-        for (n, name) in crowd.iter().enumerate() {
+        assert!(table.by_name.is_some(), "the same first bytes and lengths");
+        for (n, name) in by_name.iter().enumerate() {
             assert_eq!(table.get(name.as_bytes()), Some(n as u32));
             let text = format!("{name}\":\"{name}");
             assert_eq!(table.get_in(text.as_bytes(), 0, name.len()), Some(n as u32));
@@ -294,18 +295,18 @@ mod tests {
         assert_eq!(table.get(b""), None);
         table.sharpen();
         assert!(table.may_have(u64::MAX, 7), "too many names to tell");
-        assert_eq!(Names::new(vec![("".into(), 7)]).get(b""), Some(7));
-        assert_eq!(Names::new(vec![("a\0".into(), 7)]).get(b"a"), None);
+        assert_eq!(NameTable::new(vec![("".into(), 7)]).get(b""), Some(7));
+        assert_eq!(NameTable::new(vec![("a\0".into(), 7)]).get(b"a"), None);
     }
 
-    /// Names that were chosen to fill slot behind slot, each as far from its home as it may be: no key is looked for in more
-    /// slots than one chain has.
+    /// Names chosen to fill consecutive slots, each as far from its home as possible. No lookup visits more than
+    /// `LONGEST_CHAIN` slots.
     #[test]
     fn chains_that_join_are_not_followed() {
         const NAMES: usize = 2000;
         let plain = (0..NAMES).map(|n| (n.to_string().into(), n as u32));
-        let same_size = Names::new(plain.collect());
-        let home = |name: &str| same_size.home(mark(name.as_bytes()));
+        let same_size = NameTable::new(plain.collect());
+        let home = |name: &str| same_size.home(hash(name.as_bytes()));
         // The first of these slots is home to a whole chain, the others to one name each; the rest are keys.
         let mut names = vec![Vec::new(); NAMES];
         let mut others = Vec::new();
@@ -319,10 +320,10 @@ mod tests {
             }
         }
         let names: Vec<String> = names.into_iter().flatten().take(NAMES).collect();
-        let table = Names::new(
+        let table = NameTable::new(
             names.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
         );
-        assert!(table.crowd.is_none() && names.len() == NAMES && others.len() > NAMES);
+        assert!(table.by_name.is_none() && names.len() == NAMES && others.len() > NAMES);
         let joined = table.slots.iter().filter(|slot| slot.more).count();
         assert!(joined > NAMES - LONGEST_CHAIN, "{joined} slots tell to go on");
         for (n, name) in names.iter().enumerate() {
@@ -338,13 +339,13 @@ mod tests {
 
     #[test]
     fn a_table_without_names_has_no_sieve() {
-        let mut table = Names::new(Vec::new());
+        let mut table = NameTable::new(Vec::new());
         table.sharpen();
-        assert!(table.sieve.is_none(), "two kilobytes for every leaf");
+        assert!(table.key_set.is_none(), "two kilobytes for every leaf");
         assert_eq!(table.get(b""), None);
     }
 
-    /// No name is sifted out, whatever stands behind it; nearly all else is.
+    /// The set never rejects a name, whatever bytes follow it, and rejects nearly all other keys.
     #[test]
     fn a_sieve_lets_names_through() {
         let head = |key: &str, behind: &str| {
@@ -356,13 +357,13 @@ mod tests {
                 .map(|n| format!("{}{n}", ["", "user_", "customfield_"][n % 3]))
                 .collect();
             let children = names.iter().zip(0..).map(|(name, n)| (name.as_str().into(), n));
-            let mut table = Names::new(children.collect());
+            let mut table = NameTable::new(children.collect());
             table.sharpen();
             for name in &names {
                 for behind in ["\":1", "\" : ", "", "\":\"0123456789"] {
                     assert!(table.may_have(head(name, behind), name.len() + 1), "{name}");
                 }
-                if table.sieve.is_some() {
+                if table.key_set.is_some() {
                     let longer = format!("{name}x");
                     let alike = |name: &String| {
                         name.len() == longer.len()
@@ -383,7 +384,7 @@ mod tests {
                 let mut bytes = u64::to_le_bytes(behind);
                 let short = len.min(8);
                 bytes[..short].copy_from_slice(&text[..short]);
-                assert_eq!(mark_of(u64::from_le_bytes(bytes), len), mark(&text[..len]), "{len}");
+                assert_eq!(hash_of(u64::from_le_bytes(bytes), len), hash(&text[..len]), "{len}");
             }
         }
     }

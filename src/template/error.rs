@@ -1,24 +1,24 @@
-//! Why a template was refused, or a rendering failed, and where in the template.
+//! The error of a template that cannot be compiled or rendered.
 
 use std::fmt;
 
-use super::lex::Fault;
+use super::lex::TemplateFault;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::excerpt::Excerpt;
 
 /// One of the three templates of `compact`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TemplatePart {
-    /// What stands in front of the items.
+    /// The text before the items.
     Header,
-    /// What each item becomes.
+    /// The text of each item.
     Item,
-    /// What stands behind the items.
+    /// The text after the items.
     Footer,
 }
 
 impl TemplatePart {
-    /// The part as a manifest names it.
+    /// Returns the name of the part in a manifest.
     ///
     /// ```
     /// assert_eq!(tamis::TemplatePart::Header.as_str(), "header");
@@ -37,9 +37,9 @@ impl TemplatePart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TemplateErrorKind {
-    /// The template is not one.
+    /// The template is not valid.
     Parse,
-    /// The template does with the data what cannot be done: `index` past an end, a comparison of a number with text.
+    /// The template cannot be rendered for this data: `index` out of range, a comparison of a number with text.
     Render,
     /// The item is not JSON.
     Data,
@@ -47,9 +47,9 @@ pub enum TemplateErrorKind {
     Limit,
 }
 
-/// Why a template was refused, or a rendering failed.
+/// A template that cannot be compiled or rendered.
 ///
-/// `Display` gives one line, `item:1:12: there is no function "upper"`.
+/// `Display` writes one line, such as `item:1:12: there is no function "upper"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateError {
     kind: TemplateErrorKind,
@@ -64,12 +64,12 @@ impl TemplateError {
         part: TemplatePart,
         message: impl Into<String>,
     ) -> Self {
-        // One line, whatever the engine says.
+        // Names and texts of the template may have line breaks.
         let message = message.into().replace(['\n', '\r'], " ");
         Self { kind, part, place: None, message }
     }
 
-    /// At a byte of the template.
+    /// Adds the place: a byte of the template.
     pub(super) fn at(mut self, template: &str, at: usize) -> Self {
         let before = template.get(..at).unwrap_or(template);
         let line = before.matches('\n').count() + 1;
@@ -78,17 +78,12 @@ impl TemplateError {
         self
     }
 
-    /// At the same place, the limit that was behind it.
-    pub(super) fn into_limit(self, message: &str) -> Self {
-        Self { kind: TemplateErrorKind::Limit, message: message.to_owned(), ..self }
-    }
-
-    pub(super) fn fault(part: TemplatePart, template: &str, fault: Fault) -> Self {
+    pub(super) fn fault(part: TemplatePart, template: &str, fault: TemplateFault) -> Self {
         let kind = if fault.is_limit { TemplateErrorKind::Limit } else { TemplateErrorKind::Parse };
         Self::new(kind, part, fault.message).at(template, fault.at)
     }
 
-    /// The error of a spec that has this template, with its place in it.
+    /// Returns the error of a spec that has this template, with the place in the template.
     pub(crate) fn in_spec(&self, template: &str) -> Error {
         let line = self.line().unwrap_or(1);
         let begin: usize =
@@ -103,31 +98,31 @@ impl TemplateError {
         error.with_excerpt(Excerpt::new(text, inside).caret()).in_rule(place)
     }
 
-    /// The class.
+    /// Returns the class of the error.
     #[must_use]
     pub fn kind(&self) -> TemplateErrorKind {
         self.kind
     }
 
-    /// The template that it is about.
+    /// Returns the template that failed.
     #[must_use]
     pub fn part(&self) -> TemplatePart {
         self.part
     }
 
-    /// The line of the template, counted from 1, if the error has a place in it.
+    /// Returns the line of the template, counted from 1, if the error has a place in it.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         self.place.map(|(line, _)| line)
     }
 
-    /// The character of that line, counted from 1.
+    /// Returns the character of that line, counted from 1.
     #[must_use]
     pub fn column(&self) -> Option<usize> {
         self.place.map(|(_, column)| column)
     }
 
-    /// What is wrong, without its place.
+    /// Returns the message without the place.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message

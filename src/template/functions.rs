@@ -1,273 +1,289 @@
 //! The functions that templates call, as Go's `text/template` has them.
 //!
-//! Those that the engine gets right are the engine's, with their arguments and results counted; comparison, `index` and
-//! the three escapers' view of null are ours. Each states where it departs from Go, if it does.
+//! `and` and `or` are not here: whether their arguments are computed depends on the arguments before.
 
 use std::cmp::Ordering;
+use std::rc::Rc;
 
-use gtmpl_ng::{Func, FuncError, Number, NumberKind, Template, Value, funcs};
+use super::buffer::TextBuffer;
+use super::escape::{html, js, url_query};
+use super::format::Printer;
+use super::quota::Quota;
+use super::tree::Builtin;
+use super::value::{Datum, GoValue};
 
-use super::meter::{charge, has_room, keep_value};
-use super::rewrite::{CONDITION, FLOAT, METER};
-
-/// Gives an engine these functions and no others, but for `and` and `or`, which it evaluates lazily by their address.
-pub(super) fn register(template: &mut Template) {
-    template.funcs.retain(|name, _| matches!(name.as_str(), "and" | "or"));
-    template.add_funcs::<&str>(&[
-        (METER, pass),
-        (CONDITION, condition),
-        (FLOAT, float),
-        ("eq", |arguments| call(eq, arguments)),
-        ("ne", |arguments| call(ne, arguments)),
-        ("lt", |arguments| call(lt, arguments)),
-        ("le", |arguments| call(le, arguments)),
-        ("gt", |arguments| call(gt, arguments)),
-        ("ge", |arguments| call(ge, arguments)),
-        ("index", |arguments| call(index, arguments)),
-        ("not", |arguments| call(not, arguments)),
-        ("len", |arguments| call(funcs::len, arguments)),
-        ("slice", |arguments| call(funcs::slice, arguments)),
-        ("print", |arguments| call(funcs::print, arguments)),
-        ("println", |arguments| call(funcs::println, arguments)),
-        ("printf", |arguments| call(printf, arguments)),
-        ("html", |arguments| call(|arguments| escape(funcs::html, arguments), arguments)),
-        ("js", |arguments| call(|arguments| escape(funcs::js, arguments), arguments)),
-        ("urlquery", |arguments| call(|arguments| escape(funcs::urlquery, arguments), arguments)),
-    ]);
+/// Why a template cannot be rendered. The evaluator adds the place.
+#[derive(Debug)]
+pub(super) struct RenderFault {
+    pub(super) message: String,
+    pub(super) is_limit: bool,
 }
 
-fn fail<T>(message: impl Into<String>) -> Result<T, FuncError> {
-    Err(FuncError::Generic(message.into()))
-}
-
-/// Calls a function, with what goes in and what comes out counted.
-fn call(function: Func, arguments: &[Value]) -> Result<Value, FuncError> {
-    if !charge(arguments) {
-        return fail("too much work");
+impl RenderFault {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), is_limit: false }
     }
-    let value = function(arguments)?;
-    if !keep_value(&value) {
-        return fail("too much is kept");
+
+    pub(super) fn limit(message: impl Into<String>) -> Self {
+        Self { message: message.into(), is_limit: true }
+    }
+
+    /// Returns the fault of text that exceeds the quota.
+    pub(super) fn too_long() -> Self {
+        Self::limit(
+            "the template makes too much text; name the members that it needs, not what holds them",
+        )
+    }
+}
+
+fn fail<T>(message: impl Into<String>) -> Result<T, RenderFault> {
+    Err(RenderFault::new(message))
+}
+
+/// Checks the number of arguments of a call.
+pub(super) fn check_arity(builtin: Builtin, given: usize) -> Result<(), RenderFault> {
+    let (least, most) = builtin.arity();
+    if (least..=most).contains(&given) {
+        return Ok(());
+    }
+    let at_least = if most > least { "at least " } else { "" };
+    let name = builtin.name();
+    fail(format!("wrong number of args for {name}: want {at_least}{least} got {given}"))
+}
+
+/// Calls a function. The number of arguments was checked.
+pub(super) fn call<'a>(
+    builtin: Builtin,
+    arguments: &[GoValue<'a>],
+    quota: &mut Quota,
+) -> Result<GoValue<'a>, RenderFault> {
+    const MISSING: GoValue<'_> = GoValue::Missing;
+    let first = arguments.first().unwrap_or(&MISSING);
+    let second = arguments.get(1).unwrap_or(&MISSING);
+    let others = arguments.get(1..).unwrap_or_default();
+    Ok(match builtin {
+        // The evaluator calls them only if no argument decides: the result is the last argument.
+        Builtin::And | Builtin::Or => arguments.last().cloned().unwrap_or(MISSING),
+        Builtin::Not => GoValue::Bool(!first.is_true()),
+        Builtin::Len => GoValue::Int(length(first)?),
+        Builtin::Index => index(first, others, quota)?,
+        Builtin::Slice => slice(first, others, quota)?,
+        Builtin::Eq => GoValue::Bool(equals_any(first, others, quota)?),
+        Builtin::Ne => GoValue::Bool(!equal(first, second, quota)?),
+        Builtin::Lt => GoValue::Bool(order(first, second, quota)?.is_lt()),
+        Builtin::Le => GoValue::Bool(order(first, second, quota)?.is_le()),
+        Builtin::Gt => GoValue::Bool(order(first, second, quota)?.is_gt()),
+        Builtin::Ge => GoValue::Bool(order(first, second, quota)?.is_ge()),
+        Builtin::Print => make(quota, |out| Printer::new(out).print(arguments))?,
+        Builtin::Println => make(quota, |out| Printer::new(out).print_line(arguments))?,
+        Builtin::Printf => {
+            let Some(format) = first.as_text() else {
+                return fail(format!("printf wants a string as its format, not {}", first.kind()));
+            };
+            make(quota, |out| Printer::new(out).print_format(format, others))?
+        }
+        Builtin::Html => escaped(arguments, quota, html)?,
+        Builtin::Js => escaped(arguments, quota, js)?,
+        Builtin::UrlQuery => escaped(arguments, quota, url_query)?,
+    })
+}
+
+/// Returns the text that `write` writes, at most as much as the quota allows.
+fn make<'a>(
+    quota: &mut Quota,
+    write: impl FnOnce(&mut TextBuffer<'_>),
+) -> Result<GoValue<'a>, RenderFault> {
+    let mut bytes = Vec::new();
+    let mut out = TextBuffer::new(&mut bytes, quota.text());
+    write(&mut out);
+    if out.is_full() {
+        return Err(RenderFault::too_long());
+    }
+    quota.make(bytes.len())?;
+    let text = String::from_utf8(bytes).unwrap_or_default();
+    Ok(GoValue::Made(Rc::from(text)))
+}
+
+/// Joins the arguments as `print` does and escapes the text. Null and missing values are both `<no value>` here.
+fn escaped<'a>(
+    arguments: &[GoValue<'a>],
+    quota: &mut Quota,
+    escape: impl FnOnce(&str, &mut TextBuffer<'_>),
+) -> Result<GoValue<'a>, RenderFault> {
+    if let [argument] = arguments
+        && let Some(text) = argument.as_text()
+    {
+        return make(quota, |out| escape(text, out));
+    }
+    let shown: Vec<GoValue<'a>> = arguments
+        .iter()
+        .map(|value| if value.is_nil() { GoValue::Text("<no value>") } else { value.clone() })
+        .collect();
+    let joined = make(quota, |out| Printer::new(out).print(&shown))?;
+    make(quota, |out| escape(joined.as_text().unwrap_or_default(), out))
+}
+
+fn length(value: &GoValue<'_>) -> Result<i64, RenderFault> {
+    let length = match value {
+        GoValue::List(elements) => elements.len(),
+        GoValue::Map(members) => members.len(),
+        other => match other.as_text() {
+            Some(text) => text.len(),
+            None => return fail(format!("len of type {}", other.kind())),
+        },
+    };
+    i64::try_from(length).map_err(|_| RenderFault::new("len overflows int"))
+}
+
+fn index<'a>(
+    value: &GoValue<'a>,
+    indices: &[GoValue<'a>],
+    quota: &mut Quota,
+) -> Result<GoValue<'a>, RenderFault> {
+    if value.is_nil() {
+        return fail("index of untyped nil");
+    }
+    let mut value = value.clone();
+    for (depth, index) in indices.iter().enumerate() {
+        if let Some(text) = value.as_text() {
+            let at = position(index, text.len())?;
+            let byte = text.as_bytes().get(at).copied().unwrap_or_default();
+            if depth + 1 < indices.len() {
+                return fail("can't index item of type uint8");
+            }
+            return Ok(GoValue::Int(i64::from(byte)));
+        }
+        value = match &value {
+            GoValue::List(elements) => {
+                let at = position(index, elements.len())?;
+                elements.get(at).map_or(GoValue::Null, GoValue::from)
+            }
+            GoValue::Map(members) => match index.as_text() {
+                Some(name) => {
+                    quota.step(name.len())?;
+                    members.get(name).map_or(GoValue::Null, GoValue::from)
+                }
+                None => return fail(format!("value has type {}; should be string", index.kind())),
+            },
+            other if other.is_nil() => return fail("index of untyped nil"),
+            other => return fail(format!("can't index item of type {}", other.kind())),
+        };
     }
     Ok(value)
 }
 
-fn pass(arguments: &[Value]) -> Result<Value, FuncError> {
-    // It has one.
-    match arguments.last() {
-        Some(value) if keep_value(value) => Ok(value.clone()),
-        Some(_) => fail("too much is kept"),
-        None => Ok(Value::NoValue),
-    }
-}
-
-/// The engine takes a float that is zero for true.
-fn condition(arguments: &[Value]) -> Result<Value, FuncError> {
-    match arguments.last() {
-        Some(value) if is_zero(value) => Ok(Value::Bool(false)),
-        _ => pass(arguments),
-    }
-}
-
-fn is_zero(value: &Value) -> bool {
-    matches!(value, Value::Number(number) if number.as_f64() == Some(0.0))
-}
-
-fn float(arguments: &[Value]) -> Result<Value, FuncError> {
-    match arguments {
-        [Value::String(text)] => match text.parse() {
-            Ok(value) => Ok(Value::Number(Number::float(value))),
-            Err(_) => fail("no number"),
-        },
-        _ => fail("no number"),
-    }
-}
-
-/// What Go calls an invalid or nil value.
-fn is_nil(value: &Value) -> bool {
-    matches!(value, Value::NoValue | Value::Nil)
-}
-
-fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::NoValue | Value::Nil => "nil",
-        Value::Bool(_) => "bool",
-        Value::String(_) => "string",
-        Value::Object(_) | Value::Map(_) => "map",
-        Value::Array(_) => "list",
-        Value::Function(_) => "function",
-        Value::Number(number) => match number.kind() {
-            NumberKind::Signed(_) | NumberKind::Unsigned(_) => "int",
-            NumberKind::Float(_) => "float64",
-        },
-    }
-}
-
-fn incompatible<T>(left: &Value, right: &Value) -> Result<T, FuncError> {
-    fail(format!("incompatible types for comparison: {} and {}", type_name(left), type_name(right)))
-}
-
-/// Whether the first argument equals one of the others. Unlike in Go numbers compare by value, whatever their types.
-fn eq(arguments: &[Value]) -> Result<Value, FuncError> {
-    let Some((left, others)) = arguments.split_first() else {
-        return fail("wrong number of args for eq: want at least 1 got 0");
+/// Returns the index of an element of a list that has `length` of them.
+fn position(index: &GoValue<'_>, length: usize) -> Result<usize, RenderFault> {
+    let Some(at) = index.as_integer() else {
+        return fail(format!("cannot index slice/array with type {}", index.kind()));
     };
+    match usize::try_from(at).ok().filter(|at| *at < length) {
+        Some(at) => Ok(at),
+        None => fail(format!("index out of range: {at}")),
+    }
+}
+
+fn slice<'a>(
+    value: &GoValue<'a>,
+    indices: &[GoValue<'a>],
+    quota: &mut Quota,
+) -> Result<GoValue<'a>, RenderFault> {
+    let length = match (value, value.as_text()) {
+        (_, Some(text)) => text.len(),
+        (GoValue::List(elements), _) => elements.len(),
+        (value, _) if value.is_nil() => return fail("slice of untyped nil"),
+        (value, _) => return fail(format!("can't slice item of type {}", value.kind())),
+    };
+    let most = if value.as_text().is_some() { 2 } else { 3 };
+    if indices.len() > most {
+        return fail(format!("cannot {}-index slice a {}", indices.len(), value.kind()));
+    }
+    let mut bounds = [0, length, length];
+    for (bound, index) in bounds.iter_mut().zip(indices) {
+        *bound = position(index, length.saturating_add(1))?;
+    }
+    let [start, end, capacity] = bounds;
+    if start > end || end > capacity {
+        return fail(format!("invalid slice index: {start}:{end}:{capacity}"));
+    }
+    let inside = || RenderFault::new(format!("slice index {start}:{end} is inside a character"));
+    match value {
+        GoValue::Text(text) => text.get(start..end).map(GoValue::Text).ok_or_else(inside),
+        GoValue::Made(text) => {
+            let text = text.get(start..end).ok_or_else(inside)?;
+            make(quota, |out| out.push_str(text))
+        }
+        GoValue::List(elements) => {
+            Ok(GoValue::List(elements.get(start..end).unwrap_or_else(|| <&[Datum]>::default())))
+        }
+        _ => Ok(GoValue::Missing),
+    }
+}
+
+fn equals_any(
+    left: &GoValue<'_>,
+    others: &[GoValue<'_>],
+    quota: &mut Quota,
+) -> Result<bool, RenderFault> {
     if others.is_empty() {
         return fail("missing argument for comparison");
     }
     for right in others {
-        if equal(left, right)? {
-            return Ok(Value::Bool(true));
+        if equal(left, right, quota)? {
+            return Ok(true);
         }
     }
-    Ok(Value::Bool(false))
+    Ok(false)
 }
 
-fn equal(left: &Value, right: &Value) -> Result<bool, FuncError> {
+/// Compares two values. Unlike in Go, numbers of different types are compared by value.
+fn equal(left: &GoValue<'_>, right: &GoValue<'_>, quota: &mut Quota) -> Result<bool, RenderFault> {
+    if left.is_nil() || right.is_nil() {
+        return Ok(left.is_nil() && right.is_nil());
+    }
+    if let Some(order) = left.compare_numbers(right) {
+        return Ok(order.is_eq());
+    }
+    if let (Some(left), Some(right)) = (left.as_text(), right.as_text()) {
+        quota.step(left.len().min(right.len()))?;
+        return Ok(left == right);
+    }
     match (left, right) {
-        _ if is_nil(left) || is_nil(right) => Ok(is_nil(left) && is_nil(right)),
-        (Value::Number(left), Value::Number(right)) => Ok(left == right),
-        (Value::Bool(left), Value::Bool(right)) => Ok(left == right),
-        (Value::String(left), Value::String(right)) => Ok(left == right),
-        (Value::Array(_) | Value::Map(_), Value::Array(_) | Value::Map(_)) => {
-            fail(format!("non-comparable type {}", type_name(left)))
+        (GoValue::Bool(left), GoValue::Bool(right)) => Ok(left == right),
+        (GoValue::List(_) | GoValue::Map(_), GoValue::List(_) | GoValue::Map(_)) => {
+            fail(format!("non-comparable type {}", left.kind()))
         }
         _ => incompatible(left, right),
     }
 }
 
-fn ne(arguments: &[Value]) -> Result<Value, FuncError> {
-    let (left, right) = two("ne", arguments)?;
-    Ok(Value::Bool(!equal(left, right)?))
+fn incompatible<T>(left: &GoValue<'_>, right: &GoValue<'_>) -> Result<T, RenderFault> {
+    fail(format!("incompatible types for comparison: {} and {}", left.kind(), right.kind()))
 }
 
-fn two<'v>(name: &str, arguments: &'v [Value]) -> Result<(&'v Value, &'v Value), FuncError> {
-    match arguments {
-        [left, right] => Ok((left, right)),
-        _ => fail(format!("wrong number of args for {name}: want 2 got {}", arguments.len())),
+/// Orders two numbers by value or two strings by their bytes. Nothing else has an order.
+fn order(
+    left: &GoValue<'_>,
+    right: &GoValue<'_>,
+    quota: &mut Quota,
+) -> Result<Ordering, RenderFault> {
+    if let Some(order) = left.compare_numbers(right) {
+        return Ok(order);
     }
-}
-
-/// The order of two numbers, by value, or of two strings, by bytes. Nothing else has one.
-fn order(name: &str, arguments: &[Value]) -> Result<Ordering, FuncError> {
-    let (left, right) = two(name, arguments)?;
-    let order = match (left, right) {
-        (Value::Number(left), Value::Number(right)) => left.partial_cmp(right),
-        (Value::String(left), Value::String(right)) => Some(left.cmp(right)),
-        (Value::Number(_) | Value::String(_), Value::Number(_) | Value::String(_)) => {
-            return incompatible(left, right);
+    match (left.as_text(), right.as_text()) {
+        (Some(left), Some(right)) => {
+            quota.step(left.len().min(right.len()))?;
+            Ok(left.cmp(right))
         }
-        _ => None,
-    };
-    match order {
-        Some(order) => Ok(order),
-        None => fail("invalid type for comparison"),
-    }
-}
-
-fn lt(arguments: &[Value]) -> Result<Value, FuncError> {
-    Ok(Value::Bool(order("lt", arguments)?.is_lt()))
-}
-
-fn le(arguments: &[Value]) -> Result<Value, FuncError> {
-    Ok(Value::Bool(order("le", arguments)?.is_le()))
-}
-
-fn gt(arguments: &[Value]) -> Result<Value, FuncError> {
-    Ok(Value::Bool(order("gt", arguments)?.is_gt()))
-}
-
-fn ge(arguments: &[Value]) -> Result<Value, FuncError> {
-    Ok(Value::Bool(order("ge", arguments)?.is_ge()))
-}
-
-fn not(arguments: &[Value]) -> Result<Value, FuncError> {
-    match arguments {
-        [value] if is_zero(value) => Ok(Value::Bool(true)),
-        arguments => funcs::not(arguments),
-    }
-}
-
-fn index(arguments: &[Value]) -> Result<Value, FuncError> {
-    let Some((mut value, indices)) = arguments.split_first() else {
-        return fail("wrong number of args for index: want at least 1 got 0");
-    };
-    const NIL: Value = Value::Nil;
-    for index in indices {
-        value = match (value, index) {
-            (Value::Array(elements), index) => {
-                let at = position(index, elements.len())?;
-                elements.get(at).unwrap_or(&NIL)
+        _ => {
+            let has_order = |value: &GoValue<'_>| {
+                value.as_text().is_some()
+                    || matches!(value, GoValue::Int(_) | GoValue::Uint(_) | GoValue::Float(_))
+            };
+            if has_order(left) && has_order(right) {
+                return incompatible(left, right);
             }
-            (Value::String(text), index) => {
-                let at = position(index, text.len())?;
-                let byte = text.as_bytes().get(at).copied().unwrap_or_default();
-                // Nothing can be looked up in a number: it is the last one.
-                return match indices.last() {
-                    Some(last) if std::ptr::eq(last, index) => Ok(Value::from(u64::from(byte))),
-                    _ => fail("can't index item of type uint8"),
-                };
-            }
-            (Value::Map(members), Value::String(key)) => members.get(key).unwrap_or(&NIL),
-            (Value::Map(_), other) => {
-                return fail(format!("value has type {}; should be string", type_name(other)));
-            }
-            (value, _) if is_nil(value) => return fail("index of untyped nil"),
-            (value, _) => return fail(format!("can't index item of type {}", type_name(value))),
-        };
-    }
-    Ok(value.clone())
-}
-
-fn position(index: &Value, length: usize) -> Result<usize, FuncError> {
-    let at = match index {
-        Value::Number(number) => match number.kind() {
-            NumberKind::Signed(at) => usize::try_from(at).ok(),
-            NumberKind::Unsigned(at) => usize::try_from(at).ok(),
-            NumberKind::Float(_) => return fail("cannot index slice/array with type float64"),
-        },
-        other => {
-            return fail(format!("cannot index slice/array with type {}", type_name(other)));
-        }
-    };
-    match at.filter(|at| *at < length) {
-        Some(at) => Ok(at),
-        None => fail(format!("index out of range: {index}")),
-    }
-}
-
-/// The engine makes the whole text before anyone may say that it is too long.
-fn printf(arguments: &[Value]) -> Result<Value, FuncError> {
-    if let Some((Value::String(format), values)) = arguments.split_first() {
-        let length = |value: &Value| if let Value::String(text) = value { text.len() } else { 0 };
-        let longest = values.iter().map(length).max().unwrap_or(0) as u64;
-        let verbs = format.bytes().filter(|byte| *byte == b'%').count() as u64;
-        // `%q` and `%x` spell a byte with several.
-        let spelled = if format.contains(['q', 'x', 'X', 'U']) { 6 } else { 1 };
-        if longest > SHORT && !has_room(verbs.saturating_mul(longest).saturating_mul(spelled)) {
-            return fail("too much is kept");
+            fail("invalid type for comparison")
         }
     }
-    funcs::printf(arguments)
-}
-
-/// Texts of so many bytes need no look ahead.
-const SHORT: u64 = 4 << 10;
-
-/// To an escaper null and missing are one.
-fn escape(function: Func, arguments: &[Value]) -> Result<Value, FuncError> {
-    let spelled = |byte: u8| if byte.is_ascii_alphanumeric() || byte == b' ' { 1 } else { 6 };
-    let length = |value: &Value| match value {
-        Value::String(text) => text.bytes().map(spelled).sum::<u64>(),
-        _ => 0,
-    };
-    let bytes: u64 = arguments.iter().map(length).sum();
-    if bytes > SHORT && !has_room(bytes) {
-        return fail("too much is kept");
-    }
-    let arguments: Vec<Value> = arguments
-        .iter()
-        .map(|value| if is_nil(value) { Value::Nil } else { value.clone() })
-        .collect();
-    function(&arguments)
 }

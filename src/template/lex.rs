@@ -1,19 +1,22 @@
-//! Cuts a template into text, comments and the tokens of its actions, as Go's `text/template/parse` does.
+//! Splits a template into text and actions, and actions into tokens, as Go's `text/template/parse` does.
 //!
-//! Knows nothing of the engine that runs templates. Literals are decoded here, so that what reaches the engine is spelled
-//! in the one way that it reads correctly. Places are byte offsets into the template. Nothing recurses.
+//! Trim markers are applied and comments are dropped here. Literals are decoded here as well. Places are byte offsets into
+//! the template. Nothing recurses.
 
 use std::ops::Range;
 
-/// What is wrong, and at which byte of the template.
+use super::number::read_number;
+
+/// A template that cannot be compiled: the byte at which it is wrong, and why.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct TemplateFault {
     pub(super) at: usize,
     pub(super) message: String,
+    /// A limit is exceeded; the template may be valid.
     pub(super) is_limit: bool,
 }
 
-impl Fault {
+impl TemplateFault {
     pub(super) fn new(at: usize, message: impl Into<String>) -> Self {
         Self { at, message: message.into(), is_limit: false }
     }
@@ -24,20 +27,20 @@ impl Fault {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A run of white space.
     Space,
     /// A quoted or raw string, decoded.
     Text(String),
-    /// An integer or the code of a character constant.
+    /// An integer, or the code of a character constant.
     Integer(i64),
-    /// Any other number: its value, and its text.
+    /// Any other number.
     Float(f64),
-    /// A function, a keyword, `true`, `false`, `nil`.
+    /// A function, a keyword, `true`, `false` or `nil`.
     Word,
     /// `.name`.
     Field,
-    /// `.` alone.
+    /// A `.` that is not followed by a name.
     Dot,
     /// `$name` or `$`.
     Variable,
@@ -52,50 +55,48 @@ pub(super) enum Kind {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
+pub(super) struct TemplateToken {
+    pub(super) kind: TokenKind,
     pub(super) span: Range<usize>,
 }
 
-/// A piece of a template.
+/// A part of a template.
 #[derive(Debug, PartialEq)]
-pub(super) enum Piece {
-    /// Text, or a comment with its delimiters: goes to the engine as it is.
-    Verbatim(Range<usize>),
+pub(super) enum TemplatePiece {
+    /// Text that is copied to the output. Trim markers have been applied.
+    Text(Range<usize>),
     Action {
-        /// `{{` or `{{- `.
-        left: Range<usize>,
-        tokens: Vec<Token>,
-        /// `}}` or ` -}}`.
-        right: Range<usize>,
+        /// The byte of `{{`.
+        at: usize,
+        tokens: Vec<TemplateToken>,
+        /// The byte of `}}` or ` -}}`.
+        end: usize,
     },
 }
 
-/// Reads one piece after the other.
-pub(super) struct Lexer<'t> {
+/// Splits a template, one piece at a time.
+pub(super) struct TemplateLexer<'t> {
     text: &'t str,
     pos: usize,
+    /// The previous action ended in ` -}}`.
+    trims: bool,
 }
 
-impl<'t> Lexer<'t> {
+impl<'t> TemplateLexer<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, pos: 0 }
+        Self { text, pos: 0, trims: false }
     }
 
-    /// The next piece; none at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Piece>, Fault> {
-        let start = self.pos;
-        let rest = self.rest();
-        if rest.is_empty() {
-            return Ok(None);
-        }
-        match rest.find("{{") {
-            Some(0) => self.delimited(start).map(Some),
-            found => {
-                self.pos += found.unwrap_or(rest.len());
-                Ok(Some(Piece::Verbatim(start..self.pos)))
+    /// Returns the next piece, or `None` at the end of the template.
+    pub(super) fn next(&mut self) -> Result<Option<TemplatePiece>, TemplateFault> {
+        while !self.rest().is_empty() {
+            let length = self.rest().find("{{").unwrap_or(self.rest().len());
+            let piece = if length > 0 { self.text(length) } else { self.delimited(self.pos)? };
+            if piece.is_some() {
+                return Ok(piece);
             }
         }
+        Ok(None)
     }
 
     fn rest(&self) -> &'t str {
@@ -106,36 +107,53 @@ impl<'t> Lexer<'t> {
         self.rest().chars().next()
     }
 
-    fn delimited(&mut self, start: usize) -> Result<Piece, Fault> {
+    /// Reads `length` bytes of text. Returns `None` if trim markers leave nothing of it.
+    fn text(&mut self, length: usize) -> Option<TemplatePiece> {
+        let start = self.pos;
+        let (text, after) = self.rest().split_at_checked(length)?;
+        self.pos += length;
+        let trims_end = after.strip_prefix("{{-").is_some_and(|rest| rest.starts_with(is_space));
+        let end = if trims_end { text.trim_end_matches(is_space).len() } else { length };
+        let text = text.get(..end).unwrap_or_default();
+        let trims_start = std::mem::take(&mut self.trims);
+        let begin = if trims_start { end - text.trim_start_matches(is_space).len() } else { 0 };
+        (begin < end).then_some(TemplatePiece::Text(start + begin..start + end))
+    }
+
+    /// Reads an action or a comment. Returns `None` for a comment.
+    fn delimited(&mut self, at: usize) -> Result<Option<TemplatePiece>, TemplateFault> {
         self.pos += 2;
-        let mut chars = self.rest().chars();
-        if chars.next() == Some('-') && chars.next().is_some_and(is_space) {
+        if self.rest().strip_prefix('-').is_some_and(|rest| rest.starts_with(is_space)) {
             self.pos += 2;
         }
-        let left = start..self.pos;
         if self.rest().starts_with("/*") {
             let Some(end) = self.rest().find("*/") else {
-                return Err(Fault::new(self.pos, "unclosed comment"));
+                return Err(TemplateFault::new(self.pos, "unclosed comment"));
             };
             self.pos += end + 2;
             let Some(right) = self.right_delimiter() else {
-                return Err(Fault::new(self.pos, "comment ends before closing delimiter"));
+                return Err(TemplateFault::new(self.pos, "comment ends before closing delimiter"));
             };
-            self.pos = right.end;
-            return Ok(Piece::Verbatim(start..right.end));
+            self.close(&right);
+            return Ok(None);
         }
-        let mut tokens: Vec<Token> = Vec::new();
+        let mut tokens: Vec<TemplateToken> = Vec::new();
         loop {
             if let Some(right) = self.right_delimiter() {
-                self.pos = right.end;
-                return Ok(Piece::Action { left, tokens, right });
+                self.close(&right);
+                return Ok(Some(TemplatePiece::Action { at, tokens, end: right.start }));
             }
-            let token = self.token(start)?;
+            let token = self.token(at)?;
             tokens.push(token);
         }
     }
 
-    /// The right delimiter, if one is next.
+    fn close(&mut self, right: &Range<usize>) {
+        self.pos = right.end;
+        self.trims = right.len() > 2;
+    }
+
+    /// Returns the span of the right delimiter, if it comes next.
     fn right_delimiter(&self) -> Option<Range<usize>> {
         let rest = self.rest();
         if rest.starts_with("}}") {
@@ -146,10 +164,10 @@ impl<'t> Lexer<'t> {
         trims.then_some(self.pos..self.pos + 4)
     }
 
-    fn token(&mut self, action: usize) -> Result<Token, Fault> {
+    fn token(&mut self, action: usize) -> Result<TemplateToken, TemplateFault> {
         let start = self.pos;
         let Some(char) = self.peek() else {
-            return Err(Fault::new(action, "unclosed action"));
+            return Err(TemplateFault::new(action, "unclosed action"));
         };
         self.pos += char.len_utf8();
         let kind = match char {
@@ -157,56 +175,56 @@ impl<'t> Lexer<'t> {
                 while self.right_delimiter().is_none() && self.peek().is_some_and(is_space) {
                     self.pos += 1;
                 }
-                Kind::Space
+                TokenKind::Space
             }
-            '"' => Kind::Text(self.quoted(start)?),
+            '"' => TokenKind::Text(self.quoted(start)?),
             '`' => {
                 let Some(end) = self.rest().find('`') else {
-                    return Err(Fault::new(start, "unterminated raw quoted string"));
+                    return Err(TemplateFault::new(start, "unterminated raw quoted string"));
                 };
                 let raw = self.rest().get(..end).unwrap_or_default().replace('\r', "");
                 self.pos += end + 1;
-                Kind::Text(raw)
+                TokenKind::Text(raw)
             }
-            '\'' => Kind::Integer(self.character(start)?),
-            '(' => Kind::Open,
-            ')' => Kind::Close,
-            '|' => Kind::Pipe,
-            ',' => Kind::Comma,
-            '=' => Kind::Assign,
+            '\'' => TokenKind::Integer(self.character(start)?),
+            '(' => TokenKind::Open,
+            ')' => TokenKind::Close,
+            '|' => TokenKind::Pipe,
+            ',' => TokenKind::Comma,
+            '=' => TokenKind::Assign,
             ':' if self.peek() == Some('=') => {
                 self.pos += 1;
-                Kind::Declare
+                TokenKind::Declare
             }
-            ':' => return Err(Fault::new(start, "expected :=")),
+            ':' => return Err(TemplateFault::new(start, "expected :=")),
             '.' if !self.peek().is_some_and(|char| char.is_ascii_digit()) => {
                 if self.name() {
                     self.end_of_name(start)?;
-                    Kind::Field
+                    TokenKind::Field
                 } else {
-                    Kind::Dot
+                    TokenKind::Dot
                 }
             }
             '$' => {
                 self.name();
                 self.end_of_name(start)?;
-                Kind::Variable
+                TokenKind::Variable
             }
             '+' | '-' | '.' | '0'..='9' => self.number(start)?,
             _ if is_name(char) => {
                 self.name();
                 self.end_of_name(start)?;
-                Kind::Word
+                TokenKind::Word
             }
             _ => {
                 let message = format!("unexpected {char:?} in an action");
-                return Err(Fault::new(start, message));
+                return Err(TemplateFault::new(start, message));
             }
         };
-        Ok(Token { kind, span: start..self.pos })
+        Ok(TemplateToken { kind, span: start..self.pos })
     }
 
-    /// Moves behind the characters of a name. Whether there were any.
+    /// Skips the characters of a name. Returns whether there were any.
     fn name(&mut self) -> bool {
         let rest = self.rest();
         let length = rest.find(|char| !is_name(char)).unwrap_or(rest.len());
@@ -214,21 +232,21 @@ impl<'t> Lexer<'t> {
         length > 0
     }
 
-    /// What may follow a name, as in Go.
-    fn end_of_name(&self, start: usize) -> Result<(), Fault> {
+    /// Refuses a character that Go does not allow after a name.
+    fn end_of_name(&self, start: usize) -> Result<(), TemplateFault> {
         match self.peek() {
             Some(char)
                 if !is_space(char)
                     && !matches!(char, '.' | ',' | '|' | ':' | ')' | '(' | '=')
                     && self.right_delimiter().is_none() =>
             {
-                Err(Fault::new(start, format!("bad character {char:?} after a name")))
+                Err(TemplateFault::new(start, format!("bad character {char:?} after a name")))
             }
             _ => Ok(()),
         }
     }
 
-    fn number(&mut self, start: usize) -> Result<Kind, Fault> {
+    fn number(&mut self, start: usize) -> Result<TokenKind, TemplateFault> {
         let rest = self.text.get(start..).unwrap_or_default();
         let is_hex = rest.trim_start_matches(['+', '-']).starts_with(['0'])
             && rest.trim_start_matches(['+', '-', '0']).starts_with(['x', 'X']);
@@ -245,19 +263,19 @@ impl<'t> Lexer<'t> {
         }
         let text = rest.get(..end).unwrap_or_default();
         self.pos = start + end;
-        read_number(text).map_err(|message| Fault::new(start, message))
+        read_number(text).map_err(|message| TemplateFault::new(start, message))
     }
 
-    fn quoted(&mut self, start: usize) -> Result<String, Fault> {
+    fn quoted(&mut self, start: usize) -> Result<String, TemplateFault> {
         let mut bytes = Vec::new();
         loop {
             match self.peek() {
                 None | Some('\n') => {
-                    return Err(Fault::new(start, "unterminated quoted string"));
+                    return Err(TemplateFault::new(start, "unterminated quoted string"));
                 }
                 Some('"') => {
                     self.pos += 1;
-                    // Escaped bytes may make up a character, or none.
+                    // Escaped bytes need not be valid UTF-8.
                     return Ok(String::from_utf8_lossy(&bytes).into_owned());
                 }
                 Some(_) => self.escaped('"', &mut bytes)?,
@@ -265,9 +283,9 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    fn character(&mut self, start: usize) -> Result<i64, Fault> {
+    fn character(&mut self, start: usize) -> Result<i64, TemplateFault> {
         let mut bytes = Vec::new();
-        let malformed = || Fault::new(start, "malformed character constant");
+        let malformed = || TemplateFault::new(start, "malformed character constant");
         if !matches!(self.peek(), None | Some('\'' | '\n')) {
             let is_byte = self.rest().starts_with("\\x")
                 || self
@@ -290,10 +308,10 @@ impl<'t> Lexer<'t> {
         Err(malformed())
     }
 
-    /// One character of a literal, or one escape.
-    fn escaped(&mut self, quote: char, bytes: &mut Vec<u8>) -> Result<(), Fault> {
+    /// Reads one character of a literal, or one escape sequence.
+    fn escaped(&mut self, quote: char, bytes: &mut Vec<u8>) -> Result<(), TemplateFault> {
         let start = self.pos;
-        let invalid = || Fault::new(start, "invalid escape in a quoted string");
+        let invalid = || TemplateFault::new(start, "invalid escape in a quoted string");
         let mut push = |char: char| {
             bytes.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
         };
@@ -343,71 +361,11 @@ impl<'t> Lexer<'t> {
     }
 }
 
-/// White space within an action, as Go's lexer has it.
+/// Reports whether Go's lexer takes `char` for white space within an action.
 fn is_space(char: char) -> bool {
     matches!(char, ' ' | '\t' | '\r' | '\n')
 }
 
 fn is_name(char: char) -> bool {
     char == '_' || char.is_alphanumeric()
-}
-
-/// A number as Go spells it; why it is none.
-fn read_number(text: &str) -> Result<Kind, String> {
-    let bad = || format!("bad number {text}");
-    let (negative, unsigned) = match text.strip_prefix(['+', '-']) {
-        Some(rest) => (text.starts_with('-'), rest),
-        None => (false, text),
-    };
-    let lower = unsigned.to_ascii_lowercase();
-    let (radix, digits) = match lower.as_bytes() {
-        [b'0', b'x', ..] => (16, lower.get(2..)),
-        [b'0', b'o', ..] => (8, lower.get(2..)),
-        [b'0', b'b', ..] => (2, lower.get(2..)),
-        [b'0', b'0'..=b'9' | b'_', ..] => (8, lower.get(1..)),
-        _ => (10, Some(lower.as_str())),
-    };
-    let digits = digits.unwrap_or_default();
-    let digits = if radix == 10 { digits } else { digits.strip_prefix('_').unwrap_or(digits) };
-    if digits.starts_with('_') || digits.ends_with('_') || digits.contains("__") {
-        return Err(bad());
-    }
-    let digits = digits.replace('_', "");
-    if !digits.is_empty() && digits.chars().all(|char| char.is_digit(radix)) {
-        let value = i128::from_str_radix(&digits, radix).ok();
-        let value = value.map(|value| if negative { -value } else { value });
-        let value = value.and_then(|value| i64::try_from(value).ok());
-        return value.map(Kind::Integer).ok_or_else(|| format!("{text} overflows int"));
-    }
-    if digits.ends_with('i') && radix == 10 {
-        return Err(format!("{text}: complex numbers are not supported"));
-    }
-    let value = match radix {
-        16 => hex_float(&digits),
-        // Only what Go reads: Rust has names for infinity, too.
-        _ if lower
-            .bytes()
-            .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'+' | b'-' | b'_')) =>
-        {
-            lower.replace('_', "").parse::<f64>().ok()
-        }
-        _ => None,
-    };
-    let value = value.filter(|value| value.is_finite()).ok_or_else(bad)?;
-    Ok(Kind::Float(if negative { -value } else { value }))
-}
-
-/// The value of `1.8p3`, without its `0x`.
-fn hex_float(digits: &str) -> Option<f64> {
-    let (mantissa, exponent) = digits.split_once('p')?;
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    // 13 digits are all that a float holds exactly.
-    if whole.len() + fraction.len() > 13 {
-        return None;
-    }
-    let value = u64::from_str_radix(&format!("{whole}{fraction}"), 16).ok()?;
-    let exponent: i32 = exponent.parse().ok()?;
-    let shift = exponent.checked_sub(i32::try_from(fraction.len()).ok()?.checked_mul(4)?)?;
-    #[allow(clippy::cast_precision_loss, reason = "13 digits are exact")]
-    Some(value as f64 * f64::from(2).powi(shift))
 }

@@ -1,35 +1,47 @@
-//! What `compact` renders items with: Go's `text/template`.
+//! Go's `text/template`, as far as it makes sense for JSON: what `compact` renders items with.
 //!
 //! A response becomes a few lines of text: a header, a line for each item, a footer. Three templates are compiled once, as
-//! [`Templates`], and rendered any number of times, by any number of threads. Knows nothing of filters: an item comes as
-//! its bytes, counts come as [`Totals`], text goes to the end of a buffer.
+//! [`Templates`], and rendered any number of times by any number of threads. This module knows nothing of filters: an item
+//! is given as its bytes, counts as [`Totals`], and text is appended to a buffer.
+//!
+//! ```text
+//! template ── lex ── parse ──▶ tree ──┬── reads: the names that it uses
+//!                                     │
+//! item ────── item ──▶ value ─────────┴── run ── functions ── format, float, escape ──▶ text
+//! ```
 
-mod engine;
+mod buffer;
+mod compiled;
 mod error;
+mod escape;
+mod float;
+mod format;
 mod functions;
+mod item;
 mod lex;
-mod meter;
-mod quote;
+mod number;
+mod parse;
+mod quota;
 mod reads;
-mod rewrite;
+mod run;
+mod tree;
 mod value;
+mod verb;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::fmt;
 
-use gtmpl_ng::Value;
-
-use crate::allowance::Allowance;
 use crate::limits::Limits;
+use crate::regex_budget::RegexBudget;
 
-use self::engine::{Data, Engine, Template};
+use self::compiled::CompiledTemplate;
 pub use self::error::{TemplateError, TemplateErrorKind, TemplatePart};
-pub(crate) use self::value::Unread;
+pub(crate) use self::item::Unread;
+use self::value::{Datum, Record};
 
-/// The three templates of a `compact`: Go's `text/template`.
+/// The three templates of a `compact`, in the syntax of Go's `text/template`.
 ///
 /// ```
 /// use tamis::{Templates, Totals};
@@ -64,23 +76,24 @@ pub(crate) use self::value::Unread;
 ///
 /// # What a template sees
 ///
-/// - A **header**: `.Total` and `.Count` (both the number of items that are rendered or skipped here), `.Original` (how many
-///   the response had), `.Omitted` (the difference). A **footer** sees `.Remaining`, too, which is 0.
-/// - An **item** sees its members, and `.Original` and `.Omitted` if its template names them and it has no such members.
-///   Of members of one name the last counts. Elements that are no objects are not rendered.
-/// - **Integers** print exactly. Up to 64 bits they are integers; past that they are strings of their digits, which print,
-///   and compare with other strings, but not with numbers.
-/// - **Other numbers** are floats and print as Go prints them: `1.10` is `1.1`, `1000000.0` is `1e+06`, `1E20` is `1e+20`.
-///   One too large for a float (`1E400`) is a string of its text. `-0` is `-0`. (Go programs that decode JSON the usual
-///   way make a float of every number and print the integer 12345678 as `1.2345678e+07`; here it is `12345678`.)
-/// - **`null`** and a member that is missing print `<no value>`, and `<nil>` where `print` or `printf` prints them or a list
-///   contains them. Both are false, equal each other and `nil`. A field of what is missing is missing; a field of `null`
-///   is an error.
-/// - Objects are ranged over and printed in the order of their keys. A lone surrogate is U+FFFD. Containers inside more than
-///   100 others are strings of their text.
+/// - A **header** sees `.Total` and `.Count` (both are the number of items that this stage gets), `.Original` (the number of
+///   items in the response) and `.Omitted` (the difference). A **footer** also sees `.Remaining`, which is 0.
+/// - An **item** sees its members, and `.Original` and `.Omitted` if its template names them and it has no such members. If
+///   a name occurs more than once, its last value is used. Elements that are not objects are not rendered.
+/// - **Integers** print exactly. Up to 64 bits they are integers. Larger ones are strings of their digits, which print, and
+///   compare with other strings, but not with numbers.
+/// - **Other numbers** are floats and print as in Go: `1.10` prints `1.1`, `1000000.0` prints `1e+06`, `1E20` prints `1e+20`.
+///   A number that is too large for a float (`1E400`) is a string of its text. `-0` is a float. (Go programs that decode
+///   JSON in the usual way turn every number into a float and print the integer 12345678 as `1.2345678e+07`. Here it prints
+///   `12345678`.)
+/// - **`null`** and a missing member print `<no value>`, and `<nil>` if `print` or `printf` prints them or a list contains
+///   them. Both are false, equal each other and equal `nil`. A field of a missing member is missing; a field of `null` is an
+///   error.
+/// - Objects are ranged over and printed in the order of their keys. A lone surrogate is U+FFFD. Containers more than 100
+///   levels deep are strings of their text.
 ///
-/// Go's functions are there: `and or not len index slice print printf println html js urlquery eq ne lt le gt ge`; but not
-/// `call`, since there is nothing to call. `corpus/templates` has some 460 templates with what Go 1.27 makes of them.
+/// The functions are those of Go, `and or not len index slice print printf println html js urlquery eq ne lt le gt ge`,
+/// except `call`. `corpus/templates` has some 800 templates with the output of Go 1.27.
 ///
 /// # Differences from Go
 ///
@@ -88,32 +101,29 @@ pub(crate) use self::value::Unread;
 /// |---|---|---|
 /// | Numbers of different types compare: `{{eq 1 1.0}}`, `{{gt .stars 99.5}}` | an error | by value, exactly: `true` |
 /// | Float verbs take integers: `{{printf "%.2f" 5}}` | `%!f(int=05)` | `5.00` |
-/// | A float that is zero, `0.0`, `0e0`: `{{printf "%T" .x}}` | `float64` | `int`; it prints `0` in both |
-/// | `-0` in `and` and `or`, or declared in `if`: `{{or .x 5}}` | is false: `5` | is true: `-0` |
-/// | `%x` and `%b` of floats: `{{printf "%x" 1.5}}` | `0x1.8p+00` | `%!x(float64=1.5)` |
-/// | `%#v` is `%v`: `{{printf "%#v" "s"}}` | `"s"` | `s` |
-/// | Null in a list or object with a verb that is not its own: `{{printf "%d" .list}}` | `<nil>` | `%!d(<nil>)` |
+/// | A byte that `index` takes of a string: `{{printf "%T" (index "a" 0)}}` | `uint8` | `int` |
 /// | Bytes that are no character: `{{len "\xff"}}` | `1` | U+FFFD: `3` |
 /// | `slice` within a character: `{{slice "é" 0 1}}` | half a character | an error |
 /// | Complex numbers: `{{2i}}` | `(0+2i)` | an error |
 /// | A number past `int` in a branch that does not run | ignored | an error |
-/// | A second `define` of a name, with nothing but white space | ignored | an error |
 ///
 /// # Limits
 ///
-/// 64 KiB of template, and 64 MiB of memory for what the three compile to. 40 blocks, `else if`s and parentheses inside
-/// each other; 100 templates and blocks that run inside each other. In one rendering: a million turns of loops and calls of
-/// templates, 512 MiB of values that are looked at (a template that names `$` in a loop looks at all of it each time),
-/// 64 MiB of text and of copies together (what variables, loops and functions hold, beyond 256 bytes each), and the caller's
-/// `room` for the text.
+/// - A template has at most 64 KiB, and the three take at most 64 MiB of memory when they are compiled.
+/// - At most 40 blocks, `else if`s and parentheses are nested. At most 100 templates and blocks run inside each other, with
+///   at most 65,536 variables together.
+/// - One rendering makes at most a million turns of loops and calls of templates, and compares or writes at most 512 MiB,
+///   where each value that is computed counts as 64 bytes.
+/// - The rendered text and the texts that functions return have at most 64 MiB together. Texts of up to 256 bytes that
+///   functions return are not counted. The rendered text also has to fit into the caller's `room`.
 ///
-/// Of an item only the members become values that the template can name: all of them, where it names `.` or `$` as a
-/// whole. Those may take 48 MiB of memory; in a filter, three times its limit `item`. None of these limits depends on the
-/// time; each is a [`TemplateErrorKind::Limit`].
+/// Only the members of an item that its template names become values, or all of them if the template names `.` or `$` as a
+/// whole. They may take 48 MiB of memory; in a filter, three times its limit `item`. None of these limits depends on the
+/// time. Each is reported as [`TemplateErrorKind::Limit`].
 pub struct Templates {
-    header: Option<Box<dyn Template>>,
-    item: Box<dyn Template>,
-    footer: Option<Box<dyn Template>>,
+    header: Option<CompiledTemplate>,
+    item: CompiledTemplate,
+    footer: Option<CompiledTemplate>,
 }
 
 impl Templates {
@@ -121,7 +131,7 @@ impl Templates {
     ///
     /// # Errors
     ///
-    /// [`TemplateErrorKind::Parse`], with part, line and column, if one is no template;
+    /// [`TemplateErrorKind::Parse`], with part, line and column, if a template is not valid;
     /// [`TemplateErrorKind::Limit`] if one has more than 64 KiB, or more than 40 blocks, `else if`s and parentheses inside
     /// each other, or if they take more than 64 MiB of memory together.
     ///
@@ -137,19 +147,17 @@ impl Templates {
         item: &str,
         footer: Option<&str>,
     ) -> Result<Self, TemplateError> {
-        Self::compile_within(header, item, footer, &mut Allowance::new())
+        Self::compile_within(header, item, footer, &mut RegexBudget::new())
     }
 
-    /// The same where other templates have taken their part of the allowance.
+    /// Compiles the templates and charges their memory to an allowance that other templates share.
     pub(crate) fn compile_within(
         header: Option<&str>,
         item: &str,
         footer: Option<&str>,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, TemplateError> {
-        let mut compile = |part, source: &str| -> Result<Box<dyn Template>, TemplateError> {
-            Ok(Box::new(Engine::compile(part, source, allowance)?))
-        };
+        let mut compile = |part, source: &str| CompiledTemplate::compile(part, source, allowance);
         Ok(Self {
             header: header.map(|source| compile(TemplatePart::Header, source)).transpose()?,
             item: compile(TemplatePart::Item, item)?,
@@ -157,18 +165,19 @@ impl Templates {
         })
     }
 
-    /// Whether items can be rendered only once the counts are known: their template names `.Original` or `.Omitted`.
+    /// Returns whether the item template may read `.Original` or `.Omitted`, so that items can only be rendered when the
+    /// counts are known.
     #[must_use]
     pub fn item_needs_totals(&self) -> bool {
         self.item.names_cut()
     }
 
-    /// What is named by a header or a footer that does not have it, with its place: it always prints as `<no value>`.
+    /// Returns an error if the header or footer names a member that it never has, which would print as `<no value>`.
     pub(crate) fn unknown(&self) -> Option<TemplateError> {
-        [&self.header, &self.footer].into_iter().flatten().find_map(|part| part.names_unknown())
+        [&self.header, &self.footer].into_iter().flatten().find_map(|part| part.unknown())
     }
 
-    /// Appends the header, at most `room` bytes of it. False if there is none.
+    /// Appends the header, at most `room` bytes. Returns `false` if there is none.
     ///
     /// # Errors
     ///
@@ -180,19 +189,19 @@ impl Templates {
         out: &mut Vec<u8>,
     ) -> Result<bool, TemplateError> {
         let Some(template) = &self.header else { return Ok(false) };
-        template.render(&Data::new(totals.members(false)), room, out)?;
+        template.render(&totals.members(false), room, out)?;
         Ok(true)
     }
 
-    /// Appends what the item template makes of one item, the JSON text `item`, at most `room` bytes of it. False, and
-    /// nothing, if the item is no object.
+    /// Appends the text of one item, at most `room` bytes. `item` is its JSON text. Returns `false` and appends nothing if
+    /// the item is not an object.
     ///
-    /// `totals` are looked at only where [`item_needs_totals`](Self::item_needs_totals); members of the item go before
+    /// `totals` are only used if [`item_needs_totals`](Self::item_needs_totals). Members of the item take precedence over
     /// them.
     ///
     /// # Errors
     ///
-    /// [`TemplateErrorKind::Data`], if the item is not JSON, [`TemplateErrorKind::Render`] or
+    /// [`TemplateErrorKind::Data`] if the item is not JSON, [`TemplateErrorKind::Render`] or
     /// [`TemplateErrorKind::Limit`]; `out` is then as it was.
     pub fn item(
         &self,
@@ -214,13 +223,13 @@ impl Templates {
         }
     }
 
-    /// Reads the members of an item that its template can name; none, if the item is no object. What they take is bounded by
-    /// a small multiple of `limit`.
+    /// Reads the members of an item that its template can name. Returns `None` if the item is not an object. Their memory is
+    /// bounded by a small multiple of `limit`.
     pub(crate) fn read(&self, item: &[u8], limit: u64) -> Result<Option<ItemMembers>, Unread> {
-        Ok(value::read_object(item, self.item.reads(), limit)?.map(ItemMembers))
+        Ok(item::read_object(item, self.item.reads(), limit)?.map(ItemMembers))
     }
 
-    /// Appends what the item template makes of an item that was read.
+    /// Appends the text of an item that was read.
     pub(crate) fn read_item(
         &self,
         item: ItemMembers,
@@ -231,14 +240,14 @@ impl Templates {
         let ItemMembers(mut members) = item;
         if self.item.names_cut() {
             for (name, value) in totals.cut() {
-                members.entry(name.to_owned()).or_insert(value);
+                members.add(name, value);
             }
         }
-        self.item.render(&Data::new(Value::Map(members)), room, out)?;
+        self.item.render(&members, room, out)?;
         Ok(true)
     }
 
-    /// Appends the footer, at most `room` bytes of it. False if there is none.
+    /// Appends the footer, at most `room` bytes. Returns `false` if there is none.
     ///
     /// # Errors
     ///
@@ -250,7 +259,7 @@ impl Templates {
         out: &mut Vec<u8>,
     ) -> Result<bool, TemplateError> {
         let Some(template) = &self.footer else { return Ok(false) };
-        template.render(&Data::new(totals.members(true)), room, out)?;
+        template.render(&totals.members(true), room, out)?;
         Ok(true)
     }
 }
@@ -265,9 +274,9 @@ impl fmt::Debug for Templates {
 }
 
 /// The members of an item that its template can name.
-pub(crate) struct ItemMembers(HashMap<String, Value>);
+pub(crate) struct ItemMembers(Record);
 
-/// How many items there are: what a header and a footer can name.
+/// The counts that a header and a footer can name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     total: u64,
@@ -275,27 +284,33 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Of `original` items of the response `total` are rendered.
+    /// Creates the counts: the response has `original` items, of which `total` are rendered.
     #[must_use]
     pub const fn new(total: u64, original: u64) -> Self {
         Self { total, original }
     }
 
-    fn cut(&self) -> [(&'static str, Value); 2] {
+    fn cut(&self) -> [(&'static str, Datum); 2] {
         [
-            ("Original", Value::from(self.original)),
-            ("Omitted", Value::from(self.original.saturating_sub(self.total))),
+            ("Original", count(self.original)),
+            ("Omitted", count(self.original.saturating_sub(self.total))),
         ]
     }
 
-    fn members(&self, is_footer: bool) -> Value {
-        let mut members: HashMap<String, Value> =
-            self.cut().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        members.insert(String::from("Total"), Value::from(self.total));
-        members.insert(String::from("Count"), Value::from(self.total));
-        if is_footer {
-            members.insert(String::from("Remaining"), Value::from(0u64));
+    fn members(&self, is_footer: bool) -> Record {
+        let mut members = Record::default();
+        for (name, value) in self.cut() {
+            members.add(name, value);
         }
-        Value::Map(members)
+        members.add("Total", count(self.total));
+        members.add("Count", count(self.total));
+        if is_footer {
+            members.add("Remaining", count(0));
+        }
+        members
     }
+}
+
+fn count(count: u64) -> Datum {
+    i64::try_from(count).map_or(Datum::Uint(count), Datum::Int)
 }

@@ -1,7 +1,8 @@
-//! A document as a tree of raw pieces, split only along the paths that are touched: all else stays the text that it was.
+//! A document as a tree of raw pieces, split only along the paths that operations touch. All other text is kept as it
+//! is.
 //!
-//! Knows JSON texts that are valid and minified, and the operations of RFC 6902 ([`patch`]); no rule, no stage. What cannot
-//! be decided while a document streams is done here, on what there is of it by then.
+//! Knows valid, minified JSON texts and the operations of RFC 6902 ([`patch`]), but no rules and no stages. Used for
+//! operations that cannot be applied while a document streams.
 //!
 //! ```text
 //! {"a":{"b":[1,2]},"c":{"d":3}}           remove /a/b/0
@@ -9,7 +10,7 @@
 //! ```
 //!
 //! Invariants: a value is a piece of text or a node, and a node belongs to one value. Text and nodes are charged to a
-//! [`Meter`], together up to the limit `item`. Nothing recurses. To split a container costs its length, and is done once.
+//! [`Meter`], together up to the limit `item`. Nothing recurses. Splitting a container costs its length, once.
 
 mod equal;
 mod number;
@@ -18,22 +19,22 @@ pub(crate) mod patch;
 mod tests;
 mod walk;
 
-use crate::error::{ErrorKind, Raise};
+use crate::error::{LimitName, Raise};
 use crate::limits::Meter;
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 pub(crate) use equal::equal;
 use equal::name;
 use walk::{Children, Span};
 
-/// A document that can be changed.
+/// A document that can be patched.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// The document, and behind it the values that came to it.
+    /// The document, followed by the values that were added.
     text: Vec<u8>,
-    /// Bytes of the document, which the text begins with whatever is done.
+    /// Length of the document at the beginning of the text.
     original: usize,
-    nodes: Vec<Node>,
-    root: Value,
+    nodes: Vec<TreeNode>,
+    root: TreeValue,
     limit: u64,
     used: u64,
     meter: Meter,
@@ -41,32 +42,32 @@ pub(crate) struct Tree {
 
 /// A container that was split.
 #[derive(Debug)]
-enum Node {
-    Object(Vec<Member>),
-    Array(Vec<Value>),
+enum TreeNode {
+    Object(Vec<TreeMember>),
+    Array(Vec<TreeValue>),
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Member {
-    key: Piece,
-    value: Value,
+struct TreeMember {
+    key: TextSpan,
+    value: TreeValue,
 }
 
 /// Bytes of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Piece {
+struct TextSpan {
     at: u32,
     len: u32,
 }
 
-/// A piece, or the node with the number `at` where `len` is [`NODE`]: eight bytes, for an array may have many of them.
+/// A piece of text, or the node with the number `at` if `len` is [`NODE`]. Eight bytes, because arrays may have many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Value(Piece);
+struct TreeValue(TextSpan);
 
 const NODE: u32 = u32::MAX;
 
-/// The members (their keys as spelled, between the quotes) and values of an object, or the elements of an array with empty
-/// keys. `text` is valid and minified.
+/// Iterates over the members of an object (keys as spelled, without quotes) or the elements of an array (with empty
+/// keys). `text` is valid and minified.
 pub(crate) fn children(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let of = move |(from, to): Span| text.get(from..to).unwrap_or_default();
     Children::of(text.as_bytes())
@@ -80,24 +81,24 @@ pub(crate) fn same_number(a: &str, b: &str) -> bool {
     number::equal(a.as_bytes(), b.as_bytes())
 }
 
-/// Where a value is.
+/// The place of a value.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum TreePlace {
     Root,
-    /// The child of a node with this position.
+    /// The child at this position of a node.
     Child(usize, usize),
 }
 
-impl Value {
+impl TreeValue {
     fn node(self) -> Option<usize> {
         (self.0.len == NODE).then_some(self.0.at as usize)
     }
 }
 
 impl Tree {
-    /// The tree of a document, which is valid and minified. It takes at most `limit` bytes.
+    /// Creates the tree of a valid, minified document. The tree takes at most `limit` bytes.
     pub(crate) fn new(document: Vec<u8>, limit: u64) -> Result<Self, Raise> {
-        let root = Value(Piece { at: 0, len: 0 });
+        let root = TreeValue(TextSpan { at: 0, len: 0 });
         let mut tree = Self {
             text: Vec::new(),
             original: document.len(),
@@ -108,28 +109,28 @@ impl Tree {
             meter: Meter::default(),
         };
         tree.charge(document.len())?;
-        tree.root = Value(tree.piece(0, document.len())?);
+        tree.root = TreeValue(tree.piece(0, document.len())?);
         tree.text = document;
         Ok(tree)
     }
 
-    /// The most bytes that it took.
+    /// Returns the maximum number of bytes that the tree took.
     pub(crate) fn peak(&self) -> u64 {
         self.meter.peak()
     }
 
-    /// The document as it was.
+    /// Returns the unpatched document.
     pub(crate) fn original(&self) -> &[u8] {
         self.text.get(..self.original).unwrap_or_default()
     }
 
-    /// Hands the document on, in pieces.
+    /// Writes the patched document in pieces.
     pub(crate) fn write(&self, mut put: impl FnMut(&[u8])) {
         self.write_value(self.root, &mut put);
     }
 
     fn charge(&mut self, bytes: usize) -> Result<(), Raise> {
-        self.meter.charge("item", self.limit, self.used, bytes as u64)?;
+        self.meter.charge(LimitName::Item, self.limit, self.used, bytes as u64)?;
         self.used += bytes as u64;
         Ok(())
     }
@@ -139,50 +140,53 @@ impl Tree {
     }
 
     #[allow(clippy::unused_self, reason = "a piece is one of this text")]
-    fn piece(&self, at: usize, len: usize) -> Result<Piece, Raise> {
-        // The length of a node is none of a piece.
+    fn piece(&self, at: usize, len: usize) -> Result<TextSpan, Raise> {
+        // The length that marks a node must not be the length of a piece.
         match (u32::try_from(at), u32::try_from(at.saturating_add(len))) {
-            (Ok(at), Ok(end)) if end < NODE => Ok(Piece { at, len: end - at }),
-            _ => Err(Raise::new(ErrorKind::Limit, "a tree takes less than 4 GiB of text")),
+            (Ok(at), Ok(end)) if end < NODE => Ok(TextSpan { at, len: end - at }),
+            _ => Err(Raise::limit(
+                LimitName::Item,
+                "a document to patch as a tree must be smaller than 4 GiB",
+            )),
         }
     }
 
-    fn text(&self, piece: Piece) -> &[u8] {
+    fn text(&self, piece: TextSpan) -> &[u8] {
         let at = piece.at as usize;
         self.text.get(at..at + piece.len as usize).unwrap_or_default()
     }
 
-    /// Appends a text, and gives its piece.
-    fn add_text(&mut self, text: &[u8]) -> Result<Piece, Raise> {
+    /// Appends a text and returns its piece.
+    fn add_text(&mut self, text: &[u8]) -> Result<TextSpan, Raise> {
         self.charge(text.len())?;
         let piece = self.piece(self.text.len(), text.len())?;
-        count(Work::Tree, words(text.len()));
+        count(WorkKind::Tree, words(text.len()));
         self.text.extend_from_slice(text);
         Ok(piece)
     }
 
-    fn get(&self, place: Place) -> Value {
+    fn get(&self, place: TreePlace) -> TreeValue {
         let found = match place {
-            Place::Root => Some(self.root),
-            Place::Child(node, at) => match self.nodes.get(node) {
-                Some(Node::Object(members)) => members.get(at).map(|member| member.value),
-                Some(Node::Array(elements)) => elements.get(at).copied(),
+            TreePlace::Root => Some(self.root),
+            TreePlace::Child(node, at) => match self.nodes.get(node) {
+                Some(TreeNode::Object(members)) => members.get(at).map(|member| member.value),
+                Some(TreeNode::Array(elements)) => elements.get(at).copied(),
                 None => None,
             },
         };
         found.unwrap_or(self.root)
     }
 
-    fn set(&mut self, place: Place, value: Value) {
+    fn set(&mut self, place: TreePlace, value: TreeValue) {
         match place {
-            Place::Root => self.root = value,
-            Place::Child(node, at) => match self.nodes.get_mut(node) {
-                Some(Node::Object(members)) => {
+            TreePlace::Root => self.root = value,
+            TreePlace::Child(node, at) => match self.nodes.get_mut(node) {
+                Some(TreeNode::Object(members)) => {
                     if let Some(member) = members.get_mut(at) {
                         member.value = value;
                     }
                 }
-                Some(Node::Array(elements)) => {
+                Some(TreeNode::Array(elements)) => {
                     if let Some(element) = elements.get_mut(at) {
                         *element = value;
                     }
@@ -192,8 +196,8 @@ impl Tree {
         }
     }
 
-    /// The node of the container at a place, which is split if it was not. `None`: a scalar is there.
-    fn open(&mut self, place: Place) -> Result<Option<usize>, Raise> {
+    /// Returns the node of the container at a place, splitting the container if needed. `None` for a scalar.
+    fn open(&mut self, place: TreePlace) -> Result<Option<usize>, Raise> {
         let value = self.get(place);
         if let Some(node) = value.node() {
             return Ok(Some(node));
@@ -201,34 +205,37 @@ impl Tree {
         let base = value.0.at as usize;
         let Some(children) = Children::of(self.text(value.0)) else { return Ok(None) };
         let count = Children::of(self.text(value.0)).map_or(0, Iterator::count);
-        let size = if children.is_object() { size_of::<Member>() } else { size_of::<Value>() };
-        self.charge(size_of::<Node>() + count * size)?;
+        let size =
+            if children.is_object() { size_of::<TreeMember>() } else { size_of::<TreeValue>() };
+        self.charge(size_of::<TreeNode>() + count * size)?;
         let piece =
-            |span: Span| Piece { at: (base + span.0) as u32, len: (span.1 - span.0) as u32 };
+            |span: Span| TextSpan { at: (base + span.0) as u32, len: (span.1 - span.0) as u32 };
         let Some(children) = Children::of(self.text(value.0)) else { return Ok(None) };
         let node = if children.is_object() {
-            let members = children
-                .map(|child| Member { key: piece(child.key), value: Value(piece(child.value)) });
-            Node::Object(members.collect())
+            let members = children.map(|child| TreeMember {
+                key: piece(child.key),
+                value: TreeValue(piece(child.value)),
+            });
+            TreeNode::Object(members.collect())
         } else {
-            Node::Array(children.map(|child| Value(piece(child.value))).collect())
+            TreeNode::Array(children.map(|child| TreeValue(piece(child.value))).collect())
         };
         let number = self.nodes.len();
         self.nodes.push(node);
-        self.set(place, Value(Piece { at: number as u32, len: NODE }));
+        self.set(place, TreeValue(TextSpan { at: number as u32, len: NODE }));
         Ok(Some(number))
     }
 
     /// Whether a key spells this name.
-    fn is_named(&self, key: Piece, wanted: &str) -> bool {
-        count(Work::Tree, 1);
+    fn is_named(&self, key: TextSpan, wanted: &str) -> bool {
+        count(WorkKind::Tree, 1);
         *name(self.text(key)) == *wanted.as_bytes()
     }
 
-    /// Calls `with` with the text of a value, which is charged as long as it is there.
+    /// Calls `with` with the text of a value. The text is charged while it exists.
     fn with_text<T>(
         &mut self,
-        value: Value,
+        value: TreeValue,
         with: impl FnOnce(&mut Self, &[u8]) -> Result<T, Raise>,
     ) -> Result<T, Raise> {
         let mut size = 0;
@@ -242,12 +249,12 @@ impl Tree {
         done
     }
 
-    fn write_value(&self, value: Value, put: &mut impl FnMut(&[u8])) {
-        // Nodes that are open, and how many of their children were written.
-        let mut open: Vec<(&Node, usize)> = Vec::new();
+    fn write_value(&self, value: TreeValue, put: &mut impl FnMut(&[u8])) {
+        // The open nodes, each with the number of its children that were written.
+        let mut open: Vec<(&TreeNode, usize)> = Vec::new();
         let mut next = Some(value);
         let mut put = |bytes: &[u8]| {
-            count(Work::Tree, words(bytes.len()));
+            count(WorkKind::Tree, words(bytes.len()));
             put(bytes);
         };
         loop {
@@ -255,7 +262,7 @@ impl Tree {
                 match value.node().and_then(|node| self.nodes.get(node)) {
                     None => put(self.text(value.0)),
                     Some(node) => {
-                        put(if matches!(node, Node::Object(_)) { b"{" } else { b"[" });
+                        put(if matches!(node, TreeNode::Object(_)) { b"{" } else { b"[" });
                         open.push((node, 0));
                     }
                 }
@@ -263,7 +270,7 @@ impl Tree {
             let Some((node, at)) = open.last_mut() else { return };
             let first = *at == 0;
             match node {
-                Node::Object(members) => match members.get(*at) {
+                TreeNode::Object(members) => match members.get(*at) {
                     Some(member) => {
                         put(if first { b"\"" } else { b",\"" });
                         put(self.text(member.key));
@@ -272,7 +279,7 @@ impl Tree {
                     }
                     None => put(b"}"),
                 },
-                Node::Array(elements) => match elements.get(*at) {
+                TreeNode::Array(elements) => match elements.get(*at) {
                     Some(element) => {
                         if !first {
                             put(b",");

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
-use tamis::{CallOptions, Filter, Mode, Program, Spec, filter_slice_with};
+use tamis::{CallOptions, ExecutionMode, Filter, Program, Spec, filter_slice};
 use tamis_testkit::cases::{self, CaseTest};
 use tamis_testkit::options::Options;
 use tamis_testkit::paths;
@@ -88,7 +88,7 @@ fn documents() -> Vec<Vec<u8>> {
 
 /// The maximum of held bytes while a document arrives in pieces of `piece` bytes.
 fn held(program: &Program, options: &CallOptions, document: &[u8], piece: usize) -> u64 {
-    let mut filter = Filter::with_options(program, options, Vec::new());
+    let mut filter = Filter::new(program.with_options(options), Vec::new());
     for chunk in document.chunks(piece) {
         // A miss may be an error. The bytes held until then count.
         if filter.write(chunk).is_err() {
@@ -172,7 +172,7 @@ fn contains(name: &str, told: &Json, wanted: &Json) {
 
 fn runs_as_explained(case: &ExplainCase) {
     let (program, options) = (program(case), case.options.call());
-    if program.explain(&options).mode() == Mode::Stream {
+    if program.explain(&options).mode() == ExecutionMode::Stream {
         assert!(case.holds.is_empty(), "{}: it streams", case.name);
         for document in documents() {
             for piece in [1, 64, usize::MAX] {
@@ -186,7 +186,7 @@ fn runs_as_explained(case: &ExplainCase) {
     for document in case.holds.iter().map(String::as_bytes) {
         assert!(held(&program, &options, document, 1) > 0, "{}", case.name);
         if case.slice_holds_nothing {
-            let ran = filter_slice_with(&program, &options, document);
+            let ran = filter_slice(program.with_options(&options), document);
             let (_, report) = ran.expect("the document passes");
             assert_eq!(report.held_peak_bytes, 0, "{}", case.name);
         }
@@ -195,13 +195,13 @@ fn runs_as_explained(case: &ExplainCase) {
 
 fn plan_of_a_report_agrees(case: &ExplainCase) {
     let (program, options) = (program(case), case.options.call());
-    let (_, report) = match filter_slice_with(&program, &options, b"[]") {
+    let (_, report) = match filter_slice(program.with_options(&options), b"[]") {
         Ok(ran) => ran,
         Err(_) => return,
     };
     let holds = report.plan.iter().any(|line| line.contains("hold"));
     let mode = program.explain(&options).mode();
-    assert_eq!(mode == Mode::Hold, holds, "{}: {:?}", case.name, report.plan);
+    assert_eq!(mode == ExecutionMode::Hold, holds, "{}: {:?}", case.name, report.plan);
 }
 
 fn every_stage_and_every_reason_has_a_case() {
@@ -245,8 +245,8 @@ fn every_stage_and_every_reason_has_a_case() {
         "miss: raw\n",
         "miss: closed (",
         "miss: closed\n",
-        "skipped: raw output was asked for; no rule applies",
-        "skipped: raw output was asked for; no rule but extract applies",
+        "skipped: raw output was requested; no rule applies",
+        "skipped: raw output was requested; no rule but extract applies",
         "skipped: the call failed",
     ] {
         assert!(text.contains(words), "{words}");

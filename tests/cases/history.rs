@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use tamis::Prune;
+use tamis::PruneSpec;
 
 use tamis_testkit::cases::{self, CaseTest, expect};
 use tamis_testkit::history::drivers::check;
@@ -12,7 +12,7 @@ use tamis_testkit::history::drivers::check;
 struct HistoryCase {
     name: String,
     #[serde(default)]
-    prune: Prune,
+    prune: PruneSpec,
     input: String,
     /// `None` if nothing changes.
     output: Option<String>,

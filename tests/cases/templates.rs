@@ -100,7 +100,7 @@ fn differences_are_those_of_the_documentation() {
         text.split("# Differences from Go").nth(1).unwrap().split("# Limits").next().unwrap();
     let rows: Vec<&str> =
         table.lines().filter_map(|line| line.strip_prefix("/// | ")).skip(1).collect();
-    assert!(rows.len() > 9, "the table is found");
+    assert!(rows.len() > 5, "the table is found");
     let cases = cases::read_folder::<TemplateCase>("corpus/templates", "case");
     let cases: Vec<String> = cases.into_iter().filter_map(|(_, case)| case.data.why).collect();
     for why in &cases {

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 use serde_json::Value as Json;
-use tamis::{ErrorKind, Limits, TextFilter, TextProgram};
+use tamis::{ErrorKind, Limits, TextProgram, TextSpec};
 use tamis_testkit::cases::{self, CaseTest, expect};
 use tamis_testkit::prng::Prng;
 use tamis_testkit::text::drivers::{Form, Subject, agree};
@@ -15,7 +15,7 @@ use tamis_testkit::text::spelling::{read, spell, units};
 struct TextCase {
     name: String,
     #[serde(default)]
-    filter: TextFilter,
+    filter: TextSpec,
     /// The limit `line`.
     line: Option<usize>,
     /// A text, its output, and the number of times that the text is repeated.

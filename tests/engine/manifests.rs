@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use tamis::{CallOptions, Filter, Manifest, Program, Report, Spec, filter_slice_with};
+use tamis::{CallOptions, Error, Filter, Manifest, Program, Report, Spec, filter_slice};
 
-type Run = Result<(Vec<u8>, Report), tamis::Error>;
+type Run = Result<(Vec<u8>, Report), Error>;
 
 fn by_bytes(program: &Program, options: &CallOptions, input: &str) -> Run {
-    let mut filter = Filter::with_options(program, options, Vec::new());
+    let mut filter = Filter::new(program.with_options(options), Vec::new());
     for byte in input.as_bytes() {
         filter.write(&[*byte])?;
     }
@@ -26,7 +26,7 @@ fn long_members_around_an_object_pass() {
     let output = format!("{{\"stderr\":\"{long}\",\"id\":2,\"_pagination\":{{}}}}");
     let input_without = format!("{{\"stderr\":\"{long}\",\"x\":1}}");
     for run in [
-        filter_slice_with(&program, &options, input.as_bytes()),
+        filter_slice(program.with_options(&options), input.as_bytes()).map_err(Error::from),
         by_bytes(&program, &options, &input),
     ] {
         let (filtered, report) = run.unwrap();
@@ -34,7 +34,7 @@ fn long_members_around_an_object_pass() {
         assert_eq!(report.filter_partial_miss, [""; 0]);
     }
     let (filtered, report) =
-        filter_slice_with(&program, &options, input_without.as_bytes()).unwrap();
+        filter_slice(program.with_options(&options), input_without.as_bytes()).unwrap();
     assert!(filtered == input_without.as_bytes() && !report.filter_applied);
     assert_eq!(
         report.filter_error.as_deref(),

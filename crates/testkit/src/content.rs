@@ -1,6 +1,6 @@
 //! Content: runs in pieces of several sizes, documents made of difficult parts, and the bound that an output keeps to.
 
-use tamis::{CallOptions, Content, Error, Filter, Program, Report, Spec, filter_slice_with};
+use tamis::{CallOptions, Content, Error, Filter, Program, Report, Spec, filter_slice};
 
 use crate::prng::Choices;
 
@@ -163,7 +163,7 @@ pub fn in_pieces(
     document: &[u8],
     size: usize,
 ) -> Result<(Vec<u8>, Report), Error> {
-    let mut filter = Filter::with_options(program, options, Vec::new());
+    let mut filter = Filter::new(program.with_options(options), Vec::new());
     for piece in document.chunks(size) {
         filter.write(piece)?;
     }
@@ -184,7 +184,7 @@ pub fn shown(run: Result<(Vec<u8>, Report), Error>) -> String {
 
 /// Runs a document whole and in pieces, and returns the output and the report, which must be the same.
 pub fn run(program: &Program, options: &CallOptions, document: &[u8]) -> (String, Report) {
-    let whole = shown(filter_slice_with(program, options, document));
+    let whole = shown(filter_slice(program.with_options(options), document).map_err(Error::from));
     for size in [1, 7, 1000, 70_000] {
         // Single bytes of a long document are slow and test nothing more.
         if size > 1 || document.len() < 10_000 {
@@ -195,6 +195,6 @@ pub fn run(program: &Program, options: &CallOptions, document: &[u8]) -> (String
             );
         }
     }
-    let (output, report) = filter_slice_with(program, options, document).unwrap();
+    let (output, report) = filter_slice(program.with_options(options), document).unwrap();
     (String::from_utf8(output).unwrap(), report)
 }

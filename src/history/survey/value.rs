@@ -1,36 +1,36 @@
-//! The output of a tool as it stands in a document, and the change that takes it away.
+//! The output of a tool in a document, and the change that removes it.
 //!
-//! Knows spans and texts; which message it is in is the survey's to know.
+//! Knows spans and texts; the survey knows the message around it.
 //!
 //! ```text
-//! "text"                          Inside: what is between the quotes, or a part of it
+//! "text"                          Inside: the text between the quotes, or a part of it
 //! [{"type":"text","text":"…"}]    Inside, of its only text; any other list becomes a list with one text
 //! {"type":"text","value":"…"}     Inside, of its value; any other output of the AI SDK becomes one like this
-//! {"output":"…"}                  an object of Gemini's has to stay one; Inside, if a part of its only text stays
-//! 12, null, {…}                   Text: a string in its place
+//! {"output":"…"}                  an object of Gemini's has to remain an object; Inside, if a part of its only text is kept
+//! 12, null, {…}                   Text: replaced by a string
 //! ```
 
 use std::ops::Range;
 
-use super::super::log::{Act, Edit};
+use super::super::findings::{Edit, EditKind};
 use super::super::placeholder::Facts;
-use super::super::program::Compiled;
-use super::super::text::Found;
+use super::super::program::CompiledPrune;
+use super::super::text::ValueFacts;
 use super::message::List;
 use super::shape::Member;
-use crate::work::{Work, count};
+use crate::test_work::{WorkKind, count};
 
-/// A string that is an output, or all of one.
+/// A string that is an output, or the only text in one.
 #[derive(Clone, Debug)]
 pub(super) struct Text {
     at: u64,
-    found: Found,
-    /// What it says, if it is no longer than a placeholder.
+    found: ValueFacts,
+    /// The text, if it is no longer than a placeholder.
     short: Option<Vec<u8>>,
 }
 
 impl Text {
-    pub(super) fn new(at: u64, found: Found, text: Option<&[u8]>) -> Self {
+    pub(super) fn new(at: u64, found: ValueFacts, text: Option<&[u8]>) -> Self {
         Self { at, found, short: text.map(<[u8]>::to_vec) }
     }
 }
@@ -42,9 +42,9 @@ pub(super) struct Value {
     pub(super) kind: ValueKind,
     /// The string, or the only text in the list or the object.
     pub(super) text: Option<Text>,
-    /// The member that it is the value of.
+    /// The member whose value it is.
     pub(super) member: Member,
-    /// Of the texts in a list or an object: their tokens, if those were counted, and their bytes.
+    /// For the texts in a list or an object: their tokens, if they were counted, and their bytes.
     pub(super) counted: (u64, u64),
 }
 
@@ -54,35 +54,35 @@ pub(super) enum ValueKind {
     List,
     /// A list in an item of OpenAI's Responses.
     InputList,
-    /// The object in which Gemini takes a response.
+    /// The object that Gemini requires for a response.
     Object,
-    /// The object in which the AI SDK takes an output.
+    /// The object that the AI SDK requires for an output.
     ToolOutput,
     Other,
 }
 
-/// What is to be done with an output.
+/// What can be done with an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum PruneVerdict {
     /// It was pruned before.
     Compacted,
-    /// It would not become shorter by what is left of it.
+    /// It would not become shorter, because too much of it is kept.
     Short,
     Prune {
         edit: Edit,
         tokens: u64,
-        /// Not all of them were counted.
+        /// Not all tokens were counted.
         estimated: bool,
     },
 }
 
 impl Value {
-    /// A scalar, or a container that was not looked into.
+    /// Creates the output for a scalar, or for a container that was not entered.
     pub(super) fn plain(
         at: Range<u64>,
         member: Member,
         string: bool,
-        found: Found,
+        found: ValueFacts,
         text: Option<&[u8]>,
     ) -> Self {
         let text = string.then(|| Text::new(at.start, found, text));
@@ -90,70 +90,70 @@ impl Value {
         Self { from: at.start, to: at.end, kind, text, member, counted: (0, 0) }
     }
 
-    /// A list of parts, or an object.
+    /// Creates the output for a list of parts, or for an object.
     pub(super) fn list(at: Range<u64>, kind: ValueKind, list: &mut List) -> Self {
         let text = list.only();
-        // Of the AI SDK's outputs two types have a text for their value.
+        // Two types of the AI SDK's outputs have a text as their value.
         let text =
             text.filter(|_| kind != ValueKind::ToolOutput || (list.is_text && list.types == 1));
         let member = list.member.unwrap_or(Member::Content);
         Self { from: at.start, to: at.end, kind, text, member, counted: list.counted }
     }
 
-    /// Bytes that it takes while its message is open.
+    /// Returns the bytes that it occupies while its message is open.
     pub(super) fn memory(&self) -> u64 {
         let texts = self.text.iter().flat_map(|text| [&text.short, &text.found.middle]);
         let texts: usize = texts.flatten().map(Vec::len).sum();
         (size_of::<Self>() + texts) as u64
     }
 
-    pub(super) fn verdict(&self, program: &Compiled, tool: &str, id: &str) -> Verdict {
-        count(Work::History, 1);
+    pub(super) fn verdict(&self, program: &CompiledPrune, tool: &str, id: &str) -> PruneVerdict {
+        count(WorkKind::History, 1);
         if let Some(text) = &self.text {
             let mut texts = [&text.short, &text.found.middle].into_iter().flatten();
             if texts.any(|text| program.is_placeholder(text, tool, id)) {
-                return Verdict::Compacted;
+                return PruneVerdict::Compacted;
             }
         }
         match (self.kind, &self.text) {
-            // In a list the members beside its only text stay: a `cache_control` among them.
+            // In a list, the members next to its only text are kept, such as a `cache_control`.
             (
                 ValueKind::Text | ValueKind::List | ValueKind::InputList | ValueKind::ToolOutput,
                 Some(text),
             ) => inside(text, program, tool, id),
             (_, Some(text)) if program.is_partial() => inside(text, program, tool, id),
-            (ValueKind::List, _) => self.whole(Act::TextList),
-            (ValueKind::InputList, _) => self.whole(Act::InputTextList),
-            (ValueKind::Object, _) => self.whole(Act::Output),
-            (ValueKind::ToolOutput, _) => self.whole(Act::ToolOutput),
-            (ValueKind::Text | ValueKind::Other, _) => self.whole(Act::Text),
+            (ValueKind::List, _) => self.whole(EditKind::TextList),
+            (ValueKind::InputList, _) => self.whole(EditKind::InputTextList),
+            (ValueKind::Object, _) => self.whole(EditKind::Output),
+            (ValueKind::ToolOutput, _) => self.whole(EditKind::ToolOutput),
+            (ValueKind::Text | ValueKind::Other, _) => self.whole(EditKind::Text),
         }
     }
 
-    fn whole(&self, act: Act) -> Verdict {
+    fn whole(&self, act: EditKind) -> PruneVerdict {
         let edit = Edit { from: self.from, to: self.to, act };
         let (tokens, bytes) = self.counted;
         let rest = (edit.to - edit.from).saturating_sub(bytes);
-        Verdict::Prune { edit, tokens: tokens + estimate(rest), estimated: true }
+        PruneVerdict::Prune { edit, tokens: tokens + estimate(rest), estimated: true }
     }
 }
 
-/// The whole inside of a text goes, or its middle.
-fn inside(text: &Text, program: &Compiled, tool: &str, id: &str) -> Verdict {
+/// Removes the whole inside of a text, or its middle.
+fn inside(text: &Text, program: &CompiledPrune, tool: &str, id: &str) -> PruneVerdict {
     let Text { at, found, .. } = text;
-    let edit = Edit { from: at + found.from, to: at + found.to, act: Act::Inside };
+    let edit = Edit { from: at + found.from, to: at + found.to, act: EditKind::Inside };
     let bytes = edit.to - edit.from;
     let tokens = found.tokens.unwrap_or_else(|| estimate(bytes));
     if program.is_partial() {
         let facts = Facts { tool, id, bytes, tokens };
         if bytes <= program.inside(facts).len() as u64 {
-            return Verdict::Short;
+            return PruneVerdict::Short;
         }
     }
-    Verdict::Prune { edit, tokens, estimated: found.tokens.is_none() }
+    PruneVerdict::Prune { edit, tokens, estimated: found.tokens.is_none() }
 }
 
-/// Tokens of so many bytes, at four each.
+/// Estimates the tokens of a number of bytes, at four bytes each.
 fn estimate(bytes: u64) -> u64 {
     bytes.div_ceil(4)
 }

@@ -1,19 +1,19 @@
-//! One document a line (NDJSON, JSON Lines).
+//! Newline-delimited JSON: one document per line.
 //!
-//! Lines are split while they arrive, and pushed into the filter as they are: white space around a document is JSON's own.
+//! Lines are split while they arrive and filtered unchanged, because white space around a document is valid JSON.
 
-use super::{Flaw, Form, Record, Records};
-use crate::error::{Error, Raise};
+use super::{Record, RecordFlaw, RecordForm, Records};
+use crate::error::Error;
 use crate::filter::Program;
 use crate::limits::Limits;
 use crate::sink::Sink;
 
-/// A push run over lines.
+/// A filter over lines.
 pub(crate) type Lines<S, F> = Records<LineForm, S, F>;
 
-/// Where the run is in the lines.
+/// The position in the lines.
 pub(crate) struct LineForm {
-    state: Line,
+    state: LineState,
     /// The line has only white space so far.
     blank: bool,
     number: u64,
@@ -23,26 +23,26 @@ pub(crate) struct LineForm {
     length: u64,
 }
 
-/// What became of the line so far.
+/// The state of the current line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum LineState {
     None,
     Open,
     /// It failed; the rest of it is skipped.
     Bad,
 }
 
-impl Form for LineForm {
+impl RecordForm for LineForm {
     const RECORD: &'static str = "line";
 
     fn new(_: &Limits) -> Self {
-        Self { state: Line::None, blank: true, number: 1, start: 0, length: 0 }
+        Self { state: LineState::None, blank: true, number: 1, start: 0, length: 0 }
     }
 
     fn refusal(program: &Program) -> Option<Error> {
         program.is_text().then(|| {
             Error::spec(
-                "a document a line: the output of this filter is text, of any number of lines",
+                "newline-delimited JSON: the output of this filter is text, which may have any number of lines",
             )
         })
     }
@@ -78,23 +78,23 @@ impl LineForm {
     /// Takes a part of the line.
     fn piece<S: Sink, F: FnMut(u64, &Error)>(&mut self, bytes: &[u8], record: &mut Record<S, F>) {
         self.length += bytes.len() as u64;
-        if bytes.is_empty() || self.state == Line::Bad {
+        if bytes.is_empty() || self.state == LineState::Bad {
             return;
         }
         self.blank &= bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
-        self.state = Line::Open;
+        self.state = LineState::Open;
         if let Err(flaw) = record.feed(bytes) {
             self.bad(flaw, record);
         }
     }
 
-    /// Ends the line: its output goes out.
+    /// Ends the line and writes its output.
     fn end_line<S: Sink, F: FnMut(u64, &Error)>(
         &mut self,
         record: &mut Record<S, F>,
     ) -> Result<(), Error> {
         let blank = std::mem::replace(&mut self.blank, true);
-        if self.state == Line::Open {
+        if self.state == LineState::Open {
             if !blank {
                 match record.complete(self.number, 0) {
                     Ok(()) => {
@@ -106,23 +106,22 @@ impl LineForm {
             }
             record.restart();
         }
-        if self.state == Line::Bad {
+        if self.state == LineState::Bad {
             record.sum.add_bad_bytes(self.length);
         }
-        self.state = Line::None;
+        self.state = LineState::None;
         Ok(())
     }
 
-    fn bad<S: Sink, F: FnMut(u64, &Error)>(&mut self, flaw: Flaw, record: &mut Record<S, F>) {
+    fn bad<S: Sink, F: FnMut(u64, &Error)>(&mut self, flaw: RecordFlaw, record: &mut Record<S, F>) {
         let error = match flaw {
-            Flaw::Output(raise) => Error::at(raise, self.start, String::new()),
-            Flaw::Document(error) => {
+            RecordFlaw::Output(raise) => Error::at(raise, self.start, String::new()),
+            RecordFlaw::Document(error) => {
                 let offset = self.start + error.offset().unwrap_or(0);
-                let raise = Raise::new(error.kind(), error.message().to_owned());
-                Error::at(raise, offset, error.path().to_owned())
+                error.moved(error.message().to_owned(), offset)
             }
         };
         record.bad(self.number, &error);
-        self.state = Line::Bad;
+        self.state = LineState::Bad;
     }
 }

@@ -89,14 +89,15 @@ fn outputs_of_any_bytes() {
     for (_, command) in tamis_testkit::commands::drivers::COMMANDS {
         let line = CommandLine::parse(command);
         for _ in 0..30 {
-            let mut run = registry.start(&line, &limits, Vec::new()).quiet();
+            let mut run = registry.start(&line, &limits, Vec::new()).with_notice(false);
             let mut length = 0;
             for _ in 0..prng.below(40) {
                 let chunk: Vec<u8> = (0..prng.below(200)).map(|_| prng.below(256) as u8).collect();
-                run.write(&chunk);
+                run.write(&chunk).unwrap();
                 length += chunk.len();
             }
-            let (out, report) = run.end(None, None);
+            let report = run.end().unwrap();
+            let out = run.into_sink();
             assert!(out.len() <= length, "{command}");
             assert_eq!(report.bytes_in, length as u64);
         }

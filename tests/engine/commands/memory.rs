@@ -96,9 +96,10 @@ fn what_is_held_has_a_limit() {
             let measured = allocation_counter::measure(|| {
                 let mut run = registry.start(&command, &limits, Nowhere);
                 for _ in 0..(6 << 20) / chunk.len() {
-                    run.write(chunk.as_bytes());
+                    run.write(chunk.as_bytes()).unwrap();
                 }
-                run.end(Some(0), None);
+                run.set_exit_code(Some(0));
+                run.end().unwrap();
             });
             assert!(measured.bytes_max < PEAK, "{what}: {command:?}: {}", measured.bytes_max);
         }
@@ -115,9 +116,10 @@ fn time_is_proportional_to_the_output() {
         let begin = crate::cpu_time();
         let mut run = registry.start(command, &limits, Nowhere);
         for _ in 0..chunks {
-            run.write(chunk.as_bytes());
+            run.write(chunk.as_bytes()).unwrap();
         }
-        run.end(Some(0), None);
+        run.set_exit_code(Some(0));
+        run.end().unwrap();
         crate::cpu_time() - begin
     };
     for (what, line) in LINES {

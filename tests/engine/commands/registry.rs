@@ -1,7 +1,8 @@
 //! Registries: which filter is taken, what turns filters off, and filters of one's own.
 
 use tamis::{
-    CommandLine, CommandRules, FilterResult, Limits, OutputFilter, OutputFilterRegistry, Passed,
+    CommandLine, CommandRules, FilterResult, Limits, OutputFilter, OutputFilterRegistry,
+    PassThroughReason,
 };
 
 use tamis_testkit::commands::drivers::{Subject, agree};
@@ -69,14 +70,14 @@ fn what_passes_and_why() {
     for (command, passed) in [
         ("cargo build", None),
         ("cd x && cargo build 2>&1 | tee log", None),
-        ("cargo build | tail", Some(Passed::NoFilter)),
-        ("cargo build && cargo test", Some(Passed::Unclear)),
-        ("for x in 1 2; do cargo build; done", Some(Passed::Unclear)),
-        ("cargo build --message-format=json", Some(Passed::MachineFormat)),
-        ("cargo metadata", Some(Passed::NoFilter)),
-        ("git show HEAD:src/main.rs", Some(Passed::NoFilter)),
-        ("curl -s https://api.example.com", Some(Passed::NoFilter)),
-        ("", Some(Passed::Unclear)),
+        ("cargo build | tail", Some(PassThroughReason::NoFilter)),
+        ("cargo build && cargo test", Some(PassThroughReason::Unclear)),
+        ("for x in 1 2; do cargo build; done", Some(PassThroughReason::Unclear)),
+        ("cargo build --message-format=json", Some(PassThroughReason::MachineFormat)),
+        ("cargo metadata", Some(PassThroughReason::NoFilter)),
+        ("git show HEAD:src/main.rs", Some(PassThroughReason::NoFilter)),
+        ("curl -s https://api.example.com", Some(PassThroughReason::NoFilter)),
+        ("", Some(PassThroughReason::Unclear)),
     ] {
         let subject = Subject {
             registry: &registry,
@@ -94,8 +95,8 @@ fn what_passes_and_why() {
     }
     let off = registry.with_enabled(false);
     let mut run = off.start(&CommandLine::parse("cargo build"), &Limits::new(), Vec::new());
-    run.write(compiling.as_bytes());
-    assert_eq!(run.end(None, None).1.passed, Some(Passed::Disabled));
+    run.write(compiling.as_bytes()).unwrap();
+    assert_eq!(run.end().unwrap().passed, Some(PassThroughReason::Disabled));
 }
 
 #[test]
@@ -121,7 +122,7 @@ fn output_that_is_structured_passes_whatever_the_command() {
             output: output.as_bytes(),
         };
         let (out, report) = agree(begins, subject);
-        assert_eq!(report.passed == Some(Passed::Structured), structured, "{begins}");
+        assert_eq!(report.passed == Some(PassThroughReason::Structured), structured, "{begins}");
         assert_eq!(out == output.as_bytes(), structured, "{begins}");
     }
 }
@@ -133,8 +134,8 @@ fn filters_of_ones_own_get_what_may_be_held() {
     for (output, passed, changed) in [
         (vec![b'x'; 999], None, true),
         (vec![b'x'; 1000], None, true),
-        (vec![b'x'; 1001], Some(Passed::TooLong), false),
-        (vec![0xff; 500], Some(Passed::NotText), false),
+        (vec![b'x'; 1001], Some(PassThroughReason::TooLong), false),
+        (vec![0xff; 500], Some(PassThroughReason::NotText), false),
         // Its answer is longer.
         (vec![b'x'; 5], None, false),
         (Vec::new(), None, false),
@@ -166,8 +167,13 @@ fn what_is_said_of_what_was_cut() {
     let run = |full: Option<&str>| {
         let line = CommandLine::from_args(["cargo", "build"]);
         let mut run = registry.start(&line, &Limits::new(), Vec::new());
-        run.write(output.as_bytes());
-        let (out, report) = run.end(Some(0), full);
+        run.write(output.as_bytes()).unwrap();
+        run.set_exit_code(Some(0));
+        if let Some(full) = full {
+            run.set_full_output(full);
+        }
+        let report = run.end().unwrap();
+        let out = run.into_sink();
         assert_eq!(report.full_output.as_deref(), full);
         assert_eq!((report.lines_in, report.lines_removed, report.lines_out), (31, 30, 2));
         String::from_utf8(out).unwrap()
@@ -179,8 +185,10 @@ fn what_is_said_of_what_was_cut() {
     assert_eq!(registry.apply("cargo build", "   Compiling a v1\nx\n", 0).output, "x\n");
     let line = CommandLine::parse("cargo build");
     let mut short = registry.start(&line, &Limits::new(), Vec::new());
-    short.write(b"   Compiling a v1\nx\n");
-    assert_eq!(short.end(Some(0), None).0, b"   Compiling a v1\nx\n");
+    short.write(b"   Compiling a v1\nx\n").unwrap();
+    short.set_exit_code(Some(0));
+    short.end().unwrap();
+    assert_eq!(short.into_sink(), b"   Compiling a v1\nx\n");
 }
 
 /// Rules for how a command ended wait, up to a limit; then the one for failures is taken.
@@ -249,11 +257,12 @@ fn long_outputs_stream() {
     let mut run = registry.start(&line, &Limits::new(), Count(0));
     let chunk = "   Compiling a v1.0.0\nwarning: unused\n".repeat(1000);
     for number in 1..=200_u64 {
-        run.write(chunk.as_bytes());
+        run.write(chunk.as_bytes()).unwrap();
         // It does not wait for the end.
         assert_eq!(run.sink().0, number * 1000 * "warning: unused\n".len() as u64);
     }
-    let (_, report) = run.end(Some(0), None);
+    run.set_exit_code(Some(0));
+    let report = run.end().unwrap();
     assert_eq!(report.lines_removed, 200_000);
 }
 

@@ -1,12 +1,12 @@
-//! What is documented is what happens: every example of the topics, the help and the README is run, and every flag.
+//! Runs every example of the help topics, the help and the README, and every flag. `guide.rs` runs those of the guide.
 
 use std::collections::BTreeSet;
 
-use super::shell::{Typed, examples};
+use super::shell::{Example, Typed, arguments, examples};
 use super::*;
 
-/// What a page says happens.
-fn happened(folder: &Folder, command: &str) -> Ran {
+/// Runs a documented command.
+pub(crate) fn happened(folder: &Folder, command: &str) -> Ran {
     let typed = Typed::parse(command);
     let mut ran = folder.tamis(&typed.args, typed.input.as_deref().unwrap_or_default().as_bytes());
     if let Some(file) = &typed.into {
@@ -16,37 +16,78 @@ fn happened(folder: &Folder, command: &str) -> Ran {
     ran
 }
 
+/// Writes the files that a page shows: TOML and YAML blocks that begin with `# NAME`, and blocks after a line "`NAME`:".
+pub(crate) fn write_shown_files(folder: &Folder, page: &str) {
+    for opening in ["```toml\n# ", "```yaml\n# "] {
+        for block in page.split(opening).skip(1) {
+            let (block, _) = block.split_once("```").unwrap();
+            let (file, text) = block.split_once('\n').unwrap();
+            folder.write(file, text);
+        }
+    }
+    let lines: Vec<&str> = page.lines().collect();
+    for (at, line) in lines.iter().enumerate() {
+        let Some(file) = line.strip_prefix('`').and_then(|rest| rest.strip_suffix("`:")) else {
+            continue;
+        };
+        assert!(lines[at + 1].is_empty() && lines[at + 2].starts_with("```"), "{line}");
+        let block = lines[at + 3..].iter().take_while(|line| !line.starts_with("```"));
+        folder.write(file, block.map(|line| format!("{line}\n")).collect::<String>());
+    }
+}
+
 fn check(name: &str, page: &str) {
     let folder = Folder::new();
-    // Files that a page shows are there.
-    for block in page.split("```toml\n# ").skip(1) {
-        let (block, _) = block.split_once("```").unwrap();
-        let (file, text) = block.split_once('\n').unwrap();
-        folder.write(file, text);
-    }
+    write_shown_files(&folder, page);
     check_in(&folder, name, page);
 }
 
-fn check_in(folder: &Folder, name: &str, page: &str) {
+/// Compares what the examples of a page do with what the page shows.
+pub(crate) fn check_in(folder: &Folder, name: &str, page: &str) {
     let examples = examples(page);
     assert!(!examples.is_empty(), "{name}: examples are found");
     let mut failed = String::new();
-    for example in examples {
-        let ran = happened(folder, &example.command);
-        // As a terminal shows it: what of the output has no end is ended before the next line.
+    for (at, example) in examples.iter().enumerate() {
+        let ran = if let Some(query) = example.command.strip_prefix("jq ") {
+            let next = examples.get(at + 1).expect("a command of tamis after one of jq");
+            assert_eq!(example.output, next.output, "{name}: {}", next.command);
+            let Some(ran) = jq(folder, query) else { continue };
+            ran
+        } else {
+            happened(folder, &example.command)
+        };
+        // A terminal begins a new line for the next output.
         let end = if ran.out.is_empty() || ran.out.ends_with('\n') { "" } else { "\n" };
         let shown = format!("{}{end}{}", ran.out, ran.err);
-        if (ran.code, &shown) != (example.code, &example.output) {
+        let Example { command, output, code } = example;
+        if (ran.code, without_file(&shown)) != (*code, without_file(output)) {
             failed += &format!(
-                "\n$ {}\n--- says (exit {})\n{}--- does (exit {})\n{shown}",
-                example.command, example.code, example.output, ran.code
+                "\n$ {command}\n--- documented (exit {code})\n{output}--- actual (exit {})\n{shown}",
+                ran.code
             );
         }
     }
     assert!(failed.is_empty(), "{name}:{failed}");
 }
 
-fn source(path: &str) -> String {
+/// Runs jq, if it is installed: without it, only the documented outputs are compared.
+fn jq(folder: &Folder, query: &str) -> Option<Ran> {
+    let mut command = Command::new("jq");
+    command.current_dir(folder.path("")).args(arguments(query)).stdin(Stdio::null());
+    command.output().ok().map(|output| Ran::new(&output))
+}
+
+/// The output, without the name of the file that has the full output: it depends on the time.
+fn without_file(output: &str) -> String {
+    match output.split_once("; full output: ") {
+        Some((before, rest)) if rest.contains("/output/run-") => {
+            format!("{before}{}", rest.split_once(']').unwrap().1)
+        }
+        _ => output.to_owned(),
+    }
+}
+
+pub(crate) fn source(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap()
 }
 
@@ -96,8 +137,8 @@ topics! {
     exit_codes "exit-codes"
 }
 
-/// Files that documented commands read.
-fn with_files() -> Folder {
+/// A folder with the files that documented commands read.
+pub(crate) fn with_files() -> Folder {
     let folder = Folder::new();
     folder.write("repos.json", r#"[{"id":1,"owner":{"login":"a"},"body":"x"},{"id":2},{"id":3}]"#);
     folder.write("big.json", r#"{"user":{"name":"a","ssn":1},"items":[{"id":1,"x":2}]}"#);
@@ -116,45 +157,60 @@ fn with_files() -> Folder {
     let history = format!("[{},{user},{user}]", result(&"a long text ".repeat(50)));
     folder.write("history.json", &history);
     folder.write("request.json", format!(r#"{{"model":"m","messages":{history}}}"#));
-    // The manifest is the one that the README shows.
-    let readme = source("README.md");
-    let manifest = readme.split("```yaml\n").nth(1).unwrap().split_once("```").unwrap().0;
-    folder.write("tools.yaml", manifest);
+    write_shown_files(&folder, &source("README.md"));
     let corpus = root().join("corpus");
-    std::fs::create_dir(folder.path("corpus")).unwrap();
-    for name in [
-        "github-list-repos",
-        "github-list-issues",
-        "notion-query-database",
-        "slack-get-channel-history",
-    ] {
-        let name = format!("{name}.json");
-        std::fs::copy(corpus.join(&name), folder.path("corpus").join(&name)).unwrap();
+    for sub in ["corpus", "corpus/pages", "corpus/commands"] {
+        std::fs::create_dir(folder.path(sub)).unwrap();
     }
-    std::fs::create_dir(folder.path("corpus/pages")).unwrap();
-    std::fs::create_dir(folder.path("corpus/commands")).unwrap();
-    for name in ["pages/news.html", "commands/cargo-test-fail.txt"] {
+    for entry in std::fs::read_dir(&corpus).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension() == Some(OsStr::new("json")) {
+            std::fs::copy(&path, folder.path("corpus").join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    let recorded =
+        ["cargo-test-fail", "cargo-check-large"].map(|name| format!("commands/{name}.txt"));
+    for name in recorded.iter().map(String::as_str).chain(["pages/news.html"]) {
         std::fs::copy(corpus.join(name), folder.path("corpus").join(name)).unwrap();
     }
     folder.write("answer.json", r#"{"title":"T","text":"<p>Some text."}"#);
     folder.write("search.json", r#"{"results":[{"text":"one"},{"text":"two"}]}"#);
     std::fs::create_dir(folder.path("home")).unwrap();
-    // Commands that `tamis run` runs.
+    // Commands for `tamis run`. `cargo check` prints a recorded output.
     #[cfg(unix)]
     for name in ["cargo", "make"] {
         std::fs::create_dir_all(folder.path("bin")).unwrap();
         let program = folder.path("bin").join(name);
-        std::fs::write(&program, "#!/bin/sh\necho done\n").unwrap();
+        let script = "#!/bin/sh\ncase $1 in check) cat corpus/commands/cargo-check-large.txt ;; *) echo done ;; esac\n";
+        std::fs::write(&program, script).unwrap();
         let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(&program, all).unwrap();
     }
     folder
 }
 
-/// Lines that begin with a command, or pipe into it.
-fn commands(text: &str) -> Vec<String> {
+/// The lines that begin with tamis, or end in a pipe into it.
+pub(crate) fn commands(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::trim).map(|line| line.replace("~/", "home/"));
-    lines.filter(|line| line.starts_with("tamis ") || line.contains("| tamis ")).collect()
+    let ours = |line: &String| line.starts_with("tamis ") || line.contains("| tamis ");
+    lines.filter(|line| ours(line) && !line.contains("| jq ")).collect()
+}
+
+/// The commands in the blocks of a page that are fenced as `sh`.
+pub(crate) fn shell_commands(page: &str) -> Vec<String> {
+    let blocks = page.split("```sh\n").skip(1).map(|rest| rest.split_once("```").unwrap().0);
+    blocks.flat_map(commands).collect()
+}
+
+/// Makes the folders into which documented commands write completions.
+pub(crate) fn make_completion_folders(folder: &Folder) {
+    for at in [
+        "home/.local/share/bash-completion/completions",
+        "home/.zfunc",
+        "home/.config/fish/completions",
+    ] {
+        std::fs::create_dir_all(folder.path(at)).unwrap();
+    }
 }
 
 #[test]
@@ -173,13 +229,7 @@ fn examples_of_the_help_run() {
         ("man", 2),
     ] {
         let folder = with_files();
-        for at in [
-            "home/.local/share/bash-completion/completions",
-            "home/.zfunc",
-            "home/.config/fish/completions",
-        ] {
-            std::fs::create_dir_all(folder.path(at)).unwrap();
-        }
+        make_completion_folders(&folder);
         let help = folder.tamis(&[command, "--help"], b"").out;
         let examples = help.split_once("\nExamples:\n").unwrap().1;
         let examples =
@@ -197,17 +247,9 @@ fn examples_of_the_help_run() {
 #[test]
 fn commands_of_the_readme_run() {
     let folder = with_files();
-    for at in [
-        "home/.local/share/bash-completion/completions",
-        "home/.zfunc",
-        "home/.config/fish/completions",
-    ] {
-        std::fs::create_dir_all(folder.path(at)).unwrap();
-    }
-    let readme = source("README.md").replace("cargo run --release --quiet -- ", "tamis ");
-    let blocks = readme.split("```sh\n").skip(1).map(|rest| rest.split_once("```").unwrap().0);
-    let commands: Vec<String> = blocks.flat_map(commands).collect();
-    assert!(commands.len() > 10, "{commands:?}");
+    let readme = source("README.md").replace("cargo run --release -- ", "tamis ");
+    let commands = shell_commands(&readme);
+    assert!(commands.len() > 8, "{commands:?}");
     for command in commands {
         let ran = happened(&folder, &command);
         assert_eq!(ran.code, 0, "{command}: {}", ran.err);
@@ -221,12 +263,12 @@ fn commands_of_the_readme_run() {
     assert_eq!(happened(&folder, &main).out, shown);
 }
 
-/// The table of what the catalog saves has what the commands below it say.
+/// Compares the table of the catalog's savings with the output of the commands below it.
 #[test]
-fn what_the_readme_saves_is_saved() {
+fn documented_savings_of_the_catalog() {
     let folder = with_files();
-    let readme = source("README.md");
-    let section = readme.split_once("## What it saves").unwrap().1;
+    let page = source("docs/src/numbers.md");
+    let section = page.split_once("## Savings").unwrap().1;
     let commands = commands(section.split("```sh\n").nth(1).unwrap().split("```").next().unwrap());
     assert_eq!(commands.len(), 4);
     for command in commands {
@@ -245,7 +287,7 @@ fn what_the_readme_saves_is_saved() {
     }
 }
 
-/// What each flag of `tamis filter` does, as simply as it can be seen.
+/// A minimal example of each flag of `tamis filter`.
 const FLAGS: [(&str, &[&str], &str); 36] = [
     ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),

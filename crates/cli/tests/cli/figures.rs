@@ -1,4 +1,4 @@
-//! Figures in the documentation are what the commands beside them print.
+//! Figures in the documentation are those that the commands next to them print.
 
 use super::*;
 
@@ -18,10 +18,10 @@ fn tamis(args: &[&str]) -> Ran {
     Ran::new(&command.current_dir(root()).args(args).stdin(Stdio::null()).output().unwrap())
 }
 
-/// What the table of saved outputs says of each is the line of `tamis text --stats`.
+/// Compares each row of the table of recorded outputs with the line of `tamis text --stats`.
 #[test]
 fn outputs_of_commands() {
-    let rows = rows(&page("README.md"), "| [`");
+    let rows = rows(&page("corpus/commands/README.md"), "| [`");
     assert_eq!(rows.len(), 20);
     for row in rows {
         let [command, exit, before, after, saved, tokens_before, tokens_after, less] = &row[..]
@@ -29,8 +29,9 @@ fn outputs_of_commands() {
             panic!("{row:?}")
         };
         let (command, file) = command.split_once("](").unwrap();
-        let (command, file) = (command.trim_matches(['[', '`']), file.trim_end_matches(')'));
-        let ran = tamis(&["text", "--stats", "--command", command, "--exit-code", exit, file]);
+        let command = command.trim_matches(['[', '`']);
+        let file = format!("corpus/commands/{}", file.trim_end_matches(')'));
+        let ran = tamis(&["text", "--stats", "--command", command, "--exit-code", exit, &file]);
         let figures = format!(
             ": {before} bytes ({tokens_before} tokens) in, {after} ({tokens_after}) out, {saved} saved\n"
         );

@@ -120,7 +120,7 @@ fn the_built_in_catalog() {
     ran.refused(
         2,
         &["tamis: the built-in catalog: no filter for the tool `github.list-repo`; did you mean `github.list-repos`? \
-           (`tamis tools` lists all; --manifest FILE takes yours)\n"],
+           (`tamis tools` lists all; --manifest FILE uses your own)\n"],
     );
     ran.one_line();
 
@@ -166,7 +166,7 @@ fn standard_input_is_read_once() {
         &["check", "-", "--tools", "-"],
     ] {
         let ran = folder.tamis(args, TOOLS.as_bytes());
-        ran.refused(2, &["standard input can be read once; give the others as files"]);
+        ran.refused(2, &["standard input can be read only once; give the others as files"]);
         ran.one_line();
     }
 }
@@ -184,7 +184,7 @@ fn what_is_wrong_with_a_name_or_a_manifest() {
         &["tamis: tools.yaml: there are 2 filters; name one with --tool: crm.list-users, mail.*\n"],
     );
     let ran = folder.pipe(["--manifest", "-", "users.json"], b"version: 1\nfilters: {}\n");
-    ran.refused(2, &["tamis: standard input: there is no filter; add one under `filters:`"]);
+    ran.refused(2, &["tamis: standard input: no filter; add one under `filters:`"]);
     ran.one_line();
     for flag in [
         &["--select", "id"][..],
@@ -264,7 +264,7 @@ fn check() {
         .refused(2, &["`crm.list-users` has a filter already, at tools.yaml:3:3"]);
 }
 
-/// What a service manifest says of text and of budgets.
+/// Text and budgets in the manifest of a service.
 #[test]
 fn check_reads_templates_and_patterns() {
     let folder = Folder::new();
@@ -357,8 +357,8 @@ fn check_compares_with_a_list_of_tools() {
     for words in [
         "tamis: standard input: warning: no filter for the tool `crm.list-user`; did you mean `crm.list-users`?\n",
         "tamis: standard input: warning: no filter for the tool `other`; there are crm.list-users, mail.*\n",
-        "tamis: tools.yaml:3: warning: `crm.list-users` fits no tool of standard input\n",
-        "tamis: tools.yaml:6: warning: `mail.*` fits no tool of standard input\n",
+        "tamis: tools.yaml:3: warning: `crm.list-users` matches no tool of standard input\n",
+        "tamis: tools.yaml:6: warning: `mail.*` matches no tool of standard input\n",
     ] {
         assert!(ran.err.contains(words), "{words} is not in {}", ran.err);
     }
@@ -369,10 +369,10 @@ fn check_compares_with_a_list_of_tools() {
         .tamis(&["check", "tie.yaml", "--tools", "-"], b"crm.get\n")
         .refused(2, &["equally well"]);
     for (wrong, why) in [
-        ("{\"tools\": 3}", "no list of tools; one is a name a line"),
-        ("[1]", "no list of tools; one is a name a line"),
-        ("[\"a\"", "no list of tools (byte 4: the document ends too early); one is"),
-        ("[\"a\"] x", "no list of tools (byte 6: text behind the document"),
+        ("{\"tools\": 3}", "not a list of tools: expected one name per line"),
+        ("[1]", "not a list of tools: expected one name per line"),
+        ("[\"a\"", "not a list of tools (byte 4: the document ends too early): expected one"),
+        ("[\"a\"] x", "not a list of tools (byte 6: trailing characters after the document"),
     ] {
         let ran = folder.tamis(&["check", "tools.yaml", "--tools", "-"], wrong.as_bytes());
         ran.refused(1, &["tamis: standard input: ", why, "tools/list"]);
@@ -381,13 +381,13 @@ fn check_compares_with_a_list_of_tools() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     folder
         .tamis(&["check", "tools.yaml", "--tools", "-"], deep.as_bytes())
-        .refused(1, &["no list of tools"]);
+        .refused(1, &["not a list of tools"]);
     folder
         .tamis(&["check", "tools.yaml", "--tools", "none"], b"")
         .refused(1, &["none: cannot be read"]);
     folder
         .tamis(&["check", "-", "--tools", "-"], b"")
-        .refused(2, &["standard input can be read once"]);
+        .refused(2, &["standard input can be read only once"]);
 }
 
 #[test]

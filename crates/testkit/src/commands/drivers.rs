@@ -58,14 +58,17 @@ impl Subject<'_> {
         let line = CommandLine::parse(self.command);
         let mut run = self.registry.start(&line, self.limits, Vec::new());
         if self.quiet {
-            run = run.quiet();
+            run = run.with_notice(false);
         }
         let mut begin = 0;
         for end in cuts.into_iter().chain([self.output.len()]) {
-            run.write(&self.output[begin..end]);
+            run.write(&self.output[begin..end]).unwrap();
             begin = end;
         }
-        run.end(self.exit_code, Some(self.full_output))
+        run.set_exit_code(self.exit_code);
+        run.set_full_output(self.full_output);
+        let report = run.end().unwrap();
+        (run.into_sink(), report)
     }
 
     /// Pushes the output in chunks that end at `cuts`, with a pause after each of them.
@@ -73,16 +76,19 @@ impl Subject<'_> {
         let line = CommandLine::parse(self.command);
         let mut run = self.registry.start(&line, self.limits, Vec::new());
         if self.quiet {
-            run = run.quiet();
+            run = run.with_notice(false);
         }
         let mut begin = 0;
         for end in cuts {
-            run.write(&self.output[begin..*end]);
+            run.write(&self.output[begin..*end]).unwrap();
             run.release();
             begin = *end;
         }
-        run.write(&self.output[begin..]);
-        run.end(self.exit_code, Some(self.full_output))
+        run.write(&self.output[begin..]).unwrap();
+        run.set_exit_code(self.exit_code);
+        run.set_full_output(self.full_output);
+        let report = run.end().unwrap();
+        (run.into_sink(), report)
     }
 }
 

@@ -4,7 +4,7 @@
 //! results differ; ids keep their pairs. For histories of known shape, with protected tools, the result is that of the model.
 
 use serde_json::Value;
-use tamis::{Prune, PruneProgram};
+use tamis::{PruneProgram, PruneSpec};
 
 use super::input::{Choose, Input};
 use crate::history::{drivers, generate, model, shapeless};
@@ -57,7 +57,7 @@ pub fn run(data: &[u8]) {
 }
 
 /// Prunes through every driver and returns the output, if the input is a history.
-fn pruned(choices: &mut Choose<'_>, prune: &Prune, history: &[u8]) -> Option<Vec<u8>> {
+fn pruned(choices: &mut Choose<'_>, prune: &PruneSpec, history: &[u8]) -> Option<Vec<u8>> {
     let program = PruneProgram::compile(prune).expect("the rules compile");
     let about = || format!("{prune:?} on {}", String::from_utf8_lossy(history));
     let whole = drivers::chunks(&program, [history]);

@@ -115,9 +115,10 @@ fn rules(text: &[u8]) {
     let output = "a\nb\nb\n\x1b[1merror: c\x1b[0m\n";
     for name in rules.names() {
         let line = CommandLine::parse(name);
-        let mut run = registry.start(&line, &Limits::new(), Vec::new()).quiet();
-        run.write(output.as_bytes());
-        let (out, report) = run.end(Some(1), None);
+        let mut run = registry.start(&line, &Limits::new(), Vec::new()).with_notice(false);
+        run.set_exit_code(Some(1));
+        let ended = run.write(output.as_bytes()).and_then(|()| run.end());
+        let (out, report) = (run.into_sink(), ended.expect("no output is an error"));
         assert_eq!(report.bytes_out, out.len() as u64);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use tamis::{CommandLine, CommandRules, Limits, OutputFilterRegistry, TextFilter, TextProgram};
+use tamis::{CommandLine, CommandRules, Limits, OutputFilterRegistry, TextProgram, TextSpec};
 
 use super::input::{Choose, Input};
 use crate::commands::{drivers as commands, model as declared};
@@ -35,7 +35,7 @@ fn any_text(input: &mut Input<'_>) {
     let declared = generate::declared(&mut input.choices);
     let text = input.rest;
     texts(input, &declared, text, LINE);
-    let passing = TextProgram::compile(&TextFilter::new()).expect("no operation is a filter");
+    let passing = TextProgram::compile(&TextSpec::new()).expect("no operation is a filter");
     assert!(passing.apply(text).0 == text, "without operations a text passes");
 }
 
@@ -76,7 +76,7 @@ fn texts(input: &mut Input<'_>, declared: &model::Declared, text: &[u8], line: u
 fn split(choices: &mut Choose<'_>, subject: Subject<'_>) -> (Vec<u8>, tamis::TextReport) {
     let whole = subject.push([]);
     let cuts = choices.cuts(subject.text.len());
-    let about = || format!("{:?} on {}", subject.program.filter(), subject.text.escape_ascii());
+    let about = || format!("{:?} on {}", subject.program.spec(), subject.text.escape_ascii());
     assert_eq!(subject.push(cuts.clone()), whole, "cuts at {cuts:?}: {}", about());
     let bytes = choices.byte_by_byte(subject.text.len());
     assert_eq!(subject.push(bytes.clone()), whole, "byte by byte at {bytes:?}: {}", about());

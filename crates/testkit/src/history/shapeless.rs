@@ -1,6 +1,6 @@
 //! Histories of mixed shapes: messages with the members of several shapes, in any order and number, and rules for them.
 
-use tamis::Prune;
+use tamis::PruneSpec;
 
 use super::drivers::NOW;
 use crate::prng::Choices;
@@ -146,8 +146,8 @@ pub fn history(prng: &mut impl Choices) -> String {
 }
 
 /// Rules for it.
-pub fn prune(prng: &mut impl Choices) -> Prune {
-    Prune::new()
+pub fn prune(prng: &mut impl Choices) -> PruneSpec {
+    PruneSpec::new()
         .keep_turns(prng.below(2) as u64)
         .keep_head(if prng.one_in(3) { prng.below(4) as u64 } else { 0 })
         .keep_tail(if prng.one_in(3) { prng.below(4) as u64 } else { 0 })

@@ -1,6 +1,6 @@
 //! Runs a text filter over one text, cut in every way, and compares the results, which must not depend on the chunks.
 
-use tamis::{Limits, QuotedTextRun, TextProgram, TextReport, TextRun};
+use tamis::{Limits, QuotedTextFilter, TextFilter, TextProgram, TextReport};
 
 use crate::prng::Prng;
 
@@ -37,14 +37,16 @@ impl Subject<'_> {
         });
         match self.form {
             Form::Plain => {
-                let mut run = TextRun::with_limits(self.program, self.limits, Vec::new());
-                chunks.for_each(|chunk| run.write(chunk));
-                run.end()
+                let mut run = TextFilter::with_limits(self.program, self.limits, Vec::new());
+                chunks.for_each(|chunk| run.write(chunk).unwrap());
+                let report = run.end().unwrap();
+                (run.into_sink(), report)
             }
             Form::Quoted => {
-                let mut run = QuotedTextRun::with_limits(self.program, self.limits, Vec::new());
-                chunks.for_each(|chunk| run.write(chunk));
-                run.end()
+                let mut run = QuotedTextFilter::with_limits(self.program, self.limits, Vec::new());
+                chunks.for_each(|chunk| run.write(chunk).unwrap());
+                let report = run.end().unwrap();
+                (run.into_sink(), report)
             }
         }
     }
