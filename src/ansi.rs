@@ -1,4 +1,4 @@
-//! Terminal controls in a text, told from what is shown: escape sequences (ECMA-48, and what xterm adds), C1 controls,
+//! Separates terminal controls from visible text: escape sequences (ECMA-48, and what xterm adds), C1 controls,
 //! carriage returns and backspaces.
 //!
 //! Knows bytes and UTF-8, and nothing of lines. The state between chunks is one enum value and at most three bytes of a
@@ -12,16 +12,19 @@
 //!      └─ another byte 0…~: that is all
 //! ```
 //!
-//! A C1 control is one character, U+0080 to U+009F, or the raw byte 80 to 9F. It does what ESC and a letter do: U+009B is
-//! `ESC [`, U+009D is `ESC ]`, U+0090, U+0098, U+009E and U+009F are `ESC P`, `ESC X`, `ESC ^` and `ESC _`, and U+009C is ST,
-//! like `ESC \`. All others are removed by themselves. A raw byte is a control only outside of a character: bytes of a character, also of one
-//! that is broken off, are text.
+//! A C1 control is one character, U+0080 to U+009F, or the raw byte 80 to 9F. It does what ESC and a letter do: U+009B
+//! is `ESC [`, U+009D is `ESC ]`, U+0090, U+0098, U+009E and U+009F are `ESC P`, `ESC X`, `ESC ^` and `ESC _`, and
+//! U+009C is ST, like `ESC \`. All others are removed by themselves. A raw byte is a control only outside of a
+//! character: bytes of a character, also of one that is broken off, are text.
 //!
-//! CAN and SUB end a sequence and are removed with it, ESC and C1 controls begin another. Any other byte that a sequence
-//! cannot have at its place ends it and is text, so what is broken hides little. A carriage return ends the sequences that
-//! take text (OSC and the like), and a line end ends all of them, see [`Terminal::end_line`].
+//! CAN and SUB end a sequence and are removed with it, ESC and C1 controls begin another. Any other byte that a
+//! sequence cannot have at its place ends it and is text, so what is broken hides little. A carriage return ends the
+//! sequences that take text (OSC and the like), and a line end ends all of them, see [`Terminal::end_line`].
 
-#![cfg_attr(not(feature = "text"), allow(dead_code, reason = "text filters alone play a terminal"))]
+#![cfg_attr(
+    not(feature = "text"),
+    allow(dead_code, reason = "only text filters interpret controls")
+)]
 
 const ESC: u8 = 0x1b;
 const CR: u8 = b'\r';
@@ -41,10 +44,10 @@ pub(crate) enum TerminalEvent<'a> {
     Backspace,
 }
 
-/// How far a sequence is.
+/// The state within a sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AnsiState {
-    /// There is none.
+    /// Outside of a sequence.
     #[default]
     Text,
     /// After ESC.
@@ -66,7 +69,7 @@ enum AnsiState {
 enum SequencePart {
     /// Part of it.
     Inside,
-    /// No part of it.
+    /// Not part of it.
     Outside,
 }
 
@@ -78,8 +81,8 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Takes the next bytes, and hands on what they do. Returns whether some were removed; returns and backspaces are not
-    /// counted.
+    /// Takes the next bytes, and hands on what they do. Returns whether some were removed; returns and backspaces are
+    /// not counted.
     pub(crate) fn write(
         &mut self,
         mut bytes: &[u8],
@@ -269,8 +272,8 @@ fn second(lead: u8) -> std::ops::Range<u8> {
     }
 }
 
-/// How many bytes at the beginning are text whatever follows: ASCII without ESC, CR and BS, and whole characters in UTF-8
-/// that are no controls.
+/// How many bytes at the beginning are text whatever follows: ASCII without ESC, CR and BS, and whole characters in
+/// UTF-8 other than controls.
 pub(crate) fn plain(bytes: &[u8]) -> usize {
     /// Bytes that are looked at together.
     const BLOCK: usize = 32;

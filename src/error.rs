@@ -1,7 +1,7 @@
 //! Errors: what failed, where in the input, and who can do something about it.
 //!
-//! A leaf: it uses no other module. [`Error`] is the type that callers see. [`Raise`] is an error without a place: a stage
-//! raises it, and the code that knows the place turns it into an [`Error`].
+//! A leaf: it uses no other module. [`Error`] is the type that callers see. [`Raise`] is an error without a place: a
+//! stage raises it, and the code that knows the place turns it into an [`Error`].
 //!
 //! # Who owns the offset
 //!
@@ -14,8 +14,8 @@
 //! | the run's count of consumed bytes | `filter`, the run | by a chunk, or to the offset where the run stopped | `filter_original_bytes` in the report; never an error |
 //!
 //! Bytes before a document (a byte order mark, white space before a first pass) are not fed to the machine.
-//! `Machine::skip_prefix` adds them, so that offsets stay absolute. While a chunk is handled, positions (`at`, `pos`) are
-//! relative to the chunk; only `Machine::fail` adds `Machine::offset` to them.
+//! `Machine::skip_prefix` adds them, so that offsets stay absolute. While a chunk is handled, positions (`at`, `pos`)
+//! are relative to the chunk; only `Machine::fail` adds `Machine::offset` to them.
 //!
 //! # Places of errors
 //!
@@ -32,9 +32,9 @@
 //! | a stream of documents | a byte of the stream: the driver adds the start of the record |
 //! | compiling a spec, reading, writing, a lost task | none |
 //!
-//! Within the machine a failed walk has four qualifiers (`WalkError`): `inside` extends the path to the current member or
-//! element, `in_string` says how to settle the bytes before the error, `before` moves the place one byte back, to the
-//! opening quote of a string that an earlier chunk ended with.
+//! Within the machine a failed walk has four qualifiers (`WalkError`): `inside` extends the path to the current member
+//! or element, `in_string` says how to settle the bytes before the error, `before` moves the place one byte back, to
+//! the opening quote of a string that an earlier chunk ended with.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -44,8 +44,8 @@ use std::sync::Arc;
 /// The error of a failed run, or of a spec that cannot be compiled.
 ///
 /// The fields are private. Use [`kind`](Error::kind) to match on the class, [`fault`](Error::fault) to pick a status,
-/// [`offset`](Error::offset) and [`path`](Error::path) for the place, and [`limit`](Error::limit) for the name of a reached
-/// limit. `Display` prints the place and the message on one line.
+/// [`offset`](Error::offset) and [`path`](Error::path) for the place, and [`limit`](Error::limit) for the name of a
+/// reached limit. `Display` prints the place and the message on one line.
 ///
 /// ```
 /// use tamis::{ErrorKind, Fault, Program, Spec, filter_slice};
@@ -141,10 +141,11 @@ pub enum ErrorKind {
     Encoding,
     /// A limit was reached; [`Error::limit`] returns its name.
     Limit,
-    /// No selected path was found and the spec says `on_error: closed`; the document has no value where the spec extracts
-    /// one; or no branch of `when` applies and the spec makes that an error.
+    /// No selected path was found and the spec says `on_error: closed`; the document has no value where the spec
+    /// extracts one; or no branch of `when` applies and the spec makes that an error.
     Miss,
-    /// An object has two members of one name, and the spec says `duplicate_keys: reject` or selects a branch by that member.
+    /// An object has two members of one name, and the spec says `duplicate_keys: reject` or selects a branch by that
+    /// member.
     Duplicate,
     /// An operation of `patches` cannot be applied.
     Patch,
@@ -199,8 +200,8 @@ pub enum Fault {
     Input,
     /// The author of the spec.
     Spec,
-    /// The host that sets the limits: the document is larger or deeper than allowed, does not fit its budget, or does not
-    /// fit the folder of temporary files.
+    /// The host that sets the limits: the document is larger or deeper than allowed, does not fit its budget, or does
+    /// not fit the folder of temporary files.
     Limit,
     /// The receiver of the output.
     Sink,
@@ -339,19 +340,19 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns the input byte at which the run failed, counted from 0: the first byte that makes the document invalid, or
-    /// the document's length if it ended too early. `None` for errors that have no place in a document.
+    /// Returns the input byte at which the run failed, counted from 0: the first byte that makes the document invalid,
+    /// or the document's length if it ended too early. `None` for errors that have no place in a document.
     ///
-    /// An error of the rules on items after `extract`, `retain` or `patches` has its place in the output of these rules. An
-    /// error of a text filter, budget or compact summary has it in the filtered document, and an error of a body's content
-    /// coding in the encoded body. The message says so in each case.
+    /// An error of the rules on items after `extract`, `retain` or `patches` has its place in the output of these
+    /// rules. An error of a text filter, budget or compact summary has it in the filtered document, and an error of a
+    /// body's content coding in the encoded body. The message says so in each case.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
 
-    /// Returns the JSON Pointer (RFC 6901) of the value in which the run failed; `""` is the document itself. Names longer
-    /// than 256 bytes are shortened.
+    /// Returns the JSON Pointer (RFC 6901) of the value in which the run failed; `""` is the document itself. Names
+    /// longer than 256 bytes are shortened.
     ///
     /// The path may contain keys that a rule would have removed. Do not show it to receivers that must not see them.
     #[must_use]
@@ -365,8 +366,8 @@ impl Error {
         &self.0.message
     }
 
-    /// Returns the refused text of a rule, and on a second line a caret under the character. Programs that talk to people
-    /// print this below the error.
+    /// Returns the refused text of a rule, and on a second line a caret under the character. Programs that talk to
+    /// people print this below the error.
     ///
     /// ```
     /// use tamis::{Program, Spec};
@@ -400,8 +401,8 @@ impl Error {
         }
     }
 
-    /// Returns the name of the reached limit: the name of the accessor of [`Limits`](crate::Limits) that returns it, such as
-    /// `"depth"` or `"held"`. `None` unless the kind is [`ErrorKind::Limit`].
+    /// Returns the name of the reached limit: the name of the accessor of [`Limits`](crate::Limits) that returns it,
+    /// such as `"depth"` or `"held"`. `None` unless the kind is [`ErrorKind::Limit`].
     ///
     /// The limits `held` and `spill` bound the same bytes together, in memory and in a temporary file; their name is
     /// `"held"`. Limits of decoding are `"max_bytes"` and `"max_ratio"`.
@@ -423,8 +424,8 @@ impl Error {
         }
     }
 
-    /// Returns the error of the operating system that caused a [`Read`](ErrorKind::Read), [`Write`](ErrorKind::Write) or
-    /// [`Spill`](ErrorKind::Spill) error.
+    /// Returns the error of the operating system that caused a [`Read`](ErrorKind::Read), [`Write`](ErrorKind::Write)
+    /// or [`Spill`](ErrorKind::Spill) error.
     #[must_use]
     pub fn io_error(&self) -> Option<&io::Error> {
         match &self.0.cause {

@@ -1,8 +1,8 @@
-//! A place in a text that somebody wrote, shown so that they find it: a path, a pattern.
+//! A place in a path or pattern, shown with a caret below it.
 //!
-//! A leaf. A long text is shown around the place alone.
+//! A leaf. Only the surroundings of the place are shown of a long text.
 
-/// A text, and the byte of it that something is about.
+/// A text, and the byte of it that a message is about.
 #[derive(Clone, Copy)]
 pub(crate) struct Excerpt<'a> {
     text: &'a str,
@@ -10,31 +10,31 @@ pub(crate) struct Excerpt<'a> {
 }
 
 impl<'a> Excerpt<'a> {
-    /// Characters that are shown on each side of the place.
+    /// Number of characters shown on each side of the place.
     const AROUND: usize = 40;
 
     pub(crate) fn new(text: &'a str, at: usize) -> Self {
         Self { text, at }
     }
 
-    /// What is wrong, where, and in what, on one line.
+    /// Returns the message with its place and the text on one line.
     pub(crate) fn line(self, what: &str, message: &str) -> String {
         let (shown, _) = self.around();
         format!("{what}: {message} (character {} of `{shown}`)", self.column() + 1)
     }
 
-    /// The text, and on a second line a caret under the character.
+    /// Returns the text, and on a second line a caret under the character.
     pub(crate) fn caret(self) -> String {
         let (shown, column) = self.around();
         format!("{shown}\n{:column$}^", "")
     }
 
-    /// Characters before the place.
+    /// Returns the number of characters before the place.
     fn column(self) -> usize {
         self.text.get(..self.at).unwrap_or(self.text).chars().count()
     }
 
-    /// As much of the text as fits on a line, and the column of the place in that.
+    /// Returns the part of the text that fits on a line, and the column of the place in it.
     fn around(self) -> (String, usize) {
         let column = self.column();
         let skipped = column.saturating_sub(Self::AROUND);

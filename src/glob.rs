@@ -1,18 +1,18 @@
-//! Names of tools against patterns with `*` (any text) and `?` (any character).
+//! Matches names of tools against patterns with `*` (any text) and `?` (any character).
 //!
-//! A leaf. Matching is linear in practice and never worse than the product of both lengths; names are short.
+//! A leaf. Matching is linear in practice and at most quadratic in the lengths; names are short.
 
-/// Bytes of a name.
+/// Maximum length of a name in bytes.
 pub(crate) const LONGEST: usize = 512;
 
-/// Whether a pattern fits a name.
+/// Whether a pattern matches a name.
 pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     if name.len() > LONGEST {
         return false;
     }
     let mut pattern_left = pattern.chars();
     let mut name_left = name.chars();
-    // Behind the last star, and the name behind what the star stands for so far.
+    // The pattern after the last star, and the name after the text that the star matches so far.
     let mut retry: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
     loop {
         match (pattern_left.next(), name_left.clone().next()) {

@@ -2,9 +2,9 @@
 //!
 //! A tool returns far more than a language model needs. tamis is for the programs in between (agents, gateways, command
 //! runners): they declare for each tool what to keep, and forward only that. A [`Spec`] declares the rules (`select`,
-//! `exclude`, `retain`, `max_items`, …). A [`Program`] is a compiled spec, shared by any number of threads. A [`Filter`]
-//! applies it to one document while its bytes arrive, without building a tree. Memory does not grow with the document, kept
-//! values keep their exact bytes, and a [`Report`] records what was cut.
+//! `exclude`, `retain`, `max_items`, …). A [`Program`] is a compiled spec, shared by any number of threads. A
+//! [`Filter`] applies it to one document while its bytes arrive, without building a tree. Memory does not grow with the
+//! document, kept values keep their exact bytes, and a [`Report`] records what was cut.
 //!
 //! ```
 //! use tamis::{Program, Spec, filter_slice};
@@ -25,8 +25,8 @@
 //! - A rule of a spec is a plain method: `Spec::new().select("id").max_items(1)`.
 //! - Types that bound or configure a run have consuming builders named `with_x` next to getters named `x`:
 //!   `Limits::new().with_depth(64)`, [`Limits::depth`].
-//! - Errors are opaque: match on [`Error::kind`], pick a status by [`Error::fault`], and get the name of a reached limit from
-//!   [`Error::limit`].
+//! - Errors are opaque: match on [`Error::kind`], pick a status by [`Error::fault`], and get the name of a reached
+//!   limit from [`Error::limit`].
 //!
 //! # The path of a chunk
 //!
@@ -57,9 +57,10 @@
 //!
 //! A module uses those above it in this list and never those below. A test checks that.
 //!
-//! - Leaves: [`error`](Error), [`limits`](Limits), [`report`](Report), [`sink`](Sink), `regex_budget` (bounds compiled patterns
-//!   and templates), `ansi` (terminal controls), `excerpt` (a caret below a refused character), `glob`, `nearest` (suggests
-//!   known words), `notice` (lines that tamis adds to text), `tokens` (counts tokens), `test_work` (counts steps in tests).
+//! - Leaves: [`error`](Error), [`limits`](Limits), [`report`](Report), [`sink`](Sink), `regex_budget` (bounds compiled
+//!   patterns and templates), `ansi` (terminal controls), `excerpt` (a caret below a refused character), `glob`,
+//!   `nearest` (suggests known words), `notice` (lines that tamis adds to text), `tokens` (counts tokens), `test_work`
+//!   (counts steps in tests).
 //! - `scan`: bit masks of blocks of 64 bytes. Knows no grammar.
 //! - `path`: parses paths, and follows many of them at once along a document.
 //! - `json`: walks tokens, validates, and asks a handler about each value. Knows no rules.
@@ -79,41 +80,42 @@
 //!
 //! # Promises
 //!
-//! - Output, errors and the report do not depend on how the input was cut into chunks, except for the report's `plan` and
-//!   `held_peak_bytes`.
+//! - Output, errors and the report do not depend on how the input was cut into chunks, except for the report's `plan`
+//!   and `held_peak_bytes`.
 //! - Numbers, strings and keys keep their bytes: `1.10`, `1E400`, `-0`, `"\u0041"`.
-//! - Keys are compared after unescaping, code point by code point: `"\u0073sn"` is `ssn`. There is no case folding and no
-//!   normalisation.
+//! - Keys are compared after unescaping, code point by code point: `"\u0073sn"` is `ssn`. There is no case folding and
+//!   no normalisation.
 //! - A removed field stays removed: escaped spellings, duplicate keys, order, nesting and chunk boundaries make no
 //!   difference.
-//! - The whole document is validated (RFC 8259), including dropped parts, unless the spec says [`Validation::Structure`].
-//! - Work is linear in the document, however many names the rules have. The cost also depends on the number of rules in these
-//!   cases: patches that need a tree, and branches that test one place, each visit the values on their path
-//!   ([`Spec::patch`], [`Spec::when`]); if names and wildcards lead to one member in many ways, each way is followed; and
-//!   each document of a stream starts again with all paths of `select`, conditions and patches ([`filter_ndjson`]).
+//! - The whole document is validated (RFC 8259), including dropped parts, unless the spec says
+//!   [`Validation::Structure`].
+//! - Work is linear in the document, however many names the rules have. The cost also depends on the number of rules in
+//!   these cases: patches that need a tree, and branches that test one place, each visit the values on their path
+//!   ([`Spec::patch`], [`Spec::when`]); if names and wildcards lead to one member in many ways, each way is followed;
+//!   and each document of a stream starts again with all paths of `select`, conditions and patches ([`filter_ndjson`]).
 //! - Nothing panics, and nothing recurses on the depth of the input.
 //! - After an error, the output is a prefix of the output of some valid completion of the input read so far.
 //!
 //! # Security boundaries
 //!
-//! [`retain`](Spec::retain), [`exclude`](Spec::exclude) under a named root, and patches that remove are boundaries: what they
-//! remove does not reach the receiver. [`select`](Spec::select) saves tokens and is a boundary only if the root is named and
-//! the spec says [`OnError::Closed`]. These are conveniences, not boundaries: `root: auto`, the `raw` fallback and
-//! `otherwise: pass`.
+//! [`retain`](Spec::retain), [`exclude`](Spec::exclude) under a named root, and patches that remove are boundaries:
+//! what they remove does not reach the receiver. [`select`](Spec::select) saves tokens and is a boundary only if the
+//! root is named and the spec says [`OnError::Closed`]. These are conveniences, not boundaries: `root: auto`, the `raw`
+//! fallback and `otherwise: pass`.
 //!
 //! A call that asks for raw output ([`CallOptions`]) gets everything, unless the spec says
-//! [`allow_raw(false)`](Spec::allow_raw). Rules that remove also apply to responses of failed calls. JSON inside strings is
-//! text. The path of an error may contain keys that a rule would have removed. Spilled and teed bytes, and the full outputs of
-//! commands, are not redacted.
+//! [`allow_raw(false)`](Spec::allow_raw). Rules that remove also apply to responses of failed calls. JSON inside
+//! strings is text. The path of an error may contain keys that a rule would have removed. Spilled and teed bytes, and
+//! the full outputs of commands, are not redacted.
 //!
 //! # Features
 //!
 //! No feature is enabled by default; the library then has a handful of small dependencies.
 //!
-//! - `command`: filters for the output of commands (`OutputFilterRegistry`, `CommandRules`); on Unix also `CommandRunner`.
-//!   Enables `manifest`. Uses toml, rustix and shared_child.
-//! - `content`: [`Content`] of pages, responses and texts. Uses lol_html and dom_smoothie. Without it, a spec with content does
-//!   not compile.
+//! - `command`: filters for the output of commands (`OutputFilterRegistry`, `CommandRules`); on Unix also
+//!   `CommandRunner`. Enables `manifest`. Uses toml, rustix and shared_child.
+//! - `content`: [`Content`] of pages, responses and texts. Uses lol_html and dom_smoothie. Without it, a spec with
+//!   content does not compile.
 //! - `decode`: content codings (gzip, br, zstd) before a filter. Uses compression-codecs, and libzstd in C.
 //! - `http-body`: `FilterBody`, for hyper, axum and tonic. Enables `tokio`.
 //! - `lenient`: comments and trailing commas before the filter. Uses struson.
@@ -121,7 +123,7 @@
 //!   point into the file. Uses serde-saphyr.
 //! - `template`: `Templates`, Go's `text/template` for compact summaries. Uses simd-json.
 //! - `text`: filters for plain text. Uses regex.
-//! - `tokens`: counts budgets in tokens instead of estimating them; `TokenCounter`. Uses bpe-openai.
+//! - `tokens`: counts budgets in tokens instead of estimating them; `TokenCounter`. Uses tiktoken.
 //! - `tokio`: `filter_async`, `FilterStream` and `Transform` for readers, writers and streams that do not block.
 //! - `tower`: `FilterLayer`, which filters the responses of a service. Enables `http-body`.
 //! - `bench-simdjson`: another peer for the benches; nothing in the library.

@@ -1,7 +1,7 @@
 //! Upper bounds of a run, and the meter for held bytes.
 //!
-//! Knows no documents. Bytes that wait for a decision are charged to the meter before they are stored. Other state that is
-//! kept for a while (the open path, a key, a value that is needed twice) is bounded by the limit of its name.
+//! Knows no documents. Bytes that wait for a decision are charged to the meter before they are stored. Other state that
+//! is kept for a while (the open path, a key, a value that is needed twice) is bounded by the limit of its name.
 
 use crate::error::{LimitName, Raise};
 
@@ -63,16 +63,17 @@ impl Limits {
     /// 64 KiB.
     ///
     /// ### Caveat
-    /// A longer name is an error only if it matters: not inside a value that is dropped or kept as a whole, and not if only
-    /// selected members are kept. If white space is kept, this limit also bounds the white space between two tokens.
+    /// A longer name is an error only if it matters: not inside a value that is dropped or kept as a whole, and not if
+    /// only selected members are kept. If white space is kept, this limit also bounds the white space between two
+    /// tokens.
     #[must_use]
     pub const fn with_key(mut self, bytes: usize) -> Self {
         self.key = bytes;
         self
     }
 
-    /// Sets how many bytes may wait in memory for a decision: the branch of `when`, the payload of `root: auto`, the fallback
-    /// of a missed select, or patches that may still fail.
+    /// Sets how many bytes may wait in memory for a decision: the branch of `when`, the payload of `root: auto`, the
+    /// fallback of a missed select, or patches that may still fail.
     ///
     /// ### Default
     /// 4 MiB. More bytes are written to a temporary file.
@@ -95,11 +96,12 @@ impl Limits {
         self
     }
 
-    /// Sets how many bytes of values may be held to be read twice: a selected value inside another one, or a value that two
-    /// output members need. Values inside one another count together.
+    /// Sets how many bytes of values may be held to be read twice: a selected value inside another one, or a value that
+    /// two output members need. Values inside one another count together.
     ///
-    /// The limit also applies to values tested by `when`, to documents buffered for patches that cannot stream (with the
-    /// pieces that they are split into), and to the fields of a JSON response that are its [`Content`](crate::Content).
+    /// The limit also applies to values tested by `when`, to documents buffered for patches that cannot stream (with
+    /// the pieces that they are split into), and to the fields of a JSON response that are its
+    /// [`Content`](crate::Content).
     ///
     /// ### Default
     /// 16 MiB.
@@ -109,17 +111,17 @@ impl Limits {
         self
     }
 
-    /// Sets how many bytes of one line of text may be held until the line is decided ([`TextSpec`](crate::TextSpec)). Its line
-    /// end and bytes that `strip_ansi` removes do not count.
+    /// Sets how many bytes of one line of text may be held until the line is decided ([`TextSpec`](crate::TextSpec)).
+    /// Its line end and bytes that `strip_ansi` removes do not count.
     ///
     /// ### Default
     /// 64 KiB.
     ///
     /// ### Caveat
-    /// A longer line is not an error. If patterns choose lines, it is removed, unless the patterns have decided after this
-    /// many bytes that it is kept. In the output of a command it is kept, unless they have decided that it is removed. If
-    /// patterns do not choose lines, it is written as it arrives and equals no other line. Below about 100 bytes, a line that
-    /// may begin like a notice of tamis is marked as if it were one.
+    /// A longer line is not an error. If patterns choose lines, it is removed, unless the patterns have decided after
+    /// this many bytes that it is kept. In the output of a command it is kept, unless they have decided that it is
+    /// removed. If patterns do not choose lines, it is written as it arrives and equals no other line. Below about 100
+    /// bytes, a line that may begin like a notice of tamis is marked as if it were one.
     #[must_use]
     pub const fn with_line(mut self, bytes: usize) -> Self {
         self.line = bytes;
@@ -163,7 +165,8 @@ impl Limits {
     }
 }
 
-/// Accounts for held bytes: they are charged before they are stored and released afterwards. Keeps the peak for the report.
+/// Accounts for held bytes: they are charged before they are stored and released afterwards. Keeps the peak for the
+/// report.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meter {
     now: u64,

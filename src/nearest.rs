@@ -8,7 +8,7 @@ use strsim::damerau_levenshtein;
 #[cfg(feature = "manifest")]
 use crate::test_work::{WorkKind, count};
 
-/// Pairs of characters that may still be compared. Known words after that are not compared.
+/// The number of pairs of characters that may still be compared. When it is used up, no more words are compared.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "manifest"), allow(dead_code, reason = "no words are compared"))]
 pub(crate) struct ComparisonBudget(usize);
@@ -19,7 +19,7 @@ impl Default for ComparisonBudget {
     }
 }
 
-/// A longer word is not compared.
+/// Maximum length of a word that is compared.
 pub(crate) const LONGEST: usize = 100;
 
 /// Returns the known word that is closest to `word`, if one is close.
@@ -28,7 +28,7 @@ pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     closest_within(word, known, &mut ComparisonBudget::default())
 }
 
-/// The same, where the work for several words has one bound.
+/// Returns the closest known word, like [`closest`], with one budget for the work on several words.
 #[cfg(feature = "manifest")]
 pub(crate) fn closest_within<'a>(
     word: &str,
@@ -39,13 +39,13 @@ pub(crate) fn closest_within<'a>(
         return None;
     }
     let length = word.chars().count();
-    // A third of a short word; of a long one two characters, and three from eighteen on: longer words differ in a part that
-    // is a word itself (`creationTimestamp`, `deletionTimestamp`).
+    // At most a third of a short word may differ; two characters of a longer one, and three from eighteen characters
+    // on. Longer words often differ in a part that is a word itself (`creationTimestamp`, `deletionTimestamp`).
     let allowed = (length / 3).max(1).min((length / 6).max(2)).min(length.saturating_sub(1));
     let ComparisonBudget(left) = pairs;
     let mut best: Option<(usize, &str)> = None;
     for known in known {
-        // One of another length is as far at least as it is longer or shorter.
+        // The distance is at least the difference of the lengths.
         let near = known.len() <= LONGEST && known.chars().count().abs_diff(length) <= allowed;
         let compared = if near { length * known.len() } else { 1 };
         count(WorkKind::Names, compared);
@@ -63,7 +63,7 @@ pub(crate) fn closest_within<'a>(
     best.map(|(_, known)| known)
 }
 
-/// The same in a build that compares no words.
+/// Finds nothing, in a build that compares no words.
 #[cfg(not(feature = "manifest"))]
 pub(crate) fn closest_within<'a>(
     _: &str,
@@ -110,7 +110,7 @@ mod tests {
         };
         let (long, other) = ("a".repeat(100), "b".repeat(100));
         assert!(looked_at(&long, &other) <= 201);
-        // Words that are too different cost next to nothing.
+        // Words of very different length cost almost nothing.
         assert_eq!(looked_at(&long, "b"), 1_000_000);
         assert!(looked_at("github.list-repos", "something.else-all") > 5_000);
     }

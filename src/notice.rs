@@ -1,8 +1,8 @@
 //! The lines that tamis itself writes into text, and the test whether a line of the input has the form of one.
 //!
-//! Readers of a filtered text trust these lines, which say what is missing and where the full text is. A tool could print
-//! such a line, so a line of the input that has the form of one is marked as the tool's: `| [tamis …`. All forms are in this
-//! file, with the functions that write them.
+//! Readers of a filtered text trust these lines, which say what is missing and where the full text is. A tool could
+//! print such a line, so a line of the input that has the form of one is marked as the tool's: `| [tamis …`. All forms
+//! are in this file, with the functions that write them.
 //!
 //! | written by | form |
 //! |---|---|
@@ -11,10 +11,10 @@
 //! | [`lines_left_out`] | `... 12 lines left out` |
 //! | [`text_left_out`] | `[... about 12 tokens left out]` |
 //!
-//! The test sees through letter case, white space, escape sequences, control characters and characters that are not shown
-//! (zero-width, bidirectional, tags), and looks wherever a reader sees the beginning of a line: after a carriage return, a
-//! vertical tab, a form feed, U+0085, U+2028 and U+2029, too. Letters that only look alike (`[tаmis` with a Cyrillic letter)
-//! are not covered.
+//! The test sees through letter case, white space, escape sequences, control characters and characters that are not
+//! shown (zero-width, bidirectional, tags), and looks wherever a reader sees the beginning of a line: after a carriage
+//! return, a vertical tab, a form feed, U+0085, U+2028 and U+2029, too. Letters that only look alike (`[tаmis` with a
+//! Cyrillic letter) are not covered.
 //!
 //! Knows no filter. Work is linear in the line; for most lines only the first visible byte is looked at.
 
@@ -59,8 +59,8 @@ pub(crate) fn lines_left_out(count: u64) -> String {
     format!("... {count} line{plural} left out")
 }
 
-/// The text that stands for the rest of a text: `[... about 12 tokens left out]`. `about` is empty or ends with a space;
-/// `unit` is in the singular.
+/// The text that stands for the rest of a text: `[... about 12 tokens left out]`. `about` is empty or ends with a
+/// space; `unit` is in the singular.
 pub(crate) fn text_left_out(about: &str, count: u64, unit: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("[... {about}{count} {unit}{plural} left out]")
@@ -68,8 +68,8 @@ pub(crate) fn text_left_out(about: &str, count: u64, unit: &str) -> String {
 
 /// Whether a line has the form of a notice where it begins.
 ///
-/// `head` is the line, without its end, if it is `whole`. Else it is the beginning of a longer line, and the answer is also
-/// `true` where more of it could make it a notice.
+/// `head` is the line, without its end, if it is `whole`. Else it is the beginning of a longer line, and the answer is
+/// also `true` where more of it could make it a notice.
 pub(crate) fn looks_like_one(head: &[u8], whole: bool) -> bool {
     let mut prefix = LinePrefix::default();
     // Most lines are decided here.
@@ -227,7 +227,7 @@ struct PrefixRest<'a> {
 }
 
 impl PrefixRest<'_> {
-    /// Takes a text, if it stands there.
+    /// Consumes a text if the prefix begins with it.
     fn literal(&mut self, text: &[u8]) -> bool {
         match self.bytes.strip_prefix(text) {
             Some(rest) => {

@@ -1,37 +1,37 @@
-//! How much the patterns and templates of one spec or file may compile to, and how many tables its names may have.
+//! The budget for compiled patterns, templates and name tables of one spec or file.
 //!
-//! Knows no pattern, template or name: the code that compiles one charges for it, also where that failed. So memory and
-//! work for a file do not grow with the number of its patterns and templates, and not many times faster than the file with
-//! that of its names. Nothing is global: a file that is read has one, and hands it on.
+//! Knows no pattern, template or name. The code that compiles one charges the budget, even if compiling fails. So the
+//! memory and work for a file do not grow without bound with the number of its patterns, templates and names. There is
+//! no global state: the code that reads a file creates a budget and passes it on.
 
-/// The rest of the allowance of one spec or one file.
+/// The remaining budget of one spec or one file.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "text"), allow(dead_code, reason = "text alone has patterns"))]
+#[cfg_attr(not(feature = "text"), allow(dead_code, reason = "only text has patterns"))]
 pub(crate) struct RegexBudget {
-    /// Bytes that patterns may still compile to.
+    /// Remaining bytes for compiled patterns.
     left: usize,
     is_spent: bool,
-    /// Tables of names that may still be made, and steps that paths may still have.
+    /// Remaining tables of names, and remaining steps of paths.
     tables: usize,
     steps: usize,
-    /// Bytes that templates may still compile to.
+    /// Remaining bytes for compiled templates.
     #[cfg(feature = "template")]
     templates: usize,
 }
 
-/// Tables of names in one file, of two kilobytes each. Names without one are found all the same, in more time.
+/// Maximum number of name tables of a file, two kilobytes each. Names without a table are found, too, but more slowly.
 const TABLES: usize = 8 << 10;
-/// Steps of all paths in one file: each is compiled to some hundred bytes.
+/// Maximum number of steps of all paths of a file. Each compiles to some hundred bytes.
 const STEPS: usize = 100_000;
-/// Bytes that the templates of one file compile to: about 150,000 actions.
+/// Maximum number of bytes that the templates of a file compile to: about 150,000 actions.
 #[cfg(feature = "template")]
 const TEMPLATES: usize = 64 << 20;
 
 impl RegexBudget {
-    /// Takes the steps of a path.
+    /// Charges the steps of a path.
     ///
     /// # Errors
-    /// The message where they are more than are left.
+    /// The message, if fewer steps remain.
     pub(crate) fn take_steps(&mut self, steps: usize) -> Result<(), String> {
         match self.steps.checked_sub(steps) {
             Some(left) => {
@@ -44,10 +44,10 @@ impl RegexBudget {
         }
     }
 
-    /// Takes the bytes that a template compiles to.
+    /// Charges the bytes that a template compiles to.
     ///
     /// # Errors
-    /// The message where they are more than are left; then nothing more is compiled.
+    /// The message, if fewer bytes remain. Nothing more may be compiled then.
     #[cfg(feature = "template")]
     pub(crate) fn take_template(&mut self, bytes: usize) -> Result<(), String> {
         match self.templates.checked_sub(bytes) {
@@ -65,7 +65,7 @@ impl RegexBudget {
         }
     }
 
-    /// Takes one of the tables, if one is left.
+    /// Charges a table. Returns whether one remained.
     pub(crate) fn take_table(&mut self) -> bool {
         let is_left = self.tables > 0;
         self.tables = self.tables.saturating_sub(1);
@@ -73,10 +73,11 @@ impl RegexBudget {
     }
 }
 
-#[cfg_attr(not(feature = "text"), allow(dead_code, reason = "text alone has patterns"))]
+#[cfg_attr(not(feature = "text"), allow(dead_code, reason = "only text has patterns"))]
 impl RegexBudget {
-    /// Room for two lists that are as big as one may be, as a spec has, and what reading them takes. What it admits compiles in
-    /// about two seconds where nothing is optimised. What comes with tamis takes less than a quarter (tested).
+    /// Two lists of the maximum size, as a spec may have, and what parsing them takes. Patterns within the budget
+    /// compile in about two seconds in an unoptimised build. The built-in rules take less than a quarter of it
+    /// (tested).
     pub(crate) const BYTES: usize = 24 << 20;
 
     pub(crate) fn new() -> Self {
@@ -99,23 +100,23 @@ impl RegexBudget {
         self.left
     }
 
-    /// Whether more was asked for than was left: then nothing is to be compiled any more.
+    /// Whether a charge exceeded the budget. Nothing more may be compiled then.
     #[cfg_attr(
         not(any(feature = "manifest", feature = "command")),
-        allow(dead_code, reason = "files alone go on behind an error")
+        allow(dead_code, reason = "only files continue after an error")
     )]
     pub(crate) fn is_spent(&self) -> bool {
         self.is_spent
     }
 
-    /// Charges so many bytes. `false`: they are more than were left, and it is spent.
+    /// Charges bytes of compiled patterns. Returns false if fewer remain; the budget is then spent.
     pub(crate) fn take(&mut self, bytes: usize) -> bool {
         self.is_spent |= bytes > self.left;
         self.left = self.left.saturating_sub(bytes);
         !self.is_spent
     }
 
-    /// Nothing is left.
+    /// Spends the whole budget.
     pub(crate) fn spend(&mut self) {
         (self.left, self.is_spent) = (0, true);
     }

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::error::Error;
 
-/// The report of one run: sizes, what was cut, and how. Serialises to the keys of SPEC §11 with the same names. Keys that do
-/// not apply are left out.
+/// The report of one run: sizes, what was cut, and how. Serialises to the keys of SPEC §11 with the same names. Keys
+/// that do not apply are left out.
 ///
 /// ```
 /// use tamis::{Program, Spec, filter_slice};
@@ -22,23 +22,23 @@ use crate::error::Error;
 pub struct Report {
     /// Whether the output was made by the rules (kimbap: `filter_applied`).
     pub filter_applied: bool,
-    /// Number of bytes of the document that were consumed; a final newline does not count. If `stop_early` stops after an
-    /// `extract`, a `retain` or `patches`, number of bytes of the output of these.
+    /// Number of bytes of the document that were consumed; a final newline does not count. If `stop_early` stops after
+    /// an `extract`, a `retain` or `patches`, number of bytes of the output of these.
     pub filter_original_bytes: u64,
     /// Size of the filtered output in bytes, before `budget` and `compact`.
     pub filter_result_bytes: u64,
     /// Size of the output in bytes, if `budget` or `compact` changed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
-    /// Length of the payload before `max_items`, if something was cut. Absent after `stop_early`, because the rest of the
-    /// array was not read.
+    /// Length of the payload before `max_items`, if something was cut. Absent after `stop_early`, because the rest of
+    /// the array was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_items_truncated_from: Option<u64>,
     /// Selected paths that no item has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filter_partial_miss: Vec<String>,
-    /// Selected paths that were not found in the whole run, for a warning: those of `filter_partial_miss`, or in a stream of
-    /// documents those that no document has. Not serialised.
+    /// Selected paths that were not found in the whole run, for a warning: those of `filter_partial_miss`, or in a
+    /// stream of documents those that no document has. Not serialised.
     #[serde(skip)]
     pub missed: Vec<MissedPath>,
     /// Whether it is known which selected paths the document has: an item was an object and had one of them.
@@ -47,9 +47,9 @@ pub struct Report {
     /// The reason why rules were skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_skipped: Option<SkipReason>,
-    /// A warning that rules did not apply, with the reason: a total miss, patches that failed, a `content` filter without
-    /// content (and what is written instead), or a tool without a filter of a known type in its registry, whose full response
-    /// passes.
+    /// A warning that rules did not apply, with the reason: a total miss, patches that failed, a `content` filter
+    /// without content (and what is written instead), or a tool without a filter of a known type in its registry, whose
+    /// full response passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_error: Option<String>,
     /// The branch of `when` that applied: `when[0]`, or `otherwise`.
@@ -74,7 +74,8 @@ pub struct Report {
     /// Whether a budget shortened the output.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub budget_applied: bool,
-    /// Whether the output exceeds its budget, because nothing more could be left out or because `compact` made it longer.
+    /// Whether the output exceeds its budget, because nothing more could be left out or because `compact` made it
+    /// longer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub budget_exceeded: bool,
     /// The budget in bytes, if it shortened the output.
@@ -90,8 +91,8 @@ pub struct Report {
     /// The budget in tokens, if it shortened the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_limit: Option<u64>,
-    /// Number of tokens of the filtered output if tokens are estimated, or of the text of a `content` filter. Otherwise the
-    /// bytes that a budget drops are not counted in tokens.
+    /// Number of tokens of the filtered output if tokens are estimated, or of the text of a `content` filter. Otherwise
+    /// the bytes that a budget drops are not counted in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_original: Option<u64>,
     /// Number of tokens of the output, as its bytes are counted.
@@ -116,8 +117,8 @@ pub struct Report {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tail_unread: bool,
     /// Number of members that were dropped because their name occurred before. Complete under `duplicate_keys: count`;
-    /// otherwise only those that were seen. A member that two outputs need counts for each; paths with a common beginning
-    /// count once up to their first wildcard.
+    /// otherwise only those that were seen. A member that two outputs need counts for each; paths with a common
+    /// beginning count once up to their first wildcard.
     #[serde(skip_serializing_if = "is_zero")]
     pub duplicates_dropped: u64,
     /// Maximum number of bytes held at once, in memory and in the temporary file. Depends on the driver and the chunks.
@@ -205,8 +206,8 @@ impl ContentSource {
 pub struct MissedPath {
     /// The path as declared in the spec.
     pub path: String,
-    /// The path that was probably meant: the declared one with the closest name that an item has. Present only if the call
-    /// asked for suggestions (see [`CallOptions`](crate::CallOptions)).
+    /// The path that was probably meant: the declared one with the closest name that an item has. Present only if the
+    /// call asked for suggestions (see [`CallOptions`](crate::CallOptions)).
     pub meant: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! The trait for receivers of output.
 //!
-//! A sink never fails: memory cannot, and a sink over a writer remembers its first error for the driver that owns it. So the
-//! engine handles no I/O errors.
+//! A sink never fails: memory cannot, and a sink over a writer remembers its first error for the driver that owns it.
+//! So the engine handles no I/O errors.
 
 /// Receives the output in pieces, in order.
 ///

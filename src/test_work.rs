@@ -1,37 +1,37 @@
-//! Work, counted where it is done: for the tests that assert what hostile input costs (`filter/costs/`).
+//! Counters of work for the tests that bound the cost of hostile input (`filter/costs/`).
 //!
-//! Knows nothing of what is done. Only tests count: in any other build [`count`] does nothing, and the optimiser drops what it
-//! is told. A unit is one entry that is visited (a slot, a place of a trie, a test of a branch, a member, an element that
-//! moves), or eight bytes that are compared, hashed, gone through or copied ([`words`]). It is counted in the innermost loop,
-//! never by the call: else quadratic work would be one call. A loop that does not count is not seen: one that is new, and goes over
-//! what grows with the input or the rules, needs a line here.
+//! Only tests count: in other builds [`count`] does nothing and is optimised away. A unit is one visited entry (a slot,
+//! a node of a trie, a condition of a branch, a member, an element that moves), or eight bytes that are compared,
+//! hashed, read or copied ([`words`]). Work is counted in the innermost loop and never per call, because a call may
+//! hide quadratic work. A loop that does not count is invisible to these tests, so a new loop over input or rules needs
+//! a call of [`count`].
 
-/// What the work is for.
+/// The purpose of counted work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WorkKind {
-    /// Names looked up among the rules, and the tables for that.
+    /// Lookups of names in the rules, and building the tables for them.
     Names,
-    /// Tests of branches.
+    /// Conditions of branches.
     Branches,
-    /// Texts that are split, compared and patched.
+    /// Splitting, comparing and patching texts.
     Tree,
-    /// Bytes that wait: in memory, in the file, on their way in and out.
+    /// Holding bytes in memory and in the file.
     Hold,
-    /// Strings that are cut, items that are rendered.
+    /// Cutting strings and rendering items.
     Tail,
-    /// Places of results in a history: noted, decided on, replaced.
+    /// Recording, deciding and replacing results of a history.
     History,
 }
 
 #[cfg(test)]
 pub(crate) use counting::{WorkDone, count, done};
 
-/// Counts so many units.
+/// Counts units of work.
 #[cfg(not(test))]
 #[inline(always)]
 pub(crate) const fn count(_: WorkKind, _: usize) {}
 
-/// The units that so many bytes are.
+/// Returns the units for a number of bytes.
 #[inline(always)]
 pub(crate) const fn words(bytes: usize) -> usize {
     bytes.div_ceil(8)
@@ -43,7 +43,7 @@ mod counting {
 
     use super::WorkKind;
 
-    /// Units done, by what they are for.
+    /// Units of work by purpose.
     pub(crate) type WorkDone = [u64; 6];
 
     thread_local! {
@@ -56,7 +56,7 @@ mod counting {
         DONE.set(done);
     }
 
-    /// What this thread did since it was asked last.
+    /// Returns the work of this thread since the last call.
     pub(crate) fn done() -> WorkDone {
         DONE.take()
     }

@@ -1,9 +1,9 @@
 //! How many tokens a text is, for budgets in tokens and for figures.
 //!
-//! Knows one vocabulary, `o200k_base` (feature `tokens`), and no JSON. A text is counted in pieces of at most [`PIECE`] bytes,
-//! so that the text is not held. A piece ends where no token can continue: the vocabulary splits a text into words, numbers and so on
-//! before it looks for tokens, and behind a letter or digit of ASCII no word goes on with a blank or a mark. Only in a piece
-//! without such a place a token may be cut, which then counts as two.
+//! Knows one vocabulary, `o200k_base` (feature `tokens`), and no JSON. A text is counted in pieces of at most [`PIECE`]
+//! bytes, so that the text is not held. A piece ends where no token can continue: the vocabulary splits a text into
+//! words, numbers and so on before it looks for tokens, and behind a letter or digit of ASCII no word goes on with a
+//! blank or a mark. Only in a piece without such a place a token may be cut, which then counts as two.
 
 use std::sync::OnceLock;
 
@@ -22,7 +22,8 @@ const PIECE: usize = 64 << 10;
 /// Bytes of the longest token.
 pub(crate) const LONGEST: u64 = 128;
 
-/// Counts the tokens of a text that comes in parts, as `o200k_base` does. How the text is cut into parts does not matter.
+/// Counts the tokens of a text that comes in parts, as `o200k_base` does. How the text is cut into parts does not
+/// matter.
 ///
 /// Memory: 64 KiB, and the vocabulary, which all counters share. Time: linear in the text.
 ///
@@ -50,8 +51,8 @@ pub struct TokenCounter {
 pub struct TokenCount {
     /// The tokens.
     pub tokens: u64,
-    /// Whether the figure is exact. It is not where the text has 64 KiB without a place at which it is certain that a token
-    /// ends; each such place may make it too large by one.
+    /// Whether the figure is exact. It is not where the text has 64 KiB without a place at which it is certain that a
+    /// token ends; each such place may make it too large by one.
     pub exact: bool,
 }
 

@@ -6,7 +6,6 @@ use super::compile::call::{CallPolicy, Skips};
 use crate::error::Error;
 use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::limits::Limits;
-use crate::report::SkipReason;
 use crate::reserved;
 use crate::scan::Scanner;
 use crate::spec::{Budget, Omitted, OnOver};

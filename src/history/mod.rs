@@ -14,7 +14,7 @@
 //! Invariants: bytes that are neither part of a pruned value nor an added time are copied unchanged. A second run changes nothing.
 //! A run that fails writes nothing, unless its file changed between the passes. Memory does not grow with the history.
 
-mod log;
+mod findings;
 mod placeholder;
 mod plan;
 mod program;

@@ -3,10 +3,11 @@
 //! Knows the findings but not the document. It runs when the findings are complete, so the number of turns and the tokens of all
 //! prunable results are known.
 
-use super::log::{Entry, Log, Reader, Record};
-use super::program::Compiled;
+use super::findings::{Entry, Finding, Findings, FindingsReader};
+use super::program::CompiledPrune;
 use super::report::{PruneReport, PrunedTool};
-use super::survey::{Calls, Counts};
+use super::spec::PruneSpec;
+use super::survey::{Calls, HistoryCounts};
 use crate::error::Raise;
 
 /// The decision for one history.
@@ -25,30 +26,43 @@ pub(super) struct Plan {
 impl Plan {
     /// Decides what is pruned and adds it to `report`, which already contains the size of the document.
     pub(super) fn new(
-        log: &mut Log,
+        findings: &mut Findings,
         calls: &Calls,
-        counts: Counts,
-        program: &Compiled,
+        counts: HistoryCounts,
+        program: &CompiledPrune,
         now: u64,
         report: &mut PruneReport,
     ) -> Result<Self, Raise> {
-        let spec = &program.spec;
+        // The other rules apply where results are recorded and replaced.
+        let &PruneSpec {
+            keep_turns,
+            protect_tokens,
+            minimum_tokens,
+            stop_at_summary,
+            min_gain,
+            protected: _,
+            placeholder: _,
+            now: _,
+            count_tokens: _,
+            keep_head: _,
+            keep_tail: _,
+        } = &program.spec;
         let nothing = Self::default();
-        let turn = counts.turns_of_last.checked_sub(spec.keep_turns);
+        let turn = counts.turns_of_last.checked_sub(keep_turns);
         if turn.is_none() && !counts.several {
             return Ok(nothing);
         }
-        let mut plan = Self { kept: spec.protect_tokens, ..nothing };
-        let mut reader = Reader::default();
+        let mut plan = Self { kept: protect_tokens, ..nothing };
+        let mut reader = FindingsReader::default();
         let mut turns = 0;
         let mut to = None;
-        while let Some(record) = reader.next(log)? {
+        while let Some(record) = reader.next(findings)? {
             match record {
-                Record::History(at) => {
+                Finding::History(at) => {
                     (plan.begin, plan.from) = (at, at);
                     (turns, to) = (0, None);
                 }
-                Record::Turn(at) => {
+                Finding::Turn(at) => {
                     if Some(turns) == turn {
                         to = Some(at);
                         if !counts.several {
@@ -57,15 +71,15 @@ impl Plan {
                     }
                     turns += 1;
                 }
-                Record::Summary(at) if spec.stop_at_summary && to.is_none() => plan.from = at,
-                Record::Summary(_) | Record::Result(_) => {}
+                Finding::Summary(at) if stop_at_summary && to.is_none() => plan.from = at,
+                Finding::Summary(_) | Finding::Result(_) => {}
             }
         }
         plan.to = if turn.is_none() { plan.begin } else { to.unwrap_or(u64::MAX) };
         if plan.kept > 0 {
-            let mut reader = Reader::default();
-            while let Some(record) = reader.next(log)? {
-                if let Record::Result(entry) = record
+            let mut reader = FindingsReader::default();
+            while let Some(record) = reader.next(findings)? {
+                if let Finding::Result(entry) = record
                     && plan.may_go(&entry)
                     && !plan.is_before(&entry)
                 {
@@ -73,15 +87,15 @@ impl Plan {
                 }
             }
         }
-        plan.sum(log, calls, program, now, report)?;
+        plan.sum(findings, calls, program, now, report)?;
         if report.results_pruned == 0 {
             return Ok(Self::default());
         }
         // As in opencode, more than the minimum has to be removed; 0 disables the rule.
-        let is_little_text = spec.minimum_tokens > 0 && report.tokens_saved <= spec.minimum_tokens;
+        let is_little_text = minimum_tokens > 0 && report.tokens_saved <= minimum_tokens;
         let refused = if is_little_text {
             "minimum_tokens"
-        } else if spec.min_gain > 0 && is_little(report, spec.min_gain) {
+        } else if min_gain > 0 && is_little(report, min_gain) {
             "min_gain"
         } else {
             return Ok(plan);
@@ -97,17 +111,17 @@ impl Plan {
     /// Sums up what is pruned.
     fn sum(
         &self,
-        log: &mut Log,
+        findings: &mut Findings,
         calls: &Calls,
-        program: &Compiled,
+        program: &CompiledPrune,
         now: u64,
         report: &mut PruneReport,
     ) -> Result<(), Raise> {
         let mut plan = self.clone();
         let mut tools: Vec<PrunedTool> = Vec::new();
-        let mut reader = Reader::default();
-        while let Some(record) = reader.next(log)? {
-            let Record::Result(entry) = record else { continue };
+        let mut reader = FindingsReader::default();
+        while let Some(record) = reader.next(findings)? {
+            let Finding::Result(entry) = record else { continue };
             if !plan.goes(&entry) {
                 continue;
             }

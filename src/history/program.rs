@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::log::{Act, Edit};
+use super::findings::{Edit, EditKind};
 use super::placeholder::{Facts, Placeholder};
 use super::spec::{PLACEHOLDER, PruneSpec};
 use crate::error::{Error, ErrorKind};
@@ -27,10 +27,10 @@ const MOST_PATTERNS: usize = 10_000;
 /// assert_eq!(error.kind(), ErrorKind::Spec);
 /// ```
 #[derive(Clone, Debug)]
-pub struct PruneProgram(Arc<Compiled>);
+pub struct PruneProgram(Arc<CompiledPrune>);
 
 #[derive(Clone, Debug)]
-pub(super) struct Compiled {
+pub(super) struct CompiledPrune {
     pub(super) spec: PruneSpec,
     pub(super) placeholder: Placeholder,
     /// The default placeholder, which is recognized whatever `placeholder` is.
@@ -51,26 +51,40 @@ impl PruneProgram {
     /// build without the feature `tokens`.
     pub fn compile(spec: &PruneSpec) -> Result<Self, Error> {
         let wrong = |message: String| Err(Error::new(ErrorKind::Spec, message));
-        for (rule, characters) in [("keep_head", spec.keep_head), ("keep_tail", spec.keep_tail)] {
+        // A new rule must not compile until it is checked here and applied by `Plan` or by the placeholder.
+        let PruneSpec {
+            keep_head,
+            keep_tail,
+            protected,
+            placeholder,
+            count_tokens,
+            keep_turns: _,
+            now: _,
+            protect_tokens: _,
+            minimum_tokens: _,
+            stop_at_summary: _,
+            min_gain: _,
+        } = spec;
+        for (rule, &characters) in [("keep_head", keep_head), ("keep_tail", keep_tail)] {
             if characters > MOST_KEPT {
                 return wrong(format!("{rule}: {characters} characters, more than {MOST_KEPT}"));
             }
         }
-        if spec.protected.len() > MOST_PATTERNS {
+        if protected.len() > MOST_PATTERNS {
             return wrong(format!("protected: more than {MOST_PATTERNS} names"));
         }
-        if spec.count_tokens && !cfg!(feature = "tokens") {
+        if *count_tokens && !cfg!(feature = "tokens") {
             return wrong(
                 "count_tokens: this build lacks the feature `tokens`; remove it to estimate tokens"
                     .into(),
             );
         }
-        let placeholder = Placeholder::parse(&spec.placeholder)?;
+        let placeholder = Placeholder::parse(placeholder)?;
         let plain = Placeholder::parse(PLACEHOLDER)?;
         let longest = placeholder.longest().max(plain.longest());
         let fixed = placeholder.fixed().map(|text| escaped(&text));
         let (spec, limits) = (spec.clone(), Limits::new());
-        let compiled = Compiled { spec, placeholder, plain, limits, fixed, longest };
+        let compiled = CompiledPrune { spec, placeholder, plain, limits, fixed, longest };
         Ok(Self(Arc::new(compiled)))
     }
 
@@ -80,7 +94,7 @@ impl PruneProgram {
     /// names of tools and the ids of calls without a result so far are held in memory only.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
-        Self(Arc::new(Compiled { limits, ..Compiled::clone(&self.0) }))
+        Self(Arc::new(CompiledPrune { limits, ..CompiledPrune::clone(&self.0) }))
     }
 
     /// Returns the rules that this program was compiled from.
@@ -89,12 +103,12 @@ impl PruneProgram {
         &self.0.spec
     }
 
-    pub(super) fn compiled(&self) -> &Compiled {
+    pub(super) fn compiled(&self) -> &CompiledPrune {
         &self.0
     }
 }
 
-impl Compiled {
+impl CompiledPrune {
     /// Returns whether the results of a tool are protected. The name of an unknown tool is empty.
     pub(super) fn protects(&self, tool: &str) -> bool {
         let fits = |pattern: &String| pattern == tool || glob::fits(pattern, tool);
@@ -114,21 +128,23 @@ impl Compiled {
             [before.as_bytes(), &inside(), behind.as_bytes()].concat().into()
         };
         let text = match edit.act {
-            Act::Inside => return inside(),
-            Act::Text => return wrapped(r#"""#, r#"""#),
-            Act::TextList => return wrapped(r#"[{"type":"text","text":""#, r#""}]"#),
-            Act::InputTextList => return wrapped(r#"[{"type":"input_text","text":""#, r#""}]"#),
-            Act::Output => return wrapped(r#"{"output":""#, r#""}"#),
-            Act::ToolOutput => return wrapped(r#"{"type":"text","value":""#, r#""}"#),
-            Act::EmptyList => return b"[]".into(),
-            Act::Now => now.to_string(),
-            Act::NowInTime => format!(r#"{{"compacted":{now}}}"#),
-            Act::NowInMetadata => format!(r#"{{"time":{{"compacted":{now}}}}}"#),
-            Act::AddCompacted => format!(r#","compacted":{now}"#),
-            Act::AddFirstCompacted => format!(r#""compacted":{now}"#),
-            Act::AddTime => format!(r#","time":{{"compacted":{now}}}"#),
-            Act::AddFirstTime => format!(r#""time":{{"compacted":{now}}}"#),
-            Act::AddMetadata => format!(r#","metadata":{{"time":{{"compacted":{now}}}}}"#),
+            EditKind::Inside => return inside(),
+            EditKind::Text => return wrapped(r#"""#, r#"""#),
+            EditKind::TextList => return wrapped(r#"[{"type":"text","text":""#, r#""}]"#),
+            EditKind::InputTextList => {
+                return wrapped(r#"[{"type":"input_text","text":""#, r#""}]"#);
+            }
+            EditKind::Output => return wrapped(r#"{"output":""#, r#""}"#),
+            EditKind::ToolOutput => return wrapped(r#"{"type":"text","value":""#, r#""}"#),
+            EditKind::EmptyList => return b"[]".into(),
+            EditKind::Now => now.to_string(),
+            EditKind::NowInTime => format!(r#"{{"compacted":{now}}}"#),
+            EditKind::NowInMetadata => format!(r#"{{"time":{{"compacted":{now}}}}}"#),
+            EditKind::AddCompacted => format!(r#","compacted":{now}"#),
+            EditKind::AddFirstCompacted => format!(r#""compacted":{now}"#),
+            EditKind::AddTime => format!(r#","time":{{"compacted":{now}}}"#),
+            EditKind::AddFirstTime => format!(r#""time":{{"compacted":{now}}}"#),
+            EditKind::AddMetadata => format!(r#","metadata":{{"time":{{"compacted":{now}}}}}"#),
         };
         text.into_bytes().into()
     }

@@ -86,15 +86,15 @@ impl PruneScan {
         let now = self.program.spec().now.unwrap_or_else(milliseconds);
         let mut report = self.report();
         let Self { program, survey, machine, .. } = self;
-        let Survey { log, calls, counts, .. } = survey;
-        let plan = Plan::new(log, calls, *counts, program.compiled(), now, &mut report)
+        let Survey { findings, calls, counts, .. } = survey;
+        let plan = Plan::new(findings, calls, *counts, program.compiled(), now, &mut report)
             .map_err(|raise| machine.place(raise))?;
         Ok((report, plan, now))
     }
 
     /// Returns the report so far.
     fn report(&self) -> PruneReport {
-        let Survey { log, calls, counts, .. } = &self.survey;
+        let Survey { findings, calls, counts, .. } = &self.survey;
         PruneReport {
             messages: counts.messages,
             user_turns: counts.turns,
@@ -103,7 +103,7 @@ impl PruneScan {
             results_compacted: counts.compacted,
             bytes: self.read,
             tokens_estimated: counts.estimated,
-            held_peak_bytes: log.peak() + calls.peak(),
+            held_peak_bytes: findings.peak() + calls.peak(),
             ..PruneReport::default()
         }
     }
@@ -141,8 +141,8 @@ pub(crate) struct PruneWriter {
 impl PruneWriter {
     /// Takes the next bytes of the same document.
     pub(crate) fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
-        let Self { program, survey: Survey { log, calls, .. }, splice, now } = self;
-        let mut changes = Changes { log, calls, program: program.compiled(), now: *now };
+        let Self { program, survey: Survey { findings, calls, .. }, splice, now } = self;
+        let mut changes = Changes { findings, calls, program: program.compiled(), now: *now };
         splice.push(chunk, &mut changes, sink).map_err(Error::from)
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Knows offsets and bytes, no JSON. The document arrives in chunks of any size, the changes come from the findings.
 
-use super::log::{Edit, Entry, Log, Reader, Record};
+use super::findings::{Edit, Entry, Finding, Findings, FindingsReader};
 use super::placeholder::Facts;
 use super::plan::Plan;
-use super::program::Compiled;
+use super::program::CompiledPrune;
 use super::survey::Calls;
 use crate::error::Raise;
 use crate::sink::Sink;
@@ -15,9 +15,9 @@ const WHITE: usize = 1024;
 
 /// The sources of the changes.
 pub(super) struct Changes<'a> {
-    pub(super) log: &'a mut Log,
+    pub(super) findings: &'a mut Findings,
     pub(super) calls: &'a Calls,
-    pub(super) program: &'a Compiled,
+    pub(super) program: &'a CompiledPrune,
     pub(super) now: u64,
 }
 
@@ -48,7 +48,7 @@ impl Changing {
 
 pub(super) struct Splice {
     plan: Plan,
-    reader: Reader,
+    reader: FindingsReader,
     /// The result whose changes are next.
     result: Option<Changing>,
     /// There are no more results.
@@ -63,7 +63,7 @@ impl Splice {
     pub(super) fn new(plan: Plan) -> Self {
         Self {
             plan,
-            reader: Reader::default(),
+            reader: FindingsReader::default(),
             result: None,
             exhausted: false,
             at: 0,
@@ -123,9 +123,9 @@ impl Splice {
             if self.exhausted {
                 return Ok(None);
             }
-            match self.reader.next(changes.log)? {
+            match self.reader.next(changes.findings)? {
                 None => self.exhausted = true,
-                Some(Record::Result(entry)) if self.plan.goes(&entry) => {
+                Some(Finding::Result(entry)) if self.plan.goes(&entry) => {
                     let bytes = entry.facts("").bytes;
                     self.result = Some(Changing { entry, bytes, done: 0 });
                 }

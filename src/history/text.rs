@@ -20,20 +20,20 @@ pub(super) struct Wanted {
     pub(super) kept: usize,
     /// The text is compared as a whole.
     pub(super) hashed: bool,
-    pub(super) cut: Cut,
+    pub(super) cut: KeptEnds,
     pub(super) counted: bool,
 }
 
 /// The number of characters that are kept at the ends.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cut {
+pub(super) struct KeptEnds {
     pub(super) head: u64,
     pub(super) tail: usize,
 }
 
 /// What is known about a value after it was read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct ValueFacts {
     /// Size of the value in bytes, with quotes; that of a container without white space.
     pub(super) raw: u64,
     pub(super) hash: (u64, u64),
@@ -48,11 +48,11 @@ pub(super) struct Found {
 
 /// Reads values one after the other and reuses its allocations.
 #[derive(Default)]
-pub(super) struct Reading {
+pub(super) struct ValueReader {
     wanted: Wanted,
     string: bool,
     raw: u64,
-    decoder: Decoder,
+    decoder: StringDecoder,
     text: Kept,
     hashers: Option<[<RandomState as BuildHasher>::Hasher; 2]>,
     /// Present only if characters are kept at the ends.
@@ -94,7 +94,7 @@ impl Kept {
 /// The characters at the ends of a text, which may be kept.
 #[derive(Clone, Debug, Default)]
 struct Ends {
-    cut: Cut,
+    cut: KeptEnds,
     seen: u64,
     /// Offset of the first character after the head.
     from: Option<u64>,
@@ -113,15 +113,15 @@ struct Char {
     bytes: u8,
 }
 
-impl Reading {
+impl ValueReader {
     /// Begins to read a value.
     pub(super) fn begin(&mut self, wanted: Wanted, string: bool, hashes: &[RandomState; 2]) {
-        let Cut { head, tail } = wanted.cut;
+        let KeptEnds { head, tail } = wanted.cut;
         let partial = string && (head > 0 || tail > 0);
         self.wanted = wanted;
         self.string = string;
         self.raw = 0;
-        self.decoder = Decoder::default();
+        self.decoder = StringDecoder::default();
         self.text.begin(wanted.kept);
         self.hashers = wanted.hashed.then(|| hashes.each_ref().map(RandomState::build_hasher));
         self.ends = partial.then(|| {
@@ -222,7 +222,7 @@ impl Reading {
     }
 
     /// Completes the value.
-    pub(super) fn finish(&mut self) -> Found {
+    pub(super) fn finish(&mut self) -> ValueFacts {
         let mut decoder = std::mem::take(&mut self.decoder);
         decoder.end(|char| self.char(char));
         let quote = u64::from(self.string);
@@ -239,7 +239,7 @@ impl Reading {
         let tokens = None;
         let hash =
             self.hashers.take().map_or((0, 0), |[one, other]| (one.finish(), other.finish()));
-        Found { raw: self.raw, hash, from, to, middle, tokens }
+        ValueFacts { raw: self.raw, hash, from, to, middle, tokens }
     }
 }
 
@@ -266,15 +266,15 @@ impl Ends {
 
 /// Decodes the characters of a JSON string byte by byte, including the quotes. The string is valid.
 #[derive(Clone, Copy, Debug, Default)]
-struct Decoder {
+struct StringDecoder {
     at: u64,
-    state: State,
+    state: DecoderState,
     /// The first half of a surrogate pair, whose other half may follow.
     high: Option<Char>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum State {
+enum DecoderState {
     /// Before the opening quote.
     #[default]
     Begin,
@@ -294,23 +294,23 @@ enum State {
     End,
 }
 
-impl Decoder {
+impl StringDecoder {
     /// Returns whether the next byte is within the string and starts a character or an escape.
     fn is_plain(&self) -> bool {
-        matches!(self.state, State::Plain) && self.high.is_none()
+        matches!(self.state, DecoderState::Plain) && self.high.is_none()
     }
 
     fn push(&mut self, byte: u8, take: impl FnMut(Char)) {
         let at = self.at;
         self.at += 1;
         self.state = match self.state {
-            State::Begin => State::Plain,
-            State::Plain => match byte {
-                b'"' => State::End,
-                b'\\' => State::Escape,
+            DecoderState::Begin => DecoderState::Plain,
+            DecoderState::Plain => match byte {
+                b'"' => DecoderState::End,
+                b'\\' => DecoderState::Escape,
                 0..0x80 => {
                     self.give(Char { code: byte.into(), at, bytes: 1 }, take);
-                    State::Plain
+                    DecoderState::Plain
                 }
                 _ => {
                     let (bits, missing) = match byte {
@@ -318,23 +318,23 @@ impl Decoder {
                         0xE0.. => (byte & 0x0F, 2),
                         _ => (byte & 0x1F, 1),
                     };
-                    State::Utf8 { char: Char { code: bits.into(), at, bytes: 1 }, missing }
+                    DecoderState::Utf8 { char: Char { code: bits.into(), at, bytes: 1 }, missing }
                 }
             },
-            State::Utf8 { mut char, missing } => {
+            DecoderState::Utf8 { mut char, missing } => {
                 char.code = char.code << 6 | u32::from(byte & 0x3F);
                 char.bytes += 1;
                 if missing > 1 {
-                    State::Utf8 { char, missing: missing - 1 }
+                    DecoderState::Utf8 { char, missing: missing - 1 }
                 } else {
                     self.give(char, take);
-                    State::Plain
+                    DecoderState::Plain
                 }
             }
-            State::Escape => {
+            DecoderState::Escape => {
                 let code = match byte {
                     b'u' => {
-                        self.state = State::Hex { code: 0, missing: 4 };
+                        self.state = DecoderState::Hex { code: 0, missing: 4 };
                         return;
                     }
                     b'b' => 8,
@@ -345,19 +345,19 @@ impl Decoder {
                     other => other,
                 };
                 self.give(Char { code: code.into(), at: at - 1, bytes: 2 }, take);
-                State::Plain
+                DecoderState::Plain
             }
-            State::Hex { code, missing } => {
+            DecoderState::Hex { code, missing } => {
                 let digit = char::from(byte).to_digit(16).unwrap_or(0);
                 let code = code << 4 | digit;
                 if missing > 1 {
-                    State::Hex { code, missing: missing - 1 }
+                    DecoderState::Hex { code, missing: missing - 1 }
                 } else {
                     self.unit(Char { code, at: at - 5, bytes: 6 }, take);
-                    State::Plain
+                    DecoderState::Plain
                 }
             }
-            State::End => State::End,
+            DecoderState::End => DecoderState::End,
         };
     }
 
@@ -409,12 +409,12 @@ fn encode(code: u32, into: &mut [u8; 4]) -> &[u8] {
 mod tests {
     use std::hash::RandomState;
 
-    use super::{Cut, Found, Reading, Wanted};
+    use super::{KeptEnds, ValueFacts, ValueReader, Wanted};
 
     /// Reads a value in pieces of every size.
-    fn read(value: &str, wanted: Wanted, check: impl Fn(&Found, &[u8], bool)) {
+    fn read(value: &str, wanted: Wanted, check: impl Fn(&ValueFacts, &[u8], bool)) {
         let hashes = [RandomState::new(), RandomState::new()];
-        let mut reading = Reading::default();
+        let mut reading = ValueReader::default();
         for size in 1..=value.len() {
             reading.begin(wanted, value.starts_with('"'), &hashes);
             value.as_bytes().chunks(size).for_each(|piece| reading.push(piece));
@@ -459,7 +459,7 @@ mod tests {
         let hashes = [RandomState::new(), RandomState::new()];
         let hash = |value: &str| {
             let wanted = Wanted { hashed: true, ..Wanted::default() };
-            let mut reading = Reading::default();
+            let mut reading = ValueReader::default();
             reading.begin(wanted, true, &hashes);
             reading.push(value.as_bytes());
             reading.finish().hash
@@ -486,7 +486,7 @@ mod tests {
             (r#""\n\u00e9\ud83d\ude00\"z""#, 3, 1, r#"\""#),
             (r#""\ud83d\ud83d\ude00\ude00""#, 1, 1, r"\ud83d\ude00"),
         ] {
-            let wanted = Wanted { kept: 64, cut: Cut { head, tail }, ..Wanted::default() };
+            let wanted = Wanted { kept: 64, cut: KeptEnds { head, tail }, ..Wanted::default() };
             read(value, wanted, |found, _, _| {
                 let (from, to) = (found.from as usize, found.to as usize);
                 assert_eq!(&value[from..to], goes, "{value} {head} {tail}");

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
 
-use super::steps::{Next, Steps, unreadable};
+use super::steps::{NextAction, Steps, unreadable};
 use super::transform::{Outcome, Transform};
 use crate::error::Error;
 
@@ -138,12 +138,12 @@ where
         };
         loop {
             match ready!(steps.poll_next(cx)) {
-                Ok(Next::Output(piece)) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
-                Ok(Next::Over) => {
+                Ok(NextAction::Output(piece)) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
+                Ok(NextAction::Over) => {
                     this.inner = None;
                     return Poll::Ready(this.trailers.take().map(Ok));
                 }
-                Ok(Next::Input) => {
+                Ok(NextAction::Input) => {
                     let Some(inner) = &mut this.inner else {
                         steps.finish();
                         continue;

@@ -19,7 +19,7 @@ const SHARE: usize = 2;
 const PIECE: usize = 8 << 10;
 
 #[derive(Debug, Default)]
-pub(super) struct Gather {
+pub(super) struct GatherSink {
     /// The chunk that is being filtered.
     chunk: Bytes,
     ready: VecDeque<Bytes>,
@@ -30,7 +30,7 @@ pub(super) struct Gather {
     run: Range<usize>,
 }
 
-impl Gather {
+impl GatherSink {
     /// Sets the chunk that the following output comes from.
     pub(super) fn begin(&mut self, chunk: Bytes) {
         self.chunk = chunk;
@@ -115,7 +115,7 @@ impl Gather {
     }
 }
 
-impl Sink for Gather {
+impl Sink for GatherSink {
     fn write(&mut self, bytes: &[u8]) {
         match self.place(bytes) {
             Some(place) if place.start == self.run.end && !self.run.is_empty() => {
@@ -137,13 +137,13 @@ impl Sink for Gather {
 mod tests {
     use bytes::Bytes;
 
-    use super::{Gather, PIECE, RUN};
+    use super::{GatherSink, PIECE, RUN};
     use crate::sink::Sink;
 
     #[test]
     fn what_is_copied_waits_in_pieces() {
         let bytes: Vec<u8> = (0..PIECE * 3 + 5).map(|at| (at % 251) as u8).collect();
-        let mut gather = Gather::default();
+        let mut gather = GatherSink::default();
         for part in bytes.chunks(1000) {
             gather.write(part);
         }
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_long_run_of_the_chunk_is_not_copied() {
         let chunk = Bytes::from(vec![b'x'; 4 * RUN]);
-        let mut gather = Gather::default();
+        let mut gather = GatherSink::default();
         gather.begin(chunk.clone());
         gather.write(b"head");
         gather.write(&chunk[RUN..2 * RUN - 9]);
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_small_part_of_a_large_chunk_does_not_hold_it() {
         let chunk = Bytes::from(vec![b'x'; 64 * RUN]);
-        let mut gather = Gather::default();
+        let mut gather = GatherSink::default();
         gather.begin(chunk.clone());
         gather.write(&chunk[..2 * RUN]);
         gather.forget();

@@ -46,7 +46,7 @@ pub struct PrettyWriter<W> {
     writer: W,
     out: Vec<u8>,
     depth: usize,
-    state: State,
+    state: PrettyState,
 }
 
 /// ```text
@@ -57,7 +57,7 @@ pub struct PrettyWriter<W> {
 ///       anything else           "                 any byte
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum PrettyState {
     Between,
     /// After an opening bracket.
     Opened,
@@ -69,7 +69,7 @@ enum State {
 impl<W: Write> PrettyWriter<W> {
     /// Creates a writer that indents into `writer`.
     pub fn new(writer: W) -> Self {
-        Self { writer, out: Vec::new(), depth: 0, state: State::Between }
+        Self { writer, out: Vec::new(), depth: 0, state: PrettyState::Between }
     }
 
     /// Returns the inner writer.
@@ -88,7 +88,7 @@ impl<W: Write> PrettyWriter<W> {
             b' ' | b'\t' | b'\n' | b'\r' => return Ok(()),
             b']' | b'}' => {
                 self.depth = self.depth.saturating_sub(1);
-                if self.state != State::Opened {
+                if self.state != PrettyState::Opened {
                     self.line()?;
                 }
                 self.out.push(byte);
@@ -99,7 +99,7 @@ impl<W: Write> PrettyWriter<W> {
             }
             b':' => self.out.extend_from_slice(b": "),
             _ => {
-                if self.state == State::Opened {
+                if self.state == PrettyState::Opened {
                     self.line()?;
                 }
                 self.out.push(byte);
@@ -108,10 +108,10 @@ impl<W: Write> PrettyWriter<W> {
         self.state = match byte {
             b'[' | b'{' => {
                 self.depth += 1;
-                State::Opened
+                PrettyState::Opened
             }
-            b'"' => State::InString,
-            _ => State::Between,
+            b'"' => PrettyState::InString,
+            _ => PrettyState::Between,
         };
         Ok(())
     }
@@ -138,23 +138,23 @@ impl<W: Write> Write for PrettyWriter<W> {
         let mut rest = bytes;
         while let Some((&byte, behind)) = rest.split_first() {
             match self.state {
-                State::Between | State::Opened => {
+                PrettyState::Between | PrettyState::Opened => {
                     self.token(byte)?;
                     rest = behind;
                 }
-                State::Escaped => {
+                PrettyState::Escaped => {
                     self.out.push(byte);
-                    self.state = State::InString;
+                    self.state = PrettyState::InString;
                     rest = behind;
                 }
-                State::InString => {
+                PrettyState::InString => {
                     let end = memchr::memchr2(b'"', b'\\', rest);
                     let (text, behind) = rest.split_at(end.map_or(rest.len(), |at| at + 1));
                     self.out.extend_from_slice(text);
                     self.state = match (end, text.last()) {
-                        (None, _) => State::InString,
-                        (Some(_), Some(b'\\')) => State::Escaped,
-                        (Some(_), _) => State::Between,
+                        (None, _) => PrettyState::InString,
+                        (Some(_), Some(b'\\')) => PrettyState::Escaped,
+                        (Some(_), _) => PrettyState::Between,
                     };
                     rest = behind;
                 }

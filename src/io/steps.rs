@@ -38,7 +38,7 @@ const MUCH: u64 = 64 << 10;
 
 /// What an adapter has to do next.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(super) enum NextAction {
     /// Send this output.
     Output(Bytes),
     /// Call [`feed`](Steps::feed), [`finish`](Steps::finish) or [`fail`](Steps::fail). If the source is not ready, send the pending
@@ -50,7 +50,7 @@ pub(super) enum Next {
 
 #[derive(Debug)]
 pub(super) struct Steps {
-    state: State,
+    state: StepsState,
     /// Bytes read on the task's thread since its last yield.
     turn: usize,
     /// The source was not ready and is polled once more.
@@ -60,17 +60,17 @@ pub(super) struct Steps {
 }
 
 #[derive(Debug)]
-enum State {
-    Here(Box<Work>),
+enum StepsState {
+    Here(Box<TransformRun>),
     /// On a thread for blocking work.
-    Away(JoinHandle<Box<Work>>),
+    Away(JoinHandle<Box<TransformRun>>),
     /// The task on that thread panicked or was cancelled.
     Lost,
 }
 
 /// The run, and its unread input.
 #[derive(Debug)]
-struct Work {
+struct TransformRun {
     transform: Transform,
     input: Bytes,
     /// The input is the last.
@@ -79,11 +79,11 @@ struct Work {
     hungry: bool,
     /// Steps run on a thread for blocking work.
     away: bool,
-    state: Reading,
+    state: RunState,
 }
 
 #[derive(Debug)]
-enum Reading {
+enum RunState {
     Running,
     /// The run failed; pending output is sent before the error.
     Failed(Option<Error>),
@@ -95,16 +95,16 @@ impl Steps {
         let away = transform.pace == Pace::Work;
         let patience = patience(&transform);
         let input = Bytes::new();
-        let state = Reading::Running;
-        let work = Work { transform, input, complete: false, hungry: true, away, state };
-        Self { state: State::Here(Box::new(work)), turn: 0, asked: false, patience }
+        let state = RunState::Running;
+        let work = TransformRun { transform, input, complete: false, hungry: true, away, state };
+        Self { state: StepsState::Here(Box::new(work)), turn: 0, asked: false, patience }
     }
 
-    /// Takes the next chunk, after [`Next::Input`]. `last` if it is known that no other follows.
+    /// Takes the next chunk, after [`NextAction::Input`]. `last` if it is known that no other follows.
     pub(super) fn feed(&mut self, chunk: Bytes, last: bool) {
         self.turn += CALL;
         self.asked = false;
-        if let State::Here(work) = &mut self.state {
+        if let StepsState::Here(work) = &mut self.state {
             work.hungry = chunk.is_empty() && !last;
             work.input = chunk;
             work.complete = last;
@@ -118,16 +118,16 @@ impl Steps {
 
     /// Ends the run with an error of the source.
     pub(super) fn fail(&mut self, error: Error) {
-        if let State::Here(work) = &mut self.state {
+        if let StepsState::Here(work) = &mut self.state {
             work.fail(error);
         }
     }
 
     /// Ends the run with an error of the receiver, which the adapter reports itself.
     pub(super) fn give_up(&mut self, error: &Error) {
-        if let State::Here(work) = &mut self.state {
+        if let StepsState::Here(work) = &mut self.state {
             work.failed(error);
-            work.state = Reading::Failed(None);
+            work.state = RunState::Failed(None);
         }
     }
 
@@ -137,7 +137,7 @@ impl Steps {
     /// a moment later. Therefore little output stays pending until other tasks have run, a few times at most, while more input
     /// arrives. Each piece that is sent alone costs a wake-up of the receiver.
     pub(super) fn take(&mut self, cx: &Context<'_>) -> Poll<Option<Bytes>> {
-        let State::Here(work) = &mut self.state else { return Poll::Ready(None) };
+        let StepsState::Here(work) = &mut self.state else { return Poll::Ready(None) };
         let gather = work.transform.filter.sink_mut();
         if gather.is_empty() {
             // The adapter waits, which is a yield.
@@ -158,31 +158,31 @@ impl Steps {
 
     fn handed_on(&mut self) {
         self.asked = false;
-        if let State::Here(work) = &self.state {
+        if let StepsState::Here(work) = &self.state {
             self.patience = patience(&work.transform);
         }
     }
 
-    /// Returns what to do next. An error is returned once, then [`Next::Over`].
-    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Next, Error>> {
+    /// Returns what to do next. An error is returned once, then [`NextAction::Over`].
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<NextAction, Error>> {
         loop {
             let work = match &mut self.state {
-                State::Here(work) => work,
-                State::Away(handle) => match ready!(Pin::new(handle).poll(cx)) {
+                StepsState::Here(work) => work,
+                StepsState::Away(handle) => match ready!(Pin::new(handle).poll(cx)) {
                     Ok(work) => {
-                        self.state = State::Here(work);
+                        self.state = StepsState::Here(work);
                         continue;
                     }
                     Err(error) => {
-                        self.state = State::Lost;
+                        self.state = StepsState::Lost;
                         let message = format!("worker task panicked or was cancelled: {error}");
                         return Poll::Ready(Err(Error::new(ErrorKind::Internal, message)));
                     }
                 },
-                State::Lost => return Poll::Ready(Ok(Next::Over)),
+                StepsState::Lost => return Poll::Ready(Ok(NextAction::Over)),
             };
             let next = work.next();
-            let is_work = matches!(next, None | Some(Ok(Next::Input)));
+            let is_work = matches!(next, None | Some(Ok(NextAction::Input)));
             if is_work && self.turn >= STEPS * work.transform.pace.step() {
                 // Yields to other tasks.
                 self.turn = 0;
@@ -190,7 +190,7 @@ impl Steps {
                 return Poll::Pending;
             }
             if let Some(next) = next {
-                if matches!(next, Ok(Next::Output(_))) {
+                if matches!(next, Ok(NextAction::Output(_))) {
                     self.handed_on();
                 }
                 return Poll::Ready(next);
@@ -198,11 +198,12 @@ impl Steps {
             let unread = work.input.len();
             match Handle::try_current() {
                 Ok(runtime) if work.away => {
-                    let State::Here(mut work) = std::mem::replace(&mut self.state, State::Lost)
+                    let StepsState::Here(mut work) =
+                        std::mem::replace(&mut self.state, StepsState::Lost)
                     else {
                         continue;
                     };
-                    self.state = State::Away(runtime.spawn_blocking(move || {
+                    self.state = StepsState::Away(runtime.spawn_blocking(move || {
                         work.steps();
                         work
                     }));
@@ -224,61 +225,61 @@ impl Steps {
     #[cfg(feature = "http-body")]
     pub(super) fn is_over(&self) -> bool {
         match &self.state {
-            State::Here(work) => work.is_over(),
-            State::Away(_) => false,
-            State::Lost => true,
+            StepsState::Here(work) => work.is_over(),
+            StepsState::Away(_) => false,
+            StepsState::Lost => true,
         }
     }
 
     /// Takes the error of a run that has failed already, before the output that precedes it.
     #[cfg(feature = "tower")]
     pub(super) fn take_error(&mut self) -> Option<Error> {
-        let State::Here(work) = &mut self.state else { return None };
+        let StepsState::Here(work) = &mut self.state else { return None };
         match &mut work.state {
-            Reading::Failed(error) => error.take(),
-            Reading::Running | Reading::Ended => None,
+            RunState::Failed(error) => error.take(),
+            RunState::Running | RunState::Ended => None,
         }
     }
 
     /// Returns the report so far. `None` while a step runs on another thread.
     pub(super) fn outcome(&self) -> Option<Outcome> {
         match &self.state {
-            State::Here(work) => Some(work.transform.filter.outcome()),
-            State::Away(_) | State::Lost => None,
+            StepsState::Here(work) => Some(work.transform.filter.outcome()),
+            StepsState::Away(_) | StepsState::Lost => None,
         }
     }
 }
 
 impl Drop for Steps {
     fn drop(&mut self) {
-        if let State::Away(handle) = &self.state {
+        if let StepsState::Away(handle) = &self.state {
             // Cancels the task if it has not started.
             handle.abort();
         }
     }
 }
 
-impl Work {
+impl TransformRun {
     /// Returns what the adapter has to do; `None` if a step is due.
-    fn next(&mut self) -> Option<Result<Next, Error>> {
-        let running = matches!(self.state, Reading::Running);
+    fn next(&mut self) -> Option<Result<NextAction, Error>> {
+        let running = matches!(self.state, RunState::Running);
         let gather = self.transform.filter.sink_mut();
         if (!running || gather.len() >= WORTH)
             && let Some(output) = gather.take()
         {
-            return Some(Ok(Next::Output(output)));
+            return Some(Ok(NextAction::Output(output)));
         }
         match &mut self.state {
-            Reading::Running if self.hungry => Some(Ok(Next::Input)),
-            Reading::Running => None,
-            Reading::Failed(error) => Some(error.take().map_or(Ok(Next::Over), Err)),
-            Reading::Ended => Some(Ok(Next::Over)),
+            RunState::Running if self.hungry => Some(Ok(NextAction::Input)),
+            RunState::Running => None,
+            RunState::Failed(error) => Some(error.take().map_or(Ok(NextAction::Over), Err)),
+            RunState::Ended => Some(Ok(NextAction::Over)),
         }
     }
 
     #[cfg(feature = "http-body")]
     fn is_over(&self) -> bool {
-        matches!(self.state, Reading::Ended | Reading::Failed(None))
+        matches!(self.state, RunState::Ended | RunState::Failed(None))
             && self.transform.filter.sink().is_empty()
     }
 
@@ -292,7 +293,7 @@ impl Work {
     fn steps(&mut self) {
         for _ in 0..STEPS_AWAY {
             self.step();
-            let running = matches!(self.state, Reading::Running);
+            let running = matches!(self.state, RunState::Running);
             if !running || self.hungry || self.transform.filter.sink().len() >= WORTH {
                 return;
             }
@@ -323,14 +324,14 @@ impl Work {
         // The rest of the input is not read.
         self.input = Bytes::new();
         self.transform.end()?;
-        self.state = Reading::Ended;
+        self.state = RunState::Ended;
         self.transform.report_end(Ok(()));
         Ok(())
     }
 
     fn fail(&mut self, error: Error) {
         self.failed(&error);
-        self.state = Reading::Failed(Some(error));
+        self.state = RunState::Failed(Some(error));
     }
 
     fn failed(&mut self, error: &Error) {

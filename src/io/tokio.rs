@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::CHUNK;
 use super::failed_run::{FailedRun, RunResult};
-use super::steps::{Next, Steps, unreadable};
+use super::steps::{NextAction, Steps, unreadable};
 use super::transform::{Outcome, Transform};
 use crate::error::Error;
 use crate::filter::Call;
@@ -101,12 +101,12 @@ where
     let mut flushed = true;
     loop {
         match poll_fn(|cx| steps.poll_next(cx)).await {
-            Ok(Next::Output(piece)) => {
+            Ok(NextAction::Output(piece)) => {
                 flushed = false;
                 written(steps, writer.write_all(&piece).await)?;
             }
-            Ok(Next::Over) => return written(steps, writer.flush().await),
-            Ok(Next::Input) => {
+            Ok(NextAction::Over) => return written(steps, writer.flush().await),
+            Ok(NextAction::Input) => {
                 buffer.reserve(CHUNK);
                 let read =
                     |cx: &mut Context<'_>| read(steps, reader.as_mut(), &mut buffer, !flushed, cx);
@@ -219,12 +219,12 @@ where
         let mut this = self.project();
         loop {
             match ready!(this.steps.poll_next(cx)) {
-                Ok(Next::Output(piece)) => return Poll::Ready(Some(Ok(piece))),
-                Ok(Next::Over) => {
+                Ok(NextAction::Output(piece)) => return Poll::Ready(Some(Ok(piece))),
+                Ok(NextAction::Over) => {
                     this.source.set(None);
                     return Poll::Ready(None);
                 }
-                Ok(Next::Input) => match this.source.as_mut().as_pin_mut() {
+                Ok(NextAction::Input) => match this.source.as_mut().as_pin_mut() {
                     None => this.steps.finish(),
                     Some(source) => match source.poll_next(cx) {
                         Poll::Pending => {

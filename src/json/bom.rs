@@ -4,7 +4,8 @@ use crate::error::{Error, ErrorKind, Raise};
 
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// The number of bytes of the mark that were seen, while nothing else was; `None` once the document or its lack is known.
+/// The number of bytes of the mark that were seen, while nothing else was; `None` once the document or its lack is
+/// known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BomSkipper(Option<usize>);
 
@@ -19,8 +20,8 @@ impl BomSkipper {
         Self(None)
     }
 
-    /// Returns the chunk without bytes of the mark. Once it is known where the document begins, also returns the number of
-    /// bytes before it.
+    /// Returns the chunk without bytes of the mark. Once it is known where the document begins, also returns the number
+    /// of bytes before it.
     pub(crate) fn skip<'a>(&mut self, chunk: &'a [u8]) -> Result<(&'a [u8], Option<u64>), Error> {
         let Some(seen) = self.0 else { return Ok((chunk, None)) };
         let wanted = BOM.get(seen..).unwrap_or_default();

@@ -79,8 +79,8 @@ pub(crate) fn text_of(json: &[u8]) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Unescapes `raw`, the inside of a valid JSON string. Also returns whether it has lone surrogates. Each of them is encoded
-/// in three bytes as UTF-8 would encode its code point, so that equal texts are equal bytes.
+/// Unescapes `raw`, the inside of a valid JSON string. Also returns whether it has lone surrogates. Each of them is
+/// encoded in three bytes as UTF-8 would encode its code point, so that equal texts are equal bytes.
 pub(crate) fn unescape_any(raw: &[u8]) -> (Vec<u8>, bool) {
     let mut text = Vec::with_capacity(raw.len());
     let mut lone = false;
@@ -118,8 +118,8 @@ pub(crate) fn unescape_any(raw: &[u8]) -> (Vec<u8>, bool) {
     (text, lone)
 }
 
-/// Returns the code point after `\u`, combined with the next escape if both are a pair of surrogates. `None`: the escape is
-/// incomplete.
+/// Returns the code point after `\u`, combined with the next escape if both are a pair of surrogates. `None`: the
+/// escape is incomplete.
 fn code_point(rest: &mut &[u8]) -> Option<u32> {
     let code = hex(rest)?;
     if !(0xD800..0xDC00).contains(&code) {

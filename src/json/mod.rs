@@ -1,7 +1,7 @@
 //! JSON as events: the resumable machine, the trait of its handlers, and the writer.
 //!
-//! Knows no rule. The [`machine`] walks the tokens of a window, validates them, and asks its [`Handler`] about each value.
-//! The handler returns an [`Interest`], which says how little work the value needs.
+//! Knows no rule. The [`machine`] walks the tokens of a window, validates them, and asks its [`Handler`] about each
+//! value. The handler returns an [`Interest`], which says how little work the value needs.
 
 pub(crate) mod bom;
 pub(crate) mod key;
@@ -45,8 +45,8 @@ pub(crate) enum ValueSlot<'a> {
     Element(u64),
 }
 
-/// A complete member whose value is a valid scalar. The colon directly follows the key, and the only white space, if any, is
-/// between colon and value. Positions are relative to `text`.
+/// A complete member whose value is a valid scalar. The colon directly follows the key, and the only white space, if
+/// any, is between colon and value. Positions are relative to `text`.
 #[derive(Clone, Copy)]
 pub(crate) struct MemberSpan<'a> {
     pub(crate) text: &'a [u8],
@@ -146,8 +146,8 @@ pub(crate) trait Handler {
         offset: u64,
     ) -> Result<Interest, Halt>;
 
-    /// Returns the names of all wanted members of the object that was entered last. The machine then drops all other members
-    /// without a question. `None`: it must ask about each.
+    /// Returns the names of all wanted members of the object that was entered last. The machine then drops all other
+    /// members without a question. `None`: it must ask about each.
     #[inline]
     fn wanted(&self) -> Option<&NameTable> {
         None
@@ -160,8 +160,8 @@ pub(crate) trait Handler {
         false
     }
 
-    /// Returns the interest in a member whose name is in [`wanted`](Self::wanted), like [`value`](Self::value). `child` is
-    /// the table's entry for the name.
+    /// Returns the interest in a member whose name is in [`wanted`](Self::wanted), like [`value`](Self::value). `child`
+    /// is the table's entry for the name.
     #[inline]
     fn found(
         &mut self,
@@ -180,15 +180,15 @@ pub(crate) trait Handler {
         None::<(&NameTable, NoTaker)>
     }
 
-    /// Returns which members of the container that was entered last are not simply kept. All other members with scalars are
-    /// kept unchanged; of an array, all scalar elements are kept. `None`: the machine must ask about each.
+    /// Returns which members of the container that was entered last are not simply kept. All other members with scalars
+    /// are kept unchanged; of an array, all scalar elements are kept. `None`: the machine must ask about each.
     #[inline]
     fn excluded(&self) -> Option<ExcludedMembers<'_>> {
         None
     }
 
-    /// Receives kept members or elements with the commas between them, without white space. The rest of the run may follow
-    /// through [`raw`](Self::raw).
+    /// Receives kept members or elements with the commas between them, without white space. The rest of the run may
+    /// follow through [`raw`](Self::raw).
     #[inline]
     fn keep(&mut self, members: &[u8]) {
         _ = members;

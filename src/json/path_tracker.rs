@@ -116,8 +116,8 @@ impl PathTracker {
         *settled = outer.len();
     }
 
-    /// Returns the pointer to the innermost container, or with `child` to its current member or element. `object` returns
-    /// for each depth from 1 whether that container is an object.
+    /// Returns the pointer to the innermost container, or with `child` to its current member or element. `object`
+    /// returns for each depth from 1 whether that container is an object.
     pub(super) fn pointer(
         &self,
         chunk: &[u8],

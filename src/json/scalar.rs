@@ -118,8 +118,8 @@ pub(super) fn scan(bytes: &[u8], at: usize, byte: u8) -> ScalarStep {
     }
 }
 
-/// Whether `at..end` is a literal or an integer of at most eight digits, without a branch that depends on the form. `false`
-/// does not mean that the scalar is invalid; [`scan`] decides that.
+/// Whether `at..end` is a literal or an integer of at most eight digits, without a branch that depends on the form.
+/// `false` does not mean that the scalar is invalid; [`scan`] decides that.
 #[inline(always)]
 pub(super) fn is_short(bytes: &[u8], at: usize, end: usize) -> bool {
     const EACH: u64 = 0x0101_0101_0101_0101;
@@ -139,8 +139,8 @@ pub(super) fn is_short(bytes: &[u8], at: usize, end: usize) -> bool {
     integer | four | ((len == 5) & (found == word(b"false")))
 }
 
-/// Whether `at..end` is a number of at most sixteen bytes without an exponent, without a branch that depends on its form.
-/// `false` does not mean that the number is invalid; [`scan`] decides that.
+/// Whether `at..end` is a number of at most sixteen bytes without an exponent, without a branch that depends on its
+/// form. `false` does not mean that the number is invalid; [`scan`] decides that.
 #[inline(always)]
 pub(super) fn is_decimal(bytes: &[u8], at: usize, end: usize) -> bool {
     const LONGEST: usize = 16;
@@ -321,7 +321,8 @@ mod tests {
         assert!(told > 5_000, "{told}");
     }
 
-    /// Numbers of any length with any byte at any position: reading eight bytes at a time agrees with reading one by one.
+    /// Numbers of any length with any byte at any position: reading eight bytes at a time agrees with reading one by
+    /// one.
     #[test]
     fn long_numbers_are_read_as_short_ones() {
         let number = b"-12345678901234567.0123456789012345678E+10203040506070809,\"a\":1";

@@ -16,8 +16,8 @@
 use crate::sink::Sink;
 use crate::test_work::{WorkKind, count, words};
 
-/// The size at which gathered output is passed to the sink. Not more than a window of the scanner: kept runs come in pieces
-/// of that size, and a sink may recognise slices of the input.
+/// The size at which gathered output is passed to the sink. Not more than a window of the scanner: kept runs come in
+/// pieces of that size, and a sink may recognise slices of the input.
 const PIECE: usize = crate::scan::WINDOW;
 /// Size of the fixed copy for short members.
 const SHORT: usize = 64;

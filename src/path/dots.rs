@@ -10,14 +10,14 @@ use super::{PathError, PathToken};
 /// The character that is trimmed around names.
 pub(super) const BLANK: char = ' ';
 
-/// Characters of a path that an error repeats.
+/// Maximum number of characters of a path that an error repeats.
 const REPEATED: usize = 60;
 
 const PROJECTION: &str = "projections (`{…}`) are not supported yet; keep the pairs with `retain` (one JSON Pointer each: \
      /items/labels/name, /items/labels/color), and write a brace in a name as `[\"{\"]`";
 const ABSENT: &str =
     "`?` is not needed, because a value that is absent is left out; leave out the `?`";
-/// What a form that cannot be meant is in a foreign manifest.
+/// How a foreign manifest reads a refused form.
 const A_NAME: &str = "a name";
 const PIPE: &str = "a path has no pipes; write `|` in a name as `[\"|\"]`";
 
@@ -39,12 +39,12 @@ pub(super) struct DotPathParser<'a> {
 }
 
 impl<'a> DotPathParser<'a> {
-    /// A parser that refuses what cannot be meant.
+    /// Creates a parser that refuses syntax of other path languages.
     pub(super) fn strict(text: &'a str) -> Self {
         Self { text, at: 0, reading: DotSyntax::Strict }
     }
 
-    /// A parser that reads it as names.
+    /// Creates a parser that reads such syntax as names.
     pub(super) fn foreign(text: &'a str) -> Self {
         Self { text, at: 0, reading: DotSyntax::Foreign(None) }
     }
@@ -76,8 +76,8 @@ impl<'a> DotPathParser<'a> {
         Ok((tokens, doubt))
     }
 
-    /// The first step. Refuses a path that begins with the document (`$.name`) or with all items (`[].name`), however it is
-    /// spaced.
+    /// The first step. Refuses a path that begins with the document (`$.name`) or with all items (`[].name`), however
+    /// it is spaced.
     fn first(&mut self) -> Result<PathToken, PathError> {
         let begin = self.at;
         if self.peek() == Some('.') {
@@ -319,7 +319,7 @@ fn meant(rest: &str) -> &str {
 mod tests {
     use crate::path::{Path, PathToken};
 
-    /// Each form, the character that it is refused at, and what the error tells to write.
+    /// Each refused form, the character at which it is refused, and the advice in the error.
     const REFUSED: [(&str, usize, &str); 46] = [
         ("$", 0, r#"name a member (one called `$` is `["$"]`)"#),
         ("$.name", 0, "write `name`"),

@@ -1,6 +1,6 @@
 //! Paths as people write them: dot paths and JSON Pointers (RFC 6901), parsed into the same tokens.
 //!
-//! Knows no document and no rule. What a token means for an array or an object is in [`trie`].
+//! Knows no document and no rule. [`trie`] applies tokens to arrays and objects.
 
 mod dots;
 mod names;
@@ -16,14 +16,14 @@ use crate::excerpt::Excerpt;
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PathToken {
-    /// A member's name; if it is a canonical decimal number, an element's index as well.
+    /// The name of a member. A canonical decimal number is also the index of an element.
     Name(Box<str>),
-    /// Every element, every member.
+    /// Every element or member.
     Any,
 }
 
 impl PathToken {
-    /// Bytes of its name.
+    /// Returns the length of the name in bytes.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Name(name) => name.len(),
@@ -31,18 +31,18 @@ impl PathToken {
         }
     }
 
-    /// The index that this token is for an array: decimal digits without a leading zero.
+    /// Returns the index that this token is in an array: decimal digits without a leading zero.
     pub(crate) fn index(&self) -> Option<u64> {
         let Self::Name(name) = self else { return None };
         index(name)
     }
 }
 
-/// The index that a name is for an array.
+/// Returns the index that a name is in an array.
 pub(crate) fn index(name: &str) -> Option<u64> {
     let digits = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
     let canonical = digits && (name == "0" || !name.starts_with('0'));
-    // One with more digits than a number has is the name of a member and nothing else.
+    // A number that does not fit 64 bits is only the name of a member.
     if canonical { name.parse().ok() } else { None }
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn index(name: &str) -> Option<u64> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Path(pub(crate) Vec<PathToken>);
 
-/// Why a text is no path: the message, and the byte of the text that it is about.
+/// The reason why a text is not a path: a message, and the byte of the text that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathError {
     pub(crate) at: usize,
@@ -58,20 +58,20 @@ pub(crate) struct PathError {
 }
 
 impl PathError {
-    /// What is wrong, where, and in what, on one line.
+    /// Returns the error with its place and the refused text on one line.
     pub(crate) fn line(&self, what: &str, text: &str) -> String {
         Excerpt::new(text, self.at).line(what, &self.message)
     }
 
-    /// The text, and on a second line a caret under the character.
+    /// Returns the text, and on a second line a caret under the refused character.
     pub(crate) fn excerpt(&self, text: &str) -> String {
         Excerpt::new(text, self.at).caret()
     }
 }
 
 impl Path {
-    /// Parses a dot path, or a pointer if the text starts with `/`. Empty text is an error, and so are forms of other path
-    /// languages that cannot be meant here.
+    /// Parses a dot path, or a pointer if the text starts with `/`. Empty text is an error, and so is syntax of other
+    /// path languages that cannot be meant here.
     pub(crate) fn parse(text: &str) -> Result<Self, PathError> {
         if text.trim_start_matches(BLANK).starts_with('/') {
             return Self::pointer(text);
@@ -79,9 +79,9 @@ impl Path {
         DotPathParser::strict(text).parse().map(|(tokens, _)| Self(tokens))
     }
 
-    /// Parses a path of a manifest of another program, which knows no forms but names, indices and wildcards: everything
-    /// else is part of a name. Also returns the first form that [`parse`](Self::parse) would have refused, with what it is
-    /// read as.
+    /// Parses a path from another program's manifest, where only names, indices and wildcards have a meaning and
+    /// everything else is part of a name. Also returns the first form that [`parse`](Self::parse) would have refused,
+    /// and how it is read.
     pub(crate) fn parse_foreign(text: &str) -> Result<(Self, Option<PathError>), PathError> {
         if text.trim_start_matches(BLANK).starts_with('/') {
             return Self::pointer(text).map(|path| (path, None));
@@ -89,8 +89,8 @@ impl Path {
         DotPathParser::foreign(text).parse().map(|(tokens, doubt)| (Self(tokens), doubt))
     }
 
-    /// Parses a JSON Pointer; `""` is the whole document. Blanks before the first `/` are skipped, so that a list may have
-    /// them after its commas.
+    /// Parses a JSON Pointer; `""` is the whole document. Blanks before the first `/` are skipped, so that lists may
+    /// have blanks after their commas.
     pub(crate) fn pointer(text: &str) -> Result<Self, PathError> {
         let mut tokens = Vec::new();
         if text.is_empty() {
@@ -128,7 +128,7 @@ impl Path {
         Ok(Self(tokens))
     }
 
-    /// The path as a JSON Pointer, but for wildcards, which no pointer has.
+    /// Returns the path as a JSON Pointer, without wildcards, which pointers do not have.
     pub(crate) fn to_pointer(&self) -> String {
         let mut pointer = String::new();
         for token in &self.0 {
@@ -140,7 +140,7 @@ impl Path {
         pointer
     }
 
-    /// The name under which a selected value appears when none is given: the last name of the path.
+    /// Returns the default output key of a selected value: the last name of the path.
     pub(crate) fn last_name(&self) -> Option<&str> {
         self.0.iter().rev().find_map(|token| match token {
             PathToken::Name(name) if token.index().is_none() => Some(&**name),
@@ -153,7 +153,7 @@ impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, token) in self.0.iter().enumerate() {
             match token {
-                // `[]` at the start would be taken for the items themselves.
+                // `[]` at the start would be read as the items themselves.
                 PathToken::Any if number == 0 => f.write_str("*")?,
                 PathToken::Name(name)
                     if number > 0 && token.index().is_none() && !needs_quotes(name) =>
@@ -194,7 +194,7 @@ fn needs_quotes(name: &str) -> bool {
         || name.ends_with('?')
         || name.starts_with(BLANK)
         || name.ends_with(BLANK)
-        // `,` and `=` are a path's own, but not in the lists of the command line.
+        // `,` and `=` have no meaning in paths, but in the lists of the command line.
         || name.contains(['*', '/', '{', '}', '|', ',', '='])
 }
 

@@ -1,7 +1,7 @@
-//! The names that one object's members may have, looked up by the bytes of a key.
+//! A table of the names that the members of one object may have, looked up by the bytes of a key.
 //!
-//! Knows bytes alone: no path, and of keys neither escapes nor where they end. A look-up takes a bounded number of steps,
-//! whatever names were chosen.
+//! Knows only bytes: neither paths nor the escapes or ends of keys. A lookup takes a bounded number of steps, even for
+//! hostile names.
 
 use std::collections::HashMap;
 
@@ -12,88 +12,88 @@ pub(crate) type NodeId = u32;
 
 /// The names of a node's children, looked up by the bytes of a key.
 ///
-/// Open addressing over a mark of eight bytes, made of the first eight and the length: nearly every key that no child
-/// has is told by one comparison with one slot, in one branch that hardly ever goes the other way.
+/// Open addressing over an eight-byte hash made of the first eight bytes and the length. A miss almost always costs one
+/// slot comparison and one well-predicted branch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NameTable {
     slots: Vec<NameSlot>,
     names: Vec<(Box<str>, NodeId)>,
     shift: u32,
-    /// All names, if too many of them have the same mark. Then `more` is all that the slots say.
+    /// All names, if too many of them share a hash. Only `more` of the slots is then valid.
     by_name: Option<HashMap<Box<[u8]>, NodeId>>,
     key_set: Option<Box<KeySet>>,
 }
 
-/// Tells most keys that no name is, faster than the slots do: a hash that gives no two names the same place.
+/// Rejects most keys that are not names, faster than the slots do: a hash without collisions between the names.
 #[derive(Clone, Debug)]
 struct KeySet {
-    marks: [u64; 256],
+    hashes: [u64; 256],
     factor: u64,
 }
 
 impl KeySet {
-    /// More names than this hardly ever have such a hash.
+    /// Such a hash rarely exists for more names than this.
     const MOST: usize = 64;
-    /// Factors that are tried.
+    /// Number of factors to try.
     const TRIES: u64 = 1024;
 
     fn new(names: &[(Box<str>, NodeId)]) -> Option<Self> {
-        // Where no name is, nothing is looked up: no table for each of a selection's leaves.
+        // Nothing is looked up in an empty table, so leaves of a selection need no set.
         if names.is_empty() || names.len() > Self::MOST {
             return None;
         }
         (0..Self::TRIES).find_map(|number| {
             let factor = (2 * number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            // No key has this mark: its first byte is none of a quote and a short length.
-            let mut key_set = Self { marks: [u64::MAX; 256], factor };
-            count(WorkKind::Names, key_set.marks.len());
+            // No key has this hash: its first byte is the xor of a quote and a short length.
+            let mut key_set = Self { hashes: [u64::MAX; 256], factor };
+            count(WorkKind::Names, key_set.hashes.len());
             for (name, _) in names {
                 count(WorkKind::Names, 1);
                 let mut head = [b'"'; 8];
                 for (to, from) in head.iter_mut().skip(1).zip(name.bytes()) {
                     *to = from;
                 }
-                let mark = Self::mark(u64::from_le_bytes(head), name.len() + 1);
-                let place = usize::from(key_set.place(mark));
-                let place = key_set.marks.get_mut(place)?;
-                if *place != u64::MAX && *place != mark {
+                let hash = Self::hash(u64::from_le_bytes(head), name.len() + 1);
+                let place = usize::from(key_set.place(hash));
+                let place = key_set.hashes.get_mut(place)?;
+                if *place != u64::MAX && *place != hash {
                     return None;
                 }
-                *place = mark;
+                *place = hash;
             }
             Some(key_set)
         })
     }
 
     #[inline(always)]
-    fn place(&self, mark: u64) -> u8 {
-        (mark.wrapping_mul(self.factor) >> 56) as u8
+    fn place(&self, hash: u64) -> u8 {
+        (hash.wrapping_mul(self.factor) >> 56) as u8
     }
 
-    /// The mark of a key of `len` bytes, its opening quote counted, of which `head` has the first eight.
+    /// Returns the hash of a key of `len` bytes including its opening quote. `head` contains its first eight bytes.
     #[inline(always)]
-    fn mark(head: u64, len: usize) -> u64 {
+    fn hash(head: u64, len: usize) -> u64 {
         let keep = KEEP.get(len.min(8)).copied().unwrap_or(u64::MAX);
         head & keep ^ len as u64
     }
 }
 
-/// Slots that one look-up may visit.
+/// Maximum number of slots that one lookup visits.
 const LONGEST_CHAIN: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
 struct NameSlot {
-    mark: u64,
+    hash: u64,
     /// Position in `names`, plus one; 0 is a free slot.
     name: u32,
-    /// A name that belongs here or before stands further on.
+    /// A name that belongs to this slot or an earlier one is stored in a later slot.
     more: bool,
 }
 
 impl Default for NameSlot {
     fn default() -> Self {
-        // No name has this mark, for no text has such a byte.
-        Self { mark: u64::MAX, name: 0, more: false }
+        // No name has this hash, because no text contains such a byte.
+        Self { hash: u64::MAX, name: 0, more: false }
     }
 }
 
@@ -110,7 +110,7 @@ impl NameTable {
         if !names.iter().zip(1..).all(|((name, _), number)| table.place(name.as_bytes(), number)) {
             table.slots.fill(NameSlot::default());
             for (name, _) in &names {
-                let home = table.home(mark(name.as_bytes()));
+                let home = table.home(hash(name.as_bytes()));
                 if let Some(slot) = table.slots.get_mut(home) {
                     slot.more = true;
                 }
@@ -125,30 +125,30 @@ impl NameTable {
         table
     }
 
-    /// Makes [`may_have`](Self::may_have) tell.
+    /// Builds the set that lets [`may_have`](Self::may_have) reject keys.
     pub(super) fn sharpen(&mut self) {
         self.key_set = KeySet::new(&self.names).map(Box::new);
     }
 
-    /// False if no child is called by the key whose first eight bytes are `head`, opening quote and all, of `len`.
+    /// Returns false if no child has the key of `len` bytes that begins with `head`, both including its opening quote.
     #[inline(always)]
     pub(crate) fn may_have(&self, head: u64, len: usize) -> bool {
         count(WorkKind::Names, 1);
         let Some(key_set) = &self.key_set else { return true };
-        let mark = KeySet::mark(head, len);
-        key_set.marks.get(usize::from(key_set.place(mark))) == Some(&mark)
+        let hash = KeySet::hash(head, len);
+        key_set.hashes.get(usize::from(key_set.place(hash))) == Some(&hash)
     }
 
-    /// Puts a name into a free slot; false if that is too far from its home.
+    /// Puts a name into a free slot. Returns false if the slot would be too far from its home.
     fn place(&mut self, name: &[u8], number: u32) -> bool {
-        let mark = mark(name);
-        let mut at = self.home(mark);
+        let hash = hash(name);
+        let mut at = self.home(hash);
         for _ in 0..LONGEST_CHAIN {
             count(WorkKind::Names, 1);
             let next = (at + 1) % self.slots.len();
             let Some(slot) = self.slots.get_mut(at) else { return false };
             if slot.name == 0 {
-                *slot = NameSlot { mark, name: number, more: slot.more };
+                *slot = NameSlot { hash, name: number, more: slot.more };
                 return true;
             }
             slot.more = true;
@@ -158,49 +158,49 @@ impl NameTable {
     }
 
     #[inline(always)]
-    fn home(&self, mark: u64) -> usize {
-        (mark.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
+    fn home(&self, hash: u64) -> usize {
+        (hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
     }
 
-    /// The child called `key`.
+    /// Returns the child named `key`.
     #[inline]
     pub(crate) fn get(&self, key: &[u8]) -> Option<NodeId> {
-        self.find(mark(key), key)
+        self.find(hash(key), key)
     }
 
-    /// The child called by the `len` bytes of `text` at `from`.
+    /// Returns the child named by the `len` bytes of `text` at `from`.
     #[inline(always)]
     pub(crate) fn get_in(&self, text: &[u8], from: usize, len: usize) -> Option<NodeId> {
         let bytes = text.get(from..).and_then(<[u8]>::first_chunk::<8>);
-        // Eight bytes are there, even if the key has fewer, but for the last keys of a text.
+        // Even if the key is shorter, eight bytes exist, except for the last keys of a text.
         let Some(bytes) = bytes else { return self.get(text.get(from..from + len)?) };
         count(WorkKind::Names, 1);
-        let mark = mark_of(u64::from_le_bytes(*bytes), len);
-        let slot = self.slots.get(self.home(mark))?;
-        if (slot.mark != mark) & !slot.more {
+        let hash = hash_of(u64::from_le_bytes(*bytes), len);
+        let slot = self.slots.get(self.home(hash))?;
+        if (slot.hash != hash) & !slot.more {
             return None;
         }
         let key = text.get(from..from.wrapping_add(len))?;
         match self.names.get((slot.name as usize).wrapping_sub(1)) {
-            Some((name, child)) if slot.mark == mark && is_same(name.as_bytes(), key) => {
+            Some((name, child)) if slot.hash == hash && is_same(name.as_bytes(), key) => {
                 Some(*child)
             }
-            _ => self.find(mark, key),
+            _ => self.find(hash, key),
         }
     }
 
     #[inline(never)]
-    fn find(&self, mark: u64, key: &[u8]) -> Option<NodeId> {
+    fn find(&self, hash: u64, key: &[u8]) -> Option<NodeId> {
         if let Some(by_name) = &self.by_name {
             count(WorkKind::Names, words(key.len()) + 1);
             return by_name.get(key).copied();
         }
-        let mut at = self.home(mark);
-        // No name is further from its home; chains that join others go on for as long as there are names.
+        let mut at = self.home(hash);
+        // No name is further from its home. Chains that join others may be longer, so the loop is bounded.
         for _ in 0..LONGEST_CHAIN {
             count(WorkKind::Names, 1);
             let slot = self.slots.get(at)?;
-            if slot.mark == mark && slot.name != 0 {
+            if slot.hash == hash && slot.name != 0 {
                 let (name, child) = self.names.get(slot.name as usize - 1)?;
                 if is_same(name.as_bytes(), key) {
                     return Some(*child);
@@ -215,11 +215,11 @@ impl NameTable {
     }
 }
 
-/// Whether two names are the same, given that their marks are: their lengths and first eight bytes.
+/// Whether two names with equal hashes (lengths and first eight bytes) are equal.
 #[inline(always)]
 fn is_same(name: &[u8], key: &[u8]) -> bool {
     count(WorkKind::Names, words(key.len()));
-    // Up to sixteen bytes the last eight decide, if there are eight: no loop, no call.
+    // Up to sixteen bytes, comparing the last eight suffices: no loop, no call.
     match (name.last_chunk::<8>(), key.last_chunk::<8>()) {
         _ if name.len() != key.len() => false,
         (Some(last), Some(end)) if key.len() <= 16 => last == end,
@@ -228,7 +228,7 @@ fn is_same(name: &[u8], key: &[u8]) -> bool {
     }
 }
 
-/// What is kept of eight bytes: neither a branch nor a shift that depends on the length.
+/// Masks that keep the first bytes of eight, without a branch or a shift that depends on the length.
 const KEEP: [u64; 9] = [
     0,
     0xFF,
@@ -241,24 +241,25 @@ const KEEP: [u64; 9] = [
     u64::MAX,
 ];
 
-/// The mark of a key of `len` bytes, of which `bytes` has the first eight; what it has behind a shorter key is cut.
+/// Returns the hash of a key of `len` bytes. `bytes` contains its first eight bytes; bytes after a shorter key are
+/// ignored.
 #[inline(always)]
-fn mark_of(bytes: u64, len: usize) -> u64 {
+fn hash_of(bytes: u64, len: usize) -> u64 {
     let keep = KEEP.get(len.min(8)).copied().unwrap_or(u64::MAX);
     bytes & keep ^ (len as u64) << 56
 }
 
-fn mark(key: &[u8]) -> u64 {
+fn hash(key: &[u8]) -> u64 {
     let bytes = match key.first_chunk::<8>() {
         Some(bytes) => u64::from_le_bytes(*bytes),
         None => key.iter().rev().fold(0, |head, byte| head << 8 | u64::from(*byte)),
     };
-    mark_of(bytes, key.len())
+    hash_of(bytes, key.len())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_CHAIN, NameTable, mark, mark_of};
+    use super::{LONGEST_CHAIN, NameTable, hash, hash_of};
     use crate::test_work::done;
 
     #[test]
@@ -298,14 +299,14 @@ mod tests {
         assert_eq!(NameTable::new(vec![("a\0".into(), 7)]).get(b"a"), None);
     }
 
-    /// Names that were chosen to fill slot behind slot, each as far from its home as it may be: no key is looked for in more
-    /// slots than one chain has.
+    /// Names chosen to fill consecutive slots, each as far from its home as possible. No lookup visits more than
+    /// `LONGEST_CHAIN` slots.
     #[test]
     fn chains_that_join_are_not_followed() {
         const NAMES: usize = 2000;
         let plain = (0..NAMES).map(|n| (n.to_string().into(), n as u32));
         let same_size = NameTable::new(plain.collect());
-        let home = |name: &str| same_size.home(mark(name.as_bytes()));
+        let home = |name: &str| same_size.home(hash(name.as_bytes()));
         // The first of these slots is home to a whole chain, the others to one name each; the rest are keys.
         let mut names = vec![Vec::new(); NAMES];
         let mut others = Vec::new();
@@ -344,7 +345,7 @@ mod tests {
         assert_eq!(table.get(b""), None);
     }
 
-    /// No name is sifted out, whatever stands behind it; nearly all else is.
+    /// The set never rejects a name, whatever bytes follow it, and rejects nearly all other keys.
     #[test]
     fn a_sieve_lets_names_through() {
         let head = |key: &str, behind: &str| {
@@ -383,7 +384,7 @@ mod tests {
                 let mut bytes = u64::to_le_bytes(behind);
                 let short = len.min(8);
                 bytes[..short].copy_from_slice(&text[..short]);
-                assert_eq!(mark_of(u64::from_le_bytes(bytes), len), mark(&text[..len]), "{len}");
+                assert_eq!(hash_of(u64::from_le_bytes(bytes), len), hash(&text[..len]), "{len}");
             }
         }
     }

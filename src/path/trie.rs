@@ -1,8 +1,8 @@
-//! Many paths as one trie, and cursors that walk it along a document.
+//! Many paths as one trie, and cursors that follow it along a document.
 //!
-//! Two ways to walk: [`Trie::member`] and [`Trie::element`] take one exact step (`select`, `root`); a [`Cursor`] follows
-//! every path at once, with names that reach through arrays (`exclude`, `retain`; SPEC of both: a name met by an array
-//! applies to each of its elements, recursively).
+//! There are two ways to follow it. [`Trie::member`] and [`Trie::element`] take one exact step (`select`, `root`). A
+//! [`Cursor`] follows every path at once, and its names reach through arrays (`exclude`, `retain`): a name applied to
+//! an array applies to each of its elements, recursively.
 
 use std::collections::HashMap;
 
@@ -14,10 +14,10 @@ use crate::test_work::{WorkKind, count, words};
 
 pub(crate) use super::names::{NameTable, NodeId};
 
-/// Nodes that [`Trie::sharpen`] reaches: what it makes of each takes two kilobytes.
+/// Number of nodes that [`Trie::sharpen`] handles. The set of each takes two kilobytes.
 const SHARP: usize = 1000;
 
-/// Paths that share their beginnings. Node 0 is where all begin.
+/// Paths that share their beginnings. All paths begin at node 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Trie {
     nodes: Vec<TrieNode>,
@@ -36,17 +36,17 @@ struct TrieNode {
     ends: Vec<u32>,
 }
 
-/// Whether a name is an index too.
+/// Whether a name is also an index.
 fn is_index(name: &[u8]) -> bool {
     std::str::from_utf8(name).is_ok_and(|name| super::index(name).is_some())
 }
 
 impl Trie {
-    /// The trie of `paths`; the rule of a path is its position.
+    /// Builds the trie of `paths`. The rule of a path is its position in the list.
     pub(crate) fn new<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
         let mut nodes = vec![TrieNode::default()];
         let mut longest = 0;
-        // Children by token while building, so that ten thousand siblings are no quadratic work.
+        // Children by token while building: ten thousand siblings must not take quadratic work.
         let mut known = HashMap::<(NodeId, PathToken), NodeId>::new();
         for (rule, path) in paths.into_iter().enumerate() {
             let mut at: NodeId = 0;
@@ -73,7 +73,7 @@ impl Trie {
         Self { nodes, longest }
     }
 
-    /// The trie of the ways to `paths`, none of which ends in it.
+    /// Builds the trie that leads to `paths` but in which no path ends.
     pub(crate) fn ways<'a>(
         paths: impl IntoIterator<Item = &'a Path>,
         allowance: &mut RegexBudget,
@@ -86,12 +86,13 @@ impl Trie {
         trie
     }
 
-    /// The number of nodes.
+    /// Returns the number of nodes.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Makes [`NameTable::may_have`] tell, for tries whose names are looked for in every member, as long as tables are left.
+    /// Builds the sets of [`NameTable::may_have`], as long as the budget has tables left. For tries whose names are
+    /// looked up in every member.
     pub(crate) fn sharpen(&mut self, allowance: &mut RegexBudget) {
         let inner = self.nodes.iter_mut().take(SHARP).filter(|node| !node.children.is_empty());
         for node in inner {
@@ -102,12 +103,12 @@ impl Trie {
         }
     }
 
-    /// Bytes of the longest name on any path.
+    /// Returns the length in bytes of the longest name on any path.
     pub(crate) fn longest_name(&self) -> usize {
         self.longest
     }
 
-    /// Whether no path passes through here or ends here beyond the root.
+    /// Whether no path ends in the trie.
     pub(crate) fn is_empty(&self) -> bool {
         self.nodes.iter().all(|node| node.ends.is_empty())
     }
@@ -124,28 +125,28 @@ impl Trie {
         self.node(id).map_or(&[], |node| &node.ends)
     }
 
-    /// The child for a member called `name`, by name alone.
+    /// Returns the child for a member called `name`; indices and wildcards do not count.
     #[inline]
     pub(crate) fn member(&self, id: NodeId, name: &[u8]) -> Option<NodeId> {
         self.node(id)?.names.get(name)
     }
 
-    /// The names of the children of a node.
+    /// Returns the names of the children of a node.
     #[inline]
     pub(crate) fn names(&self, id: NodeId) -> Option<&NameTable> {
         Some(&self.node(id)?.names)
     }
 
-    /// The child for the element at `index`, by index alone.
+    /// Returns the child for the element at `index`; wildcards do not count.
     pub(crate) fn element(&self, id: NodeId, index: u64) -> Option<NodeId> {
         let indices = &self.node(id)?.indices;
-        // What a binary search visits.
+        // The steps of a binary search.
         count(WorkKind::Names, 1 + indices.len().checked_ilog2().unwrap_or(0) as usize);
         let at = indices.binary_search_by_key(&index, |(index, _)| *index).ok()?;
         indices.get(at).map(|(_, child)| *child)
     }
 
-    /// A cursor where all paths begin.
+    /// Returns a cursor at the beginning of all paths.
     pub(crate) fn start(&self) -> Cursor {
         let mut cursor = Cursor::default();
         cursor.enter(self, 0);
@@ -172,9 +173,9 @@ impl TrieNode {
     }
 }
 
-/// All the places of a trie at which one value of a document is.
+/// All nodes of a trie that one value of a document corresponds to.
 ///
-/// Usually one; more where an index or a wildcard and a name both lead to a value. Empty: no path goes on from here.
+/// Usually one; more if an index or a wildcard and a name both lead to the value. Empty if no path continues below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cursor {
     places: SmallVec<[CursorPlace; 2]>,
@@ -182,30 +183,30 @@ pub(crate) struct Cursor {
     hit: bool,
 }
 
-/// Places that are compared with one another.
+/// Up to this number, nodes are compared one by one.
 const FEW: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct CursorPlace {
     node: NodeId,
-    /// Reached through an array: its names still apply, an index does not apply twice.
+    /// Reached through an array: names still apply, but an index does not apply twice.
     names_only: bool,
 }
 
 impl Cursor {
-    /// A path ends at this value.
+    /// Whether a path ends at this value.
     #[inline]
     pub(crate) fn is_hit(&self) -> bool {
         self.hit
     }
 
-    /// No path goes on below this value.
+    /// Whether no path continues below this value.
     #[inline]
     pub(crate) fn is_dead(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// The cursor for a member called `name`; `None` stands for a name that no path can spell.
+    /// Returns the cursor for a member called `name`. `None` stands for a name that no path can spell.
     #[inline]
     pub(crate) fn member(&self, trie: &Trie, name: Option<&[u8]>) -> Self {
         let mut next = Self::default();
@@ -227,7 +228,7 @@ impl Cursor {
         next.tidy()
     }
 
-    /// The names of all members that are on a path, if one table has them.
+    /// Returns the names of all members on a path, if a single table contains them.
     #[inline]
     pub(crate) fn names<'a>(&self, trie: &'a Trie) -> Option<&'a NameTable> {
         let [place] = self.places.as_slice() else { return None };
@@ -235,7 +236,7 @@ impl Cursor {
         node.any.is_none().then_some(&node.names)
     }
 
-    /// The cursor for the element at `index`.
+    /// Returns the cursor for the element at `index`.
     pub(crate) fn element(&self, trie: &Trie, index: u64) -> Self {
         let mut next = Self::default();
         for place in &self.places {
@@ -256,7 +257,7 @@ impl Cursor {
         next.tidy()
     }
 
-    /// Begins all paths here, beside those that lead here.
+    /// Adds the beginning of all paths, in addition to the current nodes.
     pub(crate) fn begin(&mut self, trie: &Trie) {
         self.enter(trie, 0);
     }
@@ -269,14 +270,14 @@ impl Cursor {
     }
 
     fn add(&mut self, place: CursorPlace) {
-        // Few are compared as they come, many once at the end.
+        // A few are compared when they are added, many once at the end.
         count(WorkKind::Names, 1 + self.places.len().min(FEW));
         if self.places.len() >= FEW || !self.places.contains(&place) {
             self.places.push(place);
         }
     }
 
-    /// The cursor without places that came twice.
+    /// Returns the cursor without duplicate nodes.
     #[inline]
     fn tidy(mut self) -> Self {
         if self.places.len() > FEW {

@@ -1,7 +1,7 @@
 //! The AVX2 kernel.
 //!
-//! Builds masks only; `scan/mod.rs` interprets them. The unsafe code is the intrinsics, which need a CPU feature, and loads
-//! of 32 bytes from an array of that size.
+//! Builds masks only; `scan/mod.rs` interprets them. The unsafe code is the intrinsics, which need a CPU feature, and
+//! loads of 32 bytes from an array of that size.
 #![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
 #![allow(
     clippy::indexing_slicing,
@@ -187,8 +187,8 @@ fn has_high(all: __m256i) -> bool {
 
 /// Returns the top bit of each byte.
 ///
-/// Not `_mm256_movemask_epi8`: the compiler sees a vector of bits through it and moves the mask logic of `scan/mod.rs` into
-/// vectors of single bits, which takes ten times as long.
+/// Not `_mm256_movemask_epi8`: the compiler sees a vector of bits through it and moves the mask logic of `scan/mod.rs`
+/// into vectors of single bits, which takes ten times as long.
 #[cfg(not(miri))]
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -236,8 +236,8 @@ fn table(bytes: &[u8; 16]) -> __m256i {
     _mm256_broadcastsi128_si256(half)
 }
 
-/// Writes eight positions at a time in two words of four, even if fewer are needed. Written one by one, the compiler would
-/// gather them in a vector register, which takes twice as long.
+/// Writes eight positions at a time in two words of four, even if fewer are needed. Written one by one, the compiler
+/// would gather them in a vector register, which takes twice as long.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
 fn flatten(mut mask: u64, base: u16, positions: &mut [u16; BLOCK]) {

@@ -1,7 +1,7 @@
 //! The AVX-512 kernel (Ice Lake, Zen 4 and later): comparisons yield masks directly, and a compress yields positions.
 //!
-//! Builds masks only; `scan/mod.rs` interprets them. The unsafe code is the intrinsics, which need a CPU feature, and loads
-//! and stores of 64 bytes from and to arrays of that size.
+//! Builds masks only; `scan/mod.rs` interprets them. The unsafe code is the intrinsics, which need a CPU feature, and
+//! loads and stores of 64 bytes from and to arrays of that size.
 #![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
 #![allow(
     clippy::indexing_slicing,

@@ -13,8 +13,8 @@ const STRETCH: usize = 200;
 
 /// Scans a text with every kernel that this CPU has. Panics if their results differ, or if cuts change a result.
 ///
-/// The first byte of `data` is the number of bytes after it that encode the lengths of chunks, two bytes each, used in turn.
-/// The rest is the text.
+/// The first byte of `data` is the number of bytes after it that encode the lengths of chunks, two bytes each, used in
+/// turn. The rest is the text.
 pub(crate) fn compare(data: &[u8]) {
     let (count, data) = data.split_first().unwrap_or((&0, &[]));
     let (lengths, text) = data.split_at(data.len().min(usize::from(*count)));

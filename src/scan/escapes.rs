@@ -15,8 +15,8 @@ pub(super) enum EscapeState {
     Hex(u8),
 }
 
-/// Returns the escaped bytes, given the backslashes: those after a run of backslashes of odd length. One subtraction finds
-/// the ends of all runs at once (simdjson's `find_escaped_branchless`).
+/// Returns the escaped bytes, given the backslashes: those after a run of backslashes of odd length. One subtraction
+/// finds the ends of all runs at once (simdjson's `find_escaped_branchless`).
 #[inline(always)]
 pub(super) fn resolve_escapes(
     backslash: u64,
@@ -35,8 +35,9 @@ pub(super) fn resolve_escapes(
     (escaped, next)
 }
 
-/// Returns the invalid bytes of escapes, at most one per escape. `escaped` are the bytes after an escaping backslash, in
-/// strings. `hex` is the number of digits that a `\u` needs when the block begins; the number at its end is returned.
+/// Returns the invalid bytes of escapes, at most one per escape. `escaped` are the bytes after an escaping backslash,
+/// in strings. `hex` is the number of digits that a `\u` needs when the block begins; the number at its end is
+/// returned.
 #[inline(never)]
 pub(super) fn bad_escapes(
     block: &[u8; BLOCK],

@@ -1,8 +1,8 @@
 //! Turns bytes into bit masks: which bytes of a window begin tokens, and which are white space outside strings.
 //!
-//! Knows no grammar: it cannot tell a key from a value, or a valid number from an invalid one. It knows strings (quotes,
-//! escapes, raw control characters), UTF-8, and where a token begins. The state at the end of a window is in [`Carry`], so a
-//! document may be cut anywhere.
+//! Knows no grammar: it cannot tell a key from a value, or a valid number from an invalid one. It knows strings
+//! (quotes, escapes, raw control characters), UTF-8, and where a token begins. The state at the end of a window is in
+//! [`Carry`], so a document may be cut anywhere.
 //!
 //! One block of 64 bytes, bit 0 on the left:
 //!
@@ -352,8 +352,8 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
 
 /// First pass: the classes of each block, without context. `last` is the block that `bytes` does not fill.
 ///
-/// The time goes into moving masks out of the vector unit. So only the masks that are needed block by block are moved, and a
-/// kernel may move those of several blocks at once.
+/// The time goes into moving masks out of the vector unit. So only the masks that are needed block by block are moved,
+/// and a kernel may move those of several blocks at once.
 #[inline(always)]
 fn classify<K: Kernel>(
     kernel: K,
@@ -371,7 +371,8 @@ fn classify<K: Kernel>(
     for (row, ((((quote, backslash), bracket), separator), white)) in rows.iter().zip(masks) {
         for block in row {
             range = kernel.widen(range, block);
-            // The hardware prefetcher stops at a page, and prefetching a whole window at once would stall: one line per block.
+            // The hardware prefetcher stops at a page, and prefetching a whole window at once would stall: one line per
+            // block.
             kernel.prefetch(block.as_ptr().wrapping_add(WINDOW));
         }
         let mut rows = MaskRows { quote, backslash, bracket, separator, white };

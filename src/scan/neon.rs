@@ -1,10 +1,10 @@
 //! The NEON kernel, for AArch64.
 //!
-//! Builds masks only; `scan/mod.rs` interprets them. The unsafe code is the intrinsics, which need a CPU feature, and loads
-//! of 64 and 16 bytes from arrays of that size.
+//! Builds masks only; `scan/mod.rs` interprets them. The unsafe code is the intrinsics, which need a CPU feature, and
+//! loads of 64 and 16 bytes from arrays of that size.
 //!
-//! No instruction moves one bit per byte out of a vector. The usual method, known from simdjson's kernel for ARM, keeps in
-//! each byte the bit of its position and then adds neighbours until eight bytes are one.
+//! No instruction moves one bit per byte out of a vector. The usual method, known from simdjson's kernel for ARM, keeps
+//! in each byte the bit of its position and then adds neighbours until eight bytes are one.
 #![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
 #![allow(
     clippy::indexing_slicing,
@@ -22,8 +22,8 @@ use std::arch::is_aarch64_feature_detected;
 use super::scalar::ScalarKernel;
 use super::{BLOCK, ByteClasses, Carry, Kernel, Window, list_tokens, scan_with};
 
-/// Proof that the CPU has NEON, and with `PMULL` also carry-less multiplication. `PMULL` comes with AES, which small cores
-/// lack, such as those of the Raspberry Pi 4.
+/// Proof that the CPU has NEON, and with `PMULL` also carry-less multiplication. `PMULL` comes with AES, which small
+/// cores lack, such as those of the Raspberry Pi 4.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Neon<const PMULL: bool>(());
 
@@ -102,8 +102,8 @@ impl<const PMULL: bool> Kernel for Neon<PMULL> {
     }
 }
 
-/// The bytes of a class by their low four bits. An unused entry has a byte whose low bits differ from its index, which never
-/// matches.
+/// The bytes of a class by their low four bits. An unused entry has a byte whose low bits differ from its index, which
+/// never matches.
 const fn by_low_half<const N: usize>(bytes: [u8; N]) -> [u8; 16] {
     let mut table = [0; 16];
     let mut at = 0;
@@ -200,8 +200,8 @@ fn movemask([a, b, c, d]: [uint8x16_t; 4]) -> u64 {
 
 /// Adds neighbours; the sums of `low` come first.
 ///
-/// Not `vpaddq_u8`: the compiler sees through it that the bits are disjoint, and replaces one addition by two shuffles and
-/// an or.
+/// Not `vpaddq_u8`: the compiler sees through it that the bits are disjoint, and replaces one addition by two shuffles
+/// and an or.
 #[target_feature(enable = "neon")]
 #[inline]
 fn add_pairs(low: uint8x16_t, high: uint8x16_t) -> uint8x16_t {

@@ -5,8 +5,8 @@ use super::{
     BLOCK, ByteClasses, ByteError, Isa, Kernel, MaskRows, ROW, Scanner, WINDOW, flatten, scalar,
 };
 
-/// Returns the kernel if this machine runs it. Panics if `TAMIS_REQUIRE_ISA` names it and it is missing; prints the names
-/// of other missing kernels.
+/// Returns the kernel if this machine runs it. Panics if `TAMIS_REQUIRE_ISA` names it and it is missing; prints the
+/// names of other missing kernels.
 fn present<K>(name: &str, kernel: Option<K>) -> Option<K> {
     let required = std::env::var("TAMIS_REQUIRE_ISA").unwrap_or_default();
     let must = required.split(',').any(|required| required == name);

@@ -1,4 +1,4 @@
-//! UTF-8 across windows: whole runs go to `simdutf8`, a sequence that a window's end cuts is finished byte by byte.
+//! Validates UTF-8 across windows: complete runs by `simdutf8`, a sequence cut by the end of a window byte by byte.
 //!
 //! The place of an error is the first byte that no valid sequence could have there, so that it does not depend on where
 //! the input was cut.
@@ -15,7 +15,7 @@ impl Utf8State {
         self.len != 0
     }
 
-    /// Checks the next bytes; `Err` has the position of the first bad one.
+    /// Checks the next bytes; `Err` contains the position of the first invalid one.
     #[inline(never)]
     pub(super) fn check(&mut self, bytes: &[u8]) -> Result<(), usize> {
         let mut at = 0;
@@ -37,7 +37,7 @@ impl Utf8State {
         Ok(())
     }
 
-    /// Takes one byte of a sequence; `Err` if it cannot stand there.
+    /// Adds one byte to a sequence; `Err` if the byte is invalid there.
     fn push(&mut self, byte: u8) -> Result<(), ()> {
         let Some(slot) = self.part.get_mut(self.len) else { return Err(()) };
         *slot = byte;
@@ -51,7 +51,7 @@ impl Utf8State {
     }
 }
 
-/// How many bytes at the end begin a sequence that goes on behind it.
+/// Returns how many bytes at the end begin an incomplete sequence.
 fn cut_off(bytes: &[u8]) -> usize {
     for (byte, have) in bytes.iter().rev().zip(1..=3) {
         let wanted = match byte {

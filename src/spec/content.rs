@@ -1,14 +1,14 @@
 //! Rules for pages and other text: which text is extracted, and how much of it.
 //!
-//! Contains data only; `content` compiles and runs it. Field names are AIOS's (seed 004: `extract`, `max_tokens`), and SPEC
-//! §10's (`format`).
+//! Contains data only; `content` compiles and runs it. Field names are AIOS's (seed 004: `extract`, `max_tokens`), and
+//! SPEC §10's (`format`).
 
 use serde::{Deserialize, Serialize};
 
 use super::is_default;
 
-/// The content of a document: the main text of an HTML page, fields of a JSON response, or plain text. It may be cut after a
-/// paragraph, a sentence or a word. The output is text, not JSON. Needs feature `content`.
+/// The content of a document: the main text of an HTML page, fields of a JSON response, or plain text. It may be cut
+/// after a paragraph, a sentence or a word. The output is text, not JSON. Needs feature `content`.
 ///
 /// ```
 /// use tamis::{Content, ContentFormat, Spec};
@@ -49,13 +49,13 @@ impl Content {
         Self::default()
     }
 
-    /// Extracts the value at `path` from a JSON response, with paths as in [`Spec::select`](crate::Spec::select): from the
-    /// document, or from each of its elements if it is an array. Repeat it for more values, which are written in the order of
-    /// declaration. If no path is declared, or the document has none of them, the first of `content`, `text` and `body` that
-    /// contains text is used.
+    /// Extracts the value at `path` from a JSON response, with paths as in [`Spec::select`](crate::Spec::select): from
+    /// the document, or from each of its elements if it is an array. Repeat it for more values, which are written in
+    /// the order of declaration. If no path is declared, or the document has none of them, the first of `content`,
+    /// `text` and `body` that contains text is used.
     ///
-    /// If a path is declared, it is an error if a document begins as JSON and is invalid or incomplete. Otherwise such a
-    /// document is kept as text, and the report says so.
+    /// If a path is declared, it is an error if a document begins as JSON and is invalid or incomplete. Otherwise such
+    /// a document is kept as text, and the report says so.
     #[must_use]
     pub fn extract(mut self, path: impl Into<String>) -> Self {
         self.extract.push(path.into());

@@ -1,6 +1,7 @@
 //! JSON values inside a spec, kept as they are written: values that patches add, and values to compare with.
 //!
-//! Knows no rule. A number in a spec is as exact as one in a document: a number that is read as text never becomes a float.
+//! Knows no rule. A number in a spec is as exact as one in a document: a number that is read as text never becomes a
+//! float.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,8 +15,8 @@ use crate::json::key::{quote, unescape};
 use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot, machine};
 use crate::tree::children;
 
-/// The newtype name by which a deserialiser recognises that it may pass the value as a JSON text. A text keeps more than
-/// serde's numbers do.
+/// The newtype name by which a deserialiser recognises that it may pass the value as a JSON text. A text keeps more
+/// than serde's numbers do.
 pub(crate) const TEXT: &str = "tamis::RawJson";
 
 /// A JSON value as text: a value that a patch adds, or that a condition compares with.

@@ -1,6 +1,6 @@
 //! The rules for one tool: the single representation that every format is read into and every program is compiled from.
 //!
-//! Knows no document. Provides a builder for code, and serde for files and for callers' own formats.
+//! Knows no document. Provides a builder for code, and serde for files and other formats.
 
 mod content;
 mod groups;
@@ -188,13 +188,13 @@ pub enum Siblings {
     Drop,
 }
 
-/// What happens after a total miss: no item has a selected path, or the root has no payload. Also applies if an operation
-/// of `patches` cannot be applied, or one of its tests fails.
+/// What happens after a total miss: no item has a selected path, or the root has no payload. Also applies if an
+/// operation of `patches` cannot be applied, or one of its tests fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnError {
-    /// The payload passes unselected; `exclude` still applies, and the report records the miss. After failed patches, the
-    /// output of `retain` passes unpatched. The default for specs without rules on the document.
+    /// The payload passes unselected; `exclude` still applies, and the report records the miss. After failed patches,
+    /// the output of `retain` passes unpatched. The default for specs without rules on the document.
     Raw,
     /// An error without output. The default for specs with `retain`, `patches` or `when`.
     Closed,
@@ -207,8 +207,7 @@ pub enum Validation {
     /// RFC 8259, the whole document.
     #[default]
     Full,
-    /// Skipped values are only checked for terminated strings, balanced brackets, valid UTF-8 and raw control characters.
-    /// For trusted senders.
+    /// Skipped values are checked only for terminated strings, brackets, UTF-8 and control characters. For trusted input.
     Structure,
 }
 
@@ -224,8 +223,8 @@ pub enum Whitespace {
     Keep,
 }
 
-/// What happens to a selected member, or to the payload, if its name occurred before in the same object. Other members are
-/// not compared, so this is not a general check for duplicates.
+/// What happens to a selected member, or to the payload, if its name occurred before in the same object. Other members
+/// are not compared, so this is not a general check for duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DuplicateKeys {
@@ -245,8 +244,9 @@ impl Spec {
         Self::default()
     }
 
-    /// Makes the value at `path` the document, before all other rules apply. Everything else is validated and dropped. The
-    /// path must not contain wildcards. It is an error if the document has no value there. Raw output is extracted, too.
+    /// Makes the value at `path` the document, before all other rules apply. Everything else is validated and dropped.
+    /// The path must not contain wildcards. It is an error if the document has no value there. Raw output is extracted,
+    /// too.
     ///
     /// ```
     /// use tamis::{Program, Spec, filter_slice};
@@ -278,29 +278,29 @@ impl Spec {
         self
     }
 
-    /// Removes the values at `path` from each item, after `select`. Names apply to each element of an array on the way. If an
-    /// item is an array, each of its elements is treated as an item.
+    /// Removes the values at `path` from each item, after `select`. Names apply to each element of an array on the way.
+    /// If an item is an array, each of its elements is treated as an item.
     #[must_use]
     pub fn exclude(mut self, path: impl Into<String>) -> Self {
         self.exclude.push(path.into());
         self
     }
 
-    /// Keeps the value at this JSON Pointer of the document, with the containers around it, and removes everything that no
-    /// `retain` names. Repeat it to keep more. Names apply to each element of an array on the way.
+    /// Keeps the value at this JSON Pointer of the document, with the containers around it, and removes everything that
+    /// no `retain` names. Repeat it to keep more. Names apply to each element of an array on the way.
     #[must_use]
     pub fn retain(mut self, pointer: impl Into<String>) -> Self {
         self.retain.get_or_insert_default().push(pointer.into());
         self
     }
 
-    /// Applies an operation of a JSON Patch (RFC 6902) after `retain`. Repeat it for a sequence. If an operation cannot be
-    /// applied, or a `test` fails, the whole sequence fails with an error and without output, unless
+    /// Applies an operation of a JSON Patch (RFC 6902) after `retain`. Repeat it for a sequence. If an operation cannot
+    /// be applied, or a `test` fails, the whole sequence fails with an error and without output, unless
     /// [`on_error`](Self::on_error) says otherwise.
     ///
-    /// `add`, `remove` and `replace` on members of objects are applied while the document arrives. For other operations the
-    /// document, as `retain` left it, is held as a whole, up to the limit `item`. Each operation then visits the members and
-    /// elements on its path, so a sequence costs at most the number of operations times the size of the held document.
+    /// `add`, `remove` and `replace` on members of objects are applied while the document arrives. For other operations
+    /// the document, as `retain` left it, is held as a whole, up to the limit `item`. A sequence
+    /// then costs at most the number of operations times the size of the held document.
     ///
     /// ```
     /// use tamis::{PatchOp, Program, Spec, filter_slice};
@@ -357,9 +357,10 @@ impl Spec {
 
     /// Adds a branch: its rules apply if the condition holds and no condition of an earlier branch does.
     ///
-    /// A spec with branches has no rules of its own except [`extract`](Self::extract), and settings that apply to all branches
-    /// ([`validation`](Self::validation), [`whitespace`](Self::whitespace), [`allow_raw`](Self::allow_raw)). It is an error
-    /// if an object has a member that a condition tests twice. All conditions on one place are compared with the value there.
+    /// A spec with branches has no rules of its own except [`extract`](Self::extract), and settings that apply to all
+    /// branches ([`validation`](Self::validation), [`whitespace`](Self::whitespace), [`allow_raw`](Self::allow_raw)).
+    /// It is an error if an object has a member that a condition tests twice. All conditions on one place are compared
+    /// with the value there.
     ///
     /// ```
     /// use tamis::{Condition, Program, RawJson, Spec, WhenFallback, filter_slice};
@@ -430,8 +431,8 @@ impl Spec {
         self
     }
 
-    /// Filters the lines of text output: the string in the document's member `raw`, in which kimbap wraps what a command
-    /// prints. Adds the member `_text_filtered: true`. A document without such a string passes.
+    /// Filters the lines of text output: the string in the document's member `raw`, in which kimbap wraps what a
+    /// command prints. Adds the member `_text_filtered: true`. A document without such a string passes.
     ///
     /// ```
     /// use tamis::{Spec, TextSpec};
@@ -447,17 +448,17 @@ impl Spec {
     }
 
     /// Limits the length of the minified output. Items are dropped from the end until it fits, except the first
-    /// [`min_items`](Self::min_items). If it is still too long, strings are cut, then arrays and objects. If it is too long
-    /// even then, [`on_over`](Self::on_over) applies. [`CallOptions`](crate::CallOptions) may override the budget of the spec.
-    /// 0 bytes or tokens mean no limit.
+    /// [`min_items`](Self::min_items). If it is still too long, strings are cut, then arrays and objects. If it is too
+    /// long even then, [`on_over`](Self::on_over) applies. [`CallOptions`](crate::CallOptions) may override the budget
+    /// of the spec. 0 bytes or tokens mean no limit.
     #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = budget.unless_zero();
         self
     }
 
-    /// Sets how many items a budget keeps, whether the budget of the spec or of a call. Strings, arrays and objects are cut
-    /// instead. Default: 1, because an empty list reads as if there were no results.
+    /// Sets how many items a budget keeps, whether the budget of the spec or of a call. Strings, arrays and objects are
+    /// cut instead. Default: 1, because an empty list reads as if there were no results.
     #[must_use]
     pub fn min_items(mut self, count: u64) -> Self {
         self.min_items = Some(count);
@@ -522,8 +523,7 @@ impl Spec {
         self
     }
 
-    /// Sets whether a call may ask for the raw output, which contains everything that the rules remove. Default: allowed,
-    /// except for reShapr's artifacts.
+    /// Sets whether a call may ask for raw output, which ignores the rules. Default: yes, except for reShapr's artifacts.
     #[must_use]
     pub fn allow_raw(mut self, yes: bool) -> Self {
         self.allow_raw = Some(yes);
@@ -538,9 +538,8 @@ impl Spec {
         }
     }
 
-    /// Returns the parameters that a tool with this filter takes in addition to its own: `_budget`, and `_output_mode` if a
-    /// call may ask for the raw output. `None` for a filter that does not change the output: one without rules, or with only
-    /// `extract` or `root`, which also apply to raw output.
+    /// Returns the parameters that a tool with this filter takes in addition to its own: `_budget`, and `_output_mode`
+    /// if raw output is allowed. `None` if no rule changes the output beyond `extract` and `root`, as for raw output.
     ///
     /// ```
     /// use tamis::Spec;

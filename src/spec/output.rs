@@ -53,9 +53,9 @@ impl Budget {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Omitted {
-    /// A member `_omitted` at the end of an object gives the number of missing items or members. In an array that is cut, or
-    /// that is not a member of an object, the last element is an object with this member. The name gets a number if a member
-    /// of that name exists: `_omitted2`.
+    /// A member `_omitted` at the end of an object gives the number of missing items or members. In an array that is
+    /// cut, or that is not a member of an object, the last element is an object with this member. The name gets a
+    /// number if a member of that name exists: `_omitted2`.
     Mark,
     /// Only the report records omissions.
     Silent,
@@ -210,15 +210,16 @@ impl Compact {
         Self { header: None, item: item.into(), footer: None }
     }
 
-    /// Sets the template of the line before the items. It sees `.Total` and `.Count` (the number of items), `.Original` (the
-    /// number in the response) and `.Omitted` (the difference).
+    /// Sets the template of the line before the items. It sees `.Total` and `.Count` (the number of items), `.Original`
+    /// (the number in the response) and `.Omitted` (the difference).
     #[must_use]
     pub fn header(mut self, template: impl Into<String>) -> Self {
         self.header = Some(template.into());
         self
     }
 
-    /// Sets the template of the line after the items. It sees the same values as the header, and `.Remaining`, which is 0.
+    /// Sets the template of the line after the items. It sees the same values as the header, and `.Remaining`, which is
+    /// 0.
     #[must_use]
     pub fn footer(mut self, template: impl Into<String>) -> Self {
         self.footer = Some(template.into());

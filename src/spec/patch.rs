@@ -1,6 +1,7 @@
 //! Rules for the document as a whole: operations (RFC 6902), and conditions that select a branch.
 //!
-//! Contains data only; `filter` compiles it. Field names are those of RFC 6902 and of reShapr's ToolsFilters (seed 003).
+//! Contains data only; `filter` compiles it. Field names are those of RFC 6902 and of reShapr's ToolsFilters (seed
+//! 003).
 
 use std::fmt;
 
@@ -80,8 +81,8 @@ impl PatchOp {
         Self { op, path: path.into(), from: None, value: None }
     }
 
-    /// Adds a member, sets the value of an existing one, or inserts an element before the one with that index (`-`: at the
-    /// end).
+    /// Adds a member, sets the value of an existing one, or inserts an element before the one with that index (`-`: at
+    /// the end).
     #[must_use]
     pub fn add(path: impl Into<String>, value: impl Into<RawJson>) -> Self {
         Self { value: Some(value.into()), ..Self::new(PatchOpKind::Add, path) }
@@ -111,8 +112,8 @@ impl PatchOp {
         Self { from: Some(from.into()), ..Self::new(PatchOpKind::Copy, path) }
     }
 
-    /// Parses a JSON Patch document (RFC 6902, 3): an array of operations. Unknown members are ignored, as the RFC demands.
-    /// Values keep their spelling.
+    /// Parses a JSON Patch document (RFC 6902, 3): an array of operations. Unknown members are ignored, as the RFC
+    /// demands. Values keep their spelling.
     ///
     /// ```
     /// use tamis::PatchOp;
@@ -182,8 +183,8 @@ impl PatchOp {
         })
     }
 
-    /// Requires the value at `path` to equal `value`. If it does not, the test fails, and with it the whole sequence, unless
-    /// [`OnTestFailure::Stop`] is set.
+    /// Requires the value at `path` to equal `value`. If it does not, the test fails, and with it the whole sequence,
+    /// unless [`OnTestFailure::Stop`] is set.
     #[must_use]
     pub fn test(path: impl Into<String>, value: impl Into<RawJson>) -> Self {
         Self { value: Some(value.into()), ..Self::new(PatchOpKind::Test, path) }
@@ -242,8 +243,8 @@ pub enum OnTestFailure {
     /// [`OnError`](super::OnError).
     #[default]
     Fail,
-    /// The sequence ends before the test, and the operations before it remain applied (reShapr). Later operations are not
-    /// applied, so values that they would have removed are kept.
+    /// The sequence ends before the test, and the operations before it remain applied (reShapr). Later operations are
+    /// not applied, so values that they would have removed are kept.
     Stop,
 }
 

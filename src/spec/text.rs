@@ -9,10 +9,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::is_default;
 
-/// Operations on the lines of a text that is not JSON. They are applied in the order of the methods below, not in the order
-/// of declaration.
+/// Operations on the lines of a text that is not JSON. They are applied in the order of the methods below, not in the
+/// order of declaration.
 ///
-/// Build it in code, or deserialise it: the field names are the names of the methods. Feature `text` compiles and runs it.
+/// Build it in code, or deserialise it: the field names are the names of the methods. Feature `text` compiles and runs
+/// it.
 ///
 /// ```
 /// use tamis::TextSpec;
@@ -120,15 +121,16 @@ impl TextSpec {
         Self::default()
     }
 
-    /// Keeps only the text that a terminal would show. Removes escape sequences (ECMA-48: CSI, OSC, DCS, SOS, PM, APC and the
-    /// short ones). If a line was overwritten after a carriage return, only the last text is kept: `10 %\r100 %` becomes
-    /// `100 %`.
+    /// Keeps only the text that a terminal would show. Removes escape sequences (ECMA-48: CSI, OSC, DCS, SOS, PM, APC
+    /// and the short ones). If a line was overwritten after a carriage return, only the last text is kept: `10 %\r100
+    /// %` becomes `100 %`.
     ///
-    /// An unterminated sequence ends at the end of its line at the latest. Carriage returns before a line feed belong to the
-    /// line end, so `\r\n` is kept. C1 controls are removed in both spellings, as characters (U+0080 to U+009F) and as raw
-    /// bytes outside of UTF-8, together with the sequences that they begin. A backspace moves back by one character, and the
-    /// text after it overwrites the text there. Other controls are kept, and so are invisible characters and those that change
-    /// the direction of text (zero-width, bidirectional, tags): they are text, and only some of them are harmful.
+    /// An unterminated sequence ends at the end of its line at the latest. Carriage returns before a line feed belong
+    /// to the line end, so `\r\n` is kept. C1 controls are removed in both spellings, as characters (U+0080 to U+009F)
+    /// and as raw bytes outside of UTF-8, together with the sequences that they begin. A backspace moves back by one
+    /// character, and the text after it overwrites the text there. Other controls are kept, and so are invisible
+    /// characters and those that change the direction of text (zero-width, bidirectional, tags): they are text, and
+    /// only some of them are harmful.
     #[must_use]
     pub fn strip_ansi(mut self, yes: bool) -> Self {
         self.strip_ansi = yes;
@@ -137,10 +139,10 @@ impl TextSpec {
 
     /// Removes the lines in which `pattern` matches. Repeat it for more patterns.
     ///
-    /// Patterns have the syntax of the crate [regex](https://docs.rs/regex/1/regex/#syntax), without flags. `^` and `$` match
-    /// the ends of the line; its line end is not part of the matched text. Bytes that are not UTF-8 match no character class.
-    /// The patterns of one list may compile to 10 MiB, those of all lists of a spec or a file to 24 MiB. Inside repetitions a
-    /// list may have 1,024 characters and classes, counted as often as they may repeat.
+    /// Patterns have the syntax of the crate [regex](https://docs.rs/regex/1/regex/#syntax), without flags. `^` and `$`
+    /// match the ends of the line; its line end is not part of the matched text. Bytes that are not UTF-8 match no
+    /// character class. The patterns of one list may compile to 10 MiB, those of all lists of a spec or a file to 24
+    /// MiB. Inside repetitions a list may have 1,024 characters and classes, counted as often as they may repeat.
     #[must_use]
     pub fn strip_lines_matching(mut self, pattern: impl Into<String>) -> Self {
         self.strip_lines_matching.get_or_insert_default().push(pattern.into());
@@ -164,9 +166,9 @@ impl TextSpec {
     /// Folds equal lines anywhere in the text: the first one is kept, with their number. In a declaration:
     /// `dedup: {scope: all}`.
     ///
-    /// A line and the indented lines after it are compared as one. Lines of less than 16 bytes are not folded. At most 10,000
-    /// different lines, and [`Limits::held`](crate::Limits::with_held) bytes, are held for comparison. After that the oldest
-    /// one is written with its number; if it occurs again, it counts from one.
+    /// A line and the indented lines after it are compared as one. Lines of less than 16 bytes are not folded. At most
+    /// 10,000 different lines, and [`Limits::held`](crate::Limits::with_held) bytes, are held for comparison. After
+    /// that the oldest one is written with its number; if it occurs again, it counts from one.
     ///
     /// ```
     /// use tamis::{TextProgram, TextSpec};
@@ -184,8 +186,8 @@ impl TextSpec {
         self
     }
 
-    /// Cuts the text after its first `count` lines and adds a line with the number of omitted ones: `... 12 lines left out`.
-    /// Does not cut if that line would be longer than the lines that it replaces. 0 means no limit.
+    /// Cuts the text after its first `count` lines and adds a line with the number of omitted ones: `... 12 lines left
+    /// out`. Does not cut if that line would be longer than the lines that it replaces. 0 means no limit.
     #[must_use]
     pub fn max_lines(mut self, count: u64) -> Self {
         self.max_lines = count;

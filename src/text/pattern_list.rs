@@ -14,7 +14,6 @@ use super::pattern_cost::{self, PatternCost};
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::excerpt::Excerpt;
 use crate::regex_budget::RegexBudget;
-use crate::regex_budget::RegexBudget;
 
 /// Maximum number of patterns in a list.
 const MAX_PATTERNS: usize = 10_000;

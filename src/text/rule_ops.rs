@@ -24,7 +24,7 @@ use super::sections::{CompiledSection, SectionStage};
 use super::similarity::Similarity;
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::regex_budget::Allowance;
+use crate::regex_budget::RegexBudget;
 
 /// Creates the stage of an engine, one for each run.
 #[derive(Clone)]
@@ -174,7 +174,7 @@ impl CompiledRuleOps {
     pub(super) fn new(
         operations: RuleOperations,
         patterns: LinePatterns,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<(Self, LinePatterns), Error> {
         let RuleOperations {
             failures,
@@ -278,7 +278,7 @@ fn compile_sections(
     rule: &'static str,
     specs: &[SectionSpec],
     keeps: bool,
-    allowance: &mut Allowance,
+    allowance: &mut RegexBudget,
 ) -> Result<Vec<CompiledSection>, Error> {
     let mut single = |part, entry, text: &str| single(rule, part, entry, text, allowance);
     let mut sections = Vec::with_capacity(specs.len());
@@ -299,7 +299,7 @@ fn compile_sections(
 fn compile_replacements(
     rule: &'static str,
     specs: Vec<ReplaceSpec>,
-    allowance: &mut Allowance,
+    allowance: &mut RegexBudget,
 ) -> Result<Vec<CompiledReplacement>, Error> {
     let mut replacements = Vec::with_capacity(specs.len());
     for (entry, ReplaceSpec { pattern, with }) in specs.into_iter().enumerate() {

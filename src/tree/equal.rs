@@ -1,8 +1,8 @@
-//! Whether two JSON texts are equal, as RFC 6902 (4.6) has it: numbers by value, strings after unescaping, arrays element by
-//! element, objects whatever the order of their members.
+//! Compares JSON texts as RFC 6902 (4.6) demands: numbers by value, strings after unescaping, arrays element by
+//! element, objects regardless of the order of their members.
 //!
-//! Nothing recurses. Each container is gone through once for each level at which it is compared, which ends at the depth of
-//! the expected text; of the actual one no more is listed than `room` allows.
+//! Nothing recurses. Each container is read once per level at which it is compared, which ends at the depth of the
+//! expected text. No more of the actual text is listed than `room` allows.
 
 use std::borrow::Cow;
 
@@ -14,10 +14,10 @@ use crate::error::{ErrorKind, LimitName, Raise};
 use crate::json::key::unescape_any;
 use crate::test_work::{WorkKind, count, words};
 
-/// Whether `actual` equals `expected`, both valid and minified. At most `room` bytes are held.
+/// Whether `actual` equals `expected`. Both are valid and minified. At most `room` bytes are held.
 ///
 /// # Errors
-/// An object that is compared has two members of one name, or `room` is not enough.
+/// A compared object has two members of one name, or `room` does not suffice.
 pub(crate) fn equal(actual: &[u8], expected: &[u8], room: u64) -> Result<bool, Raise> {
     let mut pairs = vec![(actual, expected)];
     while let Some((actual, expected)) = pairs.pop() {
@@ -57,10 +57,10 @@ fn value(text: &[u8], child: Child) -> &[u8] {
     text.get(child.value.0..child.value.1).unwrap_or_default()
 }
 
-/// What a member spells, and its value.
+/// The unescaped name of a member, and its value.
 type NamedValue<'a> = (Cow<'a, [u8]>, &'a [u8]);
 
-/// The members of an object by their names.
+/// Returns the members of an object sorted by name.
 fn members<'a>(
     text: &'a [u8],
     children: Children<'_>,
@@ -94,7 +94,7 @@ fn members<'a>(
     }
 }
 
-/// The name that a key spells.
+/// Returns the name that a key spells.
 pub(super) fn name(key: &[u8]) -> Cow<'_, [u8]> {
     count(WorkKind::Tree, words(key.len()));
     match memchr(b'\\', key) {

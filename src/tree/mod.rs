@@ -1,7 +1,8 @@
-//! A document as a tree of raw pieces, split only along the paths that are touched: all else stays the text that it was.
+//! A document as a tree of raw pieces, split only along the paths that operations touch. All other text is kept as it
+//! is.
 //!
-//! Knows JSON texts that are valid and minified, and the operations of RFC 6902 ([`patch`]); no rule, no stage. What cannot
-//! be decided while a document streams is done here, on what there is of it by then.
+//! Knows valid, minified JSON texts and the operations of RFC 6902 ([`patch`]), but no rules and no stages. Used for
+//! operations that cannot be applied while a document streams.
 //!
 //! ```text
 //! {"a":{"b":[1,2]},"c":{"d":3}}           remove /a/b/0
@@ -9,7 +10,7 @@
 //! ```
 //!
 //! Invariants: a value is a piece of text or a node, and a node belongs to one value. Text and nodes are charged to a
-//! [`Meter`], together up to the limit `item`. Nothing recurses. To split a container costs its length, and is done once.
+//! [`Meter`], together up to the limit `item`. Nothing recurses. Splitting a container costs its length, once.
 
 mod equal;
 mod number;
@@ -25,12 +26,12 @@ pub(crate) use equal::equal;
 use equal::name;
 use walk::{Children, Span};
 
-/// A document that can be changed.
+/// A document that can be patched.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// The document, and behind it the values that came to it.
+    /// The document, followed by the values that were added.
     text: Vec<u8>,
-    /// Bytes of the document, which the text begins with whatever is done.
+    /// Length of the document at the beginning of the text.
     original: usize,
     nodes: Vec<TreeNode>,
     root: TreeValue,
@@ -59,14 +60,14 @@ struct TextSpan {
     len: u32,
 }
 
-/// A piece, or the node with the number `at` where `len` is [`NODE`]: eight bytes, for an array may have many of them.
+/// A piece of text, or the node with the number `at` if `len` is [`NODE`]. Eight bytes, because arrays may have many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TreeValue(TextSpan);
 
 const NODE: u32 = u32::MAX;
 
-/// The members (their keys as spelled, between the quotes) and values of an object, or the elements of an array with empty
-/// keys. `text` is valid and minified.
+/// Iterates over the members of an object (keys as spelled, without quotes) or the elements of an array (with empty
+/// keys). `text` is valid and minified.
 pub(crate) fn children(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let of = move |(from, to): Span| text.get(from..to).unwrap_or_default();
     Children::of(text.as_bytes())
@@ -80,11 +81,11 @@ pub(crate) fn same_number(a: &str, b: &str) -> bool {
     number::equal(a.as_bytes(), b.as_bytes())
 }
 
-/// Where a value is.
+/// The place of a value.
 #[derive(Clone, Copy, Debug)]
 enum TreePlace {
     Root,
-    /// The child of a node with this position.
+    /// The child at this position of a node.
     Child(usize, usize),
 }
 
@@ -95,7 +96,7 @@ impl TreeValue {
 }
 
 impl Tree {
-    /// The tree of a document, which is valid and minified. It takes at most `limit` bytes.
+    /// Creates the tree of a valid, minified document. The tree takes at most `limit` bytes.
     pub(crate) fn new(document: Vec<u8>, limit: u64) -> Result<Self, Raise> {
         let root = TreeValue(TextSpan { at: 0, len: 0 });
         let mut tree = Self {
@@ -113,17 +114,17 @@ impl Tree {
         Ok(tree)
     }
 
-    /// The most bytes that it took.
+    /// Returns the maximum number of bytes that the tree took.
     pub(crate) fn peak(&self) -> u64 {
         self.meter.peak()
     }
 
-    /// The document as it was.
+    /// Returns the unpatched document.
     pub(crate) fn original(&self) -> &[u8] {
         self.text.get(..self.original).unwrap_or_default()
     }
 
-    /// Hands the document on, in pieces.
+    /// Writes the patched document in pieces.
     pub(crate) fn write(&self, mut put: impl FnMut(&[u8])) {
         self.write_value(self.root, &mut put);
     }
@@ -140,7 +141,7 @@ impl Tree {
 
     #[allow(clippy::unused_self, reason = "a piece is one of this text")]
     fn piece(&self, at: usize, len: usize) -> Result<TextSpan, Raise> {
-        // The length of a node is none of a piece.
+        // The length that marks a node must not be the length of a piece.
         match (u32::try_from(at), u32::try_from(at.saturating_add(len))) {
             (Ok(at), Ok(end)) if end < NODE => Ok(TextSpan { at, len: end - at }),
             _ => Err(Raise::limit(
@@ -155,7 +156,7 @@ impl Tree {
         self.text.get(at..at + piece.len as usize).unwrap_or_default()
     }
 
-    /// Appends a text, and gives its piece.
+    /// Appends a text and returns its piece.
     fn add_text(&mut self, text: &[u8]) -> Result<TextSpan, Raise> {
         self.charge(text.len())?;
         let piece = self.piece(self.text.len(), text.len())?;
@@ -195,7 +196,7 @@ impl Tree {
         }
     }
 
-    /// The node of the container at a place, which is split if it was not. `None`: a scalar is there.
+    /// Returns the node of the container at a place, splitting the container if needed. `None` for a scalar.
     fn open(&mut self, place: TreePlace) -> Result<Option<usize>, Raise> {
         let value = self.get(place);
         if let Some(node) = value.node() {
@@ -231,7 +232,7 @@ impl Tree {
         *name(self.text(key)) == *wanted.as_bytes()
     }
 
-    /// Calls `with` with the text of a value, which is charged as long as it is there.
+    /// Calls `with` with the text of a value. The text is charged while it exists.
     fn with_text<T>(
         &mut self,
         value: TreeValue,
@@ -249,7 +250,7 @@ impl Tree {
     }
 
     fn write_value(&self, value: TreeValue, put: &mut impl FnMut(&[u8])) {
-        // Nodes that are open, and how many of their children were written.
+        // The open nodes, each with the number of its children that were written.
         let mut open: Vec<(&TreeNode, usize)> = Vec::new();
         let mut next = Some(value);
         let mut put = |bytes: &[u8]| {

@@ -1,11 +1,11 @@
-//! Whether two JSON numbers are the same number, exactly, however they are spelled: `1` is `1.0` is `10e-1`.
+//! Compares JSON numbers exactly, however they are spelled: `1` equals `1.0` and `10e-1`.
 //!
-//! No float is involved and nothing is rounded: digits are compared as text, and exponents are added in decimal. Linear in
-//! the text. (RFC 6902, 4.6: numbers are equal if their values are numerically equal.)
+//! No float is involved and nothing is rounded. Digits are compared as text, and exponents are added in decimal. Linear
+//! in the text. (RFC 6902, 4.6: numbers are equal if their values are numerically equal.)
 
 use std::borrow::Cow;
 
-/// Digits of an exponent that is added as a machine's number.
+/// Maximum number of digits of an exponent that is added as an integer.
 const SHORT: usize = 37;
 
 /// Whether two valid JSON numbers have the same value.
@@ -19,7 +19,7 @@ pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
-/// A number's parts: `-12.50e3` is negative, with the digits `12` and `50`, and the power 3.
+/// The parts of a number: `-12.50e3` is negative and has the digits `12` and `50` and the power 3.
 struct Decimal<'a> {
     negative: bool,
     whole: &'a [u8],
@@ -48,14 +48,14 @@ impl<'a> Decimal<'a> {
         self.digits().next().is_none()
     }
 
-    /// From the first to the last that is not 0.
+    /// Returns the digits from the first to the last that is not 0.
     fn digits(&self) -> impl Iterator<Item = &u8> {
         let fraction = trimmed(self.fraction);
         let whole = if fraction.is_empty() { trimmed(self.whole) } else { self.whole };
         whole.iter().chain(fraction).skip_while(|digit| **digit == b'0')
     }
 
-    /// That of the first digit: `0.00012` is 0.12 with the exponent -3.
+    /// Returns the exponent of the first digit: `0.00012` is 0.12 with the exponent -3.
     fn exponent(&self) -> PowerOfTen {
         let whole = without_zeros(self.whole);
         let zeros = self.fraction.len() - without_zeros(self.fraction).len();
@@ -77,7 +77,7 @@ fn without_zeros(digits: &[u8]) -> &[u8] {
     digits.get(zeros..).unwrap_or_default()
 }
 
-/// Without zeros at the end.
+/// Removes trailing zeros.
 fn trimmed(digits: &[u8]) -> &[u8] {
     let zeros = digits.iter().rev().take_while(|digit| **digit == b'0').count();
     digits.get(..digits.len() - zeros).unwrap_or_default()
@@ -91,7 +91,7 @@ fn sum(negative: bool, power: &[u8], shift: i64) -> PowerOfTen {
         let digits = if power == 0 { String::new() } else { power.unsigned_abs().to_string() };
         return (power < 0, digits.into_bytes());
     }
-    // The power is far larger than the shift, and so its sign is that of the sum.
+    // The power is far larger than the shift, so the sum has the sign of the power.
     let grows = negative == (shift < 0);
     let mut carry = shift.unsigned_abs();
     let mut digits = Vec::from(power);

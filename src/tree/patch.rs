@@ -1,30 +1,31 @@
-//! The operations of RFC 6902 on a [`Tree`], as SPEC §8 reads them.
+//! The operations of RFC 6902 on a [`Tree`], as SPEC §8 defines them.
 //!
-//! Paths are those of RFC 6901, read against the document as it is when the operation comes. Where an object has a member
-//! twice, what an operation takes away goes in all of them, and what it gives goes to the first:
+//! Paths are those of RFC 6901, resolved against the document as the operation finds it. If an object has duplicate
+//! members, an operation removes all of them and sets the first:
 //!
-//! | operation | of several values at its path |
+//! | operation | with several values at its path |
 //! |---|---|
-//! | `remove` | all go |
-//! | `replace`, `add` | the first is rewritten, the others go |
-//! | `move`, `copy` | the first is taken; `move` drops the others |
+//! | `remove` | all are removed |
+//! | `replace`, `add` | the first is set, the others are removed |
+//! | `move`, `copy` | the first is taken; `move` removes the others |
 //! | `test` | the first is compared |
 //!
-//! A path leads through the first member of a name, but for what is taken away.
+//! A path leads through the first member of a name, except for values to remove.
 //!
-//! **Cost.** An operation visits the members of each object on its way, for names may come twice; moves the elements behind
-//! the one that comes or goes; and goes through a value that it tests, or copies once it was split. So a sequence costs at most
-//! operations × what the tree has, and the text once for each level that is split.
+//! **Cost.** An operation visits the members of each object on its path, because names may be duplicated. It moves the
+//! elements after an inserted or removed one. It reads a value that it tests, or copies after it was split. So a
+//! sequence costs at most the number of operations times the size of the tree, plus the text once for each level that
+//! is split.
 
 use super::{Tree, TreeNode, TreePlace, TreeValue, equal};
 use crate::error::{ErrorKind, Raise};
 use crate::path::{Path, PathToken, index};
 use crate::test_work::{self, WorkKind};
 
-/// Why nothing can be added to what is at a place: it is an array, and the token no index.
+/// The error of adding to an array by a token that is not an index.
 pub(crate) const NO_INDEX: &str =
     "what it would be added to is an array, which has indices and `-`";
-/// The same, of a scalar.
+/// The error of adding to a scalar.
 pub(crate) const NO_PARENT: &str = "what it would be added to is neither an object nor an array";
 
 /// One operation.
@@ -38,23 +39,24 @@ pub(crate) enum TreeEdit {
     Test { path: Path, value: Box<[u8]> },
 }
 
-/// What an operation that did not fail did.
+/// The effect of an operation that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EditOutcome {
     Apply,
-    /// Nothing: there was nothing to remove, and that is allowed.
+    /// No effect: there was no value to remove, which is allowed.
     Nothing,
-    /// Nothing: it was a test, and the document has another value there.
+    /// A test did not hold: the document has another value there.
     Differs,
-    /// Nothing: it was a test, and the document has nothing there.
+    /// A test did not hold: the document has no value there.
     Lacks,
 }
 
 impl Tree {
-    /// Applies an operation. `lenient`: it may remove nothing.
+    /// Applies an operation. `lenient`: a `remove` without a value to remove is not an error.
     ///
     /// # Errors
-    /// [`ErrorKind::Patch`]: it cannot be applied. [`ErrorKind::Limit`]: the tree grows too large. The tree is of no use then.
+    /// [`ErrorKind::Patch`]: the operation cannot be applied. [`ErrorKind::Limit`]: the tree grows too large. After an
+    /// error the tree must not be used.
     pub(crate) fn apply(&mut self, edit: &TreeEdit, lenient: bool) -> Result<EditOutcome, Raise> {
         match edit {
             TreeEdit::Add { path, value } => {
@@ -88,7 +90,7 @@ impl Tree {
             TreeEdit::Copy { from, path } => {
                 let value = self.first(from)?.ok_or_else(|| self.nothing_at(from))?;
                 let value = match value.node() {
-                    // The text is there, but is to be written once more.
+                    // The text exists already, but it will be written twice.
                     None => {
                         self.charge(value.0.len as usize)?;
                         value
@@ -111,7 +113,7 @@ impl Tree {
         Ok(EditOutcome::Apply)
     }
 
-    /// The places that a path leads to, in document order: of members of one name all, or the first alone.
+    /// Returns the places that a path leads to, in document order: all of the duplicate members, or only the first.
     fn find(&mut self, path: &[PathToken], all: bool) -> Result<Vec<TreePlace>, Raise> {
         path.iter().try_fold(vec![TreePlace::Root], |places, token| self.step(&places, token, all))
     }
@@ -150,7 +152,7 @@ impl Tree {
         Ok(places.first().map(|place| self.get(*place)))
     }
 
-    /// Takes away what is at a path. Whether something was.
+    /// Removes the values at a path. Returns whether there were any.
     fn remove(&mut self, path: &Path) -> Result<bool, Raise> {
         let Some((last, parents)) = path.0.split_last() else {
             return Err(refused("the document itself cannot be removed"));
@@ -162,7 +164,7 @@ impl Tree {
         Ok(found)
     }
 
-    /// Drops what a token leads to from the container at a place, but for the first `spare` of it.
+    /// Removes the children that a token leads to from the container at a place, except the first `spare` of them.
     fn drop_child(
         &mut self,
         parent: TreePlace,
@@ -216,7 +218,7 @@ impl Tree {
         }
     }
 
-    /// Drops what is at a path but for what is at the place `first`, which is the first of it.
+    /// Removes the values at a path except the one at the place `first`, which is the first of them.
     fn drop_others(
         &mut self,
         parents: &[PathToken],
@@ -286,7 +288,7 @@ impl Tree {
         self.drop_others(parents, last, place)
     }
 
-    /// The error of a path that leads nowhere: says how far it leads.
+    /// Returns the error of a path without a value. The message says how far the path leads.
     fn nothing_at(&mut self, path: &Path) -> Raise {
         let mut places = vec![TreePlace::Root];
         let mut upto = 0usize;
@@ -302,13 +304,13 @@ impl Tree {
     }
 }
 
-/// The error of a path of which so many steps lead somewhere.
+/// Returns the error of a path of which the first `steps` steps lead to a value.
 pub(crate) fn nothing_at(path: &[PathToken], steps: usize) -> Raise {
     let missing = Path(path.get(..=steps).unwrap_or(path).to_vec());
     Raise::new(ErrorKind::Patch, format!("nothing is at {}", missing.to_pointer()))
 }
 
-/// The element that a token leads to.
+/// Returns the position of the element that a token leads to.
 fn position(token: &PathToken) -> Option<usize> {
     usize::try_from(token.index()?).ok()
 }

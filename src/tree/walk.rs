@@ -1,32 +1,31 @@
-//! The members and elements of a container, found in its text.
+//! Finds the members and elements of a container in its text.
 //!
-//! Knows text that is valid and minified, and goes through it once; what is inside a member is passed, not looked at.
-//! Nothing recurses.
+//! The text is valid and minified, and is read once. Values inside a member are skipped. Nothing recurses.
 
 use memchr::memchr2;
 
 use crate::test_work::{WorkKind, count, words};
 
-/// A piece of a text: from here, to there.
+/// The start and end of a piece of text.
 pub(super) type Span = (usize, usize);
 
-/// The members of an object, or the elements of an array.
+/// Iterates over the members of an object or the elements of an array.
 pub(super) struct Children<'a> {
     text: &'a [u8],
     at: usize,
     object: bool,
 }
 
-/// One of them.
+/// A member or an element.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Child {
-    /// A member's key, between its quotes.
+    /// The key of a member without its quotes; empty for an element.
     pub(super) key: Span,
     pub(super) value: Span,
 }
 
 impl<'a> Children<'a> {
-    /// Those of the container that `text` is; spans are counted from its beginning. `None`: it is a scalar.
+    /// Iterates over the container `text`. Spans are relative to its beginning. `None` for a scalar.
     pub(super) fn of(text: &'a [u8]) -> Option<Self> {
         let object = match text.first()? {
             b'{' => true,
@@ -64,7 +63,7 @@ impl Iterator for Children<'_> {
     }
 }
 
-/// Where the value that begins at `at` ends.
+/// Returns the end of the value that begins at `at`.
 fn end_of(text: &[u8], at: usize) -> usize {
     let mut depth = 0usize;
     let mut here = at;
@@ -92,7 +91,7 @@ fn end_of(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// Where the string ends whose opening quote is at `at`.
+/// Returns the end of the string whose opening quote is at `at`.
 fn end_of_string(text: &[u8], at: usize) -> usize {
     let mut here = at + 1;
     while let Some(found) = memchr2(b'"', b'\\', text.get(here..).unwrap_or_default()) {

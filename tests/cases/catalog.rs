@@ -1,7 +1,7 @@
-//! The built-in catalog on the answers of `corpus/`: which members stay, how much goes, and that errors stay readable.
+//! The built-in catalog on the responses of `corpus/`: the members that are kept, the savings, and readable errors.
 //!
-//! The table is `catalog.toml`. Every tool of the catalog is in it, and every filter must name its root and hold nothing
-//! but the values that two of its sources share.
+//! The table is `tests/cases/catalog/catalog.toml`. It has every tool of the catalog. Every filter must name its root, and may
+//! hold only values that two of its outputs share.
 
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ fn program(tool: &str) -> Program {
     catalog.program(tool).expect("a tool of the catalog")
 }
 
-/// The names of an object's members, in order; serde_json's map would sort them.
+/// The names of an object's members, in order. The map of serde_json would sort them.
 fn names(object: &str) -> Vec<String> {
     struct Names(Vec<String>);
     impl<'de> Deserialize<'de> for Names {
@@ -91,7 +91,7 @@ fn names(object: &str) -> Vec<String> {
     serde_json::from_str::<Names>(object).expect("an object").0
 }
 
-/// The text of the value at a pointer without escapes, as it is in the document.
+/// The text of the value at a pointer without escapes, as it is written in the document.
 fn at<'a>(mut text: &'a str, pointer: &str) -> &'a str {
     use serde_json::value::RawValue;
     for name in pointer.split('/').skip(1) {
@@ -183,7 +183,7 @@ fn no_filter_has_a_warning() {
     }
 }
 
-/// The table of the README says what comes out.
+/// The table of the README has the sizes of the output.
 fn the_readme_has_these_savings() {
     let readme = paths::text("README.md");
     let number = |cell: &str| -> f64 {

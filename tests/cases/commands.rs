@@ -10,20 +10,20 @@ use tamis_testkit::commands::drivers::{Subject, agree};
 struct RulesCase {
     name: String,
     rules: String,
-    /// What reading them says, each with `line:column: `.
+    /// The errors of the rules, each with `line:column: `.
     #[serde(default)]
     errors: Vec<String>,
-    /// What has no effect, in the same form.
+    /// The warnings, in the same form.
     #[serde(default)]
     warnings: Vec<String>,
-    /// What their examples say.
+    /// The failures of the examples.
     #[serde(default)]
     wrong: Vec<String>,
     command: Option<String>,
     exit_code: Option<i32>,
     held: Option<u64>,
     input: Option<String>,
-    /// How often the input comes.
+    /// The number of times that the input is repeated.
     times: Option<usize>,
     output: Option<String>,
     filter: Option<String>,

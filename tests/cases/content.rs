@@ -15,9 +15,9 @@ struct Document {
     content: Content,
     output: String,
     from: String,
-    /// Why the rules did not apply as they should have.
+    /// The reason for which the rules did not apply.
     note: Option<String>,
-    /// A part of the page is left out because it is hidden.
+    /// Whether a part of the page is removed because it is hidden.
     #[serde(default)]
     hidden: bool,
 }

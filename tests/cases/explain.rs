@@ -1,7 +1,7 @@
-//! What a program is said to do, as data: `tests/explain/*.toml`; and that it is what it does.
+//! The explanation of a program: `tests/cases/explain/*.toml`, and that the program runs as explained.
 //!
-//! A case has a spec, and the exact text of its explanation. One that is said to hold shows a document of which something
-//! is held; one that is said to stream holds nothing of any document.
+//! A case has a spec and the exact text of its explanation. If the program is explained as holding, the case has documents of
+//! which something is held. If it is explained as streaming, no document is held.
 
 use std::collections::BTreeSet;
 
@@ -20,15 +20,15 @@ struct ExplainCase {
     spec: toml::Table,
     #[serde(default)]
     options: Options,
-    /// All of it.
+    /// The whole explanation.
     text: String,
     /// Parts of the JSON that must be there.
     #[serde(default)]
     json: toml::Table,
-    /// Documents of which something is held, if they come in single bytes.
+    /// Documents of which something is held if they arrive in single bytes.
     #[serde(default)]
     holds: Vec<String>,
-    /// Of these nothing is held if they come as one slice.
+    /// Whether nothing of these documents is held if they arrive as one slice.
     #[serde(default)]
     slice_holds_nothing: bool,
 }
@@ -64,7 +64,7 @@ fn program(case: &ExplainCase) -> Program {
     Program::compile(&spec).expect("the spec compiles")
 }
 
-/// Files of the corpus, and documents at which rules have something to decide.
+/// Files of the corpus, and short documents on which rules make a decision.
 fn documents() -> Vec<Vec<u8>> {
     let mut documents: Vec<Vec<u8>> = paths::names("corpus", "json")
         .iter()
@@ -86,11 +86,11 @@ fn documents() -> Vec<Vec<u8>> {
     documents
 }
 
-/// The most that waited while a document came in pieces of so many bytes.
+/// The maximum of held bytes while a document arrives in pieces of `piece` bytes.
 fn held(program: &Program, options: &CallOptions, document: &[u8], piece: usize) -> u64 {
     let mut filter = Filter::new(program.with_options(options), Vec::new());
     for chunk in document.chunks(piece) {
-        // A miss may be an error: what was held until then counts.
+        // A miss may be an error. The bytes held until then count.
         if filter.write(chunk).is_err() {
             return filter.report().held_peak_bytes;
         }
@@ -115,7 +115,7 @@ fn json_agrees(case: &ExplainCase) {
             (false, false) => "stream",
         };
         assert_eq!(stage["mode"], mode, "{}: {stage}", case.name);
-        // What is a line in the text is a stage here, in the same order.
+        // Each line of the text is a stage of the JSON, in the same order.
         let name = stage["stage"].as_str().expect("a stage has a name");
         assert!(case.text.contains(&format!(". {name}: {mode}\n")), "{}: {name}", case.name);
     }

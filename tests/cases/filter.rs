@@ -1,7 +1,6 @@
 //! A document, a spec and the output: `tests/cases/filter/*.toml`.
 //!
-//! Each case runs through every driver with every kind of split. All of them must agree, and the result must be what the case
-//! says.
+//! Each case runs through every driver with every kind of split. All of them must agree on the expected result.
 
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -25,24 +24,24 @@ struct FilterCase {
     #[serde(default)]
     spec: toml::Table,
     options: Option<Options>,
-    /// What must come out, byte for byte. After an error: what must have been emitted before it, in any split.
+    /// The exact output. After an error: the output before it, in any split.
     output: Option<String>,
     output_hex: Option<String>,
-    /// For long outputs: how many bytes.
+    /// The number of bytes of a long output.
     output_bytes: Option<usize>,
-    /// The output without the white space between its tokens, where `whitespace: keep` leaves some of it open.
+    /// The output without the white space between its tokens, for cases in which `whitespace: keep` leaves some of it open.
     minified: Option<String>,
-    /// What is emitted before an error must begin this text.
+    /// A text that begins with the output before an error.
     prefix_of: Option<String>,
     error: Option<Fault>,
-    /// Keys of the report with their values; keys that must be in it, whatever they say; keys that must not.
+    /// Keys of the report with their values; keys that it must have with any value; keys that it must not have.
     #[serde(default)]
     report: toml::Table,
     #[serde(default)]
     needs: Vec<String>,
     #[serde(default)]
     absent: Vec<String>,
-    /// Texts that must (not) be in the program's plan.
+    /// Texts that the plan of the program must have, and texts that it must not have.
     #[serde(default)]
     plan: Vec<String>,
     #[serde(default)]
@@ -148,7 +147,7 @@ impl FilterCase {
         )
     }
 
-    /// Compares with what the case says.
+    /// Compares a run with the expected result.
     fn judge(&self, run: &Run) -> Result<(), String> {
         let got = run.output.as_deref().unwrap_or_default();
         let shown = String::from_utf8_lossy(got);
@@ -222,7 +221,7 @@ impl FilterCase {
                 return Err(format!("report: {key} is there: {value}"));
             }
         }
-        // Whatever is in the output came through one counter.
+        // One counter counts all bytes of the output.
         let left = ["budget_result_bytes", "output_bytes", "filter_result_bytes"];
         let left = left.into_iter().find_map(|key| report.get(key));
         let counted = left.and_then(Json::as_u64);
@@ -234,13 +233,13 @@ impl FilterCase {
     }
 }
 
-/// A program that is explained as a stream holds nothing, however the bytes come.
+/// A program that is explained as a stream holds nothing, in any chunks.
 fn streams_as_explained(subject: Subject<'_>) -> Result<(), String> {
     let mode = subject.program.explain(subject.options).mode();
     for run in [subject.push([]), subject.bytes()] {
         let report = run.report.unwrap_or_default();
         let says = report.plan.iter().any(|line| line.contains("hold"));
-        // A tree is more than that, and may be beside something that waits.
+        // A tree holds more than a plan lists, and other stages may hold bytes as well.
         if mode != ExecutionMode::Tree && says != (mode == ExecutionMode::Hold) {
             return Err(format!("explained as {mode}, the plan is {:?}", report.plan));
         }
@@ -251,7 +250,7 @@ fn streams_as_explained(subject: Subject<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Without white space outside of strings.
+/// Removes white space outside strings.
 fn without_white(text: &[u8]) -> Vec<u8> {
     let (mut string, mut escape) = (false, false);
     let mut kept = text.to_vec();

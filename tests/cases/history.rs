@@ -14,9 +14,9 @@ struct HistoryCase {
     #[serde(default)]
     prune: PruneSpec,
     input: String,
-    /// `None`: nothing changes.
+    /// `None` if nothing changes.
     output: Option<String>,
-    /// Keys of the report that matter.
+    /// Expected keys of the report.
     #[serde(default)]
     report: serde_json::Map<String, Value>,
 }

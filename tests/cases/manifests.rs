@@ -1,4 +1,4 @@
-//! Manifests: errors and warnings with their places, names, specs, and what a tool's spec makes of a document:
+//! Manifests: errors and warnings with their places, names, specs, and the output of a tool's spec:
 //! `tests/cases/manifests/*.toml`. A case tests an error, or names and tools.
 
 use std::collections::BTreeMap;
@@ -20,11 +20,11 @@ struct ManifestCase {
     /// Manifests that are merged with it, by the names of their files.
     #[serde(default)]
     with: BTreeMap<String, String>,
-    /// What it says, whole, when it is read or merged.
+    /// The whole error of reading or merging.
     error: Option<String>,
     /// The names, in their order.
     names: Option<Vec<String>>,
-    /// What it warns of, whole.
+    /// The whole warnings.
     #[serde(default)]
     warnings: Vec<String>,
     #[serde(default)]
@@ -35,10 +35,10 @@ struct ManifestCase {
 #[serde(deny_unknown_fields)]
 struct Tool {
     name: String,
-    /// The error of the look-up, whole.
+    /// The whole error of the look-up.
     error: Option<String>,
     spec: Option<Spec>,
-    /// The same for formats whose specs say more than can be written: what of it is written.
+    /// The serialisable part of the spec, for formats whose specs have more.
     declares: Option<Spec>,
     summary: Option<String>,
     /// The names of its reserved parameters.
@@ -52,9 +52,9 @@ struct Tool {
     /// The run's error.
     fails: Option<String>,
     skipped: Option<String>,
-    /// What the report says of the payload's place.
+    /// The place of the payload in the report.
     root: Option<String>,
-    /// It is a total miss.
+    /// Whether the run is a total miss.
     #[serde(default)]
     missed: bool,
 }
@@ -145,7 +145,7 @@ fn run(case: &ManifestCase) {
 
 type Run = Result<(Vec<u8>, Report), tamis::Error>;
 
-/// What must not depend on chunks.
+/// The parts of a result that must not depend on chunks.
 fn shown(run: &Run) -> String {
     match run {
         Ok((output, report)) => {

@@ -11,12 +11,12 @@ use tamis_testkit::paths;
 struct Page {
     file: String,
     from: String,
-    /// Phrases of the text, in their order.
+    /// Phrases of the text, in order.
     keeps: Vec<String>,
-    /// The same of the Markdown.
+    /// Phrases of the Markdown, in order.
     #[serde(default)]
     markdown: Vec<String>,
-    /// Phrases that are in neither, though the page has them.
+    /// Phrases of the page that neither output has.
     drops: Vec<String>,
 }
 

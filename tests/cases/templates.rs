@@ -1,7 +1,7 @@
-//! The templates of `corpus/templates`, with what Go makes of them.
+//! The templates of `corpus/templates`, compared with the results of Go.
 //!
-//! A case has Go's output, `go`, or its error, `go_error`. Where we differ, `ours` or `ours_error` says what we do, and
-//! `why` begins the row of the table of differences in the documentation of `Templates`.
+//! A case has Go's output, `go`, or its error, `go_error`. If tamis differs, `ours` or `ours_error` is its result, and `why` is the
+//! beginning of a row in the table of differences in the documentation of `Templates`.
 
 use serde::Deserialize;
 use tamis::{Templates, Totals};
@@ -93,7 +93,7 @@ fn run(case: &cases::Case<TemplateCase>) -> Result<(), String> {
     Err(format!("{template}\n  ours: {result:?}\n  Go:   {go:?}"))
 }
 
-/// Each difference that a case shows is in the table of the documentation, and the table has no other.
+/// The table in the documentation has every difference of a case, and no other.
 fn differences_are_those_of_the_documentation() {
     let text = paths::text("src/template/mod.rs");
     let table =

@@ -1,4 +1,5 @@
-//! A text filter, a text and the output: `tests/cases/text/*.toml`. Each case runs whole, byte by byte, at every cut, and as the inside of a JSON string.
+//! A text filter, a text and the output: `tests/cases/text/*.toml`. Each case runs whole, in single bytes, at every cut, and as
+//! the inside of a JSON string.
 
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -8,7 +9,7 @@ use tamis_testkit::prng::Prng;
 use tamis_testkit::text::drivers::{Form, Subject, agree};
 use tamis_testkit::text::spelling::{read, spell, units};
 
-/// What goes in, and what must come out.
+/// An input and its expected output.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TextCase {
@@ -17,23 +18,23 @@ struct TextCase {
     filter: TextSpec,
     /// The limit `line`.
     line: Option<usize>,
-    /// A text, and what comes out; how often it comes one after the other.
+    /// A text, its output, and the number of times that the text is repeated.
     input: Option<String>,
     output: Option<String>,
     times: Option<usize>,
-    /// What comes out is what went in.
+    /// Whether the output is the input.
     #[serde(default)]
     unchanged: bool,
-    /// The same, for what is not UTF-8.
+    /// Input and output that are not UTF-8.
     bytes: Option<Vec<u8>>,
     output_bytes: Option<Vec<u8>>,
-    /// The inside of a JSON string, and what comes out.
+    /// The inside of a JSON string, and its output.
     string: Option<String>,
     spelled: Option<String>,
     /// Some keys of the report.
     #[serde(default)]
     report: serde_json::Map<String, Json>,
-    /// What compiling says, and shows.
+    /// The error of compiling, and its excerpt.
     error: Option<String>,
     excerpt: Option<String>,
 }
@@ -84,7 +85,7 @@ impl TextCase {
         self.compare(&report)
     }
 
-    /// However the text is spelled in a string, the same text comes out.
+    /// The output does not depend on the spelling of the text in a string.
     fn in_strings(&self, program: &TextProgram, input: &str, output: &str) -> Result<(), String> {
         let limits = self.limits();
         let mut prng = Prng::named(&self.name);

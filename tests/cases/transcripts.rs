@@ -1,4 +1,4 @@
-//! Saved outputs of real tools through their filters: `tests/cases/transcripts/transcripts.toml`.
+//! Recorded outputs of real tools through their filters: `tests/cases/transcripts/transcripts.toml`.
 //!
 //! `TAMIS_BLESS=1` writes the outputs to `expected/`. Read the difference before you commit it.
 

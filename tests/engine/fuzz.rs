@@ -1,7 +1,7 @@
-//! The fuzz targets on a stable compiler, without a fuzzer: seeds, which every target must take, and regressions, inputs
-//! that once showed a mistake (`fuzz/README.md`).
+//! The fuzz targets on a stable compiler, without a fuzzer. They run on seeds, and on regressions: inputs that once revealed a bug
+//! (`fuzz/README.md`).
 //!
-//! Seeds are what `corpus/` and the cases of the tests make of them: `TAMIS_BLESS=1 cargo test --test fuzz` writes them anew.
+//! Seeds are made from `corpus/` and from the cases. `TAMIS_BLESS=1 cargo test --test engine fuzz::seeds` writes them again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn folder(kind: &str, target: &str) -> PathBuf {
     paths::path("fuzz").join(kind).join(target)
 }
 
-/// The files of a folder, by name; none if it is not there.
+/// The files of a folder, by name. A folder that does not exist has none.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let entries = entries.map(|entry| entry.expect("the entry can be read").path());
@@ -23,7 +23,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Runs all targets on all files of a kind; panics with those that failed. The number of files.
+/// Runs all targets on their files of a kind and returns the number of files. Panics with the files that failed.
 fn replay(kind: &str) -> usize {
     let mut count = 0;
     let mut failed = Vec::new();
@@ -42,7 +42,7 @@ fn replay(kind: &str) -> usize {
 
 #[test]
 fn seeds() {
-    // First, and not in a test of its own: while they are written they cannot be replayed.
+    // Not a test of its own, because seeds cannot be replayed while they are written.
     seeds_are_made();
     let count = replay("seeds");
     assert!(count >= 10 * TARGETS.len(), "only {count} seeds");
@@ -67,7 +67,7 @@ fn regressions() {
     assert_eq!(names.iter().map(String::as_str).collect::<BTreeSet<_>>(), told, "fuzz/README.md");
 }
 
-/// Bytes that mean nothing, as every target may be given them: of every length, with choices of every length.
+/// Random bytes of every length, with choices of every length.
 #[test]
 fn anything() {
     let mut random = Prng::new(0xf022);
@@ -83,7 +83,7 @@ fn anything() {
     }
 }
 
-/// Most of what `evade` is given has a secret and comes to its end, whatever the rules are that hide it: an error hides too much.
+/// Most inputs of `evade` have a secret and run to the end, for each kind of rules. An error would hide too much.
 #[test]
 fn evade_tries() {
     let mut random = Prng::new(0xe7ade);
@@ -106,11 +106,11 @@ fn evade_tries() {
     }
 }
 
-/// Every target is a program, and has seeds; there is no other folder.
+/// Every target has a program and seeds, and there are no other folders.
 #[test]
 fn targets_are_complete() {
     let mut names: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
-    // Of the library's inside: `src/scan/diff.rs` has its test.
+    // It tests internals of the library and is replayed by `src/scan/tests.rs`.
     names.push("scan_diff");
     names.sort_unstable();
     let stems = |folder: &str| -> Vec<String> {
@@ -127,22 +127,22 @@ fn targets_are_complete() {
     }
 }
 
-/// What the seeds of a target are made of.
+/// The material of a target's seeds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum From {
-    /// Documents, behind bytes that choose what is done with them: those of `tests/cases`, and short ones of `corpus/`.
+    /// Documents after bytes that choose the program: those of `tests/cases/filter`, and short ones of `corpus/`.
     Documents,
-    /// The same, and the files of `corpus/grammar`.
+    /// The documents of `tests/cases/filter`, and the files of `corpus/grammar`.
     Grammar,
-    /// Bytes that choose, and nothing else.
+    /// Only bytes that choose.
     Choices,
     /// Manifests of every format, and rules for commands.
     Manifests,
     /// Templates, a null byte and an item.
     Templates,
-    /// What commands print, and other texts.
+    /// Outputs of commands, and other texts.
     Texts,
-    /// Pages, answers and texts.
+    /// Pages, responses and texts.
     Pages,
     /// Chats.
     Histories,
@@ -163,15 +163,15 @@ const SEEDS: &[(&str, From)] = &[
     ("filter_vs_model", From::Documents),
     ("json_verdict", From::Grammar),
 ];
-/// Seeds of a target, at most.
+/// The maximum number of seeds of a target.
 const MOST: usize = 120;
-/// A longer document is no seed: the fuzzer would take its time for it.
+/// Longer documents are not used, because a fuzzer is slow on them.
 const LONGEST: usize = 3 << 10;
 
 /// Seeds by the names of their files.
 type Seeds = BTreeMap<String, Vec<u8>>;
 
-/// What is in the folders is what is made from corpus and cases; it is written where that is asked for.
+/// Compares the folders with the seeds that corpus and cases give. Writes them if that is requested.
 fn seeds_are_made() {
     let bless = std::env::var_os("TAMIS_BLESS").is_some();
     let mut differ = Vec::new();
@@ -204,8 +204,8 @@ fn seeds_are_made() {
     );
 }
 
-/// The seeds of a target. Which documents are among them, how they are named, and what is done with them depends on each of
-/// them alone, so that one that is new changes one seed.
+/// The seeds of a target. Whether a document is used, its name and its choices depend only on the document, so a new document
+/// changes one seed.
 fn made(target: &str, from: From) -> Seeds {
     let mut random = Prng::named(target);
     let mut noise =
@@ -224,7 +224,7 @@ fn made(target: &str, from: From) -> Seeds {
     documents.into_iter().map(seed).collect()
 }
 
-/// Of many, some that have nothing to do with one another.
+/// Some of many documents, chosen by their hashes.
 fn apart(mut documents: Vec<Vec<u8>>, most: usize) -> Vec<Vec<u8>> {
     documents
         .sort_by_cached_key(|document| Prng::named(&document.escape_ascii().to_string()).next());
@@ -258,7 +258,7 @@ fn documents(from: From) -> Vec<Vec<u8>> {
     found
 }
 
-/// What is no JSON, from the tests' own cases and the corpus.
+/// Inputs that are not JSON, from the cases and the corpus.
 fn others(from: From) -> Vec<Vec<u8>> {
     let root = paths::root();
     let (corpus, cases, keys): (_, &[&str], &[&str]) = match from {
@@ -275,7 +275,7 @@ fn others(from: From) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     let recorded = if corpus.is_empty() { Vec::new() } else { files(&root.join(corpus)) };
     for file in recorded {
-        // A page about the corpus is no part of it.
+        // A README describes the corpus and does not belong to it.
         if !file.is_file() || file.extension().is_some_and(|extension| extension == "md") {
             continue;
         }

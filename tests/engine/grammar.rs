@@ -1,4 +1,4 @@
-//! The grammar, file by file: `corpus/grammar`, against the verdicts of its README and of other parsers.
+//! The files of `corpus/grammar`: tamis agrees with the verdicts of their README and of other parsers.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use tamis::{CallOptions, ErrorKind, Fault, Program, Spec, Validation};
 use tamis_testkit::drivers::{Effort, Run, Subject, agree, agree_reader};
 use tamis_testkit::prng::Prng;
 
-/// Where struson decides otherwise than tamis, and why.
+/// The files on which struson differs from tamis, and the reasons.
 const STRUSON_DIFFERS: [(&str, &str); 10] = [
     ("bom-at-start-then-white-space.json", MARK),
     ("bom-at-start.json", MARK),
@@ -59,7 +59,7 @@ fn verdicts() -> Vec<(String, Vec<u8>, bool)> {
     all
 }
 
-/// The table of the README: file names, and whether they are accepted.
+/// The table of the README: file names, and whether tamis accepts them.
 fn verdicts_for_either() -> BTreeMap<String, bool> {
     let readme = std::fs::read_to_string(corpus("grammar/README.md")).expect("the README");
     let row = |line: &str| {
@@ -80,7 +80,7 @@ fn run(name: &str, spec: &Spec, document: &[u8]) -> Run {
     let options = CallOptions::new();
     let subject = Subject { program: &program, options: &options, document };
     let seed = Prng::named(name).next();
-    // One-byte chunks of the longest files take long enough once.
+    // One-byte chunks of the longest files are slow, so they run once.
     let effort = if document.len() < 1 << 10 { Effort::Full } else { Effort::Splits(5) };
     let run = agree(subject, seed, effort).unwrap_or_else(|why| panic!("{name}: {why}"));
     agree_reader(subject, seed, &run).unwrap_or_else(|why| panic!("{name}: {why}"));
@@ -109,7 +109,7 @@ fn verdicts_without_rules() {
     }
 }
 
-/// What is skipped is checked as well, and as strictly.
+/// Skipped values are validated as strictly as others.
 #[test]
 fn verdicts_under_rules() {
     let specs = [
@@ -131,8 +131,8 @@ fn verdicts_under_rules() {
     }
 }
 
-/// What `validation: structure` still refuses in what it skips: open strings, brackets that do not match, control
-/// characters, what is no UTF-8. The same inside what is kept is an error of any kind.
+/// `validation: structure` still rejects skipped values with open strings, brackets that do not match, control characters or
+/// invalid UTF-8. In a value that is kept, each of these is an error as well.
 #[test]
 fn structure_still_checks() {
     let skipped: [&[u8]; 9] = [
@@ -163,7 +163,7 @@ fn structure_still_checks() {
 #[test]
 fn serde_json_agrees() {
     for (name, bytes, accepted) in verdicts() {
-        // It has no depth limit for text that it only steps over, and knows no byte order mark.
+        // struson has no depth limit for text that it skips, and does not accept a byte order mark.
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let theirs = serde_json::from_slice::<&RawValue>(text).is_ok();
         let deep = run(&name, &Spec::new(), &bytes)
@@ -197,7 +197,7 @@ fn struson_accepts(bytes: &[u8]) -> bool {
     reader.skip_value().is_ok() && reader.consume_trailing_whitespace().is_ok()
 }
 
-/// The output means what the input meant, to two parsers; where one cannot read the input, it need not read the output.
+/// Two parsers read the same value from the output as from the input. Inputs that a parser cannot read are left out.
 #[test]
 fn values_survive() {
     let mut documents: Vec<_> = folder("valid").into_iter().collect();
@@ -246,7 +246,7 @@ fn minified_documents() {
     assert!(pretty == minified("github-list-repos.json").1, "two spellings of one document");
 }
 
-/// A deep document is refused for its depth, wherever it is deep and whatever becomes of it.
+/// A deep document exceeds the limit on depth, wherever it is deep and whether or not the deep value is kept.
 #[test]
 fn depth_is_limited_everywhere() {
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(2000), "]".repeat(2000));

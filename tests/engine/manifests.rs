@@ -15,7 +15,7 @@ fn by_bytes(program: &Program, options: &CallOptions, input: &str) -> Run {
     Ok((filter.into_sink(), report))
 }
 
-/// What passes with a kimbap object may be long, and come before anything that is selected.
+/// Members that pass with a kimbap object may be long, and may precede all selected members.
 #[test]
 fn long_members_around_an_object_pass() {
     let text = "actions: {a: {response: {type: object, filter: {select: {id: id}}}}}";
@@ -42,7 +42,7 @@ fn long_members_around_an_object_pass() {
     );
 }
 
-/// Reads a hostile text on a small stack; it must be refused, in time, with these words.
+/// Reads a hostile text on a small stack. It must be refused in time, with an error that contains `words`.
 #[track_caller]
 fn refused(text: String, words: &[&str]) {
     let begin = Instant::now();
@@ -105,7 +105,7 @@ fn size_is_limited() {
         format!("version: 1\nfilters:\n{wrong}"),
         &["t0: ", "did you mean `select`?", "19980 more problems"],
     );
-    // One line, in which every place is far from its beginning.
+    // One long line, in which every place is far from the beginning.
     let one_line: Vec<String> =
         (0..40_000).map(|tool| format!("\"t{tool}\": {{\"é\": 1}}")).collect();
     let one_line = format!("{{\"version\": 1, \"filters\": {{{}}}}}", one_line.join(", "));
@@ -126,7 +126,7 @@ fn size_is_limited() {
     refused(twice, &["comes twice", "19979 more problems"]);
 }
 
-/// Whatever a file says, it takes a small multiple of its bytes, beside what the limits allow for all of it.
+/// Any file needs a small multiple of its size, in addition to memory that the limits bound.
 #[test]
 fn memory_is_proportional_to_the_file() {
     let many = |count: usize, filter: &dyn Fn(usize) -> String| -> String {
@@ -182,7 +182,7 @@ fn bytes_that_are_no_text_are_refused() {
         assert!(error.chars().all(|char| char == '\n' || !char.is_control()), "{error:?}");
         assert!(!error.contains('\u{202e}'), "{error:?}");
     }
-    // A name of a file is not ours either.
+    // The name of a file may be hostile as well.
     let error = Manifest::parse("a\n\u{1b}b.yaml", "x: 1").unwrap_err().to_string();
     assert!(error.starts_with("a\\n\\u{1b}b.yaml:1:1: "), "{error:?}");
 }
@@ -198,7 +198,7 @@ fn what_is_cut_off_anywhere_is_answered() {
     }
 }
 
-/// Whatever is repeated, the answer comes in time: an error, or a manifest.
+/// Any repetition gives a result in time: an error or a manifest.
 #[test]
 fn repetition_takes_no_time() {
     let pieces = [

@@ -83,13 +83,22 @@ pub fn read<C: DeserializeOwned>(file: &str, key: &str) -> Vec<Case<C>> {
     let Some(toml::Value::Array(cases)) = table.remove(key) else {
         panic!("{file} has no [[{key}]]");
     };
-    let mut names = BTreeSet::new();
+    let (mut names, mut exact) = (BTreeSet::new(), BTreeSet::new());
     let case = |(case, place): (toml::Value, &toml::Spanned<DeValue<'_>>)| {
         let line = 1 + text[..place.span().start].matches('\n').count();
         let place = format!("{file}:{line}");
-        let name = ["name", "file", "tool", "tools"].iter().find_map(|key| case.get(key)?.as_str());
-        let name = name.unwrap_or_else(|| panic!("{place}: a case without a name")).to_owned();
-        assert!(names.insert(slug(&name)), "{place}: another case is called {name:?}");
+        let key = ["name", "file", "tool", "tools"].into_iter().find(|key| case.get(key).is_some());
+        let key = key.unwrap_or_else(|| panic!("{place}: a case without a name"));
+        let mut name = case[key].as_str().expect("a name is a text").to_owned();
+        let is_new = key != "name" || exact.insert(name.clone());
+        assert!(is_new, "{place}: another case is called {name:?}");
+        // Two cases may be about the same tool, or their names differ only in signs.
+        for number in 2.. {
+            if names.insert(slug(&name)) {
+                break;
+            }
+            name = format!("{} {number}", case[key].as_str().expect("a name is a text"));
+        }
         let data = case.try_into().unwrap_or_else(|error| panic!("{place}: {error}"));
         Case { name, place, data }
     };

@@ -76,7 +76,7 @@ pub(in crate::command) fn read_builtin<'a>(
 ) -> RuleFile {
     let mut all = RuleFile::empty(name);
     for (file, text) in files {
-        if let Ok(rules) = read(file, text, None, &mut Allowance::new()) {
+        if let Ok(rules) = read(file, text, None, &mut RegexBudget::new()) {
             all.rules.extend(rules.rules);
         }
     }

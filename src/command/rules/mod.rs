@@ -28,6 +28,7 @@ use std::sync::{Arc, OnceLock};
 use regex::bytes::RegexSet;
 
 use crate::manifest::{ManifestError, Problem};
+use crate::regex_budget::RegexBudget;
 
 use super::builtin;
 use super::command_line::CommandLine;

@@ -7,7 +7,7 @@ use regex::bytes::RegexSet;
 use super::matcher::CommandMatcher;
 use super::operations::DeclaredOperations;
 use crate::manifest::Problem;
-use crate::regex_budget::Allowance;
+use crate::regex_budget::RegexBudget;
 use crate::text::TextProgram;
 
 /// A condition on how the command ended.
@@ -59,7 +59,7 @@ impl CommandRule {
     /// reports.
     pub(crate) fn programs(&self) -> Option<&[(ExitCondition, TextProgram)]> {
         // Reading the file has charged these patterns, so a new allowance suffices here.
-        let mut allowance = Allowance::new();
+        let mut allowance = RegexBudget::new();
         let compile = |(exit, operations): &(ExitCondition, DeclaredOperations)| {
             operations.compile(&mut allowance).ok().map(|program| (*exit, program))
         };

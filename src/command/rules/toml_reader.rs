@@ -10,7 +10,6 @@ use crate::manifest::Problem;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::unknown;
 use crate::regex_budget::RegexBudget;
-use crate::regex_budget::RegexBudget;
 use crate::text::check_pattern;
 
 pub(super) type TomlNode<'t> = &'t Spanned<DeValue<'t>>;

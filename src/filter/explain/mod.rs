@@ -12,7 +12,6 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::filter::compile::call::Skips;
 use crate::filter::compile::items::{ItemRules, RootRule, WaitFrom};
 use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::filter::compile::size_policy::SizePolicy;
@@ -177,7 +176,7 @@ enum StageAction {
     },
     DropNulls,
     DropEmpty,
-    TextSpec,
+    TextFilter,
     Budget {
         budget: Budget,
         min_items: u64,

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher, RandomState};
 
-use super::super::program::Compiled;
+use super::super::program::CompiledPrune;
 use crate::error::{LimitName, Raise};
 use crate::limits::{Limits, Meter};
 
@@ -54,7 +54,7 @@ impl Hasher for Hashed {
 }
 
 impl Calls {
-    pub(super) fn new(program: &Compiled) -> Self {
+    pub(super) fn new(program: &CompiledPrune) -> Self {
         let unknown = Tool { name: String::new(), protected: program.protects("") };
         Self {
             tools: vec![unknown],
@@ -71,7 +71,7 @@ impl Calls {
     }
 
     /// Returns the number of a tool, and assigns one if needed.
-    pub(super) fn tool(&mut self, name: &str, program: &Compiled) -> Result<u32, Raise> {
+    pub(super) fn tool(&mut self, name: &str, program: &CompiledPrune) -> Result<u32, Raise> {
         if name.is_empty() {
             return Ok(UNKNOWN);
         }

@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use super::super::log::{Act, Edit, Entry, Record};
-use super::super::text::Found;
+use super::super::findings::{Edit, EditKind, Entry, Finding};
+use super::super::text::ValueFacts;
 use super::Survey;
 use super::calls::{Calls, UNKNOWN};
 use super::message::{
-    BlockKind, Call, Compacted, Id, Item, Message, Origin, PendingResult, Place, Role, Stamp,
-    Values,
+    BlockKind, Call, Compacted, Id, Item, Message, MessageRole, Origin, PendingResult, Place,
+    Stamp, Values,
 };
 use super::shape::{Frame, Member};
-use super::value::{Value, ValueKind, Verdict};
+use super::value::{PruneVerdict, Value, ValueKind};
 use crate::error::{LimitName, Raise};
 
 impl Survey {
@@ -21,7 +21,7 @@ impl Survey {
         member: Member,
         at: Range<u64>,
         string: bool,
-        found: Found,
+        found: ValueFacts,
         (beginning, whole): (&[u8], bool),
     ) -> Result<(), Raise> {
         let text = whole.then_some(beginning);
@@ -38,8 +38,8 @@ impl Survey {
             None => Ok(None),
         };
         match (frame, member) {
-            (Frame::Message, Member::Role) => message.role = Some(Role::of(text)),
-            (Frame::Info, Member::Role) => message.info_role = Some(Role::of(text)),
+            (Frame::Message, Member::Role) => message.role = Some(MessageRole::of(text)),
+            (Frame::Info, Member::Role) => message.info_role = Some(MessageRole::of(text)),
             (_, Member::Summary) => message.summary = text == Some(b"true"),
             (Frame::Message, Member::Type) => message.item = Item::of(text),
             (Frame::Block, Member::Type) => block.kind = BlockKind::of(text),
@@ -77,7 +77,7 @@ impl Survey {
             // Removing an empty list, which is only its brackets, would save nothing.
             (Frame::State, Member::Attachments) if found.raw > 2 => {
                 self.wait(size_of::<Edit>() as u64)?;
-                let edit = Edit { from: at.start, to: at.end, act: Act::EmptyList };
+                let edit = Edit { from: at.start, to: at.end, act: EditKind::EmptyList };
                 self.part.attachments.push(edit);
             }
             (_, Member::Content | Member::Output | Member::Result | Member::Experimental) => {
@@ -256,12 +256,12 @@ impl Survey {
         if message.is_turn(role) {
             self.counts.turns += 1;
             self.counts.turns_of_last += 1;
-            self.log.push(&Record::Turn(message.from), &limits)?;
+            self.findings.push(&Finding::Turn(message.from), &limits)?;
         }
-        if message.summary && role == Some(Role::Assistant) {
-            self.log.push(&Record::Summary(end), &limits)?;
+        if message.summary && role == Some(MessageRole::Assistant) {
+            self.findings.push(&Finding::Summary(end), &limits)?;
         }
-        let is_tool = matches!(role, Some(Role::Tool | Role::Function));
+        let is_tool = matches!(role, Some(MessageRole::Tool | MessageRole::Function));
         if message.results_inside {
             self.end_results(message, is_tool)?;
         } else {
@@ -284,7 +284,8 @@ impl Survey {
             }
             None if is_tool => {
                 // A message that names a call or a tool in its own way is of an API that rejects unknown members.
-                let api = tool_call_id.is_some() || name.is_some() || role == Some(Role::Function);
+                let api =
+                    tool_call_id.is_some() || name.is_some() || role == Some(MessageRole::Function);
                 let marked = metadata.whole != Place::Absent || !api;
                 let metadata = if marked { metadata } else { Stamp::default() };
                 let tool = match message.metadata_tool {
@@ -365,9 +366,9 @@ impl Survey {
         let mut entry = Entry { tool, ..Entry::default() };
         for value in values {
             match value.verdict(program, self.calls.name(tool), &id) {
-                Verdict::Compacted => known = true,
-                Verdict::Short => {}
-                Verdict::Prune { edit, tokens, estimated } => {
+                PruneVerdict::Compacted => known = true,
+                PruneVerdict::Short => {}
+                PruneVerdict::Prune { edit, tokens, estimated } => {
                     entry.tokens += tokens;
                     entry.edits.push(edit);
                     self.counts.estimated |= estimated;
@@ -384,16 +385,16 @@ impl Survey {
         if program.placeholder.has_id() {
             entry.id = id;
         }
-        self.log.push(&Record::Result(entry), &program.limits)
+        self.findings.push(&Finding::Result(entry), &program.limits)
     }
 }
 
 impl Message {
     /// Returns whether the message is a turn of the user. A message with only results is not, whatever its role.
-    fn is_turn(&self, role: Option<Role>) -> bool {
+    fn is_turn(&self, role: Option<MessageRole>) -> bool {
         // In Gemini's contents, the role defaults to the user.
         let user = match role {
-            Some(role) => role == Role::User,
+            Some(role) => role == MessageRole::User,
             None => self.has_parts && !self.info && self.item.is_none(),
         };
         user && !(self.blocks > 0 && self.blocks == self.block_results)

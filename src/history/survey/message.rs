@@ -2,8 +2,8 @@
 //!
 //! Only data; `finish.rs` evaluates it.
 
-use super::super::log::{Act, Edit};
-use super::super::text::Found;
+use super::super::findings::{Edit, EditKind};
+use super::super::text::ValueFacts;
 use super::shape::Member;
 use super::value::{Text, Value};
 use crate::json::ValueKind;
@@ -14,8 +14,8 @@ pub(super) type Values = Vec<Value>;
 #[derive(Debug, Default)]
 pub(super) struct Message {
     pub(super) from: u64,
-    pub(super) role: Option<Role>,
-    pub(super) info_role: Option<Role>,
+    pub(super) role: Option<MessageRole>,
+    pub(super) info_role: Option<MessageRole>,
     /// The message has an `info`, as in opencode.
     pub(super) info: bool,
     pub(super) summary: bool,
@@ -42,7 +42,7 @@ pub(super) struct Message {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum MessageRole {
     User,
     Assistant,
     Tool,
@@ -50,7 +50,7 @@ pub(super) enum Role {
     Other,
 }
 
-impl Role {
+impl MessageRole {
     pub(super) fn of(text: Option<&[u8]>) -> Self {
         match text {
             Some(b"user") => Self::User,
@@ -187,7 +187,7 @@ impl List {
         Self { from, member: Some(member), ..Self::default() }
     }
 
-    pub(super) fn text(&mut self, at: u64, found: Found, text: Option<&[u8]>) {
+    pub(super) fn text(&mut self, at: u64, found: ValueFacts, text: Option<&[u8]>) {
         self.texts += 1;
         if let Some(tokens) = found.tokens {
             self.counted.0 += tokens;
@@ -284,16 +284,16 @@ impl Stamp {
     pub(super) fn edit(&self, end: u64) -> Option<Edit> {
         let null = "null".len() as u64;
         let (from, to, act) = match (self.whole, self.time) {
-            (Place::Absent, _) => (end, end, Act::AddMetadata),
-            (Place::Null(at), _) => (at, at + null, Act::NowInMetadata),
+            (Place::Absent, _) => (end, end, EditKind::AddMetadata),
+            (Place::Null(at), _) => (at, at + null, EditKind::NowInMetadata),
             (Place::Object { close, members }, Place::Absent) => {
-                (close, close, if members { Act::AddTime } else { Act::AddFirstTime })
+                (close, close, if members { EditKind::AddTime } else { EditKind::AddFirstTime })
             }
-            (Place::Object { .. }, Place::Null(at)) => (at, at + null, Act::NowInTime),
+            (Place::Object { .. }, Place::Null(at)) => (at, at + null, EditKind::NowInTime),
             (Place::Object { .. }, Place::Object { close, members }) => match self.compacted {
-                Compacted::Absent if members => (close, close, Act::AddCompacted),
-                Compacted::Absent => (close, close, Act::AddFirstCompacted),
-                Compacted::Not(from, to) => (from, to, Act::Now),
+                Compacted::Absent if members => (close, close, EditKind::AddCompacted),
+                Compacted::Absent => (close, close, EditKind::AddFirstCompacted),
+                Compacted::Not(from, to) => (from, to, EditKind::Now),
                 Compacted::Yes => return None,
             },
             _ => return None,

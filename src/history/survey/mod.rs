@@ -18,9 +18,9 @@ use smallvec::SmallVec;
 use self::message::{Block, Call, List, Message, Part, Place, Stamp};
 use self::shape::{Frame, Member};
 use super::PruneProgram;
-use super::log::{Log, Record};
+use super::findings::{Finding, Findings};
 use super::placeholder::SHOWN_BYTES;
-use super::text::{Cut, Reading, Wanted};
+use super::text::{KeptEnds, ValueReader, Wanted};
 use crate::error::Raise;
 use crate::json::key::is_too_long_for;
 use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
@@ -36,7 +36,7 @@ const NAME: usize = crate::glob::LONGEST;
 
 /// Counts over a history.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct HistoryCounts {
     pub(super) messages: u64,
     pub(super) turns: u64,
     /// Turns of the last history, which counts, and whether there are others before it.
@@ -51,9 +51,9 @@ pub(super) struct Counts {
 
 pub(super) struct Survey {
     program: PruneProgram,
-    pub(super) log: Log,
+    pub(super) findings: Findings,
     pub(super) calls: Calls,
-    pub(super) counts: Counts,
+    pub(super) counts: HistoryCounts,
     frames: SmallVec<[Frame; 8]>,
     /// The member that contains the history.
     history: Option<Member>,
@@ -68,7 +68,7 @@ pub(super) struct Survey {
     list: List,
     /// The purpose of the value that is being read.
     read: Option<Read>,
-    reading: Reading,
+    reading: ValueReader,
     /// Charges what is held until the end of its message.
     waiting: Meter,
     waits: u64,
@@ -85,9 +85,9 @@ struct Read {
 impl Survey {
     pub(super) fn new(program: &PruneProgram) -> Self {
         Self {
-            log: Log::default(),
+            findings: Findings::default(),
             calls: Calls::new(program.compiled()),
-            counts: Counts::default(),
+            counts: HistoryCounts::default(),
             program: program.clone(),
             frames: SmallVec::new(),
             history: None,
@@ -98,7 +98,7 @@ impl Survey {
             content: List::default(),
             list: List::default(),
             read: None,
-            reading: Reading::default(),
+            reading: ValueReader::default(),
             waiting: Meter::default(),
             waits: 0,
         }
@@ -126,7 +126,7 @@ impl Survey {
             | Member::Experimental
             | Member::Value => {
                 let tail = usize::try_from(program.spec.keep_tail).unwrap_or(usize::MAX);
-                let cut = Cut { head: program.spec.keep_head, tail };
+                let cut = KeptEnds { head: program.spec.keep_head, tail };
                 Wanted { kept: program.longest, cut, counted: program.spec.count_tokens, ..word }
             }
             Member::Id | Member::CallId | Member::ToolCallId => {
@@ -302,7 +302,7 @@ impl Survey {
             self.counts.several = true;
             self.counts.turns_of_last = 0;
             self.calls.forget();
-            self.log.push(&Record::History(offset), &self.program.compiled().limits)?;
+            self.findings.push(&Finding::History(offset), &self.program.compiled().limits)?;
         }
         Ok(())
     }

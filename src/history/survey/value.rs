@@ -12,10 +12,10 @@
 
 use std::ops::Range;
 
-use super::super::log::{Act, Edit};
+use super::super::findings::{Edit, EditKind};
 use super::super::placeholder::Facts;
-use super::super::program::Compiled;
-use super::super::text::Found;
+use super::super::program::CompiledPrune;
+use super::super::text::ValueFacts;
 use super::message::List;
 use super::shape::Member;
 use crate::test_work::{WorkKind, count};
@@ -24,13 +24,13 @@ use crate::test_work::{WorkKind, count};
 #[derive(Clone, Debug)]
 pub(super) struct Text {
     at: u64,
-    found: Found,
+    found: ValueFacts,
     /// The text, if it is no longer than a placeholder.
     short: Option<Vec<u8>>,
 }
 
 impl Text {
-    pub(super) fn new(at: u64, found: Found, text: Option<&[u8]>) -> Self {
+    pub(super) fn new(at: u64, found: ValueFacts, text: Option<&[u8]>) -> Self {
         Self { at, found, short: text.map(<[u8]>::to_vec) }
     }
 }
@@ -63,7 +63,7 @@ pub(super) enum ValueKind {
 
 /// What can be done with an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum PruneVerdict {
     /// It was pruned before.
     Compacted,
     /// It would not become shorter, because too much of it is kept.
@@ -82,7 +82,7 @@ impl Value {
         at: Range<u64>,
         member: Member,
         string: bool,
-        found: Found,
+        found: ValueFacts,
         text: Option<&[u8]>,
     ) -> Self {
         let text = string.then(|| Text::new(at.start, found, text));
@@ -107,12 +107,12 @@ impl Value {
         (size_of::<Self>() + texts) as u64
     }
 
-    pub(super) fn verdict(&self, program: &Compiled, tool: &str, id: &str) -> Verdict {
+    pub(super) fn verdict(&self, program: &CompiledPrune, tool: &str, id: &str) -> PruneVerdict {
         count(WorkKind::History, 1);
         if let Some(text) = &self.text {
             let mut texts = [&text.short, &text.found.middle].into_iter().flatten();
             if texts.any(|text| program.is_placeholder(text, tool, id)) {
-                return Verdict::Compacted;
+                return PruneVerdict::Compacted;
             }
         }
         match (self.kind, &self.text) {
@@ -122,35 +122,35 @@ impl Value {
                 Some(text),
             ) => inside(text, program, tool, id),
             (_, Some(text)) if program.is_partial() => inside(text, program, tool, id),
-            (ValueKind::List, _) => self.whole(Act::TextList),
-            (ValueKind::InputList, _) => self.whole(Act::InputTextList),
-            (ValueKind::Object, _) => self.whole(Act::Output),
-            (ValueKind::ToolOutput, _) => self.whole(Act::ToolOutput),
-            (ValueKind::Text | ValueKind::Other, _) => self.whole(Act::Text),
+            (ValueKind::List, _) => self.whole(EditKind::TextList),
+            (ValueKind::InputList, _) => self.whole(EditKind::InputTextList),
+            (ValueKind::Object, _) => self.whole(EditKind::Output),
+            (ValueKind::ToolOutput, _) => self.whole(EditKind::ToolOutput),
+            (ValueKind::Text | ValueKind::Other, _) => self.whole(EditKind::Text),
         }
     }
 
-    fn whole(&self, act: Act) -> Verdict {
+    fn whole(&self, act: EditKind) -> PruneVerdict {
         let edit = Edit { from: self.from, to: self.to, act };
         let (tokens, bytes) = self.counted;
         let rest = (edit.to - edit.from).saturating_sub(bytes);
-        Verdict::Prune { edit, tokens: tokens + estimate(rest), estimated: true }
+        PruneVerdict::Prune { edit, tokens: tokens + estimate(rest), estimated: true }
     }
 }
 
 /// Removes the whole inside of a text, or its middle.
-fn inside(text: &Text, program: &Compiled, tool: &str, id: &str) -> Verdict {
+fn inside(text: &Text, program: &CompiledPrune, tool: &str, id: &str) -> PruneVerdict {
     let Text { at, found, .. } = text;
-    let edit = Edit { from: at + found.from, to: at + found.to, act: Act::Inside };
+    let edit = Edit { from: at + found.from, to: at + found.to, act: EditKind::Inside };
     let bytes = edit.to - edit.from;
     let tokens = found.tokens.unwrap_or_else(|| estimate(bytes));
     if program.is_partial() {
         let facts = Facts { tool, id, bytes, tokens };
         if bytes <= program.inside(facts).len() as u64 {
-            return Verdict::Short;
+            return PruneVerdict::Short;
         }
     }
-    Verdict::Prune { edit, tokens, estimated: found.tokens.is_none() }
+    PruneVerdict::Prune { edit, tokens, estimated: found.tokens.is_none() }
 }
 
 /// Estimates the tokens of a number of bytes, at four bytes each.

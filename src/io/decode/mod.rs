@@ -40,7 +40,7 @@ pub(crate) struct Decoder {
     coding: ContentCoding,
     decoding: DecodeOptions,
     codec: Box<dyn DecodeV2 + Send + Sync>,
-    place: Place,
+    place: BodyPosition,
     /// The last piece was full, so there may be more without more input.
     full: bool,
     failed: bool,
@@ -59,7 +59,7 @@ pub(crate) struct Decoder {
 ///                                        └─────byte──▶ error (br)
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum BodyPosition {
     /// No byte was read yet. A body that ends here decodes to an empty text, as in browsers: servers send such a body in response to
     /// HEAD, and with 204 and 304.
     Start,
@@ -70,7 +70,7 @@ enum Place {
 }
 
 /// Why decoding cannot continue, without the place.
-enum Flaw {
+enum DecodeFlaw {
     /// The codec returned an error.
     Codec(std::io::Error),
     /// The codec panicked, or makes no progress.
@@ -95,7 +95,7 @@ impl Decoder {
             coding,
             decoding: decoding.clone(),
             codec,
-            place: Place::Start,
+            place: BodyPosition::Start,
             full: false,
             failed: false,
             taken: 0,
@@ -126,7 +126,7 @@ impl Decoder {
     /// As for [`next`](Self::next), and [`ErrorKind::UnexpectedEnd`] for a body that is cut off.
     pub(crate) fn finish(&mut self) -> Result<Option<Bytes>, Error> {
         let piece = self.next(&mut Bytes::new())?;
-        if piece.is_none() && self.place == Place::Inside {
+        if piece.is_none() && self.place == BodyPosition::Inside {
             self.failed = true;
             let message = format!("unexpected end of the {} body", self.coding.as_str());
             return Err(Error::in_encoded(ErrorKind::UnexpectedEnd, message, self.taken));
@@ -142,7 +142,7 @@ impl Decoder {
         let ran = catch_unwind(AssertUnwindSafe(|| self.run(&mut encoded, &mut decoded)));
         let (taken, made) = (encoded.written_len(), decoded.written_len());
         self.taken += taken as u64;
-        ran.unwrap_or(Err(Flaw::Stuck)).map_err(|flaw| self.flawed(flaw))?;
+        ran.unwrap_or(Err(DecodeFlaw::Stuck)).map_err(|flaw| self.flawed(flaw))?;
         self.charge(made)?;
         input.advance(taken);
         let piece = scratch.get(..made).map(Bytes::copy_from_slice).unwrap_or_default();
@@ -155,11 +155,11 @@ impl Decoder {
         &mut self,
         encoded: &mut PartialBuffer<&[u8]>,
         decoded: &mut WriteBuffer<'_>,
-    ) -> Result<(), Flaw> {
+    ) -> Result<(), DecodeFlaw> {
         while !decoded.has_no_spare_space() {
             match encoded.unwritten().first() {
-                Some(&byte) if self.place != Place::Inside => self.enter(byte)?,
-                None if !self.full || self.place != Place::Inside => return Ok(()),
+                Some(&byte) if self.place != BodyPosition::Inside => self.enter(byte)?,
+                None if !self.full || self.place != BodyPosition::Inside => return Ok(()),
                 _ => {}
             }
             let drains = encoded.unwritten().is_empty();
@@ -170,34 +170,34 @@ impl Decoder {
             } else {
                 self.codec.decode(encoded, decoded)
             };
-            let ended = ended.map_err(Flaw::Codec)?;
+            let ended = ended.map_err(DecodeFlaw::Codec)?;
             self.full = !ended && decoded.has_no_spare_space();
             if ended {
-                self.place = Place::Between;
+                self.place = BodyPosition::Between;
             } else if !drains && before == (encoded.written_len(), decoded.written_len()) {
-                return Err(Flaw::Stuck);
+                return Err(DecodeFlaw::Stuck);
             }
         }
         Ok(())
     }
 
     /// Takes the first byte of a member, a frame or the stream.
-    fn enter(&mut self, byte: u8) -> Result<(), Flaw> {
+    fn enter(&mut self, byte: u8) -> Result<(), DecodeFlaw> {
         match (self.coding, self.place) {
             // RFC 7932 has no window that begins like this; the codec would allocate up to 1 GiB for it.
-            (ContentCoding::Brotli, Place::Start) if byte & 0x7F == 0x11 => {
-                return Err(Flaw::LargeWindow);
+            (ContentCoding::Brotli, BodyPosition::Start) if byte & 0x7F == 0x11 => {
+                return Err(DecodeFlaw::LargeWindow);
             }
-            (_, Place::Start) => {}
+            (_, BodyPosition::Start) => {}
             (ContentCoding::Gzip, _) if byte == 0x1F => {}
             // The magic numbers are 0xFD2FB528 and, for skippable frames, 0x184D2A50 to 0x184D2A5F, low byte first.
             (ContentCoding::Zstd, _) if byte == 0x28 || byte & 0xF0 == 0x50 => {}
-            _ => return Err(Flaw::Trailing),
+            _ => return Err(DecodeFlaw::Trailing),
         }
-        if self.place == Place::Between {
-            self.codec.reinit().map_err(Flaw::Codec)?;
+        if self.place == BodyPosition::Between {
+            self.codec.reinit().map_err(DecodeFlaw::Codec)?;
         }
-        self.place = Place::Inside;
+        self.place = BodyPosition::Inside;
         Ok(())
     }
 
@@ -216,15 +216,17 @@ impl Decoder {
         Err(Error::from(raise))
     }
 
-    fn flawed(&self, flaw: Flaw) -> Error {
+    fn flawed(&self, flaw: DecodeFlaw) -> Error {
         let name = self.coding.as_str();
         let refused = |reason: &dyn Display| {
             Error::new(ErrorKind::Encoding, format!("cannot decode the {name} body: {reason}"))
         };
         match flaw {
             // The codec's only error has no details.
-            Flaw::Codec(_) if self.coding == ContentCoding::Brotli => refused(&"it is corrupt"),
-            Flaw::Codec(error) => {
+            DecodeFlaw::Codec(_) if self.coding == ContentCoding::Brotli => {
+                refused(&"it is corrupt")
+            }
+            DecodeFlaw::Codec(error) => {
                 let reason = error.to_string();
                 // The message is libzstd's. The offset of the frame's header is not available.
                 if self.coding == ContentCoding::Zstd && reason.contains("too much memory") {
@@ -233,9 +235,9 @@ impl Decoder {
                     refused(&reason)
                 }
             }
-            Flaw::Stuck => refused(&"the decoder failed"),
-            Flaw::LargeWindow => refused(&"its window has more than 16 MiB (RFC 7932)"),
-            Flaw::Trailing => {
+            DecodeFlaw::Stuck => refused(&"the decoder failed"),
+            DecodeFlaw::LargeWindow => refused(&"its window has more than 16 MiB (RFC 7932)"),
+            DecodeFlaw::Trailing => {
                 let message = format!("trailing bytes after the {name} body");
                 Error::in_encoded(ErrorKind::Encoding, message, self.taken)
             }

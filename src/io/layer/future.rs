@@ -9,7 +9,7 @@ use http::{Response, StatusCode, header, request, response};
 use http_body::Body;
 use pin_project_lite::pin_project;
 
-use super::{Rules, head, refusal};
+use super::{LayerRules, head, refusal};
 use crate::error::{Error, ErrorKind};
 use crate::io::body::FilterBody;
 #[cfg(feature = "decode")]
@@ -19,7 +19,7 @@ use crate::io::transform::Transform;
 pin_project! {
     /// The future of a [`FilterService`](super::FilterService).
     pub struct FilterFuture<F, T, B> {
-        rules: Arc<Rules<F>>,
+        rules: Arc<LayerRules<F>>,
         asked: request::Parts,
         #[pin]
         state: State<T, B>,
@@ -41,7 +41,7 @@ pin_project! {
 }
 
 impl<F, T, B> FilterFuture<F, T, B> {
-    pub(super) fn new(rules: Arc<Rules<F>>, asked: request::Parts, answer: T) -> Self {
+    pub(super) fn new(rules: Arc<LayerRules<F>>, asked: request::Parts, answer: T) -> Self {
         Self { rules, asked, state: State::Calling { answer } }
     }
 }
@@ -100,7 +100,7 @@ where
 
 /// Returns the filtered response, and whether to wait for its first output.
 fn filtered<F, B>(
-    rules: &Rules<F>,
+    rules: &LayerRules<F>,
     asked: &request::Parts,
     mut head: response::Parts,
     body: B,
@@ -140,7 +140,7 @@ where
 }
 
 fn refused<F, B>(
-    rules: &Rules<F>,
+    rules: &LayerRules<F>,
     asked: &request::Parts,
     error: &Error,
 ) -> Response<FilterBody<B>> {
@@ -148,7 +148,7 @@ fn refused<F, B>(
     answer.map(FilterBody::full)
 }
 
-impl<F> Rules<F> {
+impl<F> LayerRules<F> {
     /// Returns the filter for a body with the `Content-Encoding` of these headers.
     ///
     /// # Errors

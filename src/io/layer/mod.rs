@@ -90,19 +90,19 @@ pub use future::FilterFuture;
 /// # }
 /// ```
 pub struct FilterLayer<F> {
-    rules: Arc<Rules<F>>,
+    rules: Arc<LayerRules<F>>,
 }
 
 /// The configuration of a layer.
-struct Rules<F> {
+struct LayerRules<F> {
     choose: Arc<F>,
-    answer: Answer,
+    answer: ErrorResponder,
     #[cfg(feature = "decode")]
     decoding: Option<DecodeOptions>,
 }
 
 /// Creates the response that replaces one that could not be filtered; `None` for the default response.
-type Answer = Arc<dyn Fn(&request::Parts, &Error) -> Option<Response<Bytes>> + Send + Sync>;
+type ErrorResponder = Arc<dyn Fn(&request::Parts, &Error) -> Option<Response<Bytes>> + Send + Sync>;
 
 impl<F> FilterLayer<F>
 where
@@ -112,7 +112,7 @@ where
     pub fn new(choose: F) -> Self {
         let answer = Arc::new(|_: &request::Parts, _: &Error| None);
         Self {
-            rules: Arc::new(Rules {
+            rules: Arc::new(LayerRules {
                 choose: Arc::new(choose),
                 answer,
                 #[cfg(feature = "decode")]
@@ -144,14 +144,14 @@ where
         self.with(|rules| rules.answer = Arc::new(answer))
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Rules<F>)) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut LayerRules<F>)) -> Self {
         // Clones of the layer are not changed.
         change(Arc::make_mut(&mut self.rules));
         self
     }
 }
 
-impl<F> Clone for Rules<F> {
+impl<F> Clone for LayerRules<F> {
     fn clone(&self) -> Self {
         Self {
             choose: Arc::clone(&self.choose),
@@ -217,7 +217,7 @@ impl<F, S> Layer<S> for FilterLayer<F> {
 /// If its future is spawned as a part of another, a body whose error is `Box<dyn Error + Send + Sync>` itself may not compile
 /// ("implementation of `From` is not general enough", a limitation of the compiler). Any error type of its own does.
 pub struct FilterService<F, S> {
-    rules: Arc<Rules<F>>,
+    rules: Arc<LayerRules<F>>,
     inner: S,
 }
 

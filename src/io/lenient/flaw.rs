@@ -8,9 +8,9 @@ use struson::writer::JsonNumberError;
 use crate::error::{Error, ErrorKind, LimitName, Raise};
 
 /// Why the text cannot be cleaned. If the front has an error, that one is the reason.
-pub(super) struct Flaw(pub(super) Error);
+pub(super) struct LenientFlaw(pub(super) Error);
 
-impl Flaw {
+impl LenientFlaw {
     pub(super) fn at(place: &JsonReaderPosition, kind: ErrorKind, message: &str) -> Self {
         let message = match place.line_pos {
             Some(at) => format!("line {}, column {}: {message}", at.line + 1, at.column + 1),
@@ -25,7 +25,7 @@ impl Flaw {
     }
 }
 
-impl From<ReaderError> for Flaw {
+impl From<ReaderError> for LenientFlaw {
     fn from(error: ReaderError) -> Self {
         match error {
             ReaderError::SyntaxError(error) => {
@@ -46,14 +46,14 @@ impl From<ReaderError> for Flaw {
     }
 }
 
-impl From<std::io::Error> for Flaw {
+impl From<std::io::Error> for LenientFlaw {
     /// The writer fails only if the front has an error.
     fn from(error: std::io::Error) -> Self {
         Self(Error::write(error))
     }
 }
 
-impl From<TransferError> for Flaw {
+impl From<TransferError> for LenientFlaw {
     fn from(error: TransferError) -> Self {
         match error {
             TransferError::ReaderError(error) => error.into(),
@@ -62,7 +62,7 @@ impl From<TransferError> for Flaw {
     }
 }
 
-impl From<JsonNumberError> for Flaw {
+impl From<JsonNumberError> for LenientFlaw {
     fn from(error: JsonNumberError) -> Self {
         match error {
             JsonNumberError::InvalidNumber(message) => Self(Error::new(ErrorKind::Syntax, message)),

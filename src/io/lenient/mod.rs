@@ -15,7 +15,7 @@ use std::io::{ErrorKind as IoKind, Read, Write};
 use struson::reader::{JsonReader, JsonStreamReader, ReaderSettings, ValueType};
 use struson::writer::{JsonStreamWriter, JsonWriter};
 
-use flaw::Flaw;
+use flaw::LenientFlaw;
 
 use super::failed_run::{FailedRun, RunResult};
 use super::{CHUNK, WriteSink};
@@ -61,15 +61,15 @@ pub fn filter_lenient<'a, R: Read, W: Write>(
     let limits = call.options().limits_ref();
     let filter = Filter::new(call.clone(), WriteSink::new(writer));
     let front = RefCell::new(Front { filter, clean: Vec::new(), end: None });
-    let cleaned = clean(&front, Source::new(reader, &front), limits);
+    let cleaned = clean(&front, StrusonInput::new(reader, &front), limits);
 
     let mut front = front.into_inner();
     // The clean text before an error is filtered first: the filter may find an earlier error, or be done.
     front.hand_on();
     let result = match (front.end.take(), cleaned) {
-        (Some(End::Error(error)), _) => Err(error),
-        (Some(End::Done), _) | (None, Ok(())) => front.finish(),
-        (None, Err(Flaw(error))) => Err(error),
+        (Some(EarlyEnd::Error(error)), _) => Err(error),
+        (Some(EarlyEnd::Done), _) | (None, Ok(())) => front.finish(),
+        (None, Err(LenientFlaw(error))) => Err(error),
     };
     let mut report = front.filter.report();
     if let Err(error) = &result {
@@ -83,11 +83,11 @@ pub fn filter_lenient<'a, R: Read, W: Write>(
 struct Front<W> {
     filter: Filter<WriteSink<W>>,
     clean: Vec<u8>,
-    end: Option<End>,
+    end: Option<EarlyEnd>,
 }
 
 /// Why the run ends before the input does.
-enum End {
+enum EarlyEnd {
     Error(Error),
     /// The filter stopped early.
     Done,
@@ -101,8 +101,8 @@ impl<W: Write> Front<W> {
             self.clean.clear();
             let flushed = self.filter.sink_mut().flush();
             self.end = match flushed.and(fed) {
-                Err(error) => Some(End::Error(error)),
-                Ok(()) => self.filter.is_done().then_some(End::Done),
+                Err(error) => Some(EarlyEnd::Error(error)),
+                Ok(()) => self.filter.is_done().then_some(EarlyEnd::Done),
             };
         }
         self.end.is_none()
@@ -145,7 +145,7 @@ impl<W: Write> Write for Cleaned<'_, W> {
 
 /// The input of struson. Filters clean text before it waits for more, skips a byte order mark, and ends the input if too much would
 /// have to be held.
-struct Source<'a, R, W> {
+struct StrusonInput<'a, R, W> {
     reader: R,
     front: &'a RefCell<Front<W>>,
     chunk: Vec<u8>,
@@ -161,7 +161,7 @@ struct Source<'a, R, W> {
 /// The byte order mark that a text may begin with.
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-impl<'a, R: Read, W: Write> Source<'a, R, W> {
+impl<'a, R: Read, W: Write> StrusonInput<'a, R, W> {
     fn new(reader: R, front: &'a RefCell<Front<W>>) -> Self {
         let chunk = vec![0; CHUNK];
         Self { reader, front, chunk, at: 0, filled: 0, begun: false, allowance: None, over: false }
@@ -197,7 +197,7 @@ impl<'a, R: Read, W: Write> Source<'a, R, W> {
                 }
                 Err(error) if error.kind() == IoKind::Interrupted => {}
                 Err(error) => {
-                    self.front.borrow_mut().end = Some(End::Error(Error::read(error)));
+                    self.front.borrow_mut().end = Some(EarlyEnd::Error(Error::read(error)));
                     return Err(IoKind::Other.into());
                 }
             }
@@ -209,7 +209,7 @@ impl<'a, R: Read, W: Write> Source<'a, R, W> {
     }
 }
 
-impl<R: Read, W: Write> Read for Source<'_, R, W> {
+impl<R: Read, W: Write> Read for StrusonInput<'_, R, W> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if self.at == self.filled {
             self.refill()?;
@@ -239,9 +239,9 @@ const LOOK_AHEAD: usize = 2 << 10;
 /// Replaces [`JsonReader::transfer_to`], which holds names and numbers of any length.
 fn clean<R: Read, W: Write>(
     front: &RefCell<Front<W>>,
-    source: Source<'_, R, W>,
+    source: StrusonInput<'_, R, W>,
     limits: &Limits,
-) -> Result<(), Flaw> {
+) -> Result<(), LenientFlaw> {
     let settings = ReaderSettings {
         allow_comments: true,
         allow_trailing_comma: true,
@@ -333,9 +333,9 @@ impl Bound {
     /// Runs `copy`, which returns the length of what it copied.
     fn guard<R: Read, W: Write>(
         &self,
-        reader: &mut JsonStreamReader<Source<'_, R, W>>,
-        copy: impl FnOnce(&mut JsonStreamReader<Source<'_, R, W>>) -> Result<usize, Flaw>,
-    ) -> Result<(), Flaw> {
+        reader: &mut JsonStreamReader<StrusonInput<'_, R, W>>,
+        copy: impl FnOnce(&mut JsonStreamReader<StrusonInput<'_, R, W>>) -> Result<usize, LenientFlaw>,
+    ) -> Result<(), LenientFlaw> {
         let place = reader.current_position(false);
         let allowance = self.limit.saturating_mul(self.spelling).saturating_add(LOOK_AHEAD);
         reader.reader_mut().allowance = Some(allowance);
@@ -345,7 +345,7 @@ impl Bound {
         if source.over || matches!(length, Ok(length) if length > self.limit) {
             let Self { what, name, limit, .. } = self;
             let message = format!("a {what} in lenient input has more than {limit} bytes");
-            return Err(Flaw::limit(&place, *name, &message));
+            return Err(LenientFlaw::limit(&place, *name, &message));
         }
         length.map(|_| ())
     }

@@ -10,8 +10,8 @@
 //! An event without a document is written unchanged, so nothing of an event is filtered until there is a document. Then the held
 //! bytes are read again. Each byte is read twice at most, and no line is collected.
 
-use super::fields::{Fields, Line, Piece};
-use super::{Flaw, Held, Record, RecordForm, Records};
+use super::fields::{FieldSplitter, LineKind, StreamPiece};
+use super::{HeldOutput, Record, RecordFlaw, RecordForm, Records};
 use crate::error::{Error, Raise};
 use crate::limits::Limits;
 use crate::sink::Sink;
@@ -24,13 +24,13 @@ const DONE: &[u8] = b"[DONE]";
 
 /// The position in an event stream.
 pub(crate) struct EventForm {
-    fields: Fields,
+    fields: FieldSplitter,
     /// Bytes of the stream so far.
     offset: u64,
     number: u64,
     event: Event,
     /// The held bytes of the event, except its output.
-    waiting: Held,
+    waiting: HeldOutput,
     /// The last event was bad.
     dropped: bool,
 }
@@ -38,10 +38,10 @@ pub(crate) struct EventForm {
 /// The current event.
 #[derive(Debug, Default)]
 struct Event {
-    state: State,
+    state: EventState,
     /// Offset of its first byte.
     start: u64,
-    data: Data,
+    data: EventData,
     /// Its first line end; empty if there was none.
     line_end: &'static [u8],
     /// The first line end was the last byte read, and is a CR.
@@ -59,7 +59,7 @@ struct Event {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum EventState {
     #[default]
     Between,
     Waiting,
@@ -69,7 +69,7 @@ enum State {
 
 /// The place of an event's data in the stream.
 #[derive(Debug, Default)]
-struct Data {
+struct EventData {
     lines: u64,
     /// Bytes, with the LFs between lines.
     length: u64,
@@ -83,7 +83,7 @@ struct Data {
 enum Wrong {
     /// Too much of its other lines would have to be held.
     Waiting(Raise),
-    Document(Flaw),
+    Document(RecordFlaw),
 }
 
 impl From<Raise> for Wrong {
@@ -92,8 +92,8 @@ impl From<Raise> for Wrong {
     }
 }
 
-impl From<Flaw> for Wrong {
-    fn from(flaw: Flaw) -> Self {
+impl From<RecordFlaw> for Wrong {
+    fn from(flaw: RecordFlaw) -> Self {
         Self::Document(flaw)
     }
 }
@@ -103,11 +103,11 @@ impl RecordForm for EventForm {
 
     fn new(limits: &Limits) -> Self {
         Self {
-            fields: Fields::new(),
+            fields: FieldSplitter::new(),
             offset: 0,
             number: 0,
             event: Event::default(),
-            waiting: Held::new(limits),
+            waiting: HeldOutput::new(limits),
             dropped: false,
         }
     }
@@ -138,33 +138,33 @@ impl RecordForm for EventForm {
 impl EventForm {
     fn take<S: Sink, F: FnMut(u64, &Error)>(
         &mut self,
-        piece: Piece<'_>,
+        piece: StreamPiece<'_>,
         record: &mut Record<S, F>,
     ) -> Result<(), Error> {
         let start = self.offset;
         self.offset += piece.bytes().len() as u64;
-        if piece.line() == Some(Line::Unknown) {
+        if piece.line() == Some(LineKind::Unknown) {
             // Clients ignore the line, and no rule declares what it may contain.
             return Ok(());
         }
-        if let Piece::Begin(Line::Data | Line::Other) = piece
-            && self.event.state == State::Between
+        if let StreamPiece::Begin(LineKind::Data | LineKind::Other) = piece
+            && self.event.state == EventState::Between
         {
             self.number += 1;
-            self.event = Event { state: State::Waiting, start, ..Event::default() };
+            self.event = Event { state: EventState::Waiting, start, ..Event::default() };
         }
         self.event.note(piece, self.offset);
         let taken = match (self.event.state, piece) {
-            (State::Between, Piece::Feed(Line::Empty)) if self.dropped => Ok(()),
-            (State::Between, _) => {
-                self.dropped &= !matches!(piece, Piece::End(..));
+            (EventState::Between, StreamPiece::Feed(LineKind::Empty)) if self.dropped => Ok(()),
+            (EventState::Between, _) => {
+                self.dropped &= !matches!(piece, StreamPiece::End(..));
                 record.sink.write(piece.bytes());
                 Ok(())
             }
-            (_, Piece::End(Line::Empty, end)) => return self.end_event(end, record),
-            (State::Waiting, _) => self.wait(piece, record),
-            (State::Document, _) => self.feed(piece, record),
-            (State::Bad, _) => Ok(()),
+            (_, StreamPiece::End(LineKind::Empty, end)) => return self.end_event(end, record),
+            (EventState::Waiting, _) => self.wait(piece, record),
+            (EventState::Document, _) => self.feed(piece, record),
+            (EventState::Bad, _) => Ok(()),
         };
         if let Err(wrong) = taken {
             self.bad(wrong, record);
@@ -175,19 +175,21 @@ impl EventForm {
     /// Takes a piece of an event that has no document so far.
     fn wait<S: Sink, F: FnMut(u64, &Error)>(
         &mut self,
-        piece: Piece<'_>,
+        piece: StreamPiece<'_>,
         record: &mut Record<S, F>,
     ) -> Result<(), Wrong> {
         let Self { event, waiting, .. } = self;
         match piece {
             // After `[DONE]`.
-            Piece::Begin(Line::Data) if event.done > 0 => self.begin_document(record, piece),
-            Piece::Begin(_) => Ok(()),
-            Piece::Name(name) => {
+            StreamPiece::Begin(LineKind::Data) if event.done > 0 => {
+                self.begin_document(record, piece)
+            }
+            StreamPiece::Begin(_) => Ok(()),
+            StreamPiece::Name(name) => {
                 event.name = name;
                 Ok(())
             }
-            Piece::Text(Line::Data, text) => {
+            StreamPiece::Text(LineKind::Data, text) => {
                 // `text` is counted already.
                 if event.done > 0 || event.data.length == text.len() as u64 {
                     let wanted = DONE.get(event.done..).unwrap_or_default();
@@ -199,7 +201,8 @@ impl EventForm {
                         if rest.is_empty() {
                             return Ok(());
                         }
-                        return self.begin_document(record, Piece::Text(Line::Data, rest));
+                        return self
+                            .begin_document(record, StreamPiece::Text(LineKind::Data, rest));
                     }
                 }
                 let blank = text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
@@ -212,12 +215,12 @@ impl EventForm {
                 if rest.is_empty() {
                     return Ok(());
                 }
-                self.begin_document(record, Piece::Text(Line::Data, rest))
+                self.begin_document(record, StreamPiece::Text(LineKind::Data, rest))
             }
-            Piece::End(Line::Data, _) if (1..DONE.len()).contains(&event.done) => {
+            StreamPiece::End(LineKind::Data, _) if (1..DONE.len()).contains(&event.done) => {
                 self.begin_document(record, piece)
             }
-            Piece::End(Line::Data, end) => {
+            StreamPiece::End(LineKind::Data, end) => {
                 event.has_blank_data = true;
                 waiting.push(std::mem::take(&mut event.name))?;
                 // All of it, or nothing.
@@ -232,12 +235,12 @@ impl EventForm {
     fn begin_document<S: Sink, F: FnMut(u64, &Error)>(
         &mut self,
         record: &mut Record<S, F>,
-        piece: Piece<'_>,
+        piece: StreamPiece<'_>,
     ) -> Result<(), Wrong> {
-        self.event.state = State::Document;
+        self.event.state = EventState::Document;
         if std::mem::take(&mut self.event.has_blank_data) {
             let mut waiting = self.waiting.take();
-            let mut fields = Fields::inside();
+            let mut fields = FieldSplitter::inside();
             let mut fed = Ok(());
             let drained = waiting.drain_into(|mut bytes| {
                 while let (Ok(()), Some(piece)) = (&fed, fields.next(&mut bytes)) {
@@ -247,12 +250,12 @@ impl EventForm {
             });
             self.waiting.meter.absorb(&waiting.meter);
             fed?;
-            drained.map_err(Flaw::Document)?;
+            drained.map_err(RecordFlaw::Document)?;
         }
         if !std::mem::take(&mut self.event.name).is_empty() {
-            self.feed(Piece::Begin(Line::Data), record)?;
+            self.feed(StreamPiece::Begin(LineKind::Data), record)?;
             let done = DONE.get(..self.event.done).unwrap_or_default();
-            self.feed(Piece::Text(Line::Data, done), record)?;
+            self.feed(StreamPiece::Text(LineKind::Data, done), record)?;
         }
         self.feed(piece, record)
     }
@@ -260,17 +263,19 @@ impl EventForm {
     /// Takes a piece of an event that has a document.
     fn feed<S: Sink, F: FnMut(u64, &Error)>(
         &mut self,
-        piece: Piece<'_>,
+        piece: StreamPiece<'_>,
         record: &mut Record<S, F>,
     ) -> Result<(), Wrong> {
         match piece {
-            Piece::Begin(Line::Data) => {
+            StreamPiece::Begin(LineKind::Data) => {
                 if std::mem::replace(&mut self.event.feeding, true) {
                     record.feed(b"\n")?;
                 }
             }
-            Piece::Text(Line::Data, text) => record.feed(text)?,
-            Piece::Name(_) | Piece::End(Line::Data, _) | Piece::Feed(Line::Data) => {}
+            StreamPiece::Text(LineKind::Data, text) => record.feed(text)?,
+            StreamPiece::Name(_)
+            | StreamPiece::End(LineKind::Data, _)
+            | StreamPiece::Feed(LineKind::Data) => {}
             _ => self.waiting.push(piece.bytes())?,
         }
         Ok(())
@@ -282,35 +287,35 @@ impl EventForm {
         end: &[u8],
         record: &mut Record<S, F>,
     ) -> Result<(), Error> {
-        if self.event.state == State::Waiting
+        if self.event.state == EventState::Waiting
             && (1..DONE.len()).contains(&self.event.done)
-            && let Err(wrong) = self.begin_document(record, Piece::Begin(Line::Empty))
+            && let Err(wrong) = self.begin_document(record, StreamPiece::Begin(LineKind::Empty))
         {
             self.bad(wrong, record);
         }
-        if self.event.state == State::Document
+        if self.event.state == EventState::Document
             && let Err(flaw) = record.complete(self.number, self.waiting.peak())
         {
             self.bad(flaw.into(), record);
         }
         record.sum.add_peak(self.waiting.peak());
         let Self { event, waiting, .. } = self;
-        self.dropped = event.state == State::Bad;
+        self.dropped = event.state == EventState::Bad;
         let mut last_end = event.last_end;
         match event.state {
-            State::Between => {}
-            State::Waiting => {
+            EventState::Between => {}
+            EventState::Waiting => {
                 pass(waiting, &mut record.sink)?;
                 if !event.name.is_empty() {
                     record.sink.write(event.name);
                     record.sink.write(DONE.get(..event.done).unwrap_or_default());
                 }
             }
-            State::Document => {
+            EventState::Document => {
                 let line_end = if event.line_end.is_empty() { b"\n" } else { event.line_end };
                 last_end = line_end;
                 pass(waiting, &mut record.sink)?;
-                if matches!(self.fields.line(), Some(Line::Other | Line::Comment)) {
+                if matches!(self.fields.line(), Some(LineKind::Other | LineKind::Comment)) {
                     record.sink.write(line_end);
                 }
                 let mut lines = DataLines::new(line_end);
@@ -318,7 +323,7 @@ impl EventForm {
                 lines.end(&mut record.sink);
                 record.restart();
             }
-            State::Bad => record.sum.add_bad_bytes(event.data.length),
+            EventState::Bad => record.sum.add_bad_bytes(event.data.length),
         }
         if !self.dropped {
             // After a line that ends with a CR, a LF would be read as a part of its line end.
@@ -338,37 +343,37 @@ impl EventForm {
         record.sum.add_peak(self.waiting.peak());
         record.bad(self.number, &error);
         self.waiting.clear();
-        self.event.state = State::Bad;
+        self.event.state = EventState::Bad;
     }
 }
 
 impl Event {
     /// Records the place of the data and the first line end. `behind` is the offset of the byte after the piece.
-    fn note(&mut self, piece: Piece<'_>, behind: u64) {
+    fn note(&mut self, piece: StreamPiece<'_>, behind: u64) {
         let data = &mut self.data;
         let first = data.lines <= 1;
         match piece {
-            Piece::Begin(line) => {
-                if line == Line::Data {
+            StreamPiece::Begin(line) => {
+                if line == LineKind::Data {
                     data.lines += 1;
                     // The LF between two lines.
                     data.length += u64::from(data.lines > 1);
                 }
                 self.line_end_open = false;
             }
-            Piece::Name(_) if first => data.start = behind,
-            Piece::Text(Line::Data, text) => {
+            StreamPiece::Name(_) if first => data.start = behind,
+            StreamPiece::Text(LineKind::Data, text) => {
                 data.length += text.len() as u64;
                 data.first_line += if first { text.len() as u64 } else { 0 };
             }
-            Piece::End(line, end) if line != Line::Empty => {
+            StreamPiece::End(line, end) if line != LineKind::Empty => {
                 self.last_end = end;
                 if self.line_end.is_empty() {
                     self.line_end = end;
                     self.line_end_open = true;
                 }
             }
-            Piece::Feed(_) => {
+            StreamPiece::Feed(_) => {
                 self.last_end = b"\r\n";
                 if self.line_end_open {
                     self.line_end = b"\r\n";
@@ -379,11 +384,11 @@ impl Event {
     }
 }
 
-impl Data {
-    fn place(&self, flaw: Flaw) -> Error {
+impl EventData {
+    fn place(&self, flaw: RecordFlaw) -> Error {
         let error = match flaw {
-            Flaw::Output(raise) => return Error::at(raise, self.start, String::new()),
-            Flaw::Document(error) => error,
+            RecordFlaw::Output(raise) => return Error::at(raise, self.start, String::new()),
+            RecordFlaw::Document(error) => error,
         };
         let message = error.message();
         let (offset, message) = match error.offset() {
@@ -398,7 +403,7 @@ impl Data {
 }
 
 /// Writes the held bytes unchanged.
-fn pass(waiting: &mut Held, sink: &mut impl Sink) -> Result<(), Error> {
+fn pass(waiting: &mut HeldOutput, sink: &mut impl Sink) -> Result<(), Error> {
     waiting.drain_into(|piece| {
         sink.write(piece);
         !sink.is_closed()

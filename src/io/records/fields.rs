@@ -14,7 +14,7 @@ const NAMES: [&[u8]; 3] = [b"event", b"id", b"retry"];
 
 /// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum LineKind {
     Empty,
     Comment,
     Data,
@@ -25,27 +25,27 @@ pub(super) enum Line {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum StreamPiece<'a> {
     /// The byte order mark at the start of the stream.
     Mark,
     /// The start of a line that is not empty; has no bytes.
-    Begin(Line),
+    Begin(LineKind),
     /// The part of a data line before its value.
     Name(&'static [u8]),
     /// Part of the value of a data line, or of any other line.
-    Text(Line, &'a [u8]),
+    Text(LineKind, &'a [u8]),
     /// The end of the line, LF or CR.
-    End(Line, &'static [u8]),
+    End(LineKind, &'static [u8]),
     /// The LF that belongs to the CR before it.
-    Feed(Line),
+    Feed(LineKind),
 }
 
-impl<'a> Piece<'a> {
+impl<'a> StreamPiece<'a> {
     /// The kind of its line.
-    pub(super) fn line(self) -> Option<Line> {
+    pub(super) fn line(self) -> Option<LineKind> {
         match self {
             Self::Mark => None,
-            Self::Name(_) => Some(Line::Data),
+            Self::Name(_) => Some(LineKind::Data),
             Self::Begin(line) | Self::Text(line, _) | Self::End(line, _) | Self::Feed(line) => {
                 Some(line)
             }
@@ -65,14 +65,14 @@ impl<'a> Piece<'a> {
 }
 
 #[derive(Debug)]
-pub(super) struct Fields {
-    at: At,
+pub(super) struct FieldSplitter {
+    at: FieldPosition,
     /// The last byte was a CR that ended a line.
-    cr: Option<Line>,
+    cr: Option<LineKind>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum At {
+enum FieldPosition {
     /// At the start of the stream, after this many bytes of a byte order mark.
     Mark(usize),
     /// At the start of a line.
@@ -82,130 +82,143 @@ enum At {
     /// After this many bytes of another name.
     Other(&'static [u8], usize),
     /// The line has begun. The piece has not been returned yet.
-    Owed(Line, &'static [u8]),
-    In(Line),
+    Owed(LineKind, &'static [u8]),
+    In(LineKind),
 }
 
-impl Fields {
+impl FieldSplitter {
     /// The start of a stream.
     pub(super) fn new() -> Self {
-        Self { at: At::Mark(0), cr: None }
+        Self { at: FieldPosition::Mark(0), cr: None }
     }
 
     /// The start of the lines in it.
     pub(super) fn inside() -> Self {
-        Self { at: At::Begin, cr: None }
+        Self { at: FieldPosition::Begin, cr: None }
     }
 
     /// Returns the kind of the open line.
-    pub(super) fn line(&self) -> Option<Line> {
+    pub(super) fn line(&self) -> Option<LineKind> {
         match self.at {
-            At::In(line) | At::Owed(line, _) => Some(line),
-            At::Mark(_) | At::Begin | At::Name(_) | At::Other(..) => None,
+            FieldPosition::In(line) | FieldPosition::Owed(line, _) => Some(line),
+            FieldPosition::Mark(_)
+            | FieldPosition::Begin
+            | FieldPosition::Name(_)
+            | FieldPosition::Other(..) => None,
         }
     }
 
     /// Returns the next piece and removes it from `rest`. Takes all of `rest` if there is none.
-    pub(super) fn next<'a>(&mut self, rest: &mut &'a [u8]) -> Option<Piece<'a>> {
+    pub(super) fn next<'a>(&mut self, rest: &mut &'a [u8]) -> Option<StreamPiece<'a>> {
         loop {
-            if let At::Owed(line, bytes) = self.at {
-                self.at = At::In(line);
-                let name = line == Line::Data;
-                return Some(if name { Piece::Name(bytes) } else { Piece::Text(line, bytes) });
+            if let FieldPosition::Owed(line, bytes) = self.at {
+                self.at = FieldPosition::In(line);
+                let name = line == LineKind::Data;
+                return Some(if name {
+                    StreamPiece::Name(bytes)
+                } else {
+                    StreamPiece::Text(line, bytes)
+                });
             }
             let (&byte, behind) = rest.split_first()?;
             if let Some(line) = self.cr.take()
                 && byte == b'\n'
             {
                 *rest = behind;
-                return Some(Piece::Feed(line));
+                return Some(StreamPiece::Feed(line));
             }
             match self.at {
-                At::Mark(seen) if BOM.get(seen) == Some(&byte) => {
+                FieldPosition::Mark(seen) if BOM.get(seen) == Some(&byte) => {
                     *rest = behind;
                     if seen + 1 == BOM.len() {
-                        self.at = At::Begin;
-                        return Some(Piece::Mark);
+                        self.at = FieldPosition::Begin;
+                        return Some(StreamPiece::Mark);
                     }
-                    self.at = At::Mark(seen + 1);
+                    self.at = FieldPosition::Mark(seen + 1);
                 }
-                At::Mark(0) => self.at = At::Begin,
-                At::Name(seen @ ..NAME) | At::Name(seen @ 5) if DATA.get(seen) == Some(&byte) => {
+                FieldPosition::Mark(0) => self.at = FieldPosition::Begin,
+                FieldPosition::Name(seen @ ..NAME) | FieldPosition::Name(seen @ 5)
+                    if DATA.get(seen) == Some(&byte) =>
+                {
                     *rest = behind;
-                    self.at = At::Name(seen + 1);
+                    self.at = FieldPosition::Name(seen + 1);
                 }
-                At::Name(NAME) if byte == b':' => {
+                FieldPosition::Name(NAME) if byte == b':' => {
                     *rest = behind;
-                    self.at = At::Name(NAME + 1);
+                    self.at = FieldPosition::Name(NAME + 1);
                 }
-                At::Other(name, seen) if name.get(seen) == Some(&byte) => {
+                FieldPosition::Other(name, seen) if name.get(seen) == Some(&byte) => {
                     *rest = behind;
-                    self.at = At::Other(name, seen + 1);
+                    self.at = FieldPosition::Other(name, seen + 1);
                 }
-                At::Name(seen @ NAME) if !matches!(byte, b'\n' | b'\r') => {
-                    return Some(self.owe(Line::Unknown, DATA, seen));
+                FieldPosition::Name(seen @ NAME) if !matches!(byte, b'\n' | b'\r') => {
+                    return Some(self.owe(LineKind::Unknown, DATA, seen));
                 }
-                At::Other(name, seen) if !matches!(byte, b':' | b'\n' | b'\r') => {
-                    return Some(self.owe(Line::Unknown, name, seen));
+                FieldPosition::Other(name, seen) if !matches!(byte, b':' | b'\n' | b'\r') => {
+                    return Some(self.owe(LineKind::Unknown, name, seen));
                 }
-                At::Mark(_) | At::Name(_) | At::Other(..) => return self.settle(),
-                At::Begin => match byte {
-                    b'\n' | b'\r' => return Some(self.end(Line::Empty, rest)),
-                    b':' => return Some(self.begin(Line::Comment)),
+                FieldPosition::Mark(_) | FieldPosition::Name(_) | FieldPosition::Other(..) => {
+                    return self.settle();
+                }
+                FieldPosition::Begin => match byte {
+                    b'\n' | b'\r' => return Some(self.end(LineKind::Empty, rest)),
+                    b':' => return Some(self.begin(LineKind::Comment)),
                     b'd' => {
                         *rest = behind;
-                        self.at = At::Name(1);
+                        self.at = FieldPosition::Name(1);
                     }
                     _ => match NAMES.iter().find(|name| name.first() == Some(&byte)) {
                         Some(name) => {
                             *rest = behind;
-                            self.at = At::Other(name, 1);
+                            self.at = FieldPosition::Other(name, 1);
                         }
-                        None => return Some(self.begin(Line::Unknown)),
+                        None => return Some(self.begin(LineKind::Unknown)),
                     },
                 },
-                At::In(line) => {
+                FieldPosition::In(line) => {
                     let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
                     let (text, behind) = rest.split_at(end);
                     if text.is_empty() {
                         return Some(self.end(line, rest));
                     }
                     *rest = behind;
-                    return Some(Piece::Text(line, text));
+                    return Some(StreamPiece::Text(line, text));
                 }
-                At::Owed(..) => {}
+                FieldPosition::Owed(..) => {}
             }
         }
     }
 
     /// Returns the pending piece when nothing can be added to it, because the line or the stream ends here or the next byte does
     /// not belong to it. [`next`](Self::next) returns the pieces after it.
-    pub(super) fn settle<'a>(&mut self) -> Option<Piece<'a>> {
+    pub(super) fn settle<'a>(&mut self) -> Option<StreamPiece<'a>> {
         match self.at {
-            At::Mark(seen @ 1..) => Some(self.owe(Line::Unknown, BOM, seen)),
-            At::Name(seen @ ..NAME) => Some(self.owe(Line::Unknown, DATA, seen)),
-            At::Name(seen) => Some(self.owe(Line::Data, DATA, seen)),
-            At::Other(name, seen) if seen < name.len() => Some(self.owe(Line::Unknown, name, seen)),
-            At::Other(name, seen) => Some(self.owe(Line::Other, name, seen)),
+            FieldPosition::Mark(seen @ 1..) => Some(self.owe(LineKind::Unknown, BOM, seen)),
+            FieldPosition::Name(seen @ ..NAME) => Some(self.owe(LineKind::Unknown, DATA, seen)),
+            FieldPosition::Name(seen) => Some(self.owe(LineKind::Data, DATA, seen)),
+            FieldPosition::Other(name, seen) if seen < name.len() => {
+                Some(self.owe(LineKind::Unknown, name, seen))
+            }
+            FieldPosition::Other(name, seen) => Some(self.owe(LineKind::Other, name, seen)),
             _ => None,
         }
     }
 
-    fn owe<'a>(&mut self, line: Line, text: &'static [u8], seen: usize) -> Piece<'a> {
-        self.at = At::Owed(line, text.get(..seen).unwrap_or(text));
-        Piece::Begin(line)
+    fn owe<'a>(&mut self, line: LineKind, text: &'static [u8], seen: usize) -> StreamPiece<'a> {
+        self.at = FieldPosition::Owed(line, text.get(..seen).unwrap_or(text));
+        StreamPiece::Begin(line)
     }
 
-    fn begin<'a>(&mut self, line: Line) -> Piece<'a> {
-        self.at = At::In(line);
-        Piece::Begin(line)
+    fn begin<'a>(&mut self, line: LineKind) -> StreamPiece<'a> {
+        self.at = FieldPosition::In(line);
+        StreamPiece::Begin(line)
     }
 
-    fn end<'a>(&mut self, line: Line, rest: &mut &'a [u8]) -> Piece<'a> {
+    fn end<'a>(&mut self, line: LineKind, rest: &mut &'a [u8]) -> StreamPiece<'a> {
         let cr = rest.first() == Some(&b'\r');
         *rest = rest.get(1..).unwrap_or_default();
-        self.at = At::Begin;
+        self.at = FieldPosition::Begin;
         self.cr = cr.then_some(line);
-        Piece::End(line, if cr { b"\r" } else { b"\n" })
+        StreamPiece::End(line, if cr { b"\r" } else { b"\n" })
     }
 }

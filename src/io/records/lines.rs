@@ -2,8 +2,8 @@
 //!
 //! Lines are split while they arrive and filtered unchanged, because white space around a document is valid JSON.
 
-use super::{Flaw, Record, RecordForm, Records};
-use crate::error::{Error, Raise};
+use super::{Record, RecordFlaw, RecordForm, Records};
+use crate::error::Error;
 use crate::filter::Program;
 use crate::limits::Limits;
 use crate::sink::Sink;
@@ -13,7 +13,7 @@ pub(crate) type Lines<S, F> = Records<LineForm, S, F>;
 
 /// The position in the lines.
 pub(crate) struct LineForm {
-    state: Line,
+    state: LineState,
     /// The line has only white space so far.
     blank: bool,
     number: u64,
@@ -25,7 +25,7 @@ pub(crate) struct LineForm {
 
 /// The state of the current line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum LineState {
     None,
     Open,
     /// It failed; the rest of it is skipped.
@@ -36,7 +36,7 @@ impl RecordForm for LineForm {
     const RECORD: &'static str = "line";
 
     fn new(_: &Limits) -> Self {
-        Self { state: Line::None, blank: true, number: 1, start: 0, length: 0 }
+        Self { state: LineState::None, blank: true, number: 1, start: 0, length: 0 }
     }
 
     fn refusal(program: &Program) -> Option<Error> {
@@ -78,11 +78,11 @@ impl LineForm {
     /// Takes a part of the line.
     fn piece<S: Sink, F: FnMut(u64, &Error)>(&mut self, bytes: &[u8], record: &mut Record<S, F>) {
         self.length += bytes.len() as u64;
-        if bytes.is_empty() || self.state == Line::Bad {
+        if bytes.is_empty() || self.state == LineState::Bad {
             return;
         }
         self.blank &= bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
-        self.state = Line::Open;
+        self.state = LineState::Open;
         if let Err(flaw) = record.feed(bytes) {
             self.bad(flaw, record);
         }
@@ -94,7 +94,7 @@ impl LineForm {
         record: &mut Record<S, F>,
     ) -> Result<(), Error> {
         let blank = std::mem::replace(&mut self.blank, true);
-        if self.state == Line::Open {
+        if self.state == LineState::Open {
             if !blank {
                 match record.complete(self.number, 0) {
                     Ok(()) => {
@@ -106,22 +106,22 @@ impl LineForm {
             }
             record.restart();
         }
-        if self.state == Line::Bad {
+        if self.state == LineState::Bad {
             record.sum.add_bad_bytes(self.length);
         }
-        self.state = Line::None;
+        self.state = LineState::None;
         Ok(())
     }
 
-    fn bad<S: Sink, F: FnMut(u64, &Error)>(&mut self, flaw: Flaw, record: &mut Record<S, F>) {
+    fn bad<S: Sink, F: FnMut(u64, &Error)>(&mut self, flaw: RecordFlaw, record: &mut Record<S, F>) {
         let error = match flaw {
-            Flaw::Output(raise) => Error::at(raise, self.start, String::new()),
-            Flaw::Document(error) => {
+            RecordFlaw::Output(raise) => Error::at(raise, self.start, String::new()),
+            RecordFlaw::Document(error) => {
                 let offset = self.start + error.offset().unwrap_or(0);
                 error.moved(error.message().to_owned(), offset)
             }
         };
         record.bad(self.number, &error);
-        self.state = Line::Bad;
+        self.state = LineState::Bad;
     }
 }

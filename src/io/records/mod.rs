@@ -16,7 +16,7 @@ mod tests;
 pub use drive::{filter_events, filter_ndjson};
 pub(super) use {events::Events, lines::Lines};
 
-use self::sum::Sum;
+use self::sum::ReportSum;
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::hold::Hold;
 use crate::filter::{Call, Filter, Program};
@@ -28,14 +28,14 @@ use crate::sink::Sink;
 pub(crate) struct Records<C, S, F> {
     form: C,
     record: Record<S, F>,
-    state: State,
+    state: RecordsState,
     /// The report, if the program does not fit the form.
     refused: Option<Report>,
     /// The error that ended the run.
     failure: Option<FailureReport>,
 }
 
-enum State {
+enum RecordsState {
     Running,
     /// The output of the program does not fit the form. The first call returns the error.
     Refused(Error),
@@ -46,17 +46,17 @@ enum State {
 impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
     pub(super) fn new(call: &Call<'_>, sink: S, on_bad: F) -> Self {
         let limits = call.options().limits_ref();
-        let filter = Filter::new(call.clone(), Held::new(limits));
+        let filter = Filter::new(call.clone(), HeldOutput::new(limits));
         let mut records = Self {
             form: C::new(limits),
-            record: Record { sink, filter, sum: Sum::new(C::RECORD), on_bad },
-            state: State::Running,
+            record: Record { sink, filter, sum: ReportSum::new(C::RECORD), on_bad },
+            state: RecordsState::Running,
             refused: None,
             failure: None,
         };
         if let Some(error) = C::refusal(call.program()) {
             records.refused = Some(records.record.filter.fail(&error));
-            records.state = State::Refused(error);
+            records.state = RecordsState::Refused(error);
         }
         records
     }
@@ -72,15 +72,15 @@ impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
     /// Completes the stream. Fails with the error that ended the run, or that of the first bad record.
     pub(crate) fn end(&mut self) -> Result<(), Error> {
         let ended = self.step(|form, record| form.end(record));
-        self.state = State::Over;
+        self.state = RecordsState::Over;
         let bad = self.record.sum.take_first_bad();
         ended.and_then(|()| bad.map_or(Ok(()), Err))
     }
 
     /// Records an error of the driver, which ends the run.
     pub(crate) fn fail(&mut self, error: &Error) {
-        self.state = State::Over;
-        self.failure.get_or_insert_with(|| Failed::from(error));
+        self.state = RecordsState::Over;
+        self.failure.get_or_insert_with(|| FailureReport::from(error));
     }
 
     /// Returns the report so far.
@@ -119,13 +119,13 @@ impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
         &mut self,
         step: impl FnOnce(&mut C, &mut Record<S, F>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        match std::mem::replace(&mut self.state, State::Over) {
-            State::Running => {}
-            State::Refused(error) => return Err(error),
-            State::Over => return Err(Error::new(ErrorKind::Failed, "the run is over")),
+        match std::mem::replace(&mut self.state, RecordsState::Over) {
+            RecordsState::Running => {}
+            RecordsState::Refused(error) => return Err(error),
+            RecordsState::Over => return Err(Error::new(ErrorKind::Failed, "the run is over")),
         }
         match step(&mut self.form, &mut self.record) {
-            Ok(()) => self.state = State::Running,
+            Ok(()) => self.state = RecordsState::Running,
             Err(error) => {
                 self.fail(&error);
                 return Err(error);
@@ -165,14 +165,14 @@ pub(crate) trait RecordForm {
 pub(crate) struct Record<S, F> {
     sink: S,
     /// Its filter, whose allocations are reused for all records.
-    filter: Filter<Held>,
-    sum: Sum,
+    filter: Filter<HeldOutput>,
+    sum: ReportSum,
     on_bad: F,
 }
 
 /// Why a record is bad, before its place in the stream is known.
 #[derive(Debug)]
-enum Flaw {
+enum RecordFlaw {
     /// Too much of its output would have to be held.
     Output(Raise),
     /// The error has its place in the document.
@@ -181,14 +181,14 @@ enum Flaw {
 
 impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
     /// Takes the next bytes of the document.
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Flaw> {
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), RecordFlaw> {
         let fed = self.filter.write(bytes);
         self.judge(fed)
     }
 
     /// Completes the document. If it is good, its output is held until it is [written](Self::drain). `beside` is the number of
     /// other bytes held for the record.
-    fn complete(&mut self, number: u64, beside: u64) -> Result<(), Flaw> {
+    fn complete(&mut self, number: u64, beside: u64) -> Result<(), RecordFlaw> {
         let ended = self.filter.end_unplanned();
         let mut report = self.judge(ended)?;
         let waited = self.filter.sink_mut().peak() + beside;
@@ -199,10 +199,10 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
 
     /// Returns the result of a step. An exceeded limit of the output comes first, because what a filter emits before an error does
     /// not depend on the chunks.
-    fn judge<T>(&mut self, result: Result<T, Error>) -> Result<T, Flaw> {
+    fn judge<T>(&mut self, result: Result<T, Error>) -> Result<T, RecordFlaw> {
         match self.filter.sink_mut().error.take() {
-            Some(raise) => Err(Flaw::Output(raise)),
-            None => result.map_err(Flaw::Document),
+            Some(raise) => Err(RecordFlaw::Output(raise)),
+            None => result.map_err(RecordFlaw::Document),
         }
     }
 
@@ -231,7 +231,7 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
 
 /// Bytes that are held until a record is complete.
 #[derive(Debug)]
-struct Held {
+struct HeldOutput {
     hold: Hold,
     limits: Limits,
     meter: Meter,
@@ -239,7 +239,7 @@ struct Held {
     error: Option<Raise>,
 }
 
-impl Held {
+impl HeldOutput {
     fn new(limits: &Limits) -> Self {
         Self { hold: Hold::default(), limits: limits.clone(), meter: Meter::default(), error: None }
     }
@@ -271,7 +271,7 @@ impl Held {
     }
 }
 
-impl Sink for Held {
+impl Sink for HeldOutput {
     fn write(&mut self, bytes: &[u8]) {
         if self.error.is_none() {
             self.error = self.push(bytes).err();

@@ -10,7 +10,7 @@ use crate::test_work::{WorkKind, count, words};
 
 /// The sum so far.
 #[derive(Debug)]
-pub(super) struct Sum {
+pub(super) struct ReportSum {
     /// The word for a record in messages.
     record: &'static str,
     report: Report,
@@ -33,7 +33,7 @@ pub(super) struct Sum {
     failed: Option<FailureReport>,
 }
 
-impl Sum {
+impl ReportSum {
     pub(super) fn new(record: &'static str) -> Self {
         Self {
             record,
@@ -190,7 +190,7 @@ fn added(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::Sum;
+    use super::ReportSum;
     use crate::report::Report;
     use crate::test_work::done;
 
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn missed_paths_are_joined_in_linear_work() {
         let cost = |paths: usize| {
-            let mut sum = Sum::new("line");
+            let mut sum = ReportSum::new("line");
             let missed = |from: usize| (from..from + paths).map(|path| format!("a{path:06}.b"));
             done();
             for record in 0..10 {

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 #[cfg(feature = "decode")]
 use super::decode::{ContentCoding, DecodeOptions, Decoder};
-use super::gather::Gather;
+use super::gather::GatherSink;
 use super::push::PushFilter;
 use super::records::{Events, Lines};
 #[cfg(feature = "command")]
@@ -82,7 +82,7 @@ impl Outcome {
 /// # }
 /// ```
 pub struct Transform {
-    pub(super) filter: Box<dyn PushFilter<Sink = Gather> + Send>,
+    pub(super) filter: Box<dyn PushFilter<Sink = GatherSink> + Send>,
     pub(super) pace: Pace,
     /// The media type of the output, if it differs from the input's.
     media_type: Option<&'static str>,
@@ -150,7 +150,7 @@ impl Transform {
             ContentFormat::Markdown => "text/markdown; charset=utf-8",
         });
         let pace = Pace::of(&call);
-        Self { media_type, ..Self::of(Filter::new(call, Gather::default()), pace) }
+        Self { media_type, ..Self::of(Filter::new(call, GatherSink::default()), pace) }
     }
 
     /// Creates a filter over newline-delimited JSON, as [`filter_ndjson`](crate::filter_ndjson).
@@ -160,7 +160,7 @@ impl Transform {
     #[must_use]
     pub fn ndjson<'a>(call: impl Into<Call<'a>>) -> Self {
         let call = call.into();
-        let lines = Lines::new(&call, Gather::default(), |_, _| {});
+        let lines = Lines::new(&call, GatherSink::default(), |_, _| {});
         // A program whose output is text is refused. That is an error which the response head can still report.
         let endless = !call.program().is_text();
         Self { endless, ..Self::of(lines, Pace::of(&call)) }
@@ -174,7 +174,7 @@ impl Transform {
     #[must_use]
     pub fn events<'a>(call: impl Into<Call<'a>>) -> Self {
         let call = call.into();
-        let events = Events::new(&call, Gather::default(), |_, _| {});
+        let events = Events::new(&call, GatherSink::default(), |_, _| {});
         Self { endless: true, ..Self::of(events, Pace::of(&call)) }
     }
 
@@ -219,14 +219,14 @@ impl Transform {
     /// Creates a filter that prunes a chat history: the body of a request to a model.
     #[must_use]
     pub fn prune(program: &PruneProgram) -> Self {
-        Self::of(PruneFilter::new(program, Gather::default()), Pace::Scan)
+        Self::of(PruneFilter::new(program, GatherSink::default()), Pace::Scan)
     }
 
     /// Creates a filter over a text.
     #[cfg(feature = "text")]
     #[must_use]
     pub fn text(program: &TextProgram, limits: &Limits) -> Self {
-        let filter = TextFilter::with_limits(program, limits, Gather::default());
+        let filter = TextFilter::with_limits(program, limits, GatherSink::default());
         Self {
             needs_input: false,
             ..Self::of(TextPush::Text(Box::new(filter), TextReport::default()), Pace::Match)
@@ -244,7 +244,7 @@ impl Transform {
         exit_code: Option<i32>,
         limits: &Limits,
     ) -> Self {
-        let mut filter = registry.start(command, limits, Gather::default());
+        let mut filter = registry.start(command, limits, GatherSink::default());
         filter.set_exit_code(exit_code);
         let pace = if filter.is_custom() { Pace::Work } else { Pace::Match };
         let filter = TextPush::Command(Box::new(filter), CommandReport::default());
@@ -310,7 +310,7 @@ impl Transform {
         self
     }
 
-    fn of(filter: impl PushFilter<Sink = Gather> + Send + 'static, pace: Pace) -> Self {
+    fn of(filter: impl PushFilter<Sink = GatherSink> + Send + 'static, pace: Pace) -> Self {
         Self {
             filter: Box::new(filter),
             pace,

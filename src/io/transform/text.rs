@@ -4,19 +4,19 @@ use super::Outcome;
 #[cfg(feature = "command")]
 use crate::command::{CommandFilter, CommandReport};
 use crate::error::Error;
-use crate::io::gather::Gather;
+use crate::io::gather::GatherSink;
 use crate::io::push::PushFilter;
 use crate::text::{TextFilter, TextReport};
 
 /// A filter of text with the report of its end, once it has ended. It never fails before that.
 pub(super) enum TextPush {
-    Text(Box<TextFilter<Gather>>, TextReport),
+    Text(Box<TextFilter<GatherSink>>, TextReport),
     #[cfg(feature = "command")]
-    Command(Box<CommandFilter<Gather>>, CommandReport),
+    Command(Box<CommandFilter<GatherSink>>, CommandReport),
 }
 
 impl PushFilter for TextPush {
-    type Sink = Gather;
+    type Sink = GatherSink;
 
     fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         match self {
@@ -49,7 +49,7 @@ impl PushFilter for TextPush {
         }
     }
 
-    fn sink(&self) -> &Gather {
+    fn sink(&self) -> &GatherSink {
         match self {
             Self::Text(filter, _) => filter.sink(),
             #[cfg(feature = "command")]
@@ -57,7 +57,7 @@ impl PushFilter for TextPush {
         }
     }
 
-    fn sink_mut(&mut self) -> &mut Gather {
+    fn sink_mut(&mut self) -> &mut GatherSink {
         match self {
             Self::Text(filter, _) => filter.sink_mut(),
             #[cfg(feature = "command")]

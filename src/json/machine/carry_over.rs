@@ -62,8 +62,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Holds the part of a key that is in `..to` of the chunk. `closed`: the part contains the closing quote. White space
-    /// after the quote is held only if white space is kept.
+    /// Holds the part of a key that is in `..to` of the chunk. `closed`: the part contains the closing quote. White
+    /// space after the quote is held only if white space is kept.
     fn hold_key<H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
@@ -105,8 +105,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Holds the bytes between a key and its value, if white space is kept. Holds one byte more than the limit allows, so
-    /// that `give_gap` can report the overflow.
+    /// Holds the bytes between a key and its value, if white space is kept. Holds one byte more than the limit allows,
+    /// so that `give_gap` can report the overflow.
     fn hold_gap(&mut self, gap: &[u8]) {
         if self.config.keep_white {
             let held = self.member.held.len() - self.member.key_len;
@@ -125,7 +125,8 @@ impl Machine {
         Err(WalkError::new(at, Raise::limit(LimitName::Key, message), false))
     }
 
-    /// Writes the key and colon of the member whose value begins at `at`. Returns the position where the copy continues.
+    /// Writes the key and colon of the member whose value begins at `at`. Returns the position where the copy
+    /// continues.
     #[inline]
     pub(super) fn hand_on_key<H: Handler>(
         &mut self,
@@ -256,8 +257,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Prepares for the end of the chunk at `end`: copies the state that must outlive the chunk and writes all output that
-    /// is due. After an error, `end` is the place of the error.
+    /// Prepares for the end of the chunk at `end`: copies the state that must outlive the chunk and writes all output
+    /// that is due. After an error, `end` is the place of the error.
     pub(super) fn settle<H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,

@@ -1,9 +1,9 @@
 //! The fast loops: members four tokens at a time (key, colon, value, comma) and elements two at a time.
 //!
 //! Know the tokens of a window and what a scalar is, but no handler and no state of the machine. Precondition of all of
-//! them: the window has no backslash and no key can exceed the limit, so a key between two quotes is its name. A loop stops
-//! before the first member that is not plain, without having consumed any of it: an error, a container, the last member of
-//! an object, or the end of the window. The caller continues there with the general code.
+//! them: the window has no backslash and no key can exceed the limit, so a key between two quotes is its name. A loop
+//! stops before the first member that is not plain, without having consumed any of it: an error, a container, the last
+//! member of an object, or the end of the window. The caller continues there with the general code.
 //!
 //! | loop | used for | result |
 //! |---|---|---|
@@ -197,8 +197,8 @@ pub(super) fn is_good_scalar(text: &[u8], at: usize, end: usize, first: u8) -> b
 }
 
 /// Returns the first eight bytes of a plain member from its key on, and the first byte of its value. `None` unless the
-/// colon directly follows the key, a comma ends the member, and the value is not a container. The bytes of the scalar after
-/// the first one are not checked.
+/// colon directly follows the key, a comma ends the member, and the value is not a container. The bytes of the scalar
+/// after the first one are not checked.
 #[inline(always)]
 fn usual(text: &[u8], MemberTokens { key, colon, value, end }: MemberTokens) -> Option<(u64, u8)> {
     let head = u64::from_le_bytes(*text.get(key..)?.first_chunk()?);

@@ -1,8 +1,8 @@
 //! Members of objects, four tokens at once (key, colon, value, comma), and kept elements of arrays, two at once.
 //!
-//! A shortcut for `walk.rs`: it does exactly what the walk would do token by token. Unwanted members are skipped, and the
-//! handler is asked about wanted ones. A member that is not plain (an error, a key with an escape, a key over the limit, the
-//! end of the window) is left to the walk before any of it is consumed.
+//! A shortcut for `walk.rs`: it does exactly what the walk would do token by token. Unwanted members are skipped, and
+//! the handler is asked about wanted ones. A member that is not plain (an error, a key with an escape, a key over the
+//! limit, the end of the window) is left to the walk before any of it is consumed.
 
 use memchr::memchr;
 
@@ -75,8 +75,8 @@ impl MemberScan<'_> {
         key.len() > self.longest || memchr(b'\\', key).is_some()
     }
 
-    /// Skips members up to one that is wanted or not plain. `CHECK`: skipped scalars are validated. Not inlined, to reduce
-    /// register pressure.
+    /// Skips members up to one that is wanted or not plain. `CHECK`: skipped scalars are validated. Not inlined, to
+    /// reduce register pressure.
     #[inline(never)]
     fn pass<const CHECK: bool>(
         &self,
@@ -185,8 +185,8 @@ impl Machine {
         token
     }
 
-    /// Validates a dropped container from the token after its opening bracket. The caller has checked the depth. Returns the
-    /// token after the container, or an end of the walk if the container goes on in the next window.
+    /// Validates a dropped container from the token after its opening bracket. The caller has checked the depth.
+    /// Returns the token after the container, or an end of the walk if the container goes on in the next window.
     #[inline(always)]
     fn pass_container(
         &mut self,
@@ -213,8 +213,8 @@ impl Machine {
         Ok(end + 1)
     }
 
-    /// Handles the members of an object whose handler names the members it wants: skips unwanted members, and asks about
-    /// wanted ones.
+    /// Handles the members of an object whose handler names the members it wants: skips unwanted members, and asks
+    /// about wanted ones.
     #[inline(always)]
     pub(super) fn members<H: Handler>(
         &mut self,
@@ -353,8 +353,8 @@ impl Machine {
         Ok(if next == begin { MembersResult::None } else { MembersResult::Until(next) })
     }
 
-    /// Asks the handler about a wanted member and carries out its interest. `Until` has the token after the value, or after
-    /// the value's opening bracket.
+    /// Asks the handler about a wanted member and carries out its interest. `Until` has the token after the value, or
+    /// after the value's opening bracket.
     #[inline(always)]
     fn wanted_member<H: Handler>(
         &mut self,

@@ -1,4 +1,5 @@
-//! The machine: walks the tokens of each window, validates them, and carries out the interest of the handler in each value.
+//! The machine: walks the tokens of each window, validates them, and carries out the interest of the handler in each
+//! value.
 //!
 //! Knows masks and grammar, but no rule. It is in one of three modes ([`SkipMode`]):
 //!
@@ -8,9 +9,10 @@
 //! | `Validate` | `walk::<true>` | the same grammar without the handler | copied containers; dropped ones under `validation: full` |
 //! | `Brackets` | `leap` | only brackets are counted, on masks | dropped containers under `validation: structure` |
 //!
-//! The walk goes token by token and detects every error. Plain members and elements are handled before the walk sees them:
-//! by `members.rs` in mode `Inspect` and by `validate_only.rs` in mode `Validate`, with the loops of `member_loops.rs`.
-//! These shortcuts never report an error. They stop before anything that is not plain and leave it to the walk.
+//! The walk goes token by token and detects every error. Plain members and elements are handled before the walk sees
+//! them: by `members.rs` in mode `Inspect` and by `validate_only.rs` in mode `Validate`, with the loops of
+//! `member_loops.rs`. These shortcuts never report an error. They stop before anything that is not plain and leave it
+//! to the walk.
 //!
 //! The state [`Expect`] says which token may come next:
 //!
@@ -24,11 +26,11 @@
 //! ```
 //!
 //! Invariants:
-//! - The place of an error is the first byte that makes the document invalid, or its length if it ended too early. By then
-//!   the handler has seen exactly what it would have seen if the chunk had ended there. So neither the error nor the output
-//!   before it depends on where the input was cut.
-//! - Between chunks only the fields of [`Machine`] and the scanner's carry remain. [`Machine::settle`] copies everything
-//!   else that is still needed.
+//! - The place of an error is the first byte that makes the document invalid, or its length if it ended too early. By
+//!   then the handler has seen exactly what it would have seen if the chunk had ended there. So neither the error nor
+//!   the output before it depends on where the input was cut.
+//! - Between chunks only the fields of [`Machine`] and the scanner's carry remain. [`Machine::settle`] copies
+//!   everything else that is still needed.
 //! - Work is linear in the bytes of the chunk, and nothing recurses.
 
 mod carry_over;
@@ -82,8 +84,8 @@ enum Expect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SkipMode {
     Inspect,
-    /// Lasts until the container at depth `floor` ends. `through`: its closing bracket is included; otherwise the mode ends
-    /// before the bracket.
+    /// Lasts until the container at depth `floor` ends. `through`: its closing bracket is included; otherwise the mode
+    /// ends before the bracket.
     Validate {
         floor: usize,
         through: bool,
@@ -347,8 +349,8 @@ impl Machine {
         }
     }
 
-    /// Turns the end of a walk into a failure. For errors, first brings the handler up to the byte of the error, as if the
-    /// chunk ended there.
+    /// Turns the end of a walk into a failure. For errors, first brings the handler up to the byte of the error, as if
+    /// the chunk ended there.
     #[cold]
     fn fail<H: Handler>(
         &mut self,

@@ -20,8 +20,8 @@ enum ContainerPosition {
 }
 
 impl Machine {
-    /// Validates tokens up to the closing bracket of the container at depth `floor`, which it does not consume. Returns the
-    /// token where the walk continues; `expect`, the levels and the path fit that token.
+    /// Validates tokens up to the closing bracket of the container at depth `floor`, which it does not consume. Returns
+    /// the token where the walk continues; `expect`, the levels and the path fit that token.
     pub(super) fn quiet_run(
         &mut self,
         cx: &WindowContext<'_>,

@@ -1,8 +1,8 @@
 //! The grammar: which tokens may follow each other, and what the handler wants of each value.
 //!
-//! A walk may end at any token and continue later; apart from that this module does not know windows and chunks. The bytes
-//! between tokens (copied or held) are handled in `carry_over.rs`. Plain members are handled in `members.rs` before the walk
-//! sees them.
+//! A walk may end at any token and continue later; apart from that this module does not know windows and chunks. The
+//! bytes between tokens (copied or held) are handled in `carry_over.rs`. Plain members are handled in `members.rs`
+//! before the walk sees them.
 //!
 //! Invariant: when a walk ends, `expect`, `mode` and the levels are the complete state for the next one.
 
@@ -301,8 +301,8 @@ impl Machine {
         self.answered(cx, next, at, ValueKind::Number, interest)
     }
 
-    /// Carries out the handler's interest in the value at `at`. Returns the end of the walk if the mode changes; otherwise
-    /// the value's token is consumed.
+    /// Carries out the handler's interest in the value at `at`. Returns the end of the walk if the mode changes;
+    /// otherwise the value's token is consumed.
     #[inline]
     pub(super) fn answered(
         &mut self,
@@ -387,8 +387,8 @@ impl Machine {
         Ok(interest)
     }
 
-    /// Returns the offset of the byte that decides the kind of the value at `at`: its first byte, or the second byte of a
-    /// string if empty strings are detected.
+    /// Returns the offset of the byte that decides the kind of the value at `at`: its first byte, or the second byte of
+    /// a string if empty strings are detected.
     #[inline]
     pub(super) fn kind_offset(&self, at: usize, kind: ValueKind) -> u64 {
         let second = self.config.detect_empty_strings

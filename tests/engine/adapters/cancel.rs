@@ -1,4 +1,4 @@
-//! Futures that are dropped: at every await point, and nothing is left of them.
+//! Futures that are dropped at every await point, after which nothing of the run is left.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn in_a_process_of_their_own() {
     crate::run_ignored("adapters::cancel::", 3);
 }
 
-/// Temporary files that are open.
+/// The number of open temporary files.
 #[cfg(target_os = "linux")]
 fn files() -> usize {
     let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
@@ -30,7 +30,7 @@ fn files() -> usize {
     0
 }
 
-/// Waits for a step that is under way on another thread; it must not take long.
+/// Waits for a step that runs on another thread. It must not take long.
 fn until(what: &str, done: impl Fn() -> bool) {
     let begin = Instant::now();
     while !done() {
@@ -39,7 +39,7 @@ fn until(what: &str, done: impl Fn() -> bool) {
     }
 }
 
-/// Something that goes with the run.
+/// A transform that owns a reference to `mark`.
 fn marked(program: &Program, mark: &Arc<()>) -> Transform {
     let mark = Arc::clone(mark);
     let options = CallOptions::new().limits(Limits::new().with_held(200_000));
@@ -57,7 +57,7 @@ fn at_every_await_point() {
     let mut spilled = 0;
     for stop in 0.. {
         let ended = runtime.block_on(async {
-            // Both sides are small: the future waits for them again and again.
+            // Both sides are small, so the future waits for them many times.
             let (mut input, reader) = tokio::io::duplex(20_000);
             let (writer, mut output) = tokio::io::duplex(4_000);
             let mut run = pin!(transform_async(marked(&program, &mark), reader, writer));
@@ -85,7 +85,7 @@ fn at_every_await_point() {
     assert!(spilled > 10 || cfg!(not(target_os = "linux")), "{spilled} with a file");
 }
 
-/// What the other sides do between two polls: give a little, take a little.
+/// Lets the other sides write and read a few bytes between two polls.
 async fn feed(
     input: &mut tokio::io::DuplexStream,
     rest: &mut &[u8],
@@ -159,7 +159,7 @@ fn a_runtime_that_ends_in_the_middle_is_an_error() {
     }
     drop(guard);
     first.shutdown_background();
-    // It goes on in another, or says that it cannot.
+    // The stream continues on another runtime, or reports that it cannot.
     let (output, result) = runtime().block_on(super::collect(stream));
     match result {
         Ok(()) => assert!(output.ends_with(br#"{"id":1}]"#)),

@@ -1,4 +1,4 @@
-//! Filters of every kind, as their synchronous drivers run them.
+//! Filters of every kind, compared with their synchronous drivers.
 
 use tamis::{
     Call, CallOptions, CommandLine, ContentCoding, DecodeOptions, Error, ErrorKind, FailedRun,
@@ -10,7 +10,7 @@ use tokio_stream::StreamExt;
 
 use super::{chunks, collect, ready, runtime};
 
-/// Output and report of a transform over a document in chunks of several sizes, which must agree.
+/// The output and the report of a transform. Chunks of several sizes must agree on them.
 fn through(transform: impl Fn() -> Transform, document: &[u8]) -> (Vec<u8>, Outcome) {
     let mut first = None;
     for size in [1, 7, 1000, 100_000] {
@@ -76,7 +76,7 @@ fn histories() {
     assert_eq!(told.bytes_saved, report.bytes_saved);
 }
 
-/// What a synchronous driver of records does.
+/// The result of the synchronous driver of records.
 type Drive = fn(&Program, &CallOptions, &[u8]) -> (Vec<u8>, Report, Result<(), Error>);
 
 fn records(transform: fn(Call<'_>) -> Transform, drive: Drive, stream: &[u8]) {

@@ -1,4 +1,4 @@
-//! The layer alone, without a connection: what a server would be given to send.
+//! The layer without a connection: the responses that a server would send.
 
 use std::convert::Infallible;
 use std::io::Write;
@@ -16,7 +16,7 @@ use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
 use super::{program, ready};
 
-/// The answer to a request, whatever the service behind the layer says.
+/// The response to a request, for any response of the inner service.
 fn through(method: Method, status: u16, body: &'static str) -> (StatusCode, Option<String>, Bytes) {
     let program = program(&Spec::new().select("id"));
     let layer = FilterLayer::new(move |_, _| Some(Transform::json(&program)));
@@ -66,7 +66,7 @@ fn document() -> String {
     format!(r#"[{{"id": 1, "token": "{SECRET}"}}]"#)
 }
 
-/// A layer with one filter for all.
+/// A layer with the same filter for all responses.
 fn layer(
     spec: &Spec,
 ) -> FilterLayer<impl use<> + Fn(&http::request::Parts, &http::response::Parts) -> Option<Transform>>
@@ -130,7 +130,7 @@ fn what_becomes_another_protocol_is_refused() {
 
 #[test]
 fn no_length_is_said_in_front_of_trailers() {
-    // All of the output comes with the end, and so do the trailers.
+    // The whole output is emitted at the end, before the trailers.
     let layer = layer(&Spec::new().budget(Budget::Bytes(1000)));
     for trailers in [true, false] {
         let service = layer.layer(service_fn(async |_| {
@@ -169,7 +169,7 @@ fn a_layer_that_was_cloned_can_be_changed() {
     }
 }
 
-/// A layer's answer to a body of these frames, and how its runs ended.
+/// The response of a layer to a body of these frames, and the ends of its runs.
 fn answered(
     transform: impl Fn() -> Transform,
     frames: &[&'static [u8]],

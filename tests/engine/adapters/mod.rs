@@ -1,5 +1,5 @@
-//! Asynchronous adapters, beyond what they emit (which `cases.rs` compares with all other drivers): when they wait, where their
-//! steps run, what they leave behind.
+//! Asynchronous adapters: when they wait, where their steps run, and what remains of a dropped run. Their output is compared with
+//! that of all other drivers by the cases.
 
 mod body;
 mod cancel;
@@ -14,7 +14,7 @@ use bytes::Bytes;
 use tamis::{Error, FilterStream, Program, Spec};
 use tokio_stream::Stream;
 
-/// Runs without any runtime: polls until it is ready.
+/// Polls a future without a runtime until it is ready.
 pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     let mut cx = Context::from_waker(Waker::noop());
@@ -33,7 +33,7 @@ pub(crate) fn program(spec: &Spec) -> Program {
     Program::compile(spec).unwrap()
 }
 
-/// A document of `megabytes` whose only item comes last: what a select keeps of the rest has to wait until then.
+/// A document of `megabytes` whose only selected item is the last, so that a select has to hold output until then.
 pub(crate) fn late(megabytes: usize) -> Vec<u8> {
     let filler = format!(r#"{{"x":"{}"}},"#, "y".repeat(1000)).repeat(megabytes << 10);
     format!(r#"[{filler}{{"id":1}}]"#).into_bytes()
@@ -50,7 +50,7 @@ pub(crate) fn chunks(
     tokio_stream::iter(begins.into_iter().map(piece))
 }
 
-/// All that a stream gives.
+/// Collects the output of a stream.
 pub(crate) async fn collect<S>(mut stream: FilterStream<S>) -> (Vec<u8>, Result<(), Error>)
 where
     FilterStream<S>: Stream<Item = Result<Bytes, Error>> + Unpin,

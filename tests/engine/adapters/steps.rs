@@ -1,4 +1,4 @@
-//! Steps: short, in their order, where they may run; and backpressure.
+//! Steps of a run: they are short, in order and on the right thread. Backpressure.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use tokio_stream::{Stream, StreamExt};
 
 use super::{chunks, collect, late, program, ready, runtime};
 
-/// Counts how often it is asked.
+/// Counts its polls.
 struct Asked<S>(S, Arc<AtomicUsize>);
 
 impl<S: Stream + Unpin> Stream for Asked<S> {
@@ -48,7 +48,7 @@ fn one_poll_does_not_read_a_large_chunk() {
     assert!(polls >= document.len() / (512 << 10), "{polls} polls of {} bytes", document.len());
 }
 
-/// Polls until it is ready, and counts.
+/// Polls a future until it is ready, and returns the number of polls.
 fn polls<T>(future: impl Future<Output = T>) -> (usize, T) {
     let mut future = std::pin::pin!(future);
     let mut cx = Context::from_waker(Waker::noop());
@@ -130,7 +130,7 @@ fn a_source_that_is_not_needed_any_more_is_dropped() {
     assert!(last.unwrap().report().unwrap().tail_unread);
 }
 
-/// Where the last step of a run was.
+/// The thread of the last step of a run.
 fn last_thread(transform: Transform, document: &[u8]) -> (ThreadId, Vec<u8>) {
     let thread = Arc::new(Mutex::new(None));
     let told = Arc::clone(&thread);
@@ -166,7 +166,7 @@ fn what_takes_long_runs_elsewhere() {
     assert_ne!(thread, here, "the disk is elsewhere");
     assert_eq!(output, filter_slice(&select, &small).unwrap().0);
 
-    /// Keeps all.
+    /// Keeps all output.
     struct Whole;
     impl OutputFilter for Whole {
         fn matches(&self, _: &str) -> bool {
@@ -262,7 +262,7 @@ fn the_errors_of_the_source_are_its_own() {
 
 #[test]
 fn a_writer_that_fails_ends_the_run() {
-    /// Takes nothing.
+    /// Accepts no bytes.
     struct Full;
     impl tokio::io::AsyncWrite for Full {
         fn poll_write(
@@ -287,7 +287,7 @@ fn a_writer_that_fails_ends_the_run() {
         assert_eq!(outcome.report().unwrap().error.as_ref().unwrap().kind, "write");
         count.fetch_add(1, Ordering::Relaxed);
     });
-    // More than is worth a write, so that the writer fails in the middle of the run.
+    // More than one write, so that the writer fails in the middle of the run.
     let document = late(1);
     let (outcome, result) =
         FailedRun::split(ready(transform_async(transform, &document[..], Full)));
@@ -320,7 +320,7 @@ fn output_leaves_while_the_reader_waits() {
     });
 }
 
-/// Keeps what it gets, and counts how often it was flushed.
+/// Keeps the output, and counts the flushes.
 struct Counted(Arc<Mutex<(Vec<u8>, usize)>>);
 
 impl tokio::io::AsyncWrite for Counted {
@@ -353,7 +353,7 @@ fn a_writer_is_flushed_when_the_reader_pauses() {
         assert!(*seen.lock().unwrap() == (expected.clone(), 1), "a reader without a pause");
 
         let seen = Arc::new(Mutex::new((Vec::new(), 0)));
-        // All of a half fits, so that it comes without a pause.
+        // A half fits into the buffer, so there is no pause within it.
         let (mut input, reader) = tokio::io::duplex(document.len());
         let talk = async {
             use tokio::io::AsyncWriteExt;
@@ -377,7 +377,7 @@ fn a_writer_is_flushed_when_the_reader_pauses() {
 #[test]
 fn little_output_does_not_wait_for_ever() {
     let program = program(&Spec::new().exclude("drop").max_items(1));
-    // A source that has something each second time, all of which is dropped but for its first.
+    // A source that is always ready. Everything except its first chunk is dropped.
     let mut turn = 0;
     let source = Turns(move |_: &mut Context<'_>| {
         turn += 1;
@@ -393,7 +393,7 @@ fn little_output_does_not_wait_for_ever() {
     assert!(polls.is_some_and(|polls| polls <= 10), "{polls:?}");
 }
 
-/// A stream by a function.
+/// A stream from a function.
 struct Turns<F>(F);
 
 impl<T, F: FnMut(&mut Context<'_>) -> Poll<Option<T>> + Unpin> Stream for Turns<F> {

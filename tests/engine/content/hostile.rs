@@ -1,10 +1,10 @@
-//! Pages that nobody writes by hand: nested deeply, unclosed, long. Work and memory are bounded by the page's length alone.
+//! Hostile pages: nested deeply, unclosed, long. Work and memory are bounded by the length of the page.
 
 use tamis::{Content, ContentSource, Filter, Report, Sink, filter_slice};
 
 use tamis_testkit::content::program;
 
-/// Keeps the beginning of what comes, and counts.
+/// Keeps the beginning of the output, and counts all of it.
 #[derive(Default)]
 struct Counting {
     begins: Vec<u8>,
@@ -19,7 +19,7 @@ impl Sink for Counting {
     }
 }
 
-/// Feeds parts over and over, to about `size` bytes; returns the report, the output and the most that was allocated.
+/// Repeats parts up to about `size` bytes, and returns the report, the output and the peak of allocated bytes.
 fn stream(content: Content, before: &str, part: &str, size: usize) -> (Report, Counting, u64) {
     let program = program(content);
     let piece = part.repeat((60 << 10) / part.len().min(60 << 10));
@@ -68,7 +68,7 @@ fn deep_nesting_is_text_all_the_same() {
     }
 }
 
-/// Ends of elements that are not open, and of those far up, cost no more than others.
+/// End tags of elements that are not open, or far up, cost no more than others.
 #[test]
 fn misnesting_is_bounded() {
     for page in [
@@ -89,8 +89,8 @@ fn misnesting_is_bounded() {
     }
 }
 
-/// The bound that is stated for a page of any length: 16 MiB, in this thread. Where a parser looks for the article is bounded
-/// by the size of what it may read.
+/// The documented bound for a page of any length: 16 MiB, in this thread. The parser that searches for the article is bounded by
+/// the size of its input.
 const PEAK: u64 = 16 << 20;
 
 #[test]
@@ -114,7 +114,7 @@ fn long_pages_are_streamed() {
         ("a title", "<p>text<title>", "title "),
         ("text", "", "plain text, not HTML at all. "),
     ] {
-        // The usual page as long as is promised; the others longer than all that may be kept.
+        // The usual page has the documented length; the others are longer than all limits.
         let size = if name == "paragraphs" { 50 << 20 } else { 20 << 20 };
         let (report, sink, peak) = stream(Content::new(), before, part, size);
         assert!(peak < PEAK, "{name}: {peak}");
@@ -125,7 +125,7 @@ fn long_pages_are_streamed() {
     }
 }
 
-/// With a limit, only what is left is kept, and all is counted.
+/// With a limit, only the output is kept, and everything is counted.
 #[test]
 fn long_pages_are_cut() {
     let paragraph = "<p>Tides rise and fall, and the almanac says when.</p>\n";

@@ -1,4 +1,4 @@
-//! Content: input that nobody sends in good faith, random pages, and the rules on how content combines with other rules.
+//! Content: hostile and random pages, and the rules on combining content with other rules.
 //!
 //! Documents with their text are cases: `tests/cases/content`.
 

@@ -1,4 +1,4 @@
-//! What always holds, on documents made of parts that hurt: never empty, never too long, and the same however they come.
+//! Documents of difficult parts: the output is never empty, never too long, and does not depend on the chunks.
 
 use tamis::{CallOptions, Content, ContentFormat, Error, ErrorKind, filter_slice};
 
@@ -22,7 +22,7 @@ fn never_empty_never_too_long_however_it_comes() {
         let (output, report) = match &whole {
             Ok((output, report)) => (std::str::from_utf8(output).unwrap(), report),
             Err(error) => {
-                // Fields are named: JSON that is none is an error.
+                // With named fields, invalid JSON is an error.
                 let broken = [ErrorKind::Syntax, ErrorKind::UnexpectedEnd, ErrorKind::Encoding];
                 let is_json = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n', '\u{c}']);
                 let is_json = names && is_json.starts_with(['{', '[', '"']);
@@ -33,8 +33,8 @@ fn never_empty_never_too_long_however_it_comes() {
             }
         };
         let context = format!("{round}: {text:?}\n{output:?}");
-        *from.entry(report.content_from.unwrap().as_str()).or_insert(0) += 1;
-        // A document of white space is left as it is.
+        *from.entry(report.content_from.unwrap()).or_insert(0) += 1;
+        // A document of white space passes unchanged.
         assert_eq!(output.trim().is_empty(), text.trim().is_empty(), "{context}");
         if !output.is_empty() {
             within(output, report, max);

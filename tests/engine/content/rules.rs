@@ -31,7 +31,7 @@ fn broken_json_is_an_error_where_fields_are_named() {
             assert_eq!(shown(again), error.to_string());
         }
     }
-    // What does not begin as JSON is no broken JSON.
+    // A text that does not begin like JSON is not invalid JSON.
     let (output, report) = run(&program, &CallOptions::new(), b"<p>A page.");
     assert_eq!((output.as_str(), report.content_from), ("A page.", Some(ContentSource::Article)));
 }
@@ -70,9 +70,9 @@ fn a_budget_of_the_call_goes_first() {
 #[test]
 fn what_waits_is_bounded() {
     let tight = || CallOptions::new().limits(Limits::new().with_held(1000).with_spill(0));
-    // Nothing of this page is text until its end.
+    // This page has no text before its end.
     let page = format!("<html><script>{}</script><p>text", "x".repeat(200_000));
-    // Its text comes at once.
+    // This page has text at its beginning.
     let good = format!("<html><p>text</p>{}", "<p>more of it</p>".repeat(20_000));
     let json = format!("{{\"text\": \"{}\"}}", "x".repeat(2000));
     for document in [page.as_bytes(), json.as_bytes()] {

@@ -1,13 +1,13 @@
-//! Small worlds, whole: every text, and every program over every document, up to a size.
+//! Small worlds: every text, and every program on every document, up to a size.
 //!
-//! Random tests find what is likely. Here nothing is left out: within the stated size the verdicts and outputs are right for all
-//! inputs there are. `TAMIS_WORLD=large` makes the worlds one size larger: 14 million texts, 40 million pairs of a program and a
+//! Random tests find likely errors. These tests are complete: within the stated size, the verdicts and outputs are right for
+//! every input. `TAMIS_WORLD=large` makes the worlds one size larger: 14 million texts, 40 million pairs of a program and a
 //! document, some minutes.
 
 mod verdicts;
 mod worlds;
 
-/// How much larger the worlds are than they are by default.
+/// The number of sizes by which the worlds are larger than by default.
 fn larger() -> usize {
     match std::env::var("TAMIS_WORLD").as_deref() {
         Ok("large") => 1,

@@ -1,8 +1,8 @@
-//! Every text up to some length ([`LENGTH`], or one more) over an alphabet that has a byte of each class of the grammar: the same verdict as
-//! serde_json's, at every split.
+//! Every text up to some length ([`LENGTH`], or one more) over an alphabet that has a byte of each class of the grammar. The verdict is
+//! that of serde_json, at every split.
 //!
-//! Texts are walked as a tree. One that no text can complete is not continued: it is checked once that both parsers say so, and
-//! that what follows cannot change that is what the failed filter promises (it stays failed, and reads no more).
+//! The texts form a tree. A text that cannot be completed is not continued, once both parsers report that. No continuation can
+//! change the verdict, because a failed filter stays failed and reads no more.
 
 use super::larger;
 use serde_json::error::Category;
@@ -77,7 +77,7 @@ impl World {
         self.texts += 1;
         self.documents += u64::from(wanted == Verdict::Good);
         if wanted == Verdict::Bad {
-            // The last byte is the one that no text has there: what was before it could be completed.
+            // Only the last byte is wrong: the text before it could be completed.
             assert_eq!(whole.1, Some(self.text.len() as u64 - 1));
             return;
         }
@@ -96,12 +96,12 @@ fn every_text_has_its_verdict() {
     let mut world = World::new(&Spec::new());
     world.walk();
     println!("{} texts, {} documents", world.texts, world.documents);
-    // So that a smaller world is not taken for this one.
+    // A smaller world would have other numbers.
     assert!(world.texts > 1_000_000 && world.documents > 50_000);
 }
 
-/// What is skipped is checked for less: strings, brackets, control characters. What passes there passes with full validation, or
-/// is wrong between the brackets alone.
+/// Skipped values are only checked for strings, brackets and control characters. A text that passes this check also passes full
+/// validation, or it is wrong only between the brackets.
 #[test]
 fn structure_refuses_nothing_that_is_right() {
     let mut full = World::new(&Spec::new());

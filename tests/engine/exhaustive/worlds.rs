@@ -1,4 +1,4 @@
-//! Every program over a few paths, over every document up to some size ([`SIZE`], or one more): what the model says.
+//! Every program over a few paths, on every document up to some size ([`SIZE`], or one more), compared with the model.
 
 use tamis::{CallOptions, Filter, Program};
 
@@ -10,14 +10,14 @@ use tamis_testkit::model::rules::{Path, Root, Rules, Source, Token};
 
 /// Values of the largest document, members and elements of all depths counted.
 const SIZE: usize = 3;
-/// Of the largest one that is tried at every split, without strings and with some.
+/// The size of the largest documents that are tried at every split, without strings and with some.
 const SPLIT: [usize; 2] = [3, 2];
-/// Values without others inside: what the drops tell apart, and strings, one of them with an escape.
+/// Scalars and empty containers: one of each kind that `drop_nulls` and `drop_empty` distinguish, and strings, one with an escape.
 const LEAVES: [&str; 6] = ["1", "null", "{}", "[]", r#""""#, r#""\u0061""#];
 /// Member names: two, and the first in another spelling.
 const NAMES: [&str; 3] = [r#""a""#, r#""b""#, r#""\u0061""#];
 
-/// All values of exactly `size` values, as text; `by_size` has the smaller ones.
+/// All values that consist of exactly `size` values, as text. `by_size` has the smaller ones.
 fn values(size: usize, by_size: &[Vec<String>]) -> Vec<String> {
     if size == 1 {
         return LEAVES.map(String::from).to_vec();
@@ -67,12 +67,12 @@ fn documents() -> Vec<Vec<String>> {
     by_size
 }
 
-/// How many values of exactly `size` values there are: an array or an object around a sequence, whose parts have names there.
+/// The number of values that consist of exactly `size` values: arrays and objects around a sequence. Parts of objects have names.
 fn count(size: usize) -> usize {
     if size == 1 { LEAVES.len() } else { count_of(size - 1, 1) + count_of(size - 1, NAMES.len()) }
 }
 
-/// How many sequences, each part of which comes in so many ways.
+/// The number of sequences, if each part has a number of forms.
 fn count_of(size: usize, ways: usize) -> usize {
     if size == 0 {
         return 1;
@@ -103,7 +103,7 @@ fn dotted(steps: &[&str]) -> String {
     let mut text = String::new();
     for step in steps {
         match *step {
-            // In first place it would be taken for the items themselves, and is refused.
+            // A bracket in first place would select from the items themselves, and is refused.
             "[]" if text.is_empty() => text.push('*'),
             "[]" => text.push_str("[]"),
             "0" => text.push_str("[0]"),
@@ -156,7 +156,7 @@ fn rules() -> Vec<Rules> {
         one.push(Rules { root: Root::At(place.clone()), max_items: 1, ..Rules::default() });
         two.extend(places[number + 1..].iter().map(|other| retain(&[place, other])));
     }
-    // A select beside a rule on what it makes, or on what it sees.
+    // A select together with a rule on its output or on its input.
     let made = [vec!["k0"], vec!["k0", "a"], vec!["k0", "b"], vec!["k0", "[]"], vec!["k0", "0"]];
     let mut beside = Vec::new();
     for path in &all {
@@ -176,7 +176,7 @@ fn rules() -> Vec<Rules> {
             Rules { closed: Some(rules.retain.is_none()), ..rules.clone() },
         ]);
     }
-    // Beside one path also what else a spec may say.
+    // Other options of a spec, with one path.
     for rules in &one {
         two.extend([
             Rules { max_items: 1, ..rules.clone() },
@@ -185,14 +185,14 @@ fn rules() -> Vec<Rules> {
             Rules { drop_nulls: true, drop_empty: true, ..rules.clone() },
             Rules { root: Root::Object, ..rules.clone() },
             Rules { drop_siblings: true, ..rules.clone() },
-            // The other one than it is by default.
+            // Not the default.
             Rules { closed: Some(!rules.is_closed()), ..rules.clone() },
         ]);
     }
     [one, two].concat()
 }
 
-/// Whether a value is a string, or has one inside.
+/// Whether a value is or contains a string.
 fn has_strings(node: &Node) -> bool {
     match &node.value {
         Value::Scalar(_) => node.is_string(),
@@ -227,7 +227,7 @@ fn part(number: usize, of: usize) {
     let mut pairs = 0_u64;
     let mut emitted = 0_u64;
     for rules in rules().into_iter().skip(number).step_by(of) {
-        // Output keys differ and paths are short, so there is no reason for which one may be refused.
+        // Output keys differ and paths are short, so every program compiles.
         let program =
             Program::compile(&rules.spec()).unwrap_or_else(|error| panic!("{rules:?}\n{error}"));
         let mut filter = Filter::new(&program, Vec::new());
@@ -259,7 +259,7 @@ fn part(number: usize, of: usize) {
         }
     }
     println!("{pairs} pairs, {emitted} with an output, {all} documents");
-    // Of most the model knows what comes out.
+    // The model has a verdict on most of them.
     assert!(emitted > pairs / 2, "{emitted} of {pairs}");
 }
 

@@ -1,4 +1,4 @@
-//! Histories that want to hurt: endless, deep, truncated, with limits that are too low.
+//! Hostile histories: endless, deep or cut off, or under limits that are too low.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -11,7 +11,7 @@ fn program(prune: &PruneSpec) -> PruneProgram {
     PruneProgram::compile(&prune.clone().now(NOW)).unwrap()
 }
 
-/// As it came, or an error; and the same through every driver.
+/// The history passes unchanged or is an error, and all drivers agree.
 fn unharmed(name: &str, history: &str) {
     let run = check(name, &PruneSpec::new(), history.as_bytes());
     if let Ok(output) = run.output {
@@ -93,7 +93,7 @@ fn ids_of_any_length_name_their_calls() {
             assert!(output.len() < history.len() + 1000);
         }
     }
-    // The name of a tool that is longer than any pattern is no name.
+    // A name that is longer than any pattern is not used as the name of a tool.
     let name = "s".repeat(600);
     let history = format!(
         r#"[{{"role":"tool","metadata":{{"toolName":"{name}"}},"content":"abc"}},{{"role":"user"}}]"#

@@ -155,10 +155,18 @@ impl Package {
     }
 }
 
-/// A file without comments and without the tests at its end.
+/// A file without comments, without the tests at its end, and with `pub` for visibilities that name a module.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let line = |line: &str| line.split("//").next().unwrap_or_default().to_owned();
+    let line = |line: &str| {
+        let code = line.split("//").next().unwrap_or_default();
+        match code.split_once("pub(in ") {
+            Some((before, after)) => {
+                format!("{before}pub{}", after.split_once(')').map_or("", |(_, rest)| rest))
+            }
+            None => code.to_owned(),
+        }
+    };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -167,13 +175,18 @@ fn uses(code: &str) -> Vec<(bool, String)> {
     let mut found = Vec::new();
     for item in code.split_inclusive(';') {
         let Some(begin) = item.rfind("use ") else { continue };
-        let before = item[..begin].trim_end();
-        let line = before.rsplit('\n').next().unwrap_or_default().trim();
-        let is_public = line.starts_with("pub");
-        if !(line.is_empty() || is_public) || before.ends_with("#[cfg(test)]") {
+        let line = item[..begin].rsplit('\n').next().unwrap_or_default();
+        let before = item[..begin - line.len()].trim_end();
+        let is_public = line.trim().starts_with("pub");
+        if !(line.trim().is_empty() || is_public) || before.ends_with("#[cfg(test)]") {
             continue;
         }
         let tree: String = item[begin + 4..].chars().filter(|char| *char != ';').collect();
+        // The word may be in a text.
+        let is_path = |char: char| char.is_alphanumeric() || "_:{},* \n\t".contains(char);
+        if !tree.chars().all(is_path) {
+            continue;
+        }
         found.push((is_public, tree.split_whitespace().collect::<Vec<_>>().join(" ")));
     }
     found

@@ -1,4 +1,4 @@
-//! Documents that are broken: the verdict, the place of the error, and what was emitted before it.
+//! Invalid documents: the verdict, the offset of the error, and the output before it.
 
 use serde_json::value::RawValue;
 use tamis::{CallOptions, ErrorKind, Program, Spec, Validation, Whitespace};
@@ -10,9 +10,9 @@ use tamis_testkit::model::{generate, runs};
 use tamis_testkit::prng::Prng;
 
 const DOCUMENTS: u64 = 30_000;
-/// Those in which hardly anything else is unusual.
+/// Pairs with a compact document.
 const COMPACT: u64 = 3_000;
-/// Those of runs.
+/// Pairs with a document of runs.
 const RUNS: u64 = 2_000;
 
 /// Cuts a document off, or changes a few bytes of it.
@@ -38,7 +38,7 @@ fn broken(prng: &mut Prng, text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Bytes that mean something somewhere.
+/// Bytes that have a meaning in JSON.
 const BYTES: &[u8] =
     b"{}[]:,\"\\ \n0123456789-+.eEtrufalsn/bdx\x00\x1f\x7f\x80\xbf\xc0\xc3\xe0\xa0\xed\xf0\xf4\xff";
 
@@ -65,7 +65,7 @@ fn check(spec: &Spec, document: &[u8], seed: u64) -> Result<(), String> {
     structure(spec, document, &run)
 }
 
-/// The error is at the first byte with which no document goes on, or at the end of one that breaks off.
+/// The error is at the first byte after which no valid document is possible, or at the end of a document that is cut off.
 fn place(document: &[u8], run: &Run) -> Result<(), String> {
     let fault = run.fault.as_ref().expect("a run that failed");
     let good = longest_beginning(document);
@@ -81,9 +81,9 @@ fn place(document: &[u8], run: &Run) -> Result<(), String> {
     Ok(())
 }
 
-/// What was emitted begins the output for some completion of what had been read: the shortest one, one with an object where that
-/// has a number (nothing can be selected from an element that is a scalar), or one with another member in the document's object,
-/// which may decide where the payload is.
+/// The emitted bytes are a prefix of the output of some completion of the bytes read: the shortest one; one with an object where
+/// that has a number, because nothing can be selected from a scalar; or one with another member in the document's object, which
+/// may decide the place of the payload.
 fn prefix(program: &Program, document: &[u8], run: &Run) -> Result<(), String> {
     let emitted = run.output.as_deref().unwrap_or_default();
     if emitted.is_empty() {
@@ -111,7 +111,7 @@ fn prefix(program: &Program, document: &[u8], run: &Run) -> Result<(), String> {
         let options = CallOptions::new();
         let whole = Subject { program, options: &options, document: &completed }.push([]);
         let output = whole.output.as_deref().unwrap_or_default();
-        // Every completion of this beginning may be refused for a duplicate in it.
+        // Every completion of this beginning may be refused for a duplicate.
         let refused = whole.fault.as_ref().is_some_and(|fault| fault.kind != ErrorKind::Duplicate);
         if !refused && output.starts_with(emitted) {
             return Ok(());
@@ -126,8 +126,8 @@ fn prefix(program: &Program, document: &[u8], run: &Run) -> Result<(), String> {
     Err(format!("emitted {}, but{why}", String::from_utf8_lossy(emitted)))
 }
 
-/// `validation: structure` accepts whatever is accepted in full, and emits the same; what it emits of anything else is
-/// valid nevertheless.
+/// `validation: structure` accepts every document that full validation accepts, with the same output. Its output of any other
+/// document is valid JSON, too.
 fn structure(spec: &Spec, document: &[u8], full: &Run) -> Result<(), String> {
     let spec = spec.clone().validation(Validation::Structure);
     let program = Program::compile(&spec).map_err(|error| error.to_string())?;
@@ -138,7 +138,7 @@ fn structure(spec: &Spec, document: &[u8], full: &Run) -> Result<(), String> {
     match (&full.fault, &run.fault) {
         (None, None) if full.output == run.output => Ok(()),
         (None, _) => Err(format!("validation: structure makes it {run:?}")),
-        // What is wrong may be stepped over, so that a rule fails later.
+        // The invalid part may be skipped, so that a rule fails later.
         (Some(_), Some(two)) if matches!(two.kind, ErrorKind::Miss | ErrorKind::Duplicate) => {
             Ok(())
         }
@@ -164,13 +164,13 @@ fn broken_documents() {
     break_each(0xb0b0, DOCUMENTS, generate::document);
 }
 
-/// What is wrong stands beside members that are passed and taken in one loop.
+/// The invalid part is next to members that the fast loops read.
 #[test]
 fn broken_compact_documents() {
     break_each(0xb0b1, COMPACT, generate::compact_document);
 }
 
-/// What is wrong stands in long arrays, in white space, or many levels down.
+/// The invalid part is in a long array, in white space, or many levels down.
 #[test]
 fn broken_documents_of_runs() {
     break_each(0xb0b2, RUNS, runs::document);
@@ -183,13 +183,13 @@ fn break_each(number: u64, documents: u64, document: fn(&mut Prng) -> String) {
         let mut prng = Prng::new(number << 32 | seed);
         let text = document(&mut prng);
         let mut rules = generate::rules(&mut prng, &Node::parse(&text));
-        // What is behind the stop is not read, let alone refused.
+        // Bytes after the stop are not read, so they cannot be rejected.
         rules.stop_early = false;
         let white = if prng.one_in(4) { Whitespace::Keep } else { Whitespace::Minify };
         let spec = rules.spec().whitespace(white);
         let document = broken(&mut prng, &text);
         if document.first() == Some(&0xef) {
-            // The oracle knows no byte order mark; `cases/document.toml` has those.
+            // The oracle does not handle a byte order mark; `tests/cases/filter/document.toml` has cases with one.
             continue;
         }
         refused += u64::from(completion(&document).is_none_or(|end| !end.is_empty()));

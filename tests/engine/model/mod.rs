@@ -1,4 +1,4 @@
-//! Random programs on random documents: tamis against a model that reads the rules off a tree.
+//! Random programs on random documents, compared with a model that applies the rules to a tree.
 
 mod errors;
 mod values;
@@ -11,36 +11,36 @@ use tamis_testkit::model::dom::Node;
 use tamis_testkit::model::{eval, generate, runs};
 use tamis_testkit::prng::Prng;
 
-/// Pairs of program and document, in blocks that run beside one another.
+/// Pairs of program and document, in blocks that run in parallel.
 const PAIRS: u64 = 60_000;
 /// Pairs with a long document.
 const LONG: u64 = 300;
-/// Pairs with a document in which hardly anything is unusual.
+/// Pairs with a compact document, in which few values are unusual.
 const COMPACT: u64 = 3_000;
 /// Pairs with a document of runs.
 const RUNS: u64 = 2_000;
 /// Pairs under tight limits.
 const LIMITED: u64 = 6_000;
-/// Differences that are looked for before a block gives up.
+/// The number of differences after which a block stops.
 const SHOWN: usize = 5;
 
 fn block(number: u64) {
     compare(number, PAIRS, generate::document);
 }
 
-/// Documents longer than anything that is read or scanned at once.
+/// Documents that are longer than any buffer or scan window.
 #[test]
 fn long_documents() {
     compare(4, LONG, generate::long_document);
 }
 
-/// Documents that are passed and taken in one loop, nearly all of them.
+/// Documents for the fast loops over members.
 #[test]
 fn compact_documents() {
     compare(5, COMPACT, generate::compact_document);
 }
 
-/// Documents with white space, long arrays and many levels, passed and kept in loops.
+/// Documents with white space, long arrays and many levels, for the loops that skip and copy.
 #[test]
 fn documents_of_runs() {
     compare(6, RUNS, runs::document);
@@ -71,7 +71,7 @@ fn compare(number: u64, pairs: u64, document: fn(&mut Prng) -> String) {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
-    // The model must not be silent about much of what is generated.
+    // The model must have a verdict on most pairs.
     assert!(compared > pairs * 4 / 5, "{compared} of {pairs} compared; not decided: {silent:?}");
 }
 
@@ -90,7 +90,7 @@ fn random_pairs_3() {
     block(3);
 }
 
-/// Limits that hardly anything fits into: the same, or a limit, however the bytes are cut.
+/// Limits that almost nothing fits into: the result is the same or a limit error, in any chunks.
 fn limited(tight: drivers::Tight) {
     let mut failures = Vec::new();
     for seed in 0..LIMITED {

@@ -1,5 +1,5 @@
-//! retain and exclude once more, another way: each path is resolved to the places that it names in a `serde_json`
-//! value, and the places are kept or removed.
+//! A second model of `retain` and `exclude`: each path is resolved to places in a `serde_json` value, and the places are kept or
+//! removed.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use tamis_testkit::prng::Prng;
 
 const PAIRS: u64 = 20_000;
 
-/// Child numbers and names from the top of a value to a place in it.
+/// Child indices and names that lead from the top of a value to a place in it.
 type Place = Vec<String>;
 
-/// All places that a path names, names reaching through arrays.
+/// All places that a path selects. Names apply to the elements of arrays.
 fn places(value: &Value, path: &[Token], here: &mut Place, found: &mut BTreeSet<Place>) {
     let Some(token) = path.first() else {
         found.insert(here.clone());
@@ -55,7 +55,7 @@ fn all_places(value: &Value, paths: &[Path]) -> BTreeSet<Place> {
     found
 }
 
-/// A value's children, each with what `keep` makes of it.
+/// The children of a value, each mapped by `keep`.
 fn rebuild(
     value: &Value,
     here: &mut Place,
@@ -100,7 +100,7 @@ fn without(value: &Value, here: &mut Place, found: &BTreeSet<Place>) -> Option<V
     (!gone).then(|| rebuild(value, here, &mut |child, here| without(child, here, found)))
 }
 
-/// Whether `serde_json` sees all of it: no name twice, no number that it cannot hold, no lone surrogate.
+/// Whether `serde_json` represents the document exactly: no duplicate names, no inexact numbers, no lone surrogates.
 fn readable(text: &str) -> Option<Value> {
     fn once(node: &Node) -> bool {
         match &node.value {

@@ -252,7 +252,7 @@ fn a_terminal_interrupts_once() {
     assert_eq!((rest.as_str(), child.wait().unwrap().code()), ("1\n", Some(0)));
 }
 
-/// Whoever reads has enough: the command is told as in any pipe.
+/// If the reader closes the pipe, the command gets SIGPIPE as in any pipe.
 #[test]
 fn a_closed_pipe_ends_the_command() {
     let folder = Folder::new();
@@ -275,11 +275,11 @@ fn output_that_cannot_be_written_is_told() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let output = folder.runner(&["--keep", "echo", "a"]).stdout(full).output().unwrap();
     let ran = Ran::new(&output);
-    ran.refused(1, &["tamis: standard output: ", "what was read of it is in "]);
+    ran.refused(1, &["tamis: standard output: ", "the output read so far is in "]);
     assert_eq!(folder.read(&folder.records()[0]), "a\n");
 }
 
-/// What a command leaves behind does not hold it up; what the command wrote comes, however much it is.
+/// Processes that a command leaves behind do not delay tamis. All output of the command itself is written.
 #[test]
 fn what_is_left_behind_is_not_waited_for() {
     let folder = Folder::new();
@@ -296,7 +296,7 @@ fn what_is_left_behind_is_not_waited_for() {
     assert!(begun.elapsed() < Duration::from_secs(15));
     assert_eq!(ran.code, 3);
     ran.one_line();
-    // What comes soon is waited for, as long as that is asked for.
+    // Output that follows soon is waited for, as long as requested.
     let script = "(sleep .6; echo later) & echo now";
     let args = ["--linger", "10", "--", "sh", "-c", script];
     Ran::new(&folder.runner(&args).output().unwrap()).done("now\nlater\n");
@@ -380,11 +380,11 @@ fn output_is_filtered_while_it_comes_and_all_of_it_kept() {
     assert_eq!((&report["lines_in"], &report["lines_out"]), (&5000.into(), &501.into()));
     assert_eq!(report["full_output"], record);
     assert_eq!(report["full_output_complete"], true);
-    // Without a place the output says so by itself.
+    // If the full output cannot be saved, the output mentions it.
     let note = "[tamis tenths: 4500 of 5000 lines left out]\n";
     assert_eq!(run(&["--no-overflow", "seq", "5000"]).out, format!("{tenths}{note}"));
     run(&["--raw", "seq", "5000"]).done(&all);
-    // What a file turns off is off.
+    // Filters that a file disables are disabled.
     folder.write("off.toml", "[tools.filters]\nenabled = false\n");
     run(&["--manifest", "off.toml", "seq", "5000"]).done(&all);
     // Over its limit the record has the beginning, and the output is filtered to its end.
@@ -411,7 +411,7 @@ fn the_filters_that_come_with_tamis_are_there() {
     assert!(ran.out.len() < raw.stdout.len(), "{}", ran.out);
     let last = ran.out.lines().last().unwrap();
     assert!(last.starts_with("[tamis ") && last.contains(records[0].to_str().unwrap()), "{last}");
-    // What programs read is left alone, and so is what no filter is for.
+    // Machine-readable output, and output without a filter, is unchanged.
     let raw = raw.stdout.iter().map(|byte| if *byte == b'\n' { 0 } else { *byte }).collect();
     let ran = Ran::new(&folder.runner(&[&find[..], &["-print0"]].concat()).output().unwrap());
     ran.done(&String::from_utf8(raw).unwrap());
@@ -467,7 +467,7 @@ fn when_the_disk_is_full_nothing_more_is_cut() {
     let all: String = (1..=600_000).map(|n| format!("{n}\n")).collect();
     assert!(all.starts_with(&recorded) && all.ends_with(raw));
     assert!(recorded.len() + raw.len() >= all.len(), "{} and {}", recorded.len(), raw.len());
-    // From the start: as it came.
+    // From the start: unchanged.
     let mut command = folder.runner(&["--manifest", "rules.toml", "seq", "5000"]);
     let ran = Ran::new(&command.env("TAMIS_STATE_DIR", folder.path("blocked")).output().unwrap());
     assert!(ran.out.starts_with("1\n2\n3\n") && ran.out.ends_with("\n5000\n"));
@@ -523,7 +523,7 @@ fn without_a_place_for_the_full_output_the_run_goes_on() {
     assert_eq!((ran.code, ran.out.as_str()), (3, "a\nb\n"));
     ran.one_line();
     assert!(ran.err.contains("warning: cannot record the full output, so it is not filtered: "));
-    // What no filter is for needs none, nor what is not to be filtered, nor who wants none.
+    // No copy is needed without a filter, with --raw, or with --no-overflow.
     folder.shell("echo a").done("a\n");
     for flag in ["--raw", "--no-overflow"] {
         let ran = Ran::new(&folder.runner(&[flag, "git", "--version"]).output().unwrap());

@@ -103,7 +103,7 @@ fn a_registry_dispatches_by_name() {
         assert_eq!((ran.code, ran.out.as_str()), (2, ""));
         assert_eq!(
             ran.err,
-            format!("tamis: {flag}: what this tool answers need not be JSON; leave {flag} out\n")
+            format!("tamis: {flag}: the response of this tool may not be JSON; leave {flag} out\n")
         );
     }
     let ran = folder.tamis(&["check", "tool-registry.yaml"], b"");

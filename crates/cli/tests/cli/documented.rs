@@ -287,7 +287,7 @@ fn documented_savings_of_the_catalog() {
     }
 }
 
-/// What each flag of `tamis filter` does, as simply as it can be seen.
+/// A minimal example of each flag of `tamis filter`.
 const FLAGS: [(&str, &[&str], &str); 36] = [
     ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),

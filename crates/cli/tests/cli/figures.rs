@@ -1,4 +1,4 @@
-//! Figures in the documentation are what the commands beside them print.
+//! Figures in the documentation are those that the commands next to them print.
 
 use super::*;
 

@@ -104,7 +104,7 @@ impl Folder {
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_vec();
-        // A run that fails, or has enough, closes its end: that is no error of this one.
+        // A run that fails or needs no more input closes the pipe, which is not an error here.
         let feeder = std::thread::spawn(move || {
             let _ = stdin.write_all(&input);
         });
@@ -131,13 +131,13 @@ impl Ran {
         }
     }
 
-    /// Exit 0, this output, and nothing said.
+    /// Asserts exit code 0, this output, and no messages.
     #[track_caller]
     fn done(&self, out: &str) {
         assert_eq!((self.code, self.out.as_str(), self.err.as_str()), (0, out, ""));
     }
 
-    /// This exit code, nothing written, and one line with all of these words.
+    /// Asserts this exit code, no output, and messages with all of these words.
     #[track_caller]
     fn refused(&self, code: i32, words: &[&str]) {
         assert_eq!((self.code, self.out.as_str()), (code, ""), "{}", self.err);

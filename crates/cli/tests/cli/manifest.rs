@@ -120,7 +120,7 @@ fn the_built_in_catalog() {
     ran.refused(
         2,
         &["tamis: the built-in catalog: no filter for the tool `github.list-repo`; did you mean `github.list-repos`? \
-           (`tamis tools` lists all; --manifest FILE takes yours)\n"],
+           (`tamis tools` lists all; --manifest FILE uses your own)\n"],
     );
     ran.one_line();
 
@@ -166,7 +166,7 @@ fn standard_input_is_read_once() {
         &["check", "-", "--tools", "-"],
     ] {
         let ran = folder.tamis(args, TOOLS.as_bytes());
-        ran.refused(2, &["standard input can be read once; give the others as files"]);
+        ran.refused(2, &["standard input can be read only once; give the others as files"]);
         ran.one_line();
     }
 }
@@ -184,7 +184,7 @@ fn what_is_wrong_with_a_name_or_a_manifest() {
         &["tamis: tools.yaml: there are 2 filters; name one with --tool: crm.list-users, mail.*\n"],
     );
     let ran = folder.pipe(["--manifest", "-", "users.json"], b"version: 1\nfilters: {}\n");
-    ran.refused(2, &["tamis: standard input: there is no filter; add one under `filters:`"]);
+    ran.refused(2, &["tamis: standard input: no filter; add one under `filters:`"]);
     ran.one_line();
     for flag in [
         &["--select", "id"][..],
@@ -264,7 +264,7 @@ fn check() {
         .refused(2, &["`crm.list-users` has a filter already, at tools.yaml:3:3"]);
 }
 
-/// What a service manifest says of text and of budgets.
+/// Text and budgets in the manifest of a service.
 #[test]
 fn check_reads_templates_and_patterns() {
     let folder = Folder::new();
@@ -387,7 +387,7 @@ fn check_compares_with_a_list_of_tools() {
         .refused(1, &["none: cannot be read"]);
     folder
         .tamis(&["check", "-", "--tools", "-"], b"")
-        .refused(2, &["standard input can be read once"]);
+        .refused(2, &["standard input can be read only once"]);
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn a_standard_stream_that_is_only_read_is_an_error() {
         );
         let ran = shell(&folder, &format!("$TAMIS {args} >/dev/null"));
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args}");
-        // What leads there is written to.
+        // The target of the link is written.
         let ran = shell(&folder, &format!("$TAMIS {args} 1<>/dev/null"));
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args}");
     }
@@ -228,7 +228,7 @@ fn descriptors_are_written_to_as_they_are() {
     let ran = shell(&folder, "$TAMIS filter a.json --report /dev/stderr 2>>log");
     assert_eq!((ran.code, ran.out.as_str()), (0, "[1]\n"));
     assert!(folder.read("log").starts_with("before\n{\"filter_applied\":false"));
-    // One place of a file goes on behind the other.
+    // Writes through two descriptors of a file continue after each other.
     let ran = shell(&folder, "{ echo one; $TAMIS filter a.json -o /dev/fd/3; echo two; } 3>&1");
     ran.done("one\n[1]\ntwo\n");
     let ran = shell(&folder, "$TAMIS filter -o /dev/stdout <>a.json >&0");
@@ -272,7 +272,7 @@ fn nothing_that_is_read_is_written_to() {
     folder
         .tamis(&["run", "--manifest", "r.toml", "--report", "r.toml", "true"], b"")
         .refused(2, &["--report and --manifest are the same file"]);
-    // What is written is in different files, too.
+    // All written files are different.
     for args in
         [["--tee", "t", "--report", "t"], ["-o", "t", "--report", "t"], ["-o", "t", "--tee", "./t"]]
     {
@@ -316,7 +316,7 @@ fn a_signal_leaves_no_temporary_file() {
         assert_eq!(status.signal(), number.map(|(_, number)| *number), "{signal}");
         assert_eq!(folder.names(), [""; 0], "{signal}");
     }
-    // What is ignored stays so, and the mode of what is complete is that of any new file.
+    // Ignored signals stay ignored, and the complete file has the default mode.
     let (mut child, mut input) = begin("trap '' HUP INT; umask 027;");
     kill(&child, "HUP");
     kill(&child, "INT");

@@ -36,7 +36,7 @@ fn what_cannot_be_meant_is_refused_alike_everywhere() {
         folder
             .pipe(["--exclude", list.trim_start_matches("name,deps=")], b"[]")
             .refused(2, &[remedy]);
-        // In a manifest each path of a list is written by itself.
+        // In a manifest each path is an element of a list.
         let path = list.trim_start_matches("name,deps=").replace('\\', "\\\\").replace('"', "\\\"");
         folder.write("m.yaml", format!("version: 1\nfilters: {{t: {{select: [\"{path}\"]}}}}\n"));
         let ran = folder.tamis(&["check", "m.yaml"], b"");
@@ -154,7 +154,7 @@ fn a_path_that_is_selected_twice_is_named_once() {
     );
 }
 
-/// Only the space before a JSON Pointer is none of its own.
+/// Blanks before a JSON Pointer are trimmed, blanks after it belong to it.
 #[test]
 fn a_blank_at_the_end_of_a_pointer_is_its_own() {
     let input = r#"{"b":1,"b ":2}"#;

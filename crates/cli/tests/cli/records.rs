@@ -70,7 +70,7 @@ fn the_record_is_what_came_in() {
     assert_eq!(folder.read("records/of/today.json"), input);
     folder.pipe(args.iter().chain(&["old"]), input.as_bytes()).done("[{\"id\":1}]\n");
     assert_eq!(folder.read("old"), input);
-    // Of a document that is read twice there is one record, and of a bad one there is what was read.
+    // A document that is read twice is recorded once; a bad document is recorded as far as it was read.
     let data = "{\"x\": 1, \"data\": [{\"id\": 1}]}";
     folder.write("a.json", data);
     assert_eq!(folder.run(["--select", "id", "--tee", "old", "a.json"]).code, 0);
@@ -127,7 +127,7 @@ fn one_file_is_not_two_things() {
     assert_eq!(folder.read("a.json"), "[ 1 ]");
     let file = File::options().append(true).open(folder.path("a.json")).unwrap();
     let output = folder.command().arg("a.json").stdout(file).output().unwrap();
-    Ran::new(&output).refused(2, &["standard output is the input itself", "use -o"]);
+    Ran::new(&output).refused(2, &["standard output would overwrite the input", "use -o"]);
     assert_eq!(folder.read("a.json"), "[ 1 ]");
 }
 

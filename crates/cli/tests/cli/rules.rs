@@ -174,7 +174,7 @@ fn budget() {
     piped(&["--budget", "1k"], input).done(&format!("{input}\n"));
     cut(&["--budget-tokens", "12"]).done("[{\"id\":1},{\"id\":2}]\n");
     cut(&["--budget", "10", "--min-items", "0"]).done("[{\"id\":1}]\n");
-    // What is not longer than a mark stays.
+    // A value that is not longer than a mark is kept.
     let ran = piped(&["--budget", "19"], input);
     assert_eq!((ran.code, ran.out), (0, format!("{input}\n")));
     assert!(ran.err.contains("warning: the output exceeds its budget"), "{}", ran.err);
@@ -190,7 +190,7 @@ fn budget() {
     }
     piped(&["--budget", "0"], input).done(&format!("{input}\n"));
     piped(&["--budget", "10", "--raw"], input).done(&format!("{input}\n"));
-    // White space is not kept beside a budget.
+    // White space is not kept with a budget.
     piped(&["--budget", "20", "--whitespace", "keep"], "[ {\"id\": 1,\n\"x\": 2},\n 3 ]")
         .done("[{\"id\":1,\"x\":2},3]\n");
     let ran = piped(&["--min-items", "2"], input);
@@ -209,14 +209,13 @@ fn budget() {
     assert!(ran.err.contains("--budget"), "{}", ran.err);
 }
 
-/// Of an object there are no items to count.
+/// An object has no items to count.
 #[test]
 fn a_limit_of_items_at_an_object_is_a_warning() {
     let input = r#"{"a":{"x":1,"y":2},"b":[1,2]}"#;
     let ran = piped(&["--root", "a", "--max-items", "1"], input);
     assert_eq!((ran.code, ran.out), (0, format!("{input}\n")));
-    let warning =
-        "tamis: standard input: warning: what is at `a` is no array: --max-items has no effect\n";
+    let warning = "tamis: standard input: warning: the value at `a` is not an array: --max-items has no effect\n";
     assert_eq!(ran.err, warning);
     piped(&["--root", "b", "--max-items", "1"], input)
         .done("{\"a\":{\"x\":1,\"y\":2},\"b\":[1]}\n");

@@ -4,11 +4,11 @@
 /// One command as it is typed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Typed {
-    /// What is piped in.
+    /// The piped input.
     pub(crate) input: Option<String>,
     /// Where its output goes.
     pub(crate) into: Option<String>,
-    /// Everything behind `tamis`.
+    /// All arguments after `tamis`.
     pub(crate) args: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Typed {
         typed.input = before.as_deref().map(|command| match command {
             ["echo", words @ ..] => words.join(" ") + "\n",
             ["printf", r"%s\n", lines @ ..] => lines.join("\n") + "\n",
-            // What the network would say.
+            // The response that the network would give.
             ["curl", ..] => "[{\"id\":1,\"body\":\"x\",\"name\":\"y\",\"none\":null}]\n".to_owned(),
             ["git", "log"] => "commit 0123456789abcdef0123456789abcdef01234567\n".to_owned(),
             _ => panic!("what is this: {line}"),

@@ -143,7 +143,7 @@ fn a_signal_ends_a_filter_when_what_it_holds_is_written() {
     }
 }
 
-/// What is to be replaced stays as it is, and nothing lies beside it.
+/// A file that would be replaced is unchanged, and no temporary file is left.
 #[test]
 fn a_signal_leaves_a_file_alone() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! On a terminal there are colours, carets and a progress bar; elsewhere there are none.
+//! Colours, carets and the progress bar appear only on a terminal.
 
 use super::*;
 
@@ -69,7 +69,7 @@ fn colours_can_be_asked_for_and_forbidden() {
     assert!(folder.tamis(&["filter", "--color", "always", "-h"], b"").out.contains('\u{1b}'));
 }
 
-/// What only a terminal shows: a process with one of its own.
+/// Tests that run a process with its own terminal.
 #[cfg(target_os = "linux")]
 mod pty {
     use std::io::Read;
@@ -90,7 +90,7 @@ mod pty {
         (File::from(shows), written)
     }
 
-    /// Reads what a terminal shows until nobody writes to it any more.
+    /// Reads from a terminal until all writers have closed it.
     fn shown(mut terminal: File) -> std::thread::JoinHandle<String> {
         std::thread::spawn(move || {
             let mut shown = Vec::new();

@@ -79,7 +79,7 @@ fn what_is_wrong_is_said() {
         .refused(2, &["none.toml: cannot be read"]);
     text(&folder, &["--command", "a", "--manifest", "bad.toml"], b"")
         .refused(2, &["bad.toml:4:11: pattern: unclosed group"]);
-    text(&folder, &["--command", "a", "--manifest", "-"], b"").refused(2, &["`-` comes twice"]);
+    text(&folder, &["--command", "a", "--manifest", "-"], b"").refused(2, &["`-` is given twice"]);
     folder.tamis(&["check", "bad.toml"], b"").refused(2, &["bad.toml:4:11: "]);
     folder
         .tamis(&["check", "wrong.toml"], b"")
@@ -120,7 +120,7 @@ fn a_configuration_of_zeph_is_recognised_and_warned_of() {
     folder
         .tamis(&["check", "config.toml", "--deny-warnings"], b"")
         .refused(2, &["filters_path", "tamis: 1 warning, which --deny-warnings refuses"]);
-    // What one file says of all filters holds for the rules of another.
+    // Settings for all filters in one file apply to the rules of another file.
     folder.write("off.toml", "[agent]\n[tools.filters.security]\nenabled = false\n");
     folder.write(
         "rules.toml",

@@ -1,4 +1,4 @@
-//! What is refused with exit 2, and help.
+//! Refused command lines (exit code 2), and help.
 
 use super::*;
 

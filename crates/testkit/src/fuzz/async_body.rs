@@ -1,8 +1,8 @@
 //! `async_body`: asynchronous readers and writers, streams and bodies do what the synchronous drivers do.
 //!
-//! The source gives pieces of any size, has nothing yet, is interrupted, fails, or has trailers; the receiver takes little, fails,
-//! or goes after so many polls. Then nothing is left of the run, and what came out is the beginning of what would have. Filters
-//! of chats, texts and outputs of commands come the same ways.
+//! The source returns pieces of any size, is not ready, is interrupted, fails, or has trailers. The receiver takes few bytes,
+//! fails, or is dropped after some polls. A dropped run leaves nothing behind, and its output is a prefix of the full output.
+//! Filters of chats, texts and outputs of commands run through the same adapters.
 
 mod ends;
 
@@ -29,7 +29,7 @@ use crate::drivers::{Run, Subject, same};
 use crate::model::dom::Node;
 use crate::prng::Choices;
 
-/// What a run leaves when it ends.
+/// The result that a run reports at its end.
 type Told = Arc<Mutex<Option<Outcome>>>;
 
 /// Runs the target on an input.
@@ -90,7 +90,7 @@ impl Call<'_> {
         end.begins(&emitted);
         let Some(result) = &end.result else { return };
         match (written, result) {
-            // Where no more is needed, the source is not asked.
+            // A run that needs no more bytes does not poll the source.
             (Ok(()), Ok(())) => assert!(done, "{self:?}: the source's error is lost"),
             (Ok(()), Err(error)) => assert_eq!(error.kind(), ErrorKind::Read, "{self:?}: {error}"),
             (Err(own), Err(error)) => assert_eq!(own.to_string(), error.to_string(), "{self:?}"),
@@ -99,7 +99,7 @@ impl Call<'_> {
         assert!(end.output == emitted || done, "{self:?}: {}", end.output.escape_ascii());
     }
 
-    /// Lines, or events.
+    /// Runs lines or events.
     fn records(self, choices: &mut Choose<'_>, document: &[u8], events: bool) {
         let Self { program, options } = self;
         let mut output = Vec::new();
@@ -121,7 +121,7 @@ impl Call<'_> {
         self.agrees(choices, &whole, transform, &pieces);
     }
 
-    /// A body that is decoded first. Cut off, it is an error behind a beginning of the output.
+    /// Runs a body that is decoded first. If it is cut off, there is an error after a prefix of the output.
     fn encoded(self, choices: &mut Choose<'_>, document: &[u8]) {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(document).expect("memory takes it");
@@ -138,7 +138,7 @@ impl Call<'_> {
         let (source, leaving) = (Script::new(choices, &pieces, false), Leaving::new(choices));
         let end = through(choices, transform(ContentCoding::Gzip), source, leaving);
         let emitted = whole.output.as_deref().unwrap_or_default();
-        // Nothing at all is an empty text.
+        // No bytes are an empty text.
         if !body.is_empty() && self.reads_all(document) && emitted.starts_with(&end.output) {
             assert!(!matches!(end.result, Some(Ok(()))), "{self:?}: cut off, and no error");
         }
@@ -150,7 +150,7 @@ impl Call<'_> {
         filter.write(document).is_ok() && !filter.is_done()
     }
 
-    /// Bytes that are hardly a body. How far it is decoded before the error may depend on its pieces; that there is one does not.
+    /// Runs bytes that are hardly ever a valid body. The output before the error may depend on the pieces; the error does not.
     fn undecodable(self, choices: &mut Choose<'_>, body: &[u8]) {
         let coding =
             choices.pick(&[ContentCoding::Gzip, ContentCoding::Brotli, ContentCoding::Zstd]);
@@ -171,7 +171,7 @@ impl Call<'_> {
         assert!(!is_fine(one) || one.output == two.output, "{self:?}");
     }
 
-    /// A transform over pieces does what `whole` did, unless its receiver goes.
+    /// Checks that a transform over pieces has the result of `whole`, unless its receiver is dropped.
     fn agrees(
         self,
         choices: &mut Choose<'_>,
@@ -194,7 +194,7 @@ impl Call<'_> {
     }
 }
 
-/// A chat: what is generated, or anything.
+/// A chat: a generated one, or any bytes.
 fn pruned(choices: &mut Choose<'_>, raw: &[u8]) {
     let prune = crate::history::generate::prune_of(&crate::history::generate::rules(choices));
     let program = PruneProgram::compile(&prune).expect("the rules compile");
@@ -234,7 +234,7 @@ fn command_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
     is_alike(choices, &(output, Ok(()), Outcome::Command(told)), transform, raw);
 }
 
-/// A transform does what a run did that had everything at once: the output, how it ended, what is told of it.
+/// Checks that a transform has the output, the end and the report of a run that got the whole input at once.
 fn is_alike(
     choices: &mut Choose<'_>,
     whole: &(Vec<u8>, Result<(), Error>, Outcome),
@@ -251,7 +251,7 @@ fn is_alike(
     let about = || format!("{} pieces of {}", pieces.len(), input.escape_ascii());
     assert_eq!(words(ended), words(result), "{}", about());
     assert!(end.output == *output, "{}\n  {}", end.output.escape_ascii(), about());
-    // How much waited depends on how it came.
+    // The number of held bytes depends on the pieces.
     let comparable = |told: &Outcome| match told.clone() {
         Outcome::Prune(mut report) => {
             report.held_peak_bytes = 0;
@@ -275,12 +275,12 @@ fn cut(choices: &mut Choose<'_>, document: &[u8]) -> Vec<Bytes> {
     ends.map(|end| document.slice(std::mem::replace(&mut begin, end)..end)).collect()
 }
 
-/// When a receiver goes.
+/// The time at which a receiver is dropped.
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
-    /// Polls until then.
+    /// The number of polls before that.
     most: usize,
-    /// Whether a step that the last of them began is done, or never begins.
+    /// Whether the step that the last poll sent to a thread is done by then. Otherwise it never begins.
     behind_step: bool,
 }
 
@@ -298,7 +298,7 @@ impl Leaving {
 /// How a run ended.
 struct End {
     output: Vec<u8>,
-    /// `None`: its receiver went, or failed.
+    /// `None` if its receiver was dropped, or failed.
     result: Option<Result<(), Error>>,
     outcome: Option<Outcome>,
 }
@@ -308,14 +308,14 @@ impl End {
         self.outcome.as_ref()?.report().cloned()
     }
 
-    /// Where its receiver went, it has emitted the beginning of `whole`.
+    /// Checks that a run whose receiver was dropped emitted a prefix of `whole`.
     fn begins(&self, whole: &[u8]) {
         let is_over = self.result.is_some();
         assert!(is_over || whole.starts_with(&self.output), "{}", self.output.escape_ascii());
     }
 }
 
-/// Runs a transform through one of the adapters, for at most so many polls.
+/// Runs a transform through one of the adapters, for at most `polls` polls.
 fn through(
     choices: &mut Choose<'_>,
     transform: Transform,
@@ -350,7 +350,7 @@ fn through(
         }
     });
     assert_eq!(runtime.metrics().num_alive_tasks(), 0, "a task is left");
-    // Waits for a step that is still under way on another thread.
+    // Waits for a step that still runs on another thread.
     drop(runtime);
     assert_eq!(Arc::strong_count(&told), 1, "something of the run is left");
     let outcome = told.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -359,7 +359,7 @@ fn through(
         && error.kind() == ErrorKind::Write
     {
         assert!(adapter == 2 && fails, "there is no writer that fails: {error}");
-        // What came out is a beginning, as where the receiver went.
+        // The output is a prefix, as if the receiver had been dropped.
         return End { output, result: None, outcome };
     }
     let lost = adapter == 2 && fails_at_flush && output.len() >= room;
@@ -367,21 +367,21 @@ fn through(
     End { output, result, outcome }
 }
 
-/// One poll, during which the only thread for blocking work waits. So a step that is sent there has not begun when the poll is over,
-/// and is done before the next begins, however fast the machine is.
+/// One poll, during which the only thread for blocking work is occupied. A step that the poll sends to that thread has not begun
+/// when the poll returns, and is done before the next poll, on a machine of any speed.
 struct Turn {
-    /// Goes with this.
+    /// Dropping it ends the turn.
     _gate: Sender<()>,
 }
 
 impl Turn {
-    /// Begins when all steps are done.
+    /// Begins a turn when all steps are done.
     fn begin() -> Self {
         let (begun, waiting) = channel();
         let (gate, end) = channel::<()>();
         tokio::task::spawn_blocking(move || {
             _ = begun.send(());
-            // An error is what tells that the turn is over.
+            // The receiver returns an error when the turn is over.
             _ = end.recv();
         });
         waiting.recv().expect("the thread is there");
@@ -389,7 +389,7 @@ impl Turn {
     }
 }
 
-/// Polls a future so often at most; `None` if it was not ready then, and has gone: with a step that has not begun, or one that is done.
+/// Polls a future up to a number of times. `None` if it was not ready: it is dropped with a step that has not begun, or is done.
 async fn for_so_long<T>(future: impl Future<Output = T>, leaving: Leaving) -> Option<T> {
     let mut future = Some(Box::pin(future));
     let mut left = leaving.most;

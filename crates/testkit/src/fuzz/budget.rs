@@ -1,5 +1,5 @@
-//! `budget`: what is left of a text fits, is the longest prefix of items or the largest form that does, and is JSON, whatever
-//! the budget (SPEC §6), against the model of the tests (`tests/tail/budget.rs`).
+//! `budget`: the rest of a text fits, is the longest prefix of items or the largest form that fits, and is JSON, for every
+//! budget (SPEC §6). The reference is the model of the tests (`crates/testkit/src/tail/budget.rs`).
 
 use serde_json::value::RawValue;
 use tamis::{Budget, CallOptions, Omitted, Program, Spec, filter_slice};
@@ -31,16 +31,16 @@ pub fn run(data: &[u8]) {
     budgets(choices, spec, input.rest, None);
 }
 
-/// `way`: the place of the payload in what the rules leave; `None`: where the report says it is.
+/// `way` is the path of the payload in the output of the rules, or `None` for the one that the report names.
 fn budgets(choices: &mut Choose<'_>, spec: Spec, document: &[u8], way: Option<Option<&[String]>>) {
     let program = Program::compile(&spec).expect("the spec compiles");
-    // What fails without a budget is no ground for one.
+    // A document that fails without a budget tests nothing.
     let Ok((filtered, _)) = filter_slice(&program, document) else { return };
     let unlimited = spec.clone().budget(Budget::Bytes(u64::MAX));
     let unlimited = Program::compile(&unlimited).expect("the spec compiles");
     let (output, report) = filter_slice(&unlimited, document).expect("it passed without a budget");
     if output != filtered {
-        // A budget needs a payload, and a payload has its name once: the model begins behind that.
+        // A budget needs a payload with a unique name. The model begins after that check.
         assert!(report.duplicates_dropped > 0, "a budget that is never reached changes {spec:?}");
         return;
     }
@@ -54,7 +54,7 @@ fn budgets(choices: &mut Choose<'_>, spec: Spec, document: &[u8], way: Option<Op
     };
     let tries =
         Tries { asked, seed: choices.next(), effort: Effort::Few, spill: choices.one_in(8) };
-    // To count tokens is most of the work where it is done.
+    // Counting tokens takes most of the time.
     if choices.one_in(3) {
         tokens(choices, spec, document, size);
     } else {
@@ -62,13 +62,13 @@ fn budgets(choices: &mut Choose<'_>, spec: Spec, document: &[u8], way: Option<Op
     }
 }
 
-/// A payload's place, from a JSON Pointer.
+/// The path of a payload, from a JSON Pointer.
 fn steps(pointer: &str) -> Vec<String> {
     let unescape = |token: &str| token.replace("~1", "/").replace("~0", "~");
     pointer.split('/').skip(1).map(unescape).collect()
 }
 
-/// Tokens have no model; what is left is JSON, no longer than it was, and the same however it is cut.
+/// Tokens have no model. The output is JSON, is not longer than the input, and does not depend on the chunks.
 fn tokens(choices: &mut Choose<'_>, spec: Spec, document: &[u8], size: usize) {
     let limit = 1 + choices.below(size / 2 + 2) as u64;
     let spec = spec.budget(Budget::Tokens(limit)).min_items(choices.below(3) as u64);

@@ -1,7 +1,7 @@
-//! `chunks`: any split is as good as the whole (SPEC §2.1), for programs of every kind, under any limits.
+//! `chunks`: the result does not depend on the chunks (SPEC §2.1), for programs of every kind, under any limits.
 //!
-//! The same output, the same error with the same bytes in front of it, the same report but for `plan` and `held_peak_bytes`;
-//! from a slice, too, which may be read twice instead of held.
+//! The output, the error, the bytes before it and the report are equal, except `plan` and `held_peak_bytes`. This includes runs
+//! over a slice, which may be read twice instead of held.
 
 use serde_json::value::RawValue;
 use tamis::ErrorKind;
@@ -11,7 +11,7 @@ use super::programs;
 use crate::drivers::{Run, Subject, same};
 use crate::model::dom::Node;
 
-/// Documents up to this length are cut at every place.
+/// Documents up to this length are cut at every offset.
 const EVERY_SPLIT: usize = 24;
 
 /// Runs the target on an input.
@@ -38,13 +38,13 @@ pub fn run(data: &[u8]) {
         }
     }
     let slice = subject.slice();
-    // What is read twice instead of held knows no limit on what is held, and where it fails knows others.
+    // A slice is read twice instead of held, so the limits on held bytes do not apply to it, and others may.
     if !is_limited(&whole) && !is_limited(&slice) {
         check("slice", &slice, false);
     }
     if let (None, Some(output)) = (&whole.fault, &whole.output) {
         let valid = serde_json::from_slice::<&RawValue>(output).is_ok();
-        // The main text of a page, or of an answer, is text.
+        // The main text of a page or a response is text.
         let text = serde_json::to_string(&spec).is_ok_and(|spec| spec.contains("\"content\""));
         assert!(valid || text, "no JSON text: {}\n  {spec:?}", String::from_utf8_lossy(output));
     }

@@ -1,5 +1,5 @@
-//! `evade`: what a rule removes is in no output and in no error (SPEC §2.4), in whatever spelling, duplicate, nesting, order and
-//! chunking it comes, also where the document breaks off or goes wrong.
+//! `evade`: a removed value is in no output and in no error (SPEC §2.4), in every spelling, duplicate, nesting, order and
+//! chunking, and also if the document is cut off or invalid.
 //!
 //! The document is built around its secrets, so that every one of them is where the rules say it goes:
 //!
@@ -19,10 +19,10 @@ use super::programs;
 use crate::drivers::{Run, Subject, same};
 use crate::prng::Choices;
 
-/// What must not come out. No generator makes it of something else, and no cut of a string leaves it readable.
+/// The text that must not be in the output. No generator derives it from other text, and no cut of a string leaves it readable.
 const CANARY: &str = "8675309";
 
-/// The names of what must not come out.
+/// The names of members that must not be in the output.
 const SECRETS: [&str; 2] = ["secret", "🔑"];
 
 const NOISE: [&str; 13] = [
@@ -43,13 +43,13 @@ const NOISE: [&str; 13] = [
 const SCALARS: [&str; 8] =
     ["null", "1", "\"\"", "\"x\"", "[]", "{}", "\"secret\"", "\"{\\\"secret\\\":1}\""];
 
-/// What became of an input, for who asks whether inputs are worth their time.
+/// Facts about an attempt, for the test that inputs are worth their time.
 pub struct Attempt {
-    /// Which rules hide the secrets.
+    /// The rules that hide the secrets.
     pub rules: &'static str,
-    /// Whether the document has any.
+    /// Whether the document has secrets.
     pub secret: bool,
-    /// Whether a filter came to the end without an error.
+    /// Whether a filter reached the end without an error.
     pub ended: bool,
 }
 
@@ -58,7 +58,7 @@ pub fn run(data: &[u8]) {
     attempt(data);
 }
 
-/// Runs the target on an input, and says what became of it; nothing if its rules are no program.
+/// Runs the target on an input and returns facts about the attempt. `None` if its rules do not compile.
 pub fn attempt(data: &[u8]) -> Option<Attempt> {
     let mut input = Input::new(data);
     let mut builder = Builder { bytes: Choose::new(input.rest), out: String::new(), budget: 300 };
@@ -111,12 +111,12 @@ fn holds(bytes: &[u8]) -> bool {
     bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes())
 }
 
-/// Rules that leave no secret: those for the items, one way or another, and those for the document.
+/// Rules that remove all secrets: rules on items in one form or another, and rules on the document.
 fn spec(choices: &mut Choose<'_>) -> (&'static str, Spec) {
     let patch = choices.one_in(3);
     let mut spec = Spec::new();
     if !patch && choices.one_in(2) {
-        // Nothing but what is retained.
+        // Only retained values.
         for pointer in ["/list/id", "/list/in/id", "/keep/id", "/list/a", "/0"] {
             if choices.one_in(2) {
                 spec = spec.retain(pointer);
@@ -125,7 +125,7 @@ fn spec(choices: &mut Choose<'_>) -> (&'static str, Spec) {
         return ("retain", more(choices, spec.retain("/list/é")));
     }
     if patch {
-        // What the patches remove of the document, the rest of the rules of the items.
+        // Patches on the document, and rules on items for the rest.
         if choices.one_in(10) {
             // If it fails, nothing is emitted.
             let value: RawJson = choices.pick(&SCALARS).parse().expect("a scalar is JSON");
@@ -133,7 +133,7 @@ fn spec(choices: &mut Choose<'_>) -> (&'static str, Spec) {
             spec = spec.patch(PatchOp::test(path, value));
         }
         for pointer in ["/gone", "/keep/gone", "/keep/secret", "/keep/🔑"] {
-            // `add` puts its value in the place of what is there; what is there may be nothing, where `replace` fails.
+            // `add` replaces a value if there is one, and `replace` fails if there is none.
             spec = spec.patch(match choices.below(12) {
                 0 => PatchOp::replace(pointer, RawJson::from("-")),
                 1..=3 if pointer == "/gone" => PatchOp::add(pointer, RawJson::from("-")),
@@ -146,7 +146,7 @@ fn spec(choices: &mut Choose<'_>) -> (&'static str, Spec) {
     }
     let rules = match choices.below(3) {
         0 => {
-            // The document is the item: names reach through arrays.
+            // The document is the item. Names apply to the elements of arrays.
             spec = spec.root("object");
             for path in ["gone", "keep.gone"] {
                 spec = spec.exclude(path);
@@ -164,7 +164,7 @@ fn spec(choices: &mut Choose<'_>) -> (&'static str, Spec) {
             "exclude of items"
         }
         _ => {
-            // A name that is not selected, and one that is but for its secret.
+            // A name that is not selected, and one that is selected without its secret.
             spec = spec.root("list").siblings(Siblings::Drop);
             spec = spec.select("id").select("a").select("in").select_as("b", "in.id");
             spec = SECRETS.into_iter().fold(spec, |spec, name| spec.exclude(format!("in.{name}")));
@@ -191,7 +191,7 @@ fn of_items(choices: &mut Choose<'_>, mut spec: Spec) -> Spec {
     spec
 }
 
-/// The document as a line, twice: what a first leaves behind must not help a second.
+/// The document as two equal lines: state from the first must not affect the second.
 fn records(program: &Program, options: &CallOptions, document: &[u8]) -> Run {
     let mut line = document.to_vec();
     line.iter_mut().filter(|byte| b"\r\n".contains(byte)).for_each(|byte| *byte = b' ');
@@ -210,7 +210,7 @@ fn records(program: &Program, options: &CallOptions, document: &[u8]) -> Run {
     Run::new(Some(output), result.map(|()| report.clone()), Some(report))
 }
 
-/// What must not change any of that.
+/// Adds rules that must not bring a secret back.
 fn more(choices: &mut Choose<'_>, mut spec: Spec) -> Spec {
     spec = spec.drop_nulls(choices.one_in(4)).drop_empty(choices.one_in(4));
     if choices.one_in(4) {
@@ -232,11 +232,11 @@ fn more(choices: &mut Choose<'_>, mut spec: Spec) -> Spec {
     spec
 }
 
-/// Ends the document early, or puts in a byte that no document has there: what is behind that counts no more, where
-/// everything is checked. (Where a sender is trusted, a bracket less moves all that follows to another place.)
+/// Cuts the document off, or inserts an invalid byte. The bytes after that do not count if everything is validated. (With a
+/// trusted sender, a missing bracket moves everything after it to another place.)
 fn break_off(choices: &mut Choose<'_>, spec: &mut Spec, document: &mut Vec<u8>) {
     match choices.below(6) {
-        // 0 is what is behind the end of the choices: nothing rare.
+        // 0 is read after the end of the choices, so it must stand for a common form.
         1 => document.truncate(choices.below(document.len() + 1)),
         2 => {
             *spec = spec.clone().validation(Validation::Full);
@@ -249,13 +249,13 @@ fn break_off(choices: &mut Choose<'_>, spec: &mut Spec, document: &mut Vec<u8>) 
     }
 }
 
-/// A member that may come: its name, and what writes its value.
+/// An optional member: its name, and the function that writes its value.
 type Member<'a> = (&'static str, fn(&mut Builder<'a>));
 
 struct Builder<'a> {
     bytes: Choose<'a>,
     out: String,
-    /// Members that may still come.
+    /// The number of members that may still be written.
     budget: usize,
 }
 
@@ -290,7 +290,7 @@ impl<'a> Builder<'a> {
         self.white();
     }
 
-    /// Anything with a canary in it.
+    /// Any value that contains a canary.
     fn secret(&mut self) {
         let text = match self.bytes.below(7) {
             0 => format!("\"{CANARY}\""),
@@ -301,7 +301,7 @@ impl<'a> Builder<'a> {
             5 => format!("\"\\\"{CANARY}\\\\\""),
             _ => format!("\"{}{CANARY}\"", "x".repeat(self.bytes.below(200))),
         };
-        // Under an object a name with a canary would be in the path of an error.
+        // The name of an object's member with a canary would be in the path of an error.
         let text = if text.starts_with("{\"8") { text.replacen(CANARY, "n", 1) } else { text };
         self.out.push_str(&text);
         self.white();
@@ -315,7 +315,7 @@ impl<'a> Builder<'a> {
         self.white();
     }
 
-    /// An object: noise, and some of these members, each as often as it likes, in any order.
+    /// An object: noise, and some of these members, in any order and number.
     fn object(&mut self, members: &[Member<'a>]) {
         self.out.push('{');
         self.members(members);
@@ -343,7 +343,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// An object, or one in arrays: names reach through those.
+    /// An object, or one in arrays, because names apply to the elements of arrays.
     fn through(&mut self, object: fn(&mut Self)) {
         let levels = self.bytes.below(6).saturating_sub(2);
         for _ in 0..levels {
@@ -358,7 +358,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Elements in front of others, so that those have a high index.
+    /// Elements before others, so that the others have a high index.
     fn many(&mut self, element: &str) {
         if self.bytes.one_in(12) {
             let count = self.bytes.below(70);
@@ -379,7 +379,7 @@ impl<'a> Builder<'a> {
         self.out.push('[');
         for number in 0..self.bytes.below(5) {
             self.out.push_str(if number > 0 { "," } else { "" });
-            // Objects: an item that is none is an error where only what is selected may leave.
+            // Only objects: any other item is an error if only selected values may be written.
             self.many("{}");
             if self.bytes.one_in(20) {
                 let scalar = self.bytes.pick(&SCALARS);
@@ -403,7 +403,7 @@ impl<'a> Builder<'a> {
         self.white();
         self.out.push('{');
         self.members(&[("list", Self::list), ("gone", Self::secret), ("keep", Self::kept)]);
-        // Without a list most rules end in an error, and hide everything.
+        // Without a list most rules fail, and an error hides everything.
         if !self.out.contains("\"list\"") && !self.bytes.one_in(8) {
             let empty = self.out.ends_with('{');
             self.out.push_str(if empty { "" } else { "," });

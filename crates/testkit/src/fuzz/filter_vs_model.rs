@@ -1,6 +1,6 @@
-//! `filter_vs_model`: what streams is what a model makes of the tree: output, report, kind of error (`tests/model/`).
+//! `filter_vs_model`: the output, the report and the kind of error are those of a model on trees (`crates/testkit/src/model`).
 //!
-//! The model's tree keeps what serde_json's does not: spellings of numbers, strings and names, duplicates and their order.
+//! The model's tree preserves what serde_json's does not: spellings of numbers, strings and names, duplicates and their order.
 
 use serde_json::value::RawValue;
 

@@ -1,8 +1,7 @@
 //! `history`: pruning of chats.
 //!
-//! Any split, and a slice, as the whole; a second run changes nothing; what comes out is JSON of the same shape, in which all but
-//! results is as it was, ids with their pairs among it. What is made of histories whose shape is known, protected tools among
-//! them, is what the model of the library's tests says.
+//! The result does not depend on the chunks, and a second run changes nothing. The output is JSON of the same shape, and only
+//! results differ; ids keep their pairs. For histories of known shape, with protected tools, the result is that of the model.
 
 use serde_json::Value;
 use tamis::{PruneProgram, PruneSpec};
@@ -11,7 +10,7 @@ use super::input::{Choose, Input};
 use crate::history::{drivers, generate, model, shapeless};
 use crate::prng::Choices;
 
-/// Where results are; below these anything may be another.
+/// Members that hold results. Any value below these may differ.
 const RESULTS: [&str; 8] = [
     "content",
     "output",
@@ -22,7 +21,7 @@ const RESULTS: [&str; 8] = [
     "experimental_content",
     "attachments",
 ];
-/// Where it is said when a result went.
+/// The path of the mark of a removed result.
 const MARKS: [&str; 3] = ["metadata", "time", "compacted"];
 
 /// Runs the target on an input.
@@ -57,7 +56,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Prunes, in every way; what comes out, if it is a history.
+/// Prunes through every driver and returns the output, if the input is a history.
 fn pruned(choices: &mut Choose<'_>, prune: &PruneSpec, history: &[u8]) -> Option<Vec<u8>> {
     let program = PruneProgram::compile(prune).expect("the rules compile");
     let about = || format!("{prune:?} on {}", String::from_utf8_lossy(history));
@@ -80,7 +79,7 @@ fn pruned(choices: &mut Choose<'_>, prune: &PruneSpec, history: &[u8]) -> Option
     if output == history {
         return Some(output);
     }
-    // What serde_json cannot read (lone surrogates, numbers past a float) is compared by the others.
+    // Texts that serde_json cannot read (lone surrogates, numbers beyond a float) are compared by the other drivers.
     if let Ok(before) = serde_json::from_slice::<Value>(history) {
         let after: Value = serde_json::from_slice(&output).unwrap_or_else(|error| {
             panic!("{error}: {}\n{}", String::from_utf8_lossy(&output), about())
@@ -112,7 +111,7 @@ fn says_no(mark: &Value) -> bool {
     }
 }
 
-/// Whether one is the other with other results, and marks of when they went.
+/// Whether the values are equal except for results and the marks of their removal.
 fn is_alike(before: &Value, after: &Value) -> bool {
     match (before, after) {
         (Value::Array(one), Value::Array(two)) => {
@@ -121,7 +120,7 @@ fn is_alike(before: &Value, after: &Value) -> bool {
         (Value::Object(one), Value::Object(two)) => {
             let kept = one.iter().all(|(name, value)| {
                 two.get(name).is_some_and(|other| {
-                    // Messages may be in a member of such a name, too; then they are a list of the same length.
+                    // A member with such a name may also hold messages. Then both are lists of the same length.
                     is_alike(value, other)
                         || RESULTS.contains(&name.as_str())
                         || (says_no(value) && MARKS.contains(&name.as_str()))

@@ -1,7 +1,7 @@
-//! `html`: the main text of pages, answers and texts.
+//! `html`: the main text of pages, responses and texts.
 //!
-//! No panic; the output is text, and bounded by the document's length; any split is as good as the whole; it is never over
-//! `max_tokens` but for the mark that says so, and never empty if there was text.
+//! There is no panic. The output is text, its length is bounded by that of the document, and it does not depend on the chunks. It
+//! never exceeds `max_tokens`, except by the mark, and is never empty if the document has text.
 
 use tamis::{CallOptions, Content, ContentFormat, ErrorKind, Limits, Spec};
 
@@ -13,7 +13,7 @@ use crate::prng::Choices;
 
 /// Longer documents take too long.
 const LONGEST: usize = 64 << 10;
-/// Bytes of output for one of a document, at most: what a list deep inside others is indented with, and a marker.
+/// The maximum bytes of output per byte of the document: the indentation of a deeply nested list, and a marker.
 const GROWTH: usize = 64;
 
 /// Runs the target on an input.
@@ -62,7 +62,7 @@ pub fn run(data: &[u8]) {
         let known = match fault.kind {
             ErrorKind::Limit => true,
             ErrorKind::UnexpectedEnd if document.trim_ascii().is_empty() => true,
-            // Fields are named: JSON that is none is an error.
+            // With named fields, invalid JSON is an error.
             ErrorKind::Syntax | ErrorKind::UnexpectedEnd | ErrorKind::Encoding => names,
             _ => false,
         };

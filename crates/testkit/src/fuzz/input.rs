@@ -1,4 +1,4 @@
-//! How the bytes of an input are used: by an [`Input`], what they choose and what they are.
+//! The use of the bytes of an input: [`Input`] splits them into choices and a document.
 //!
 //! ```text
 //! ┌────────┬───────────────┬──────────────────────────────┐
@@ -7,8 +7,8 @@
 //! └────────┴───────────────┴──────────────────────────────┘
 //! ```
 //!
-//! Choices and document do not share bytes, so that a mutation of one leaves the other as it was, and any document makes a
-//! seed by putting choices in front of it.
+//! Choices and document do not share bytes. So a mutation of one does not change the other, and any document becomes a seed when
+//! choices are put before it.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! One history through every driver: what must not depend on how the bytes arrive.
+//! Runs one history through every driver and compares the results, which must not depend on how the bytes arrive.
 
 use std::io::{Read, Seek, Write};
 
@@ -10,13 +10,13 @@ use tamis::{
 
 use crate::prng::Prng;
 
-/// Histories up to this length are cut at every place.
+/// Histories up to this length are cut at every offset.
 const EVERY_SPLIT: usize = 2 << 10;
 
 /// The time of all runs.
 pub const NOW: u64 = 1_700_000_000_000;
 
-/// What one run did: the output, or the error with nothing written; and the report.
+/// The result of one run: the output, or the error, after which nothing is written; and the report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     pub output: Result<Vec<u8>, (ErrorKind, Option<u64>, String, String)>,
@@ -48,7 +48,7 @@ pub fn slice(program: &PruneProgram, history: &[u8]) -> Run {
     }
 }
 
-/// In chunks of this size.
+/// Pushes chunks of this size.
 pub fn chunks<'a>(program: &PruneProgram, chunks: impl IntoIterator<Item = &'a [u8]>) -> Run {
     let mut run = PruneFilter::new(program, Vec::new());
     let result = chunks.into_iter().try_for_each(|chunk| run.write(chunk));
@@ -62,7 +62,7 @@ pub fn chunks<'a>(program: &PruneProgram, chunks: impl IntoIterator<Item = &'a [
     Run::new(run.into_sink(), result, Some(report))
 }
 
-/// Gives little at a time.
+/// A reader that returns few bytes at a time.
 struct Slow<'a>(&'a [u8], Prng);
 
 impl Read for Slow<'_> {
@@ -78,7 +78,7 @@ impl Read for Slow<'_> {
     }
 }
 
-/// Through a file in which it stands behind something else.
+/// Reads from a file in which other bytes precede the history.
 fn file(program: &PruneProgram, history: &[u8]) -> Run {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(b"not this").unwrap();
@@ -89,7 +89,7 @@ fn file(program: &PruneProgram, history: &[u8]) -> Run {
     Run::new(output, result, Some(report))
 }
 
-/// All drivers do the same. Returns what they do.
+/// Checks that all drivers agree, and returns their result.
 pub fn check(name: &str, prune: &PruneSpec, history: &[u8]) -> Run {
     let prune = if serde_json::to_value(prune).unwrap().get("now").is_none() {
         prune.clone().now(NOW)

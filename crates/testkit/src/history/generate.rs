@@ -43,7 +43,7 @@ fn threshold(prng: &mut impl Choices) -> usize {
     if prng.one_in(3) { prng.below(40) } else { 0 }
 }
 
-/// The rules, as they are declared.
+/// The rules, in their declared form.
 pub fn prune_of(rules: &Rules) -> PruneSpec {
     PruneSpec::new()
         .keep_turns(rules.keep_turns as u64)

@@ -1,6 +1,6 @@
-//! What pruning means, said as plainly as possible: over the whole text, parsed again and again, with all places at hand.
+//! The model of pruning. It works on the whole text, parses it again for each question, and has all places available.
 //!
-//! Shares nothing with the library. It knows no member that comes twice.
+//! It shares no code with the library, and does not handle duplicate members.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,7 +20,7 @@ pub struct Rules {
     pub now: u64,
 }
 
-/// A place of the text, and what comes there.
+/// A place in the text, and its replacement.
 type Edit = (usize, usize, String);
 
 struct Found {
@@ -79,7 +79,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The tool of a result. A call has one; only of a protected tool all count.
+    /// The tool of a result. Only the first result of a call counts, or all of them if the tool is protected.
     fn tool(&mut self, id: Option<&String>, other: Option<String>) -> String {
         let Some((id, called)) = id.and_then(|id| Some((id, self.calls.get(id)?.clone()))) else {
             return other.unwrap_or_default();
@@ -90,7 +90,7 @@ impl<'a> Pass<'a> {
         called
     }
 
-    /// A result; `list` and `object` are what is put around a placeholder in a list or in Gemini's object.
+    /// A result. `list` and `object` are the text around a placeholder in a list, or in Gemini's object.
     fn result(
         &mut self,
         message: usize,
@@ -165,7 +165,7 @@ impl<'a> Pass<'a> {
     }
 
     fn is_placeholder(&self, text: &str, tool: &str, id: &str) -> bool {
-        // Of the numbers in a template any may have been there.
+        // An earlier placeholder may have any number in place of those of the template.
         let numbers = regex::escape(&render(&self.rules.placeholder, tool, id, 0, 0));
         let template = regex::escape(&self.rules.placeholder);
         let pattern = template
@@ -199,7 +199,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// The characters of a JSON string as they are spelled.
+/// The characters of a JSON string as they are written.
 fn spelled(string: &str) -> Vec<&str> {
     let one =
         r#"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]"#;
@@ -232,7 +232,7 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// Prunes.
+/// Prunes a history.
 pub fn prune(document: &str, rules: &Rules) -> String {
     let top: &RawValue = serde_json::from_str(document).unwrap();
     let members = Raw(top).members();

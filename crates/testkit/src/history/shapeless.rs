@@ -1,12 +1,11 @@
-//! Histories of no shape: messages that are of several at once, with members of all of them, in any order and as often as
-//! they like; and rules for them.
+//! Histories of mixed shapes: messages with the members of several shapes, in any order and number, and rules for them.
 
 use tamis::PruneSpec;
 
 use super::drivers::NOW;
 use crate::prng::Choices;
 
-/// What stands for a letter: members of an object (`{$M}`), elements of a list (`[$B]`), or a value.
+/// The expansions of a letter: members of an object (`{$M}`), elements of a list (`[$B]`), or a value.
 const GRAMMAR: [(char, &[&str]); 9] = [
     (
         'M',
@@ -116,7 +115,7 @@ const GRAMMAR: [(char, &[&str]); 9] = [
     ),
 ];
 
-/// Writes a text with what stands for the letters in it. Members come often, elements less so, a value once.
+/// Writes a text and expands its letters. Members are written often, elements less often, a value once.
 fn expand(text: &str, prng: &mut impl Choices, into: &mut String) {
     let mut pieces = text.split('$');
     into.push_str(pieces.next().unwrap());

@@ -1,4 +1,4 @@
-//! One program, one document: tamis in several drivers against the model.
+//! Compares tamis, run by several drivers, with the model on one program and one document.
 
 use serde_json::Value as Json;
 use tamis::{
@@ -11,10 +11,10 @@ use super::eval::{self, Expected, Verdict};
 use super::rules::Rules;
 use crate::prng::Prng;
 
-/// What came out: the output and the report, or the error and what was emitted before it.
+/// The output and the report, or the error and the output before it.
 pub type Run = Result<(Vec<u8>, Report), (Error, Vec<u8>)>;
 
-/// What the rules leave open about this pair, if anything; the difference, if there is one. A panic is one.
+/// Returns what the rules leave open about this pair, if anything, and the first difference. A panic counts as a difference.
 pub fn check(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>, String> {
     std::panic::catch_unwind(|| compare(rules, text, seed))
         .unwrap_or_else(|_| Err("a panic, see above".to_owned()))
@@ -53,7 +53,7 @@ fn compare(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>,
     Ok(if let Verdict::Silent(why) = verdict { Some(why) } else { None })
 }
 
-/// The document as the response of a failed call.
+/// Compares the document as the response of a failed call.
 fn failed_call(rules: &Rules, program: &Program, text: &str, cuts: &[usize]) -> Result<(), String> {
     let options = CallOptions::new().is_error(true);
     let verdict = eval::run_failed(rules, &Node::parse(text));
@@ -87,7 +87,7 @@ fn push(program: &Program, options: &CallOptions, text: &[u8], ends: &[usize]) -
     }
 }
 
-/// Chunk invariance, where the model is silent too.
+/// Compares chunkings of the document. This needs no verdict of the model.
 fn same(slice: &Run, split: &Run) -> Result<(), String> {
     match (slice, split) {
         (Ok((one, _)), Ok((two, _))) if one != two => {
@@ -160,7 +160,7 @@ fn valid(driver: &str, output: &[u8]) -> Result<(), String> {
     }
 }
 
-/// The report in the model's words; what the model does not know is left out.
+/// The keys of the report that the model has.
 fn told(report: &Report, expected: &Expected) -> Expected {
     let number = |value: Option<u64>| value.map(|value| value as usize);
     Expected {
@@ -177,7 +177,7 @@ fn told(report: &Report, expected: &Expected) -> Expected {
     }
 }
 
-/// `whitespace: keep` keeps the same tokens.
+/// Checks that `whitespace: keep` keeps the same tokens.
 fn keep_white(spec: &Spec, text: &str, minified: &[u8]) -> Result<(), String> {
     let spec = spec.clone().whitespace(Whitespace::Keep);
     let program = Program::compile(&spec).map_err(|error| error.to_string())?;
@@ -194,7 +194,7 @@ fn show(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A pair that differs as well, and of which nothing more can be left out.
+/// Returns a smaller pair that differs as well, from which nothing more can be removed.
 pub fn shrink(mut rules: Rules, mut text: String, seed: u64) -> (Rules, String, String) {
     let mut why = check(&rules, &text, seed).expect_err("only what differs is made smaller");
     'again: loop {
@@ -222,7 +222,7 @@ pub fn shrink(mut rules: Rules, mut text: String, seed: u64) -> (Rules, String, 
     }
 }
 
-/// Every document with one child less, or with one child's value replaced by a 0.
+/// Each document that has one child less, or a 0 in place of one child's value.
 fn smaller_documents(node: &Node, give: &mut dyn FnMut(Node)) {
     let zero = || Node { at: 0, value: Value::Scalar("0".to_owned()) };
     match &node.value {

@@ -1,9 +1,8 @@
-//! What bytes must follow for a document that breaks off to be a document: written from the grammar of RFC 8259, with
-//! none of tamis in it.
+//! The bytes that complete the beginning of a document, derived from the grammar of RFC 8259 and independent of tamis.
 //!
-//! It is at once the oracle for the offset of an error: the first byte with which no document goes on.
+//! It is also the oracle for the offset of an error, which is the first byte after which no valid document is possible.
 
-/// The shortest end of a document that begins with these bytes; `None` if none does.
+/// The shortest completion of these bytes. `None` if no document begins with them.
 pub fn completion(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut end = open_character(prefix)?;
     let mut grammar = Grammar { open: Vec::new(), at: Place::Value };
@@ -14,8 +13,8 @@ pub fn completion(prefix: &[u8]) -> Option<Vec<u8>> {
     Some(end)
 }
 
-/// Bytes of the longest beginning with which some document begins. What no document begins with, none begins with that has more
-/// bytes, so it is found by halves.
+/// The length of the longest beginning that some document has. If no document begins with some bytes, none begins with more of
+/// them, so a binary search finds the length.
 pub fn longest_beginning(document: &[u8]) -> usize {
     let (mut good, mut bad) = (0, document.len() + 1);
     while bad - good > 1 {
@@ -28,7 +27,7 @@ pub fn longest_beginning(document: &[u8]) -> usize {
     good
 }
 
-/// The rest of a character of several bytes; `None` if there is something that is no UTF-8.
+/// The rest of a character of several bytes. `None` if the bytes are not valid UTF-8.
 fn open_character(prefix: &[u8]) -> Option<Vec<u8>> {
     let error = match std::str::from_utf8(prefix) {
         Ok(_) => return Some(Vec::new()),
@@ -63,19 +62,19 @@ enum Place {
     Colon,
     /// After a value.
     After,
-    /// In a string; `key`: it is a member's name.
+    /// In a string, which is the name of a member if `key` is set.
     String {
         key: bool,
     },
     Escape {
         key: bool,
     },
-    /// This many hexadecimal digits must come.
+    /// The number of hexadecimal digits that must follow.
     Digits {
         key: bool,
         left: u8,
     },
-    /// This is what must come.
+    /// The bytes that must follow.
     Literal(&'static [u8]),
     Minus,
     Zero,
@@ -158,7 +157,7 @@ impl Grammar {
             }
             Place::Point | Place::Exponent | Place::ExponentSign => return None,
             Place::Zero | Place::Integer | Place::Fraction | Place::ExponentDigits => {
-                // The number has ended: the byte is what comes after a value.
+                // The number has ended, so the byte follows a value.
                 self.at = Place::After;
                 return self.step(byte);
             }
@@ -192,7 +191,7 @@ impl Grammar {
         (self.open.pop() == Some(opened)).then_some(())
     }
 
-    /// Appends what is missing.
+    /// Appends the missing bytes.
     fn finish(self, end: &mut Vec<u8>) {
         let text: &[u8] = match self.at {
             Place::Value => b"0",

@@ -1,6 +1,6 @@
-//! An order-preserving, duplicate-preserving document whose scalars and keys are the text that came in.
+//! A document that preserves order and duplicates. Its scalars and keys are the text of the input.
 //!
-//! The parser trusts its input: it is only given documents that were generated, or that tamis accepted.
+//! The parser does not check its input: it only gets documents that were generated, or that tamis accepted.
 
 /// A value, and the offset of its first byte.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub struct Node {
 
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// As spelled.
+    /// As it is written.
     Scalar(String),
     Array(Vec<Node>),
     Object(Vec<Member>),
@@ -19,9 +19,9 @@ pub enum Value {
 
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// As spelled, quotes included.
+    /// As it is written, with its quotes.
     pub key: String,
-    /// Unescaped; `None` if that is no Unicode text (a lone surrogate).
+    /// Without escapes. `None` if it has a lone surrogate.
     pub name: Option<String>,
     pub node: Node,
 }
@@ -112,7 +112,7 @@ impl Parser<'_> {
         self.at += 1;
     }
 
-    /// After a value: whether another one follows.
+    /// Reads to the next value and returns whether there is one.
     fn another(&mut self, close: u8) -> bool {
         self.white();
         if self.peek() == close {
@@ -195,7 +195,7 @@ impl Parser<'_> {
     }
 }
 
-/// A name that no document spelled, as it is written: escaped where it must be, control characters by their numbers.
+/// The spelling that tamis gives a new name: only required escapes, control characters by their numbers.
 pub fn quote(name: &str) -> String {
     let mut text = String::from("\"");
     for char in name.chars() {
@@ -209,7 +209,7 @@ pub fn quote(name: &str) -> String {
     text
 }
 
-/// What the spelling between the quotes means.
+/// The text that the spelling between the quotes represents.
 pub fn unescape(spelled: &str) -> Option<String> {
     let mut units: Vec<u16> = Vec::new();
     let mut chars = spelled.chars();

@@ -1,5 +1,5 @@
-//! What the rules make of a document: extract, retain, then the payload root, then the rules on its items, each as a function
-//! from tree to tree.
+//! The rules, each as a function from tree to tree: first `extract`, then `retain`, then the root of the payload, then the rules
+//! on its items.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use super::places::Places;
 use super::root::{Target, extracted, locate};
 use super::rules::{Rules, Source, Token};
 
-/// What must come out.
+/// The expected result.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    /// The rules say nothing about such a document: it must only not fail in a way that a document can not.
+    /// The rules do not define the result for such a document. Only an error that a valid document cannot cause is wrong.
     Silent(&'static str),
-    /// An error, of this kind if one is known. Before a miss nothing is emitted.
+    /// An error, with its kind if that is known. Nothing is emitted before a miss.
     Fails(Option<ErrorKind>),
-    /// The same where something was found before, so that output may have been emitted.
+    /// An error after a selected value was found, so that output may have been emitted.
     Breaks(Option<ErrorKind>),
     Passes {
         output: String,
@@ -25,7 +25,7 @@ pub enum Verdict {
     },
 }
 
-/// What the report must say; `None` is not compared.
+/// The expected keys of the report. A key that is `None` is not compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
     pub applied: bool,
@@ -44,7 +44,7 @@ pub fn run(rules: &Rules, document: &Node) -> Verdict {
     evaluate(rules, document).unwrap_or_else(|verdict| verdict)
 }
 
-/// The same of the response of a failed call.
+/// The expected result for the response of a failed call.
 pub fn run_failed(rules: &Rules, document: &Node) -> Verdict {
     let mut left = Rules {
         extract: None,
@@ -69,13 +69,13 @@ pub fn run_failed(rules: &Rules, document: &Node) -> Verdict {
         return Verdict::Fails(Some(ErrorKind::Miss));
     }
     if left.exclude.is_empty() {
-        // Nothing is looked for.
+        // No payload is searched for.
         left.root = super::rules::Root::Object;
         left.duplicates = DuplicateKeys::First;
     }
     let mut verdict = run(&left, document);
     if let Verdict::Passes { report, .. } = &mut verdict {
-        // Nothing is a miss.
+        // No path can miss.
         report.missed = false;
         report.applied =
             rules.extract.is_some() || rules.retain.is_some() || !rules.exclude.is_empty();
@@ -84,7 +84,7 @@ pub fn run_failed(rules: &Rules, document: &Node) -> Verdict {
     verdict
 }
 
-/// The verdict; as an error if it was reached on the way.
+/// The verdict, which is returned as an error if an early step reaches it.
 fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
     let document = match &rules.extract {
         None => document,
@@ -126,7 +126,7 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
         }
         report.skipped = Some("raw_output");
     }
-    // What comes twice may be met first.
+    // The engine may find a duplicate first.
     let miss = (rules.duplicates != DuplicateKeys::Reject).then_some(ErrorKind::Miss);
     let way = match target {
         Target::Scalar if rules.is_closed() && rules.select.is_some() => {
@@ -169,7 +169,7 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
     Ok(Verdict::Passes { output: whole.minified(), report: Box::new(report) })
 }
 
-/// What is kept of a value; `None`: nothing.
+/// The part of a value that `retain` keeps. `None` if it keeps nothing.
 fn retain(node: &Node, places: &Places<'_>) -> Option<Node> {
     if places.hit {
         return Some(node.clone());
@@ -198,7 +198,7 @@ fn retain(node: &Node, places: &Places<'_>) -> Option<Node> {
     if nothing { None } else { Some(Node { at: node.at, value }) }
 }
 
-/// What is left of an item. Of one that is an array each element is treated like an item.
+/// Applies `exclude` to an item. Each element of an item that is an array is treated as an item.
 fn exclude_item(node: &Node, places: &Places<'_>) -> Node {
     let Value::Array(elements) = &node.value else { return exclude(node, places) };
     let below = elements.iter().enumerate().map(|(at, node)| (node, places.element(at).begin()));
@@ -207,7 +207,7 @@ fn exclude_item(node: &Node, places: &Places<'_>) -> Node {
     Node { at: node.at, value: Value::Array(kept.collect()) }
 }
 
-/// What is left of a value that is not itself excluded.
+/// Applies `exclude` below a value that is not excluded itself.
 fn exclude(node: &Node, places: &Places<'_>) -> Node {
     let value = match &node.value {
         Value::Scalar(_) => node.value.clone(),
@@ -231,7 +231,7 @@ fn exclude(node: &Node, places: &Places<'_>) -> Node {
     Node { at: node.at, value }
 }
 
-/// Without null members and, from the leaves up, without empty ones.
+/// Removes null members and, from the leaves up, empty members.
 fn drop_members(node: &Node, rules: &Rules) -> Node {
     let value = match &node.value {
         Value::Scalar(_) => node.value.clone(),
@@ -260,18 +260,17 @@ fn drop_members(node: &Node, rules: &Rules) -> Node {
 
 struct State<'a> {
     rules: &'a Rules,
-    /// Members that were dropped because their name came before: where they are, the path that looked for them, and behind a
-    /// wildcard, for which output. Paths that begin alike look once, up to their first wildcard; a member that two look for counts
-    /// for each.
+    /// Members that were dropped as duplicates: their place, the path that searched for them and, after a wildcard, its output.
+    /// Paths with the same beginning search once, up to their first wildcard. A member that two searches found counts for both.
     seen_twice: BTreeSet<(usize, Vec<Token>, Option<usize>)>,
-    /// The whole path that is followed, and the number of its output.
+    /// The whole path that is followed, and the index of its output.
     followed: (Vec<Token>, usize),
     /// A wildcard took all members of an object with duplicates.
     all_of_object: bool,
 }
 
 impl State<'_> {
-    /// The payload's output, and whether the run stopped in it.
+    /// The output of the payload, and whether the run stopped within the payload.
     fn payload(
         &mut self,
         payload: &Node,
@@ -335,7 +334,7 @@ impl State<'_> {
         Ok((Node { at: payload.at, value: Value::Array(output) }, stopped))
     }
 
-    /// Whether nothing selected is in any of the considered items.
+    /// Whether none of the considered items has a selected value.
     fn is_missed(&mut self, select: &[Source], considered: &[Node], report: &mut Expected) -> bool {
         let objects: Vec<&Node> = considered.iter().filter(|item| item.is_object()).collect();
         if objects.is_empty() {
@@ -363,7 +362,7 @@ impl State<'_> {
         drop_members(&exclude_item(&projected, &Places::start(&self.rules.exclude)), self.rules)
     }
 
-    /// The selected members, in the order in which their values begin; the sort is stable, so ties stay in spec order.
+    /// The selected members, in the order in which their values begin. The sort is stable, so ties keep the order of the spec.
     fn project(&mut self, item: &Node, select: &[Source]) -> Node {
         let mut members = Vec::new();
         for (number, source) in select.iter().enumerate() {
@@ -381,7 +380,7 @@ impl State<'_> {
         self.find(item, path)
     }
 
-    /// What a path leads to: a value, or an array of values from the first wildcard on. `path` is the rest of what is
+    /// The result of a path: a value, or from the first wildcard on an array of values. `path` is the part that is not yet
     /// followed.
     fn find(&mut self, node: &Node, path: &[Token]) -> Option<Node> {
         let Some(token) = path.first() else { return Some(node.clone()) };
@@ -420,7 +419,7 @@ impl State<'_> {
         }
     }
 
-    /// One exact step: the first member of that name, the element at that index.
+    /// One exact step: to the first member with that name, or to the element at that index.
     fn step<'n>(&mut self, node: &'n Node, path: &[Token]) -> Option<&'n Node> {
         let token = path.first()?;
         let Token::Name(name) = token else { return None };
@@ -483,7 +482,7 @@ impl Node {
     }
 }
 
-/// The way as a JSON Pointer; `None` if a key on it has no name.
+/// The path as a JSON Pointer. `None` if a key on it has a lone surrogate.
 fn pointer(document: &Node, way: &[usize]) -> Option<String> {
     let (mut node, mut pointer) = (document, String::new());
     for child in way {

@@ -1,4 +1,4 @@
-//! Random programs and documents, over alphabets so small that names collide.
+//! Random programs and documents, over alphabets that are small enough for names to collide.
 
 use tamis::DuplicateKeys;
 
@@ -85,7 +85,7 @@ const NAMES: [&str; 17] = [
     "a", "a", "a", "a", "b", "b", "b", "c", "c", "items", "data", "raw", "/", "a.b", "~", "0", "é",
 ];
 
-/// A valid document, its white space and spellings random.
+/// A valid document with random white space and spellings.
 pub fn document(prng: &mut impl Choices) -> String {
     let mut out = Text { out: String::new(), white: prng.one_in(4) };
     out.white(prng);
@@ -101,7 +101,7 @@ pub fn document(prng: &mut impl Choices) -> String {
     out.out
 }
 
-/// A document of many items, so that it is longer than whatever is read or scanned at once.
+/// A document with so many items that it is longer than any buffer or scan window.
 pub fn long_document(prng: &mut impl Choices) -> String {
     let mut out = Text { out: String::new(), white: prng.one_in(4) };
     let wrapped = prng.one_in(2);
@@ -124,8 +124,8 @@ pub fn long_document(prng: &mut impl Choices) -> String {
     out.out
 }
 
-/// A document of objects with many scalars, of which hardly any is unusual: what is passed and taken in one loop. Names
-/// begin alike, lengths go past a byte, and windows end anywhere.
+/// A document of objects with many common scalars, for the fast loops over members. Names have common beginnings, lengths need
+/// more than one byte, and windows end at any place.
 pub fn compact_document(prng: &mut impl Choices) -> String {
     let mut all = alike();
     let names: Vec<String> =
@@ -141,7 +141,7 @@ pub fn compact_document(prng: &mut impl Choices) -> String {
         out.push_str(if number > 0 { ",{" } else { "{" });
         let first = prng.below(names.len());
         for member in 0..prng.below(names.len() + 2) {
-            // Few come twice, for the model is silent about what some rules make of that.
+            // Few are duplicates, because for some rules the model does not define their result.
             let name = if prng.one_in(200) { first } else { first + member };
             out.push_str(if member > 0 { "," } else { "" });
             out.push_str(&format!("\"{}\":", names[name % names.len()]));
@@ -161,8 +161,8 @@ pub fn compact_document(prng: &mut impl Choices) -> String {
     out
 }
 
-/// Names of 0 to 20 bytes with the same beginning, with seven to sixteen bytes in common, of more bytes than a byte
-/// counts, and not ASCII.
+/// Names of 0 to 20 bytes with the same beginning, names with 7 to 16 bytes in common, names longer than 255 bytes, and names
+/// that are not ASCII.
 fn alike() -> Vec<String> {
     const LETTERS: &str = "abcdefghijklmnopqrst";
     let mut names: Vec<String> = (0..=LETTERS.len()).map(|len| LETTERS[..len].into()).collect();
@@ -253,7 +253,7 @@ impl Text {
         self.token(prng, "]");
     }
 
-    /// An object that looks like an answer: a list in a member, others around it.
+    /// An object in the shape of a response: a list in a member, and other members around it.
     fn wrapper(&mut self, prng: &mut impl Choices, budget: &mut usize) {
         self.token(prng, "{");
         let members = 1 + prng.below(4);
@@ -296,7 +296,7 @@ impl Text {
     }
 }
 
-/// Rules for a document: half of their paths lead somewhere in it.
+/// Rules for a document. Half of their paths lead to a value of it.
 pub fn rules(prng: &mut impl Choices, document: &Node) -> Rules {
     let mut rules = Rules::default();
     let mut document = document;
@@ -362,7 +362,7 @@ fn select(prng: &mut impl Choices, items: &Guide<'_>) -> Vec<Source> {
     sources
 }
 
-/// Where paths may begin that lead somewhere.
+/// The values from which paths that lead somewhere may begin.
 struct Guide<'a> {
     start: &'a [&'a Node],
 }
@@ -404,7 +404,7 @@ fn tokens(prng: &mut impl Choices, guide: &Guide<'_>, wildcards: bool) -> Vec<To
         };
         tokens.push(match name {
             Some(name) if !(wildcards && prng.one_in(4)) => Token::Name(name),
-            // Names reach through arrays in some rules; a wildcard always does.
+            // In some rules a name applies to the elements of an array; a wildcard always does.
             _ if wildcards => Token::Any,
             _ => random_token(prng, false),
         });
@@ -423,13 +423,13 @@ fn random_token(prng: &mut impl Choices, wildcards: bool) -> Token {
     }
 }
 
-/// A pointer, as `retain` takes it: at times the whole document.
+/// A pointer for `retain`, sometimes to the whole document.
 fn pointer(prng: &mut impl Choices, guide: &Guide<'_>) -> Path {
     let tokens = if prng.one_in(30) { Vec::new() } else { tokens(prng, guide, false) };
     Path { text: pointer_text(&tokens), tokens }
 }
 
-/// The text of a pointer that often leads somewhere, for rules that this model does not have.
+/// The text of a pointer that often leads to a value, for rules that the model does not have.
 #[allow(dead_code, reason = "not every test needs all of it")]
 pub fn pointer_into(prng: &mut impl Choices, document: &Node) -> String {
     pointer(prng, &Guide { start: &[document] }).text
@@ -456,7 +456,7 @@ fn pointer_text(tokens: &[Token]) -> String {
     text
 }
 
-/// Whether a name in a dot path would be read as something else, or not at all.
+/// Whether a name has another meaning in a dot path, or cannot be written in one.
 fn needs_quotes(name: &str) -> bool {
     name.is_empty()
         || name.starts_with('/')
@@ -469,7 +469,7 @@ fn dot_text(prng: &mut impl Choices, tokens: &[Token]) -> String {
     for (number, token) in tokens.iter().enumerate() {
         let dot = if number > 0 || prng.one_in(8) { "." } else { "" };
         match token {
-            // At the start brackets would be taken for the items themselves, and are refused.
+            // Brackets at the start would select from the items themselves, and are refused.
             Token::Any if number == 0 || prng.one_in(2) => text.push_str(&format!("{dot}*")),
             Token::Any => text.push_str(prng.pick(&["[]", "[*]"])),
             Token::Name(name) if token.index().is_some() && prng.one_in(2) => {

@@ -1,4 +1,4 @@
-//! A small model of retain and the rules on items: obviously right, slow, and made of trees.
+//! A small model of `retain` and the rules on items. It is slow, works on trees, and is simple enough to be checked by reading.
 
 pub mod check;
 pub mod complete;

@@ -1,8 +1,8 @@
-//! Where the paths of `exclude` and `retain` are, while a value is walked: names reach through arrays.
+//! Follows the paths of `exclude` and `retain` while a value is walked. Names apply to the elements of arrays.
 
 use super::rules::{Path, Token};
 
-/// All paths that are still alive at one value.
+/// All paths that still match at one value.
 #[derive(Clone, Debug)]
 pub(crate) struct Places<'a> {
     paths: &'a [Path],
@@ -26,7 +26,7 @@ impl<'a> Places<'a> {
         start
     }
 
-    /// Begins all paths here, beside those that lead here.
+    /// Starts all paths here, in addition to those that lead here.
     pub(crate) fn begin(mut self) -> Self {
         for path in 0..self.paths.len() {
             self.reach(path, 0);
@@ -62,14 +62,14 @@ impl<'a> Places<'a> {
         for place in &self.alive {
             let token = &self.paths[place.path].tokens[place.step];
             match token {
-                // An index, a wildcard: this array's elements, and no deeper.
+                // An index or a wildcard matches the elements of this array, and nothing deeper.
                 Token::Any => next.reach(place.path, place.step + 1),
                 Token::Name(_) if token.index().is_some() => {
                     if token.index() == Some(index) {
                         next.reach(place.path, place.step + 1);
                     }
                 }
-                // A name goes on to each element.
+                // A name is searched for in each element.
                 Token::Name(_) => next.alive.push(*place),
             }
         }

@@ -1,4 +1,4 @@
-//! Where the document and its payload are.
+//! Locates the document and its payload.
 
 use super::dom::{Node, Value};
 use super::eval::Verdict;
@@ -11,7 +11,7 @@ pub(crate) enum Target {
     Document,
     /// Plain text in a member `raw`.
     RawText,
-    /// The value behind these children.
+    /// The value that these children lead to.
     Way(Vec<usize>),
     /// A path that leads nowhere.
     Absent,
@@ -89,7 +89,7 @@ fn at(document: &Node, path: &[Token]) -> Result<Target, Verdict> {
     Ok(Target::Way(way))
 }
 
-/// The value that is extracted: of members of one name the first.
+/// The extracted value: the first member of that name.
 pub(crate) fn extracted<'a>(document: &'a Node, path: &[Token]) -> Option<&'a Node> {
     path.iter().try_fold(document, |node, token| match (&node.value, token) {
         (Value::Array(elements), _) => elements.get(token.index()?),

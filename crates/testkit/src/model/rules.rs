@@ -1,4 +1,4 @@
-//! A spec in the model's words: paths are tokens, not text.
+//! A spec in terms of the model: paths are tokens, not text.
 
 use tamis::{DuplicateKeys, OnError, Siblings, Spec};
 
@@ -9,7 +9,7 @@ pub enum Token {
 }
 
 impl Token {
-    /// The array index that this token is.
+    /// The array index that this token represents.
     pub fn index(&self) -> Option<usize> {
         let Self::Name(name) = self else { return None };
         let number = name.parse::<usize>().ok()?;
@@ -17,7 +17,7 @@ impl Token {
     }
 }
 
-/// Tokens, and one of the texts that spell them.
+/// Tokens, and one of their spellings.
 #[derive(Clone, Debug)]
 pub struct Path {
     pub tokens: Vec<Token>,
@@ -69,7 +69,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Whether there is a rule that a payload must be found for.
+    /// Whether there is a rule that needs a payload.
     pub fn on_items(&self) -> bool {
         self.select.is_some()
             || !self.exclude.is_empty()
@@ -121,7 +121,7 @@ impl Rules {
         }
     }
 
-    /// The same rules with one of them left out, for each that there is.
+    /// For each rule, the other rules without it.
     pub fn smaller(&self) -> Vec<Self> {
         let mut all = Vec::new();
         let mut add = |change: &dyn Fn(&mut Self)| {

@@ -1,5 +1,5 @@
-//! Random documents that are mostly runs of what is passed in loops: numbers of every form, pretty or oddly spaced members,
-//! containers in containers past the 64th level, any of it across the end of a block or a window.
+//! Random documents that mostly consist of input for the fast loops: numbers of every form, indented or oddly spaced members,
+//! containers nested deeper than 64 levels, any of it across the end of a block or a window.
 
 use crate::prng::Choices;
 
@@ -43,21 +43,21 @@ const SCALARS: [&str; 20] = [
     "\"é😀\"",
     "\"a somewhat longer text, with no escape at all\"",
 ];
-/// Deeper than a word has bits, and than two have.
+/// Depths: more than the bits of one word, and of two.
 const DEPTHS: [usize; 8] = [3, 30, 62, 63, 64, 65, 70, 129];
-/// No document is much longer: what a model does to it takes its time.
+/// The approximate maximum length of a document. The model is slow on longer ones.
 const LONGEST: usize = 16 << 10;
 
-/// Where white space is.
+/// The places of white space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     Compact,
-    /// On lines of their own, a space behind colons.
+    /// One line for each value, and a space after colons.
     Pretty,
-    /// Behind values alone.
+    /// Only after values.
     BehindValues,
     Anywhere,
-    /// Compact but for a few places.
+    /// None, except in a few places.
     Rare,
 }
 
@@ -69,7 +69,7 @@ enum Gap {
     Line,
 }
 
-/// A document of runs, its style random.
+/// A document of runs in a random style.
 pub fn document(prng: &mut impl Choices) -> String {
     let style = match prng.below(6) {
         0 | 1 => Style::Compact,
@@ -85,7 +85,7 @@ pub fn document(prng: &mut impl Choices) -> String {
     let mut runs = Runs { out: String::new(), style, escapes, longest, budget, shift };
     let wrapped = prng.one_in(2);
     if wrapped {
-        // What follows may be anywhere in a window.
+        // Moves the rest to a random place within a window.
         let pad = "x".repeat(prng.below(4200));
         runs.out.push_str(&format!("{{\"pad\":\"{pad}\",\"items\":"));
     }
@@ -114,9 +114,9 @@ struct Runs {
     out: String,
     style: Style,
     escapes: bool,
-    /// Members or elements that one container has at most.
+    /// The maximum number of children of one container.
     longest: usize,
-    /// Values that may still come.
+    /// The number of values that may still be written.
     budget: usize,
     /// The name of every first member, so that objects are alike.
     shift: usize,
@@ -135,7 +135,7 @@ impl Runs {
         self.out.push_str(white);
     }
 
-    /// What is in front of the child of this number.
+    /// Writes the text before the child at this index.
     fn comma(&mut self, prng: &mut impl Choices, number: usize) {
         if number > 0 {
             self.gap(prng, Gap::BeforeComma);
@@ -227,7 +227,7 @@ impl Runs {
         } else {
             self.out.push_str(name);
         }
-        // None comes twice, for the model is silent about what some rules make of that.
+        // There are no duplicates, because for some rules the model does not define their result.
         if number >= NAMES.len() {
             self.out.push_str(&format!("_{number}"));
         }
@@ -247,7 +247,7 @@ impl Runs {
         self.close(prng, '}');
     }
 
-    /// One container in another, some with something beside it.
+    /// Containers nested in one another, some with siblings.
     fn nest(&mut self, prng: &mut impl Choices) {
         let mut ends = Vec::new();
         for _ in 0..prng.pick(&DEPTHS) {

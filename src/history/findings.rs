@@ -13,7 +13,7 @@ use crate::test_work::{WorkKind, count};
 
 /// A kind of change to a part of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum EditKind {
     /// Replaces the inside of a string, or a part of it, with the placeholder.
     Inside,
     /// Replaces a value with a string.
@@ -44,25 +44,25 @@ pub(super) enum Act {
     AddMetadata,
 }
 
-const ACTS: [Act; 15] = [
-    Act::Inside,
-    Act::Text,
-    Act::TextList,
-    Act::InputTextList,
-    Act::Output,
-    Act::ToolOutput,
-    Act::EmptyList,
-    Act::Now,
-    Act::NowInTime,
-    Act::NowInMetadata,
-    Act::AddCompacted,
-    Act::AddFirstCompacted,
-    Act::AddTime,
-    Act::AddFirstTime,
-    Act::AddMetadata,
+const ACTS: [EditKind; 15] = [
+    EditKind::Inside,
+    EditKind::Text,
+    EditKind::TextList,
+    EditKind::InputTextList,
+    EditKind::Output,
+    EditKind::ToolOutput,
+    EditKind::EmptyList,
+    EditKind::Now,
+    EditKind::NowInTime,
+    EditKind::NowInMetadata,
+    EditKind::AddCompacted,
+    EditKind::AddFirstCompacted,
+    EditKind::AddTime,
+    EditKind::AddFirstTime,
+    EditKind::AddMetadata,
 ];
 
-impl Act {
+impl EditKind {
     /// Returns whether it inserts before a closing bracket.
     pub(super) fn adds(self) -> bool {
         matches!(
@@ -94,7 +94,7 @@ impl Act {
 pub(super) struct Edit {
     pub(super) from: u64,
     pub(super) to: u64,
-    pub(super) act: Act,
+    pub(super) act: EditKind,
 }
 
 /// A result that may be pruned, with all its changes in document order.
@@ -124,7 +124,7 @@ impl Entry {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Record {
+pub(super) enum Finding {
     /// The start of another history, in a member of the same name.
     History(u64),
     /// The start of a user's message.
@@ -140,22 +140,22 @@ const HISTORY: u64 = 2;
 const RESULT: u64 = 3;
 
 #[derive(Debug, Default)]
-pub(super) struct Log {
+pub(super) struct Findings {
     hold: Hold,
     meter: Meter,
     scratch: Vec<u8>,
     framed: Vec<u8>,
 }
 
-impl Log {
-    pub(super) fn push(&mut self, record: &Record, limits: &Limits) -> Result<(), Raise> {
+impl Findings {
+    pub(super) fn push(&mut self, record: &Finding, limits: &Limits) -> Result<(), Raise> {
         let Self { hold, meter, scratch, framed } = self;
         scratch.clear();
         match record {
-            Record::Turn(offset) => numbers(scratch, &[TURN, *offset]),
-            Record::Summary(offset) => numbers(scratch, &[SUMMARY, *offset]),
-            Record::History(offset) => numbers(scratch, &[HISTORY, *offset]),
-            Record::Result(Entry { tool, id, tokens, edits }) => {
+            Finding::Turn(offset) => numbers(scratch, &[TURN, *offset]),
+            Finding::Summary(offset) => numbers(scratch, &[SUMMARY, *offset]),
+            Finding::History(offset) => numbers(scratch, &[HISTORY, *offset]),
+            Finding::Result(Entry { tool, id, tokens, edits }) => {
                 let (edited, named) = (edits.len() as u64, id.len() as u64);
                 numbers(scratch, &[RESULT, u64::from(*tool), *tokens, edited, named]);
                 scratch.extend_from_slice(id.as_bytes());
@@ -191,7 +191,7 @@ fn numbers(into: &mut Vec<u8>, numbers: &[u64]) {
 
 /// Reads the findings from their beginning.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct FindingsReader {
     /// The offset of the current piece, and how much of it has been read.
     at: u64,
     read: usize,
@@ -199,12 +199,12 @@ pub(super) struct Reader {
     record: Vec<u8>,
 }
 
-impl Reader {
-    pub(super) fn next(&mut self, log: &mut Log) -> Result<Option<Record>, Raise> {
+impl FindingsReader {
+    pub(super) fn next(&mut self, findings: &mut Findings) -> Result<Option<Finding>, Raise> {
         let mut length = 0;
         let mut shift = 0;
         loop {
-            let Some(byte) = self.byte(log)? else { return Ok(None) };
+            let Some(byte) = self.byte(findings)? else { return Ok(None) };
             length |= u64::from(byte & 0x7F) << shift;
             shift += 7;
             if byte < 0x80 {
@@ -219,7 +219,7 @@ impl Reader {
         }
         self.record.clear();
         while missing > 0 {
-            if self.read >= self.piece.len() && !self.fill(log)? {
+            if self.read >= self.piece.len() && !self.fill(findings)? {
                 return Ok(None);
             }
             let rest = self.piece.get(self.read..).unwrap_or_default();
@@ -231,8 +231,8 @@ impl Reader {
         Ok(decode(&self.record))
     }
 
-    fn byte(&mut self, log: &mut Log) -> Result<Option<u8>, Raise> {
-        if self.read >= self.piece.len() && !self.fill(log)? {
+    fn byte(&mut self, findings: &mut Findings) -> Result<Option<u8>, Raise> {
+        if self.read >= self.piece.len() && !self.fill(findings)? {
             return Ok(None);
         }
         let byte = self.piece.get(self.read).copied();
@@ -240,20 +240,20 @@ impl Reader {
         Ok(byte)
     }
 
-    fn fill(&mut self, log: &mut Log) -> Result<bool, Raise> {
+    fn fill(&mut self, findings: &mut Findings) -> Result<bool, Raise> {
         self.at += self.piece.len() as u64;
         self.read = 0;
-        log.hold.read_at(self.at, &mut self.piece)?;
+        findings.hold.read_at(self.at, &mut self.piece)?;
         Ok(!self.piece.is_empty())
     }
 }
 
-fn decode(mut bytes: &[u8]) -> Option<Record> {
+fn decode(mut bytes: &[u8]) -> Option<Finding> {
     let rest = &mut bytes;
     match number(rest)? {
-        TURN => Some(Record::Turn(number(rest)?)),
-        SUMMARY => Some(Record::Summary(number(rest)?)),
-        HISTORY => Some(Record::History(number(rest)?)),
+        TURN => Some(Finding::Turn(number(rest)?)),
+        SUMMARY => Some(Finding::Summary(number(rest)?)),
+        HISTORY => Some(Finding::History(number(rest)?)),
         _ => {
             let tool = u32::try_from(number(rest)?).ok()?;
             let tokens = number(rest)?;
@@ -269,7 +269,7 @@ fn decode(mut bytes: &[u8]) -> Option<Record> {
                 let to = from + number(rest)?;
                 edits.push(Edit { from, to, act });
             }
-            Some(Record::Result(Entry { tool, id, tokens, edits }))
+            Some(Finding::Result(Entry { tool, id, tokens, edits }))
         }
     }
 }
@@ -291,7 +291,7 @@ fn number(rest: &mut &[u8]) -> Option<u64> {
 mod tests {
     use smallvec::smallvec;
 
-    use super::{ACTS, Act, Edit, Entry, Log, Reader, Record};
+    use super::{ACTS, Edit, EditKind, Entry, Finding, Findings, FindingsReader};
     use crate::limits::Limits;
 
     #[test]
@@ -302,31 +302,31 @@ mod tests {
         // In memory, in a file, and across both.
         for held in [0, 1, 1000, 1 << 20] {
             let limits = Limits::new().with_held(held);
-            let mut log = Log::default();
+            let mut findings = Findings::default();
             let edit = |from, to, act| Edit { from, to, act };
-            let records: Vec<Record> = (0..20_000_u64)
+            let records: Vec<Finding> = (0..20_000_u64)
                 .map(|n| match n % 4 {
-                    0 => Record::Turn(n << (n % 50)),
-                    1 if n % 8 == 1 => Record::History(n),
-                    1 => Record::Summary(n),
-                    _ => Record::Result(Entry {
+                    0 => Finding::Turn(n << (n % 50)),
+                    1 if n % 8 == 1 => Finding::History(n),
+                    1 => Finding::Summary(n),
+                    _ => Finding::Result(Entry {
                         tool: n as u32,
                         id: "é".repeat(n as usize % 7),
                         tokens: n * n,
                         edits: smallvec![
                             edit(n, n + 300, ACTS[n as usize % ACTS.len()]),
-                            edit(u64::MAX - n, u64::MAX, Act::Inside)
+                            edit(u64::MAX - n, u64::MAX, EditKind::Inside)
                         ],
                     }),
                 })
                 .collect();
-            records.iter().for_each(|record| log.push(record, &limits).unwrap());
+            records.iter().for_each(|record| findings.push(record, &limits).unwrap());
             for _ in 0..2 {
-                let mut reader = Reader::default();
+                let mut reader = FindingsReader::default();
                 for record in &records {
-                    assert_eq!(reader.next(&mut log).unwrap().as_ref(), Some(record));
+                    assert_eq!(reader.next(&mut findings).unwrap().as_ref(), Some(record));
                 }
-                assert_eq!(reader.next(&mut log).unwrap(), None);
+                assert_eq!(reader.next(&mut findings).unwrap(), None);
             }
         }
     }
@@ -334,9 +334,9 @@ mod tests {
     #[test]
     fn a_log_has_its_limit() {
         let limits = Limits::new().with_held(3).with_spill(2);
-        let mut log = Log::default();
-        log.push(&Record::Turn(1), &limits).unwrap();
-        let error = log.push(&Record::Turn(2), &limits).unwrap_err();
+        let mut findings = Findings::default();
+        findings.push(&Finding::Turn(1), &limits).unwrap();
+        let error = findings.push(&Finding::Turn(2), &limits).unwrap_err();
         assert!(error.message.contains("5 bytes"), "{}", error.message);
     }
 }
