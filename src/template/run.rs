@@ -412,7 +412,10 @@ impl<'a> Renderer<'a, '_> {
                 GoValue::Null => return fail(at, format!("null has no field {name}")),
                 value => {
                     let kind = value.kind();
-                    return fail(at, format!("a {kind} has no fields, so no field {name}"));
+                    return fail(
+                        at,
+                        format!("a value of type {kind} has no fields, so no field {name}"),
+                    );
                 }
             };
         }
