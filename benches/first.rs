@@ -12,7 +12,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
 use data::Shape;
-use tamis::{Filter, Operation, Program, Spec, Validation};
+use tamis::{Filter, PatchOp, Program, Spec, Validation};
 
 /// Whole document in one chunk.
 const SLICE: usize = usize::MAX;
@@ -29,9 +29,9 @@ fn jobs() -> Vec<(&'static str, Shape, usize, Spec)> {
         paths.into_iter().fold(spec, Spec::select)
     };
     let patches = |at: &str, spec: Spec| {
-        spec.patch(Operation::remove(format!("{at}/owner/login")))
-            .patch(Operation::replace(format!("{at}/name"), "x"))
-            .patch(Operation::add(format!("{at}/seen"), true))
+        spec.patch(PatchOp::remove(format!("{at}/owner/login")))
+            .patch(PatchOp::replace(format!("{at}/name"), "x"))
+            .patch(PatchOp::add(format!("{at}/seen"), true))
     };
     let structure = |spec: Spec| spec.validation(Validation::Structure);
     let login = "/data/organization/repositories/nodes/issues/nodes/author/login";

@@ -22,7 +22,7 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tamis::{Prune, PruneProgram, PruneRun, WriteSink, prune_file, prune_slice};
+use tamis::{FailedRun, PruneFilter, PruneProgram, PruneSpec, WriteSink, prune_file, prune_slice};
 
 const NOW: u64 = 1_700_000_000_000;
 const PLACEHOLDER: &str = "<tool-output-compacted />";
@@ -116,7 +116,7 @@ fn main() {
     let history = text.as_bytes();
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(history).unwrap();
-    let program = PruneProgram::compile(&Prune::new().now(NOW)).unwrap();
+    let program = PruneProgram::compile(&PruneSpec::new().now(NOW)).unwrap();
 
     let (pruned, report) = prune_slice(&program, history).unwrap();
     assert!(report.results_pruned > 10 && pruned.len() < history.len() / 2);
@@ -127,12 +127,12 @@ fn main() {
         use std::io::Seek;
         let mut file = file.try_clone().unwrap();
         file.rewind().unwrap();
-        let (report, result) = prune_file(&program, file, std::io::sink(), |reader| reader);
+        let (report, result) = FailedRun::split(prune_file(&program, file, std::io::sink()));
         result.unwrap();
         assert_eq!(report.bytes - u64::try_from(report.bytes_saved).unwrap(), pruned.len() as u64);
     };
     let from_pipe = || {
-        let mut run = PruneRun::new(&program, WriteSink::new(std::io::sink()));
+        let mut run = PruneFilter::new(&program, WriteSink::new(std::io::sink()));
         history.chunks(64 << 10).for_each(|chunk| run.write(chunk).unwrap());
         black_box(run.end().unwrap());
     };

@@ -14,7 +14,7 @@ use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::routing::get;
-use tamis::{CallOptions, Error, FilterLayer, Program, Spec, Transform};
+use tamis::{Error, FilterLayer, Program, Spec, Transform};
 use tokio::net::TcpListener;
 use tokio_stream::{Stream, StreamExt};
 
@@ -64,7 +64,7 @@ where
     let layer = FilterLayer::new(move |_, answer| {
         let media_type = answer.headers.get(CONTENT_TYPE)?.to_str().ok()?;
         // JSON, lines of JSON, events: by what the handler says that it is. What is none of these passes.
-        Transform::for_media_type(media_type, &program, &CallOptions::new())
+        Transform::for_media_type(media_type, &program)
     });
     let repositories = || async { ([(CONTENT_TYPE, "application/json")], REPOSITORIES) };
     let stream = move || {

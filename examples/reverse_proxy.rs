@@ -32,7 +32,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use tamis::{CallOptions, Decoding, FilterLayer, Manifest, Program, Transform};
+use tamis::{DecodeOptions, FilterLayer, Manifest, Program, Transform};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
@@ -211,7 +211,7 @@ impl Route {
     /// The filter, if the head says that it is for the body.
     fn by_type(&self, fields: &HeaderMap) -> Option<Transform> {
         let media_type = fields.get(header::CONTENT_TYPE)?.to_str().ok()?;
-        Transform::for_media_type(media_type, &self.program, &CallOptions::new())
+        Transform::for_media_type(media_type, &self.program)
     }
 }
 
@@ -312,9 +312,8 @@ fn filter(
         }
         let route = config.route(asked.uri.path())?;
         // What says that it is of another type must not pass for that: it is read as JSON, and refused.
-        let transform = route
-            .by_type(&answer.headers)
-            .unwrap_or_else(|| Transform::json_with(&route.program, &CallOptions::new()));
+        let transform =
+            route.by_type(&answer.headers).unwrap_or_else(|| Transform::json(&route.program));
         let (log, name) = (Arc::clone(&config.log), route.name.clone());
         let request = format!("{} {}", asked.method, asked.uri.path());
         Some(transform.on_end(move |outcome, result| {
@@ -327,7 +326,7 @@ fn filter(
             }
         }))
     };
-    FilterLayer::new(choose).decode(Decoding::new())
+    FilterLayer::new(choose).decode(DecodeOptions::new())
 }
 
 /// An answer's body: the upstream's, or a line of the proxy's own.
@@ -458,7 +457,7 @@ fn ask(request: &mut Request<Incoming>, peer: IpAddr, is_filtered: bool) {
     }
     if is_filtered {
         // A part cannot be filtered; and it is the proxy that decodes, not the client: of the codings, the one that takes
-        // little memory (`Decoding` tells of the others, which are decoded as well).
+        // little memory (`DecodeOptions` tells of the others, which are decoded as well).
         fields.remove(header::RANGE);
         fields.remove(header::IF_RANGE);
         fields.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));

@@ -32,7 +32,7 @@ const SUB: u8 = 0x1a;
 
 /// The effect of some bytes on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seen<'a> {
+pub(crate) enum TerminalEvent<'a> {
     /// It shows them. A character is never split over two of these unless it is broken off.
     Text(&'a [u8]),
     /// The cursor moves to the beginning of the line.
@@ -43,7 +43,7 @@ pub(crate) enum Seen<'a> {
 
 /// How far a sequence is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum AnsiState {
     /// There is none.
     #[default]
     Text,
@@ -63,7 +63,7 @@ enum State {
 
 /// The role of a byte in an escape sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum SequencePart {
     /// Part of it.
     Inside,
     /// No part of it.
@@ -73,28 +73,32 @@ enum Part {
 /// The terminal's state at one place of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Terminal {
-    state: State,
-    partial: Partial,
+    state: AnsiState,
+    partial: PartialChar,
 }
 
 impl Terminal {
     /// Takes the next bytes, and hands on what they do. Returns whether some were removed; returns and backspaces are not
     /// counted.
-    pub(crate) fn write(&mut self, mut bytes: &[u8], see: &mut dyn FnMut(Seen<'_>)) -> bool {
+    pub(crate) fn write(
+        &mut self,
+        mut bytes: &[u8],
+        see: &mut dyn FnMut(TerminalEvent<'_>),
+    ) -> bool {
         let mut removed = false;
         while let Some((first, rest)) = bytes.split_first() {
-            if self.state == State::Text && self.partial.is_empty() {
+            if self.state == AnsiState::Text && self.partial.is_empty() {
                 let (text, control) = bytes.split_at(plain(bytes));
                 if !text.is_empty() {
-                    see(Seen::Text(text));
+                    see(TerminalEvent::Text(text));
                     bytes = control;
                     continue;
                 }
             }
             match self.partial.push(*first) {
-                Pushed::More => bytes = rest,
-                Pushed::Broken => self.broken_off(&mut removed, see),
-                Pushed::Byte => {
+                PushResult::More => bytes = rest,
+                PushResult::Broken => self.broken_off(&mut removed, see),
+                PushResult::Byte => {
                     bytes = rest;
                     match first {
                         0x80..0xA0 => {
@@ -105,7 +109,7 @@ impl Terminal {
                         _ => self.ascii(*first, &mut removed, see),
                     }
                 }
-                Pushed::Character => {
+                PushResult::Character => {
                     bytes = rest;
                     let character = std::mem::take(&mut self.partial);
                     match character.bytes() {
@@ -122,13 +126,13 @@ impl Terminal {
     }
 
     /// The line ended, and so did the sequence and the character.
-    pub(crate) fn end_line(&mut self, see: &mut dyn FnMut(Seen<'_>)) {
+    pub(crate) fn end_line(&mut self, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         self.broken_off(&mut false, see);
-        self.state = State::Text;
+        self.state = AnsiState::Text;
     }
 
     /// A character is broken off.
-    fn broken_off(&mut self, removed: &mut bool, see: &mut dyn FnMut(Seen<'_>)) {
+    fn broken_off(&mut self, removed: &mut bool, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         let partial = std::mem::take(&mut self.partial);
         if !partial.is_empty() {
             self.text(partial.bytes(), removed, see);
@@ -136,33 +140,33 @@ impl Terminal {
     }
 
     /// A character other than a control, or bytes that are not a character.
-    fn text(&mut self, text: &[u8], removed: &mut bool, see: &mut dyn FnMut(Seen<'_>)) {
-        if matches!(self.state, State::Osc | State::String) {
+    fn text(&mut self, text: &[u8], removed: &mut bool, see: &mut dyn FnMut(TerminalEvent<'_>)) {
+        if matches!(self.state, AnsiState::Osc | AnsiState::String) {
             *removed = true;
         } else {
-            self.state = State::Text;
-            see(Seen::Text(text));
+            self.state = AnsiState::Text;
+            see(TerminalEvent::Text(text));
         }
     }
 
-    fn ascii(&mut self, byte: u8, removed: &mut bool, see: &mut dyn FnMut(Seen<'_>)) {
+    fn ascii(&mut self, byte: u8, removed: &mut bool, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         let (state, part) = self.state.step(byte);
         self.state = state;
         match (part, byte) {
-            (Part::Inside, _) => *removed = true,
-            (Part::Outside, CR) => see(Seen::Return),
-            (Part::Outside, BS) => see(Seen::Backspace),
-            (Part::Outside, _) => see(Seen::Text(&[byte])),
+            (SequencePart::Inside, _) => *removed = true,
+            (SequencePart::Outside, CR) => see(TerminalEvent::Return),
+            (SequencePart::Outside, BS) => see(TerminalEvent::Backspace),
+            (SequencePart::Outside, _) => see(TerminalEvent::Text(&[byte])),
         }
     }
 }
 
-impl State {
+impl AnsiState {
     /// Returns the state of the sequence after a byte.
-    fn step(self, byte: u8) -> (Self, Part) {
-        const OUTSIDE: (State, Part) = (State::Text, Part::Outside);
-        const LAST: (State, Part) = (State::Text, Part::Inside);
-        let inside = |state| (state, Part::Inside);
+    fn step(self, byte: u8) -> (Self, SequencePart) {
+        const OUTSIDE: (AnsiState, SequencePart) = (AnsiState::Text, SequencePart::Outside);
+        const LAST: (AnsiState, SequencePart) = (AnsiState::Text, SequencePart::Inside);
+        let inside = |state| (state, SequencePart::Inside);
         match (self, byte) {
             (_, ESC) => inside(Self::Escape),
             (Self::Text, _) => OUTSIDE,
@@ -188,25 +192,25 @@ impl State {
 }
 
 /// Returns the kind of sequence that a C1 control begins.
-fn c1(control: u8) -> State {
+fn c1(control: u8) -> AnsiState {
     match control {
-        0x9B => State::Parameters,
-        0x9D => State::Osc,
-        0x90 | 0x98 | 0x9E | 0x9F => State::String,
-        _ => State::Text,
+        0x9B => AnsiState::Parameters,
+        0x9D => AnsiState::Osc,
+        0x90 | 0x98 | 0x9E | 0x9F => AnsiState::String,
+        _ => AnsiState::Text,
     }
 }
 
 /// The beginning of a character in UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Partial {
+struct PartialChar {
     bytes: [u8; 4],
     length: u8,
 }
 
 /// The result of reading a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pushed {
+enum PushResult {
     /// It is part of a character, and more has to come.
     More,
     /// It is the last one of a character, which is in the buffer.
@@ -217,7 +221,7 @@ enum Pushed {
     Byte,
 }
 
-impl Partial {
+impl PartialChar {
     fn is_empty(self) -> bool {
         self.length == 0
     }
@@ -226,15 +230,15 @@ impl Partial {
         self.bytes.get(..usize::from(self.length)).unwrap_or_default()
     }
 
-    fn push(&mut self, byte: u8) -> Pushed {
+    fn push(&mut self, byte: u8) -> PushResult {
         let [lead, ..] = self.bytes;
         let pushed = match (self.length, byte) {
-            (0, 0xC2..0xF5) => Pushed::More,
-            (0, _) => return Pushed::Byte,
-            (1, _) if !second(lead).contains(&byte) => return Pushed::Broken,
-            (2.., _) if !(0x80..0xC0).contains(&byte) => return Pushed::Broken,
-            (length, _) if length + 1 == width(lead) => Pushed::Character,
-            _ => Pushed::More,
+            (0, 0xC2..0xF5) => PushResult::More,
+            (0, _) => return PushResult::Byte,
+            (1, _) if !second(lead).contains(&byte) => return PushResult::Broken,
+            (2.., _) if !(0x80..0xC0).contains(&byte) => return PushResult::Broken,
+            (length, _) if length + 1 == width(lead) => PushResult::Character,
+            _ => PushResult::More,
         };
         if let Some(place) = self.bytes.get_mut(usize::from(self.length)) {
             *place = byte;
@@ -292,15 +296,15 @@ pub(crate) fn plain(bytes: &[u8]) -> usize {
 
 /// The length of the character at the beginning, if it is no ASCII, no control, and all there.
 fn character(bytes: &[u8]) -> usize {
-    let mut partial = Partial::default();
+    let mut partial = PartialChar::default();
     for byte in bytes.iter().take(4) {
         match partial.push(*byte) {
-            Pushed::More => {}
-            Pushed::Character => {
+            PushResult::More => {}
+            PushResult::Character => {
                 let is_control = matches!(partial.bytes(), [0xC2, 0x80..0xA0]);
                 return if is_control { 0 } else { usize::from(partial.length) };
             }
-            Pushed::Broken | Pushed::Byte => return 0,
+            PushResult::Broken | PushResult::Byte => return 0,
         }
     }
     0

@@ -1,16 +1,51 @@
-//! What went wrong, where, and who can do something about it.
+//! Errors: what failed, where in the input, and who can do something about it.
 //!
-//! A leaf: knows no other module. Two types: [`Error`] is what callers see; `Raise` is what a stage that does not know
-//! its place in the document hands to the one that does.
+//! A leaf: it uses no other module. [`Error`] is the type that callers see. [`Raise`] is an error without a place: a stage
+//! raises it, and the code that knows the place turns it into an [`Error`].
+//!
+//! # Who owns the offset
+//!
+//! Every offset is an absolute byte of the input of one run, counted from 0. Three values advance with the input:
+//!
+//! | value | owner | advances | used for |
+//! |---|---|---|---|
+//! | `Machine::offset` | `json::machine` | by a chunk, after the chunk was handled | places of errors; offsets that handlers receive |
+//! | the payload stage's offset | `filter`, the items of the payload | by a chunk | errors of bytes that are held while the root or the first hit is unknown |
+//! | the run's count of consumed bytes | `filter`, the run | by a chunk, or to the offset where the run stopped | `filter_original_bytes` in the report; never an error |
+//!
+//! Bytes before a document (a byte order mark, white space before a first pass) are not fed to the machine.
+//! `Machine::skip_prefix` adds them, so that offsets stay absolute. While a chunk is handled, positions (`at`, `pos`) are
+//! relative to the chunk; only `Machine::fail` adds `Machine::offset` to them.
+//!
+//! # Places of errors
+//!
+//! | phase | place of an error |
+//! |---|---|
+//! | reading the document | the first byte with which no valid document goes on; its length if it ended too early |
+//! | a handler refuses a value | the first byte of the value, or the second byte of a string if that decides what it is |
+//! | a captured value is replayed | the end of the value in the document, wherever inside the value the replay fails |
+//! | a limit on held bytes (`held`, `spill`) | the first byte that did not fit, so that the place does not depend on chunks |
+//! | a second pass over held bytes | as in the first pass: the machine starts at offset 0 with the same prefix |
+//! | items after `extract`, `retain` or `patches` | a byte of what these left; the message says so, and `Error::is_elsewhere` is true |
+//! | `text_filter`, `budget`, `compact` | a byte of the filtered document; the message says so |
+//! | a content coding | a byte of the encoded body; the message says so |
+//! | a stream of documents | a byte of the stream: the driver adds the start of the record |
+//! | compiling a spec, reading, writing, a lost task | none |
+//!
+//! Within the machine a failed walk has four qualifiers (`WalkError`): `inside` extends the path to the current member or
+//! element, `in_string` says how to settle the bytes before the error, `before` moves the place one byte back, to the
+//! opening quote of a string that an earlier chunk ended with.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
-/// Why a run failed, or a spec was refused.
+/// The error of a failed run, or of a spec that cannot be compiled.
 ///
-/// Opaque: ask for the [`kind`](Error::kind), the [`offset`](Error::offset), the [`path`](Error::path) and the
-/// [`fault`](Error::fault). `Display` gives all of them in one line.
+/// The fields are private. Use [`kind`](Error::kind) to match on the class, [`fault`](Error::fault) to pick a status,
+/// [`offset`](Error::offset) and [`path`](Error::path) for the place, and [`limit`](Error::limit) for the name of a reached
+/// limit. `Display` prints the place and the message on one line.
 ///
 /// ```
 /// use tamis::{ErrorKind, Fault, Program, Spec, filter_slice};
@@ -23,34 +58,74 @@ use std::io;
 /// assert_eq!(error.path(), "/a/2");
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorDetails>);
 
-struct Inner {
+struct ErrorDetails {
     kind: ErrorKind,
     offset: Option<u64>,
     path: String,
     message: Cow<'static, str>,
     excerpt: Option<String>,
-    source: Option<io::Error>,
-    /// Which rule of a spec it is about.
+    cause: Cause,
+    /// The rule of a spec that the error is about.
     rule: Option<RulePlace>,
-    /// Its place is not one of the input, and the message says so.
+    /// The place is not in the input, and the message says so.
     elsewhere: bool,
 }
 
-/// Where in a spec an error is, for who knows where the spec is from.
+/// Data about the reason of an error.
+#[derive(Clone, Debug, Default)]
+enum Cause {
+    #[default]
+    None,
+    Limit(LimitName),
+    /// Shared, because a raised error is cloned.
+    Io(Arc<io::Error>),
+}
+
+/// A limit, named like the accessor of [`Limits`](crate::Limits) (or of the decoding options) that returns it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LimitName {
+    Depth,
+    Key,
+    Held,
+    /// The bytes that `held` and `spill` allow together.
+    HeldAndSpill,
+    Item,
+    #[cfg(feature = "decode")]
+    MaxBytes,
+    #[cfg(feature = "decode")]
+    MaxRatio,
+}
+
+impl LimitName {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Depth => "depth",
+            Self::Key => "key",
+            Self::Held | Self::HeldAndSpill => "held",
+            Self::Item => "item",
+            #[cfg(feature = "decode")]
+            Self::MaxBytes => "max_bytes",
+            #[cfg(feature = "decode")]
+            Self::MaxRatio => "max_ratio",
+        }
+    }
+}
+
+/// The place of an error in a spec. A manifest maps it to a place in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "manifest"), allow(dead_code, reason = "manifests place errors by it"))]
 pub(crate) struct RulePlace {
-    /// The field.
+    /// The name of the field.
     pub(crate) rule: &'static str,
-    /// Which of its entries, counted from 0.
+    /// The entry of the field, counted from 0.
     pub(crate) entry: usize,
-    /// It is about the entry's key, not its path.
+    /// The error is about the key of the entry, not about its path.
     pub(crate) is_key: bool,
-    /// The byte of the path.
+    /// The byte of the path or pattern.
     pub(crate) at: usize,
-    /// What is wrong, without that place.
+    /// The message without the place.
     pub(crate) message: String,
 }
 
@@ -58,22 +133,22 @@ pub(crate) struct RulePlace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The document is not JSON (RFC 8259).
+    /// The document is not valid JSON (RFC 8259).
     Syntax,
-    /// The document, or the encoded body that it is in, ended too early, or there was none.
+    /// The document, or the encoded body that contains it, ended too early or is empty.
     UnexpectedEnd,
-    /// The document is not UTF-8, or the body that it is in cannot be decoded.
+    /// The document is not valid UTF-8, or the body that contains it cannot be decoded.
     Encoding,
-    /// A named limit of [`Limits`](crate::Limits), or of what a body may decode to, was reached.
+    /// A limit was reached; [`Error::limit`] returns its name.
     Limit,
-    /// No selected path was found, and the spec says `on_error: closed`; or nothing was where the spec extracts;
-    /// or no branch of `when` holds, and that is an error.
+    /// No selected path was found and the spec says `on_error: closed`; the document has no value where the spec extracts
+    /// one; or no branch of `when` applies and the spec makes that an error.
     Miss,
-    /// A member came twice, and the spec says `duplicate_keys: reject`, or a branch was chosen by it.
+    /// An object has two members of one name, and the spec says `duplicate_keys: reject` or selects a branch by that member.
     Duplicate,
-    /// An operation of the spec's `patches` cannot be applied.
+    /// An operation of `patches` cannot be applied.
     Patch,
-    /// The output is longer than its budget, and the spec or the call says `on_over: error`.
+    /// The output exceeds its budget, and the spec or the call says `on_over: error`.
     Budget,
     /// The spec cannot be compiled.
     Spec,
@@ -81,12 +156,16 @@ pub enum ErrorKind {
     Read,
     /// The writer failed.
     Write,
-    /// The filter had failed before; it stays failed.
+    /// The temporary file for held bytes cannot be created, written or read. [`Error::io_error`] returns the cause.
+    Spill,
+    /// The filter was used after it had failed or ended.
     Failed,
+    /// A bug in tamis, or a worker task that panicked or was cancelled.
+    Internal,
 }
 
 impl ErrorKind {
-    /// The kind in lower-case words, as the report prints it.
+    /// Returns the kind in lower-case words, as in a report.
     ///
     /// ```
     /// assert_eq!(tamis::ErrorKind::UnexpectedEnd.as_str(), "unexpected_end");
@@ -105,67 +184,79 @@ impl ErrorKind {
             Self::Spec => "spec",
             Self::Read => "read",
             Self::Write => "write",
+            Self::Spill => "spill",
             Self::Failed => "failed",
+            Self::Internal => "internal",
         }
     }
 }
 
-/// Who has to act on an [`Error`]: a gateway picks its status from this.
+/// The party that has to act on an [`Error`]. A gateway picks its status from this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The sender of the document: malformed, truncated, or not what the spec expects.
+    /// The sender of the document: it is malformed or truncated, or not what the spec expects.
     Input,
     /// The author of the spec.
     Spec,
-    /// Whoever sets the limits: the document is larger or deeper than allowed, or does not fit its budget.
+    /// The host that sets the limits: the document is larger or deeper than allowed, does not fit its budget, or does not
+    /// fit the folder of temporary files.
     Limit,
     /// The receiver of the output.
     Sink,
-    /// The caller: the filter was used after it had failed.
+    /// The caller: the filter was used after it had failed or ended.
     Caller,
+    /// tamis itself: a bug, or a worker task that was lost.
+    Bug,
 }
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorDetails {
             kind,
             offset: None,
             path: String::new(),
             message: message.into(),
             excerpt: None,
-            source: None,
+            cause: Cause::None,
             rule: None,
             elsewhere: false,
         }))
     }
 
+    /// Places a raised error at a byte of the input, in the value at `path`.
     pub(crate) fn at(raise: Raise, offset: u64, path: String) -> Self {
-        Self(Box::new(Inner {
-            kind: raise.kind,
-            offset: Some(offset),
-            path,
-            message: raise.message,
-            excerpt: None,
-            source: None,
-            rule: None,
-            elsewhere: false,
-        }))
+        let mut error = Self::from(raise);
+        error.0.offset = Some(offset);
+        error.0.path = path;
+        error
     }
 
     pub(crate) fn io(kind: ErrorKind, message: &'static str, source: io::Error) -> Self {
         let mut error = Self::new(kind, message);
-        error.0.source = Some(source);
+        error.0.cause = Cause::Io(Arc::new(source));
         error
     }
 
-    /// Shows the text that is wrong, on lines of its own.
+    /// The error with another message and offset, for a driver that embeds the document in a longer text.
+    pub(crate) fn moved(&self, message: String, offset: u64) -> Self {
+        let raise = Raise { message: message.into(), ..self.to_raise() };
+        Self::at(raise, offset, self.path().to_owned())
+    }
+
+    /// The error without its place, to be raised again by a stage that knows another place.
+    pub(crate) fn to_raise(&self) -> Raise {
+        let ErrorDetails { kind, message, cause, .. } = &*self.0;
+        Raise { kind: *kind, message: message.clone(), cause: cause.clone() }
+    }
+
+    /// Adds the refused text with a caret below the refused character.
     pub(crate) fn with_excerpt(mut self, excerpt: String) -> Self {
         self.0.excerpt = Some(excerpt);
         self
     }
 
-    /// The error of a driver that has no spec to run, or one that is wrong.
+    /// Creates the error of a program that has no spec to run, or an invalid one.
     ///
     /// ```
     /// let error = tamis::Error::spec("there are 3 filters; name one");
@@ -176,13 +267,13 @@ impl Error {
         Self::new(ErrorKind::Spec, message.into())
     }
 
-    /// Says which rule of the spec is wrong.
+    /// Adds the place in the spec.
     pub(crate) fn in_rule(mut self, place: RulePlace) -> Self {
         self.0.rule = Some(place);
         self
     }
 
-    /// The same, of a rule that was written as another.
+    /// Renames the rule in message and place, for a rule that the spec spells as another one.
     #[cfg(feature = "content")]
     pub(crate) fn renamed(mut self, from: &str, to: &'static str) -> Self {
         let renamed = |text: &str| match text.strip_prefix(from) {
@@ -197,18 +288,18 @@ impl Error {
         self
     }
 
-    /// Which rule of the spec is wrong, if one is.
+    /// Returns the place in the spec, if the error is about a rule.
     #[cfg(feature = "manifest")]
     pub(crate) fn rule(&self) -> Option<&RulePlace> {
         self.0.rule.as_ref()
     }
 
-    /// Says that offset and path are those of the text that the stage on the document left.
+    /// Notes that offset and path belong to the output of the stage on the document.
     pub(crate) fn in_what_was_left(self) -> Self {
         self.placed_in("what the rules on the document left")
     }
 
-    /// Says in which branch of `when` a rule is wrong.
+    /// Adds the branch of `when` that contains the refused rule.
     pub(crate) fn in_branch(mut self, entry: usize, name: &str) -> Self {
         let place = self.0.rule.take();
         let message = place.as_ref().map_or(self.message(), |place| &place.message);
@@ -218,18 +309,18 @@ impl Error {
         self
     }
 
-    /// Says that offset and path are those of what the rules on items made.
+    /// Notes that offset and path belong to the output of the rules on items.
     pub(crate) fn in_filtered(self) -> Self {
         self.placed_in("the filtered document")
     }
 
-    /// What is wrong with an encoded body, at a byte of that.
+    /// Creates the error of an encoded body, at a byte of that body.
     #[cfg(feature = "decode")]
     pub(crate) fn in_encoded(kind: ErrorKind, message: String, offset: u64) -> Self {
         Self::at(Raise::new(kind, message), offset, String::new()).placed_in("the encoded body")
     }
 
-    /// The stage that failed knows best: what those in front of it add does not count.
+    /// Only the first call has an effect: it is made by the stage that failed, later ones by the stages before it.
     fn placed_in(mut self, text: &str) -> Self {
         if !std::mem::replace(&mut self.0.elsewhere, true) {
             self.0.message = format!("{} (place in {text})", self.0.message).into();
@@ -237,42 +328,45 @@ impl Error {
         self
     }
 
-    /// Whether offset and path are those of another text than the input.
+    /// Whether offset and path belong to another text than the input.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.0.elsewhere
     }
 
-    /// The class of this error.
+    /// Returns the class of this error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The input byte at which the run failed, counted from 0: the first byte that no valid document could have there,
-    /// or the document's length if it ended too early. `None` for errors that have no place in a document. What the
-    /// rules on items find wrong behind `extract`, `retain` or `patches` has its place in what that left, what is wrong in a
-    /// text filter, budget or compact has it in the filtered document, and what is wrong with a body's content coding has it
-    /// in the encoded body; the message says so.
+    /// Returns the input byte at which the run failed, counted from 0: the first byte that makes the document invalid, or
+    /// the document's length if it ended too early. `None` for errors that have no place in a document.
+    ///
+    /// An error of the rules on items after `extract`, `retain` or `patches` has its place in the output of these rules. An
+    /// error of a text filter, budget or compact summary has it in the filtered document, and an error of a body's content
+    /// coding in the encoded body. The message says so in each case.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
 
-    /// The JSON Pointer (RFC 6901) of the value in which the run failed; `""` is the document itself. Names longer than
-    /// 256 bytes are shortened.
+    /// Returns the JSON Pointer (RFC 6901) of the value in which the run failed; `""` is the document itself. Names longer
+    /// than 256 bytes are shortened.
+    ///
+    /// The path may contain keys that a rule would have removed. Do not show it to receivers that must not see them.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.0.path
     }
 
-    /// What is wrong, without the place.
+    /// Returns the message without the place.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The text of a rule that is wrong, and on a second line a caret under the character: to be shown below the error
-    /// where lines are read by people.
+    /// Returns the refused text of a rule, and on a second line a caret under the character. Programs that talk to people
+    /// print this below the error.
     ///
     /// ```
     /// use tamis::{Program, Spec};
@@ -287,7 +381,7 @@ impl Error {
         self.0.excerpt.as_deref()
     }
 
-    /// Who has to act.
+    /// Returns the party that has to act.
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self.0.kind {
@@ -299,16 +393,44 @@ impl Error {
             | ErrorKind::Patch
             | ErrorKind::Read => Fault::Input,
             ErrorKind::Spec => Fault::Spec,
-            ErrorKind::Limit | ErrorKind::Budget => Fault::Limit,
+            ErrorKind::Limit | ErrorKind::Budget | ErrorKind::Spill => Fault::Limit,
             ErrorKind::Write => Fault::Sink,
             ErrorKind::Failed => Fault::Caller,
+            ErrorKind::Internal => Fault::Bug,
         }
     }
 
-    /// The operating system's error behind a [`Read`](ErrorKind::Read) or [`Write`](ErrorKind::Write) error.
+    /// Returns the name of the reached limit: the name of the accessor of [`Limits`](crate::Limits) that returns it, such as
+    /// `"depth"` or `"held"`. `None` unless the kind is [`ErrorKind::Limit`].
+    ///
+    /// The limits `held` and `spill` bound the same bytes together, in memory and in a temporary file; their name is
+    /// `"held"`. Limits of decoding are `"max_bytes"` and `"max_ratio"`.
+    ///
+    /// ```
+    /// use tamis::{CallOptions, Limits, Program, Spec, filter_slice};
+    ///
+    /// let options = CallOptions::new().limits(Limits::new().with_depth(2));
+    /// let program = Program::compile(&Spec::new())?;
+    /// let error = filter_slice(program.with_options(&options), b"[[[]]]").unwrap_err();
+    /// assert_eq!(error.limit(), Some("depth"));
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn limit(&self) -> Option<&'static str> {
+        match self.0.cause {
+            Cause::Limit(name) => Some(name.as_str()),
+            _ => None,
+        }
+    }
+
+    /// Returns the error of the operating system that caused a [`Read`](ErrorKind::Read), [`Write`](ErrorKind::Write) or
+    /// [`Spill`](ErrorKind::Spill) error.
     #[must_use]
     pub fn io_error(&self) -> Option<&io::Error> {
-        self.0.source.as_ref()
+        match &self.0.cause {
+            Cause::Io(error) => Some(error),
+            _ => None,
+        }
     }
 }
 
@@ -317,27 +439,27 @@ impl fmt::Display for Error {
         if let Some(offset) = self.0.offset {
             write!(f, "byte {offset}")?;
             if !self.0.path.is_empty() {
-                write!(f, " at {}", Shortened(&self.0.path))?;
+                write!(f, " at {}", ShortenedPath(&self.0.path))?;
             }
             write!(f, ": ")?;
         }
         f.write_str(&self.0.message)?;
-        match &self.0.source {
-            Some(source) => write!(f, ": {source}"),
+        match self.io_error() {
+            Some(cause) => write!(f, ": {cause}"),
             None => Ok(()),
         }
     }
 }
 
-/// A path on one line of bearable length: the middle of a long one is left out.
-struct Shortened<'a>(&'a str);
+/// Displays a path on one line; the middle of a long path is replaced by an ellipsis.
+struct ShortenedPath<'a>(&'a str);
 
-impl Shortened<'_> {
+impl ShortenedPath<'_> {
     const HEAD: usize = 120;
     const TAIL: usize = 60;
 }
 
-impl fmt::Display for Shortened<'_> {
+impl fmt::Display for ShortenedPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chars = self.0.chars().count();
         if chars <= Self::HEAD + Self::TAIL {
@@ -357,19 +479,104 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_ref().map(|source| source as _)
+        self.io_error().map(|error| error as _)
     }
 }
 
-/// An error without its place: raised by stages, placed by the driver of the machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An error without a place. A stage raises it; the code that knows the place turns it into an [`Error`] by
+/// [`Error::at`].
+#[derive(Clone, Debug)]
 pub(crate) struct Raise {
     pub(crate) kind: ErrorKind,
     pub(crate) message: Cow<'static, str>,
+    cause: Cause,
 }
 
 impl Raise {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), cause: Cause::None }
+    }
+
+    /// A limit was reached. The message names it.
+    pub(crate) fn limit(name: LimitName, message: impl fmt::Display) -> Self {
+        let names = match name {
+            LimitName::HeldAndSpill => "limits `held` and `spill`".into(),
+            name => Cow::Owned(format!("limit `{}`", name.as_str())),
+        };
+        Self {
+            kind: ErrorKind::Limit,
+            message: format!("{message} ({names})").into(),
+            cause: Cause::Limit(name),
+        }
+    }
+
+    /// The error with a name before the message.
+    pub(crate) fn named(self, name: &str) -> Self {
+        Self { message: format!("{name}: {}", self.message).into(), ..self }
+    }
+
+    /// The temporary file failed.
+    pub(crate) fn spill(message: &'static str, error: io::Error) -> Self {
+        Self { kind: ErrorKind::Spill, message: message.into(), cause: Cause::Io(Arc::new(error)) }
+    }
+
+    /// A state that the code rules out was reached.
+    pub(crate) fn internal(message: &'static str) -> Self {
+        Self::new(ErrorKind::Internal, message)
+    }
+}
+
+impl PartialEq for Raise {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.message == other.message
+    }
+}
+
+impl Eq for Raise {}
+
+impl From<Raise> for Error {
+    /// An error without a place.
+    fn from(raise: Raise) -> Self {
+        let mut error = Self::new(raise.kind, raise.message);
+        error.0.cause = raise.cause;
+        error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::{Error, ErrorKind, Fault, LimitName, Raise};
+
+    #[test]
+    fn a_limit_has_a_name() {
+        let error = Error::at(Raise::limit(LimitName::Item, "too many bytes"), 7, String::new());
+        assert_eq!(error.limit(), Some("item"));
+        assert_eq!((error.kind(), error.fault()), (ErrorKind::Limit, Fault::Limit));
+        assert_eq!(error.to_string(), "byte 7: too many bytes (limit `item`)");
+        let held = Error::from(Raise::limit(LimitName::HeldAndSpill, "too many bytes"));
+        assert_eq!(held.limit(), Some("held"));
+        assert_eq!(held.message(), "too many bytes (limits `held` and `spill`)");
+        assert_eq!(Error::from(held.to_raise()).limit(), Some("held"));
+    }
+
+    #[test]
+    fn a_full_disk_keeps_its_cause() {
+        let cause = io::Error::from(io::ErrorKind::StorageFull);
+        let text = cause.to_string();
+        let error = Error::from(Raise::spill("the temporary file cannot be written", cause));
+        assert_eq!((error.kind(), error.fault()), (ErrorKind::Spill, Fault::Limit));
+        assert_eq!(error.io_error().map(io::Error::kind), Some(io::ErrorKind::StorageFull));
+        assert!(std::error::Error::source(&error).is_some());
+        assert_eq!(error.limit(), None);
+        assert_eq!(error.to_string(), format!("the temporary file cannot be written: {text}"));
+    }
+
+    #[test]
+    fn a_bug_is_the_fault_of_nobody_else() {
+        let error = Error::from(Raise::internal("a decision was revised after it was final"));
+        assert_eq!((error.kind().as_str(), error.fault()), ("internal", Fault::Bug));
+        assert_eq!(error.offset(), None);
     }
 }

@@ -1,9 +1,10 @@
-//! tamis filters tool output: JSON goes in as it arrives, what was declared comes out, the rest is dropped.
+//! A streaming filter for tool output: keeps the fields you declare and drops the rest as the bytes arrive.
 //!
-//! A tool answers with far more than a language model needs. A [`Spec`] says what to keep (`select`, `exclude`, `retain`,
-//! `max_items`, drops); a [`Program`] is a spec, compiled once; a [`Filter`] applies it to one document while its bytes
-//! arrive, without building a tree. Memory does not grow with the document, every kept byte leaves as it came, and a
-//! [`Report`] says what was cut.
+//! A tool returns far more than a language model needs. tamis is for the programs in between (agents, gateways, command
+//! runners): they declare for each tool what to keep, and forward only that. A [`Spec`] declares the rules (`select`,
+//! `exclude`, `retain`, `max_items`, …). A [`Program`] is a compiled spec, shared by any number of threads. A [`Filter`]
+//! applies it to one document while its bytes arrive, without building a tree. Memory does not grow with the document, kept
+//! values keep their exact bytes, and a [`Report`] records what was cut.
 //!
 //! ```
 //! use tamis::{Program, Spec, filter_slice};
@@ -19,7 +20,31 @@
 //! # Ok::<(), tamis::Error>(())
 //! ```
 //!
-//! # The flow
+//! # Conventions of the API
+//!
+//! - A rule of a spec is a plain method: `Spec::new().select("id").max_items(1)`.
+//! - Types that bound or configure a run have consuming builders named `with_x` next to getters named `x`:
+//!   `Limits::new().with_depth(64)`, [`Limits::depth`].
+//! - Errors are opaque: match on [`Error::kind`], pick a status by [`Error::fault`], and get the name of a reached limit from
+//!   [`Error::limit`].
+//!
+//! # The path of a chunk
+//!
+//! From [`filter_reader`] to the [`Sink`], for a `select` on the items of an array:
+//!
+//! | step | file | what happens |
+//! |--:|---|---|
+//! | 1 | `io/mod.rs` | `filter_reader` reads 64 KiB and calls `Filter::write` |
+//! | 2 | `filter/core.rs` | checks the state of the run, skips a byte order mark, holds the chunk while a branch of `when` is undecided |
+//! | 3 | `filter/chain.rs` | passes the chunk to the first stage: the document stage (`extract`, `retain`, `patches`) or the items |
+//! | 4 | `filter/payload.rs` | finds the payload (`root`), holds the chunk while the root or the first hit is unknown |
+//! | 5 | `filter/stage.rs` | pairs the stage with the machine and the sink |
+//! | 6 | `scan/` | turns a window of 4 KiB into bit masks and token positions |
+//! | 7 | `json/machine/` | walks the tokens, validates, and asks the handler for its interest in each value |
+//! | 8 | `filter/items/` | the handler of the rules on items: drops, copies or inspects each value, by the trie of `path/` |
+//! | 9 | `json/writer.rs` | writes commas, brackets, keys and the copied bytes |
+//! | 10 | `filter/tail/` | `text_filter`, `budget` and `compact`, if declared |
+//! | 11 | `io/sinks.rs` | the sink of the driver writes to the writer |
 //!
 //! ```text
 //! chunk ─▶ scan ──masks──▶ machine ──event──▶ stage ──▶ writer ──▶ Sink ─▶ driver
@@ -28,82 +53,81 @@
 //! Manifest ─▶ Spec ─▶ Program (+ plan) ── Arc ──▶ many Filters   Meter charges every held byte
 //! ```
 //!
-//! - **scan** turns blocks of 64 bytes into masks; what crosses them is in a carry. It knows no grammar.
-//! - **json** walks the tokens, validates, and asks its handler for an interest in each value: skip it, copy it, inspect
-//!   it. It knows no rules.
-//! - **tree** is a document as raw pieces, for the patches that cannot stream.
-//! - **path** parses paths and follows them. **spec** is what is declared. **reserved** has the parameters that a tool with
-//!   a filter takes beside its own, and reads them from a call's input.
-//! - **template** renders items as text, through Go's `text/template` (feature `template`). It knows no filters.
-//! - **notice** has the lines that tamis writes into text, and marks lines of the input that look like them; **ansi** tells
-//!   the controls of terminals from what is shown.
-//! - **text** filters text that is not JSON, line by line: patterns, escape sequences of terminals, equal lines.
-//! - **content** takes the main text of HTML pages, as text or Markdown, and cuts text where something ends (feature
-//!   `content`). It knows no JSON.
-//! - **filter** compiles a spec and runs it: the branch that applies (`when`), one stage for the document (`extract`, `retain`,
-//!   `patches`), one for the items of its payload, and a **tail** for what is left (`text_filter`, `budget`, `compact`), in a
-//!   chain; **hold** is the one place where bytes wait, in memory, then in an anonymous file, then never; **explain** says
-//!   what a program does, and holds, before it runs ([`Program::explain`]).
-//! - **history** prunes old results of tools in a chat: one reading finds them, rules decide, a second one copies the rest as
-//!   it is.
-//! - **manifest** reads files that map names of tools to specs: YAML to a tree with places, one file for each format;
-//!   **catalog** has those that are built in.
-//! - **command** filters the output of commands: it finds the command in what was typed, the filter that is for it, and runs
-//!   that over the text; rules are data, in TOML. Its **run** runs a command: both streams through one pipe, the full output
-//!   in a file before anything is cut.
-//! - **io** drives a filter from readers, files and slices, and loads manifests; its **records** are streams of many documents,
-//!   one a line or one an event.
+//! # Map of the modules
 //!
-//! A module uses those above it in this list, never those below: [`error`](Error), [`limits`](Limits), [`report`](Report),
-//! [`sink`](Sink), `allowance`, `ansi`, `excerpt`, `glob`, `nearest`, `notice`, `tokens`, `work`, `scan`, `path`, `json`, `tree`, `reserved`, `template`, `spec`, `text`, `content`, `filter`,
-//! `history`, `manifest`, `catalog`, `command`, `io`; the command line is a crate of its own on top.
+//! A module uses those above it in this list and never those below. A test checks that.
 //!
-//! # What is promised
+//! - Leaves: [`error`](Error), [`limits`](Limits), [`report`](Report), [`sink`](Sink), `regex_budget` (bounds compiled patterns
+//!   and templates), `ansi` (terminal controls), `excerpt` (a caret below a refused character), `glob`, `nearest` (suggests
+//!   known words), `notice` (lines that tamis adds to text), `tokens` (counts tokens), `test_work` (counts steps in tests).
+//! - `scan`: bit masks of blocks of 64 bytes. Knows no grammar.
+//! - `path`: parses paths, and follows many of them at once along a document.
+//! - `json`: walks tokens, validates, and asks a handler about each value. Knows no rules.
+//! - `tree`: a document as raw pieces, for the patches that cannot stream.
+//! - `reserved`: the parameters that a tool with a filter takes in addition to its own.
+//! - `template`: renders items by Go's `text/template` (feature `template`). Knows no filters.
+//! - `spec`: the rules, as data.
+//! - `text`: filters lines of text that is not JSON (feature `text`).
+//! - `content`: extracts the main text of HTML pages (feature `content`). Knows no JSON.
+//! - `filter`: compiles a spec and runs it; explains what a program does before it runs ([`Program::explain`]).
+//! - `history`: replaces old tool results in a chat.
+//! - `manifest`, `catalog`: files that map names of tools to specs, and the built-in ones (feature `manifest`).
+//! - `command`: filters the output of commands by rules, and runs commands (feature `command`).
+//! - `io`: drivers for readers, files, slices, streams of documents, and async code.
 //!
-//! - Output, errors and the report do not depend on how the input was cut into chunks (but for the report's `plan` and
-//!   `held_peak_bytes`).
-//! - Numbers, strings and keys leave as the bytes that came in: `1.10`, `1E400`, `-0`, `"\u0041"`.
-//! - Keys are compared after unescaping, code point by code point: `"\u0073sn"` is `ssn`. No case folding, no
+//! The command line is the package `tamis-cli` in `crates/cli`.
+//!
+//! # Promises
+//!
+//! - Output, errors and the report do not depend on how the input was cut into chunks, except for the report's `plan` and
+//!   `held_peak_bytes`.
+//! - Numbers, strings and keys keep their bytes: `1.10`, `1E400`, `-0`, `"\u0041"`.
+//! - Keys are compared after unescaping, code point by code point: `"\u0073sn"` is `ssn`. There is no case folding and no
 //!   normalisation.
-//! - What a rule removes is removed in every spelling, duplicate, order, depth and chunking.
-//! - The whole document is validated (RFC 8259), dropped parts too, unless the spec says [`Validation::Structure`].
-//! - Work on a document is linear in it, however many names the rules have. Rules cost more where patches need a tree, or branches
-//!   test one place: each looks at what is on its way ([`Spec::patch`], [`Spec::when`]); where names and wildcards lead to one member
-//!   in many ways, it is looked up in each; and each line or event of a stream begins anew with all paths of `select`, tests and
-//!   patches ([`filter_ndjson`]). Nothing panics, nothing recurses on the depth of the input.
-//! - On an error, what was emitted is a prefix of the output of some valid completion of the input read so far.
+//! - A removed field stays removed: escaped spellings, duplicate keys, order, nesting and chunk boundaries make no
+//!   difference.
+//! - The whole document is validated (RFC 8259), including dropped parts, unless the spec says [`Validation::Structure`].
+//! - Work is linear in the document, however many names the rules have. The cost also depends on the number of rules in these
+//!   cases: patches that need a tree, and branches that test one place, each visit the values on their path
+//!   ([`Spec::patch`], [`Spec::when`]); if names and wildcards lead to one member in many ways, each way is followed; and
+//!   each document of a stream starts again with all paths of `select`, conditions and patches ([`filter_ndjson`]).
+//! - Nothing panics, and nothing recurses on the depth of the input.
+//! - After an error, the output is a prefix of the output of some valid completion of the input read so far.
 //!
-//! Not promised: JSON inside strings is text. [`retain`](Spec::retain), [`exclude`](Spec::exclude) under a named root, and patches
-//! that remove are boundaries. [`select`](Spec::select) saves and does not protect, unless the root is named and the spec says
-//! [`OnError::Closed`]. `root: auto`, the `raw` fallback and `otherwise: pass` are conveniences. A call that asks for
-//! [raw output](CallOptions::raw) gets what these rules remove, unless the spec says [`allow_raw(false)`](Spec::allow_raw); to the
-//! response of a [failed call](CallOptions::is_error) those that remove apply. The path of an error may have keys that a rule would
-//! have removed. Spilled and teed bytes, and the full outputs of commands, are unredacted.
+//! # Security boundaries
+//!
+//! [`retain`](Spec::retain), [`exclude`](Spec::exclude) under a named root, and patches that remove are boundaries: what they
+//! remove does not reach the receiver. [`select`](Spec::select) saves tokens and is a boundary only if the root is named and
+//! the spec says [`OnError::Closed`]. These are conveniences, not boundaries: `root: auto`, the `raw` fallback and
+//! `otherwise: pass`.
+//!
+//! A call that asks for raw output ([`CallOptions`]) gets everything, unless the spec says
+//! [`allow_raw(false)`](Spec::allow_raw). Rules that remove also apply to responses of failed calls. JSON inside strings is
+//! text. The path of an error may contain keys that a rule would have removed. Spilled and teed bytes, and the full outputs of
+//! commands, are not redacted.
 //!
 //! # Features
 //!
-//! - `cli` (default): the `tamis` command.
-//! - `command` (default, through `cli`): `OutputFilterRegistry` and `CommandRules`, filters for the output of commands, through
-//!   toml. Brings `manifest`. On Unix `CommandRunner` and what it is made of, through rustix and shared_child.
-//! - `content` (default, through `cli`): [`Content`] of pages, answers and texts, through lol_html and dom_smoothie. Without it
-//!   a spec with content does not compile, and a manifest with one is refused.
-//! - `decode`: `Coding`, `Decoding`; content codings (gzip, br, zstd) in front of a filter, through compression-codecs (C: libzstd).
-//! - `http-body`: `FilterBody`, for hyper, axum and tonic. Brings `tokio`.
-//! - `lenient` (default, through `cli`): comments and trailing commas, through struson, in front of the filter.
-//! - `manifest` (default, through `cli`): `Manifest` and the built-in catalog, through serde-saphyr. Brings `template` and
-//!   `text`: what is wrong with a template or a pattern is said where it stands in the file.
-//! - `template` (default, through `cli`): `Templates`, Go's `text/template` for compact summaries, through gtmpl-ng and
-//!   simd-json.
-//! - `tokens` (default, through `cli`): budgets in tokens are counted, through bpe-openai; without it they are estimated.
-//!   `TokenCounter`.
-//! - `text` (default, through `cli`): `TextProgram`, `TextRun`, `QuotedTextRun`, through regex.
-//! - `tokio`: `filter_async`, `FilterStream` and `Transform`: readers, writers and streams that do not block.
-//! - `tower`: `FilterLayer`, which filters the answers of a service. Brings `http-body`.
-//! - `bench-simdjson`: another peer for the benches; nothing in the library.
+//! No feature is enabled by default; the library then has a handful of small dependencies.
 //!
-//! `default-features = false` leaves the library with a handful of small dependencies.
+//! - `command`: filters for the output of commands (`OutputFilterRegistry`, `CommandRules`); on Unix also `CommandRunner`.
+//!   Enables `manifest`. Uses toml, rustix and shared_child.
+//! - `content`: [`Content`] of pages, responses and texts. Uses lol_html and dom_smoothie. Without it, a spec with content does
+//!   not compile.
+//! - `decode`: content codings (gzip, br, zstd) before a filter. Uses compression-codecs, and libzstd in C.
+//! - `http-body`: `FilterBody`, for hyper, axum and tonic. Enables `tokio`.
+//! - `lenient`: comments and trailing commas before the filter. Uses struson.
+//! - `manifest`: `Manifest` and the built-in catalog. Enables `template` and `text`, so that errors in templates and patterns
+//!   point into the file. Uses serde-saphyr.
+//! - `template`: `Templates`, Go's `text/template` for compact summaries. Uses gtmpl-ng and simd-json.
+//! - `text`: filters for plain text. Uses regex.
+//! - `tokens`: counts budgets in tokens instead of estimating them; `TokenCounter`. Uses bpe-openai.
+//! - `tokio`: `filter_async`, `FilterStream` and `Transform` for readers, writers and streams that do not block.
+//! - `tower`: `FilterLayer`, which filters the responses of a service. Enables `http-body`.
+//! - `bench-simdjson`: another peer for the benches; nothing in the library.
 
-mod allowance;
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod ansi;
 #[cfg(feature = "manifest")]
 mod catalog;
@@ -124,6 +148,7 @@ mod manifest;
 mod nearest;
 mod notice;
 mod path;
+mod regex_budget;
 mod report;
 mod reserved;
 mod scan;
@@ -131,12 +156,12 @@ mod sink;
 mod spec;
 #[cfg(feature = "template")]
 mod template;
+mod test_work;
 #[cfg(feature = "text")]
 mod text;
 #[cfg(feature = "tokens")]
 mod tokens;
 mod tree;
-mod work;
 
 #[cfg(all(feature = "command", unix))]
 pub use command::{
@@ -148,58 +173,58 @@ pub use command::{
     OutputFilterRegistry, Passed,
 };
 pub use error::{Error, ErrorKind, Fault};
-pub use filter::{CallOptions, Explanation, Filter, Mode, Program};
-pub use history::{Prune, PruneProgram, PruneReport, PruneRun, PrunedTool};
+pub use filter::{Call, CallOptions, ExecutionMode, Explanation, Filter, Program};
+pub use history::{PruneFilter, PruneProgram, PruneReport, PruneSpec, PrunedTool};
 #[cfg(feature = "http-body")]
 pub use io::FilterBody;
 #[cfg(feature = "lenient")]
 pub use io::filter_lenient;
 #[cfg(feature = "decode")]
-pub use io::{Coding, Decoding};
+pub use io::{ContentCoding, DecodeOptions};
+pub use io::{
+    FailedRun, FileSource, PrettyWriter, RunResult, TeeReader, WriteSink, filter_events,
+    filter_file, filter_ndjson, filter_reader, filter_slice, prune_file, prune_reader, prune_slice,
+};
 #[cfg(feature = "tower")]
 pub use io::{FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "tokio")]
 pub use io::{FilterStream, Outcome, Transform, filter_async, transform_async};
-pub use io::{
-    Pretty, Tee, WriteSink, filter_events, filter_file, filter_ndjson, filter_reader, filter_slice,
-    filter_slice_with, prune_file, prune_reader, prune_slice, pump,
-};
 pub use limits::Limits;
 #[cfg(feature = "manifest")]
 pub use manifest::{Manifest, ManifestEntry, ManifestError, ManifestErrorKind, Problem};
-pub use report::{Failed, MissedPath, Report};
+pub use report::{ContentSource, FailureReport, MissedPath, Report, SkipReason};
 pub use reserved::{ParameterType, ReservedParameter, ReservedParameters};
 pub use sink::Sink;
 pub use spec::{
-    Budget, Compact, Content, ContentFormat, DuplicateKeys, Json, Omitted, OnError, OnOver,
-    OnTestFailure, Operation, Otherwise, Root, Select, Siblings, Source, Spec, Test, TextFilter,
-    Validation, Whitespace,
+    Budget, Compact, Condition, Content, ContentFormat, DuplicateKeys, Omitted, OnError, OnOver,
+    OnTestFailure, PatchOp, RawJson, Root, SelectPath, Selection, Siblings, Spec, TextSpec,
+    Validation, WhenFallback, Whitespace,
 };
 #[cfg(feature = "template")]
 pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};
 #[cfg(feature = "text")]
 pub use text::{QuotedTextRun, TextProgram, TextReport, TextRun};
 #[cfg(feature = "tokens")]
-pub use tokens::{Counter as TokenCounter, TokenCount};
+pub use tokens::{TokenCount, TokenCounter};
 
-/// What only the fuzz targets (`fuzz/`) may see: cargo-fuzz sets `cfg(fuzzing)`.
+/// Internals for the fuzz targets in `fuzz/`; cargo-fuzz sets `cfg(fuzzing)`.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing {
-    /// Compares the kernels that this CPU has; panics where they differ.
+    /// Compares the kernels of this CPU. Panics if they differ.
     pub fn scan_diff(data: &[u8]) {
         crate::scan::compare(data);
     }
 }
 
-/// A program is shared by any number of threads; a filter moves between them.
+/// Programs can be shared by threads, and filters can be moved between them.
 const _: () = {
     const fn shared<T: Send + Sync + ?Sized>() {}
     const fn moved<T: Send>() {}
     shared::<Program>();
     moved::<Filter<Vec<u8>>>();
     shared::<PruneProgram>();
-    moved::<PruneRun<Vec<u8>>>();
+    moved::<PruneFilter<Vec<u8>>>();
     #[cfg(feature = "tokio")]
     {
         moved::<Transform>();

@@ -1,12 +1,12 @@
-//! How much a run may hold, and the one meter that is asked before anything is held.
+//! Upper bounds of a run, and the meter for held bytes.
 //!
-//! Knows nothing of documents. What waits for a decision is charged to the meter before it is stored; what else is kept
-//! for a while (the open path, a key, a value that is needed twice) is bounded by the limit that names it.
+//! Knows no documents. Bytes that wait for a decision are charged to the meter before they are stored. Other state that is
+//! kept for a while (the open path, a key, a value that is needed twice) is bounded by the limit of its name.
 
-use crate::error::{ErrorKind, Raise};
+use crate::error::{LimitName, Raise};
 
-/// Upper bounds of one run. Each is a promise to the host: beyond it the run fails with
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) and never grows instead.
+/// Upper bounds of one run. A run that would exceed one fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit), and
+/// [`Error::limit`](crate::Error::limit) returns the name of the bound.
 ///
 /// ```
 /// use tamis::Limits;
@@ -31,7 +31,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The defaults that each setter names.
+    /// Returns the defaults, which are listed at each setter.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -44,61 +44,62 @@ impl Limits {
         }
     }
 
-    /// Containers that may be open at once.
+    /// Sets the maximum number of nested containers.
     ///
     /// ### Default
     /// 1,024.
     ///
     /// ### Caveat
-    /// Costs one bit a level for the grammar and a few words for the place in errors; nothing recurses on it.
+    /// Each level costs one bit for the grammar and a few words for the place of errors. Nothing recurses on the depth.
     #[must_use]
     pub const fn with_depth(mut self, containers: usize) -> Self {
         self.depth = containers;
         self
     }
 
-    /// Bytes of one member name, as spelled between its quotes, that may have to be held until its fate is known.
+    /// Sets how many bytes of one member name, as spelled between its quotes, may be held until the member is decided.
     ///
     /// ### Default
     /// 64 KiB.
     ///
     /// ### Caveat
-    /// A longer name is no error where it goes with its value unread: inside a value that is dropped or kept whole, and
-    /// where only selected members stay. Where white space is kept, as much of it may stand between two tokens.
+    /// A longer name is an error only if it matters: not inside a value that is dropped or kept as a whole, and not if only
+    /// selected members are kept. If white space is kept, this limit also bounds the white space between two tokens.
     #[must_use]
     pub const fn with_key(mut self, bytes: usize) -> Self {
         self.key = bytes;
         self
     }
 
-    /// Bytes that wait in memory for a decision (the branch of `when`, the payload of `root: auto`, the fallback of a missed
-    /// select, patches that may still fail).
+    /// Sets how many bytes may wait in memory for a decision: the branch of `when`, the payload of `root: auto`, the fallback
+    /// of a missed select, or patches that may still fail.
     ///
     /// ### Default
-    /// 4 MiB; what is more goes to a temporary file.
+    /// 4 MiB. More bytes are written to a temporary file.
     #[must_use]
     pub const fn with_held(mut self, bytes: u64) -> Self {
         self.held = bytes;
         self
     }
 
-    /// Bytes that may wait in an anonymous temporary file after memory is full.
+    /// Sets how many bytes may wait in an anonymous temporary file after the memory is full.
     ///
     /// ### Default
     /// 1 GiB. 0 never touches the disk.
     ///
     /// ### Caveat
-    /// Spilled bytes are the input as it came, unredacted. The file has no name and goes with the process.
+    /// Spilled bytes are unredacted input. The file has no name and is removed with the process.
     #[must_use]
     pub const fn with_spill(mut self, bytes: u64) -> Self {
         self.spill = bytes;
         self
     }
 
-    /// Bytes of values that must be read twice: a selected value inside another, or one that two members ask for. Those
-    /// inside one another count together. So many bytes has a value that a branch asks for, and so many take what is left of a
-    /// document whose patches do not stream, and the pieces that it is split into. The same holds for the fields of a JSON answer that are its
-    /// [`Content`](crate::Content), with what each takes beside its text.
+    /// Sets how many bytes of values may be held to be read twice: a selected value inside another one, or a value that two
+    /// output members need. Values inside one another count together.
+    ///
+    /// The limit also applies to values tested by `when`, to documents buffered for patches that cannot stream (with the
+    /// pieces that they are split into), and to the fields of a JSON response that are its [`Content`](crate::Content).
     ///
     /// ### Default
     /// 16 MiB.
@@ -108,61 +109,61 @@ impl Limits {
         self
     }
 
-    /// Bytes of one line of text, without its line end and what `strip_ansi` removes, that are held until its fate is
-    /// known ([`TextFilter`](crate::TextFilter)).
+    /// Sets how many bytes of one line of text may be held until the line is decided ([`TextSpec`](crate::TextSpec)). Its line
+    /// end and bytes that `strip_ansi` removes do not count.
     ///
     /// ### Default
     /// 64 KiB.
     ///
     /// ### Caveat
-    /// A longer line is no error. Where lines are chosen by patterns it is removed, unless the patterns are certain after
-    /// that many bytes that it stays; in the output of a command it stays, unless they are certain that it goes. Where lines
-    /// are not chosen, it passes as it comes, equal to no other line. Below about 100 bytes, a line that may begin like a
-    /// notice of tamis is marked as if it were one.
+    /// A longer line is not an error. If patterns choose lines, it is removed, unless the patterns have decided after this
+    /// many bytes that it is kept. In the output of a command it is kept, unless they have decided that it is removed. If
+    /// patterns do not choose lines, it is written as it arrives and equals no other line. Below about 100 bytes, a line that
+    /// may begin like a notice of tamis is marked as if it were one.
     #[must_use]
     pub const fn with_line(mut self, bytes: usize) -> Self {
         self.line = bytes;
         self
     }
 
-    /// Containers that may be open at once.
+    /// Returns the maximum number of nested containers.
     #[must_use]
     pub const fn depth(&self) -> usize {
         self.depth
     }
 
-    /// Bytes of a member name that may be held.
+    /// Returns the number of bytes of a member name that may be held.
     #[must_use]
     pub const fn key(&self) -> usize {
         self.key
     }
 
-    /// Bytes that may wait in memory.
+    /// Returns the number of bytes that may wait in memory.
     #[must_use]
     pub const fn held(&self) -> u64 {
         self.held
     }
 
-    /// Bytes that may wait in a temporary file.
+    /// Returns the number of bytes that may wait in a temporary file.
     #[must_use]
     pub const fn spill(&self) -> u64 {
         self.spill
     }
 
-    /// Bytes of one value that must be read twice.
+    /// Returns the number of bytes of values that may be held to be read twice.
     #[must_use]
     pub const fn item(&self) -> u64 {
         self.item
     }
 
-    /// Bytes of one line of text that may be held.
+    /// Returns the number of bytes of one line of text that may be held.
     #[must_use]
     pub const fn line(&self) -> usize {
         self.line
     }
 }
 
-/// Accounts for held bytes: charged before they are stored, released when they go, and the peak kept for the report.
+/// Accounts for held bytes: they are charged before they are stored and released afterwards. Keeps the peak for the report.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meter {
     now: u64,
@@ -170,19 +171,17 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Charges `bytes` on top of `already` against the limit called `name`.
+    /// Charges `bytes` to a limit of which `already` bytes are used.
     pub(crate) fn charge(
         &mut self,
-        name: &'static str,
+        name: LimitName,
         limit: u64,
         already: u64,
         bytes: u64,
     ) -> Result<(), Raise> {
         if already.saturating_add(bytes) > limit {
-            return Err(Raise::new(
-                ErrorKind::Limit,
-                format!("more than {limit} bytes would have to be held (limit `{name}`)"),
-            ));
+            let message = format!("buffer limit of {limit} bytes exceeded");
+            return Err(Raise::limit(name, message));
         }
         self.now += bytes;
         self.peak = self.peak.max(self.now);
@@ -193,7 +192,7 @@ impl Meter {
         self.now = self.now.saturating_sub(bytes);
     }
 
-    /// Takes on what another meter was charged, beside what this one was.
+    /// Adds the current bytes of another meter, and takes the higher peak.
     pub(crate) fn absorb(&mut self, other: &Self) {
         self.now += other.now;
         self.peak = self.peak.max(other.peak);

@@ -6,14 +6,14 @@
 use strsim::damerau_levenshtein;
 
 #[cfg(feature = "manifest")]
-use crate::work::{Work, count};
+use crate::test_work::{WorkKind, count};
 
 /// Pairs of characters that may still be compared. Known words after that are not compared.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "manifest"), allow(dead_code, reason = "no words are compared"))]
-pub(crate) struct Pairs(usize);
+pub(crate) struct ComparisonBudget(usize);
 
-impl Default for Pairs {
+impl Default for ComparisonBudget {
     fn default() -> Self {
         Self(2_000_000)
     }
@@ -25,7 +25,7 @@ pub(crate) const LONGEST: usize = 100;
 /// Returns the known word that is closest to `word`, if one is close.
 #[cfg(feature = "manifest")]
 pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    closest_within(word, known, &mut Pairs::default())
+    closest_within(word, known, &mut ComparisonBudget::default())
 }
 
 /// The same, where the work for several words has one bound.
@@ -33,7 +33,7 @@ pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 pub(crate) fn closest_within<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,
-    pairs: &mut Pairs,
+    pairs: &mut ComparisonBudget,
 ) -> Option<&'a str> {
     if word.len() > LONGEST {
         return None;
@@ -42,13 +42,13 @@ pub(crate) fn closest_within<'a>(
     // A third of a short word; of a long one two characters, and three from eighteen on: longer words differ in a part that
     // is a word itself (`creationTimestamp`, `deletionTimestamp`).
     let allowed = (length / 3).max(1).min((length / 6).max(2)).min(length.saturating_sub(1));
-    let Pairs(left) = pairs;
+    let ComparisonBudget(left) = pairs;
     let mut best: Option<(usize, &str)> = None;
     for known in known {
         // One of another length is as far at least as it is longer or shorter.
         let near = known.len() <= LONGEST && known.chars().count().abs_diff(length) <= allowed;
         let compared = if near { length * known.len() } else { 1 };
-        count(Work::Names, compared);
+        count(WorkKind::Names, compared);
         *left = left.saturating_sub(compared);
         if *left == 0 {
             break;
@@ -68,7 +68,7 @@ pub(crate) fn closest_within<'a>(
 pub(crate) fn closest_within<'a>(
     _: &str,
     _: impl IntoIterator<Item = &'a str>,
-    _: &mut Pairs,
+    _: &mut ComparisonBudget,
 ) -> Option<&'a str> {
     None
 }

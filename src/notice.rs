@@ -27,7 +27,7 @@ use std::borrow::Cow;
 
 use memchr::memchr3;
 
-use crate::ansi::{Seen, Terminal};
+use crate::ansi::{Terminal, TerminalEvent};
 
 /// The mark before a line of the input that has the form of a notice.
 pub(crate) const MARK: &str = "| ";
@@ -71,7 +71,7 @@ pub(crate) fn text_left_out(about: &str, count: u64, unit: &str) -> String {
 /// `head` is the line, without its end, if it is `whole`. Else it is the beginning of a longer line, and the answer is also
 /// `true` where more of it could make it a notice.
 pub(crate) fn looks_like_one(head: &[u8], whole: bool) -> bool {
-    let mut prefix = Prefix::default();
+    let mut prefix = LinePrefix::default();
     // Most lines are decided here.
     let Some(at) = head.iter().position(|byte| !matches!(byte, b' ' | b'\t')) else {
         return !whole;
@@ -149,18 +149,18 @@ fn first_break(text: &[u8]) -> (usize, usize) {
 
 /// The beginning of a line as a reader sees it: in lower case, with one space for white space.
 #[derive(Debug)]
-struct Prefix {
+struct LinePrefix {
     bytes: [u8; LONGEST],
     length: usize,
 }
 
-impl Default for Prefix {
+impl Default for LinePrefix {
     fn default() -> Self {
         Self { bytes: [0; LONGEST], length: 0 }
     }
 }
 
-impl Prefix {
+impl LinePrefix {
     fn is_full(&self) -> bool {
         self.length >= LONGEST
     }
@@ -185,8 +185,8 @@ impl Prefix {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 
-    fn see(&mut self, seen: Seen<'_>) {
-        let Seen::Text(text) = seen else { return };
+    fn see(&mut self, seen: TerminalEvent<'_>) {
+        let TerminalEvent::Text(text) = seen else { return };
         for chunk in text.utf8_chunks() {
             for char in chunk.valid().chars() {
                 match char {
@@ -206,13 +206,13 @@ impl Prefix {
     }
 
     fn looks_like_one(&self, whole: bool) -> bool {
-        let mut rest = Rest { bytes: self.seen(), ran_out: false };
+        let mut rest = PrefixRest { bytes: self.seen(), ran_out: false };
         let in_brackets = rest.literal(b"[");
         _ = in_brackets && rest.literal(b" ");
         let own = rest;
         let is_one = in_brackets && rest.own_name() || {
             let ran_out = rest.ran_out;
-            rest = Rest { ran_out, ..own };
+            rest = PrefixRest { ran_out, ..own };
             rest.left_out()
         };
         is_one || !whole && rest.ran_out
@@ -221,12 +221,12 @@ impl Prefix {
 
 /// The rest of a prefix, and whether it ended where more text could have made it a notice.
 #[derive(Clone, Copy)]
-struct Rest<'a> {
+struct PrefixRest<'a> {
     bytes: &'a [u8],
     ran_out: bool,
 }
 
-impl Rest<'_> {
+impl PrefixRest<'_> {
     /// Takes a text, if it stands there.
     fn literal(&mut self, text: &[u8]) -> bool {
         match self.bytes.strip_prefix(text) {

@@ -1,11 +1,11 @@
-//! What one run did.
+//! The report of a run.
 
 use serde::Serialize;
 
 use crate::error::Error;
 
-/// What one run did: sizes, what was cut, and how. Serialises to the keys of SPEC §11 of the same names; keys whose
-/// condition does not hold are left out.
+/// The report of one run: sizes, what was cut, and how. Serialises to the keys of SPEC §11 with the same names. Keys that do
+/// not apply are left out.
 ///
 /// ```
 /// use tamis::{Program, Spec, filter_slice};
@@ -20,147 +20,212 @@ use crate::error::Error;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// Whether the rules ran and made the output (kimbap: `filter_applied`).
+    /// Whether the output was made by the rules (kimbap: `filter_applied`).
     pub filter_applied: bool,
-    /// Bytes of the document that were consumed; a final newline does not count. When `stop_early` stops behind an
-    /// `extract`, a `retain` or `patches`, bytes of what those left.
+    /// Number of bytes of the document that were consumed; a final newline does not count. If `stop_early` stops after an
+    /// `extract`, a `retain` or `patches`, number of bytes of the output of these.
     pub filter_original_bytes: u64,
-    /// Bytes of the filtered output, in front of `budget` and `compact`.
+    /// Size of the filtered output in bytes, before `budget` and `compact`.
     pub filter_result_bytes: u64,
-    /// Bytes of the output, where `budget` or `compact` made others of the filtered ones.
+    /// Size of the output in bytes, if `budget` or `compact` changed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
-    /// The payload's length before `max_items`, when something was cut. Left out after `stop_early`, which does not
-    /// learn it.
+    /// Length of the payload before `max_items`, if something was cut. Absent after `stop_early`, because the rest of the
+    /// array was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_items_truncated_from: Option<u64>,
-    /// Selected paths that no item had.
+    /// Selected paths that no item has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filter_partial_miss: Vec<String>,
-    /// Selected paths that nothing in the run had, for a warning: those of `filter_partial_miss`, or of a stream of documents
-    /// those that no document had. Not serialised.
+    /// Selected paths that were not found in the whole run, for a warning: those of `filter_partial_miss`, or in a stream of
+    /// documents those that no document has. Not serialised.
     #[serde(skip)]
     pub missed: Vec<MissedPath>,
-    /// Whether it is known which selected paths the document had: an object was among the items, and it had one of them.
+    /// Whether it is known which selected paths the document has: an item was an object and had one of them.
     #[serde(skip)]
     pub(crate) select_judged: bool,
-    /// Why rules were skipped: `raw_output`, `error_response` or `raw_mode`.
+    /// The reason why rules were skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub filter_skipped: Option<&'static str>,
-    /// A warning: that rules do not apply, and why (a total miss, patches that failed); of a `content` filter that there was no
-    /// content, and what is left instead; of a tool that its registry has no filter of a known type for that the full
-    /// response passes.
+    pub filter_skipped: Option<SkipReason>,
+    /// A warning that rules did not apply, with the reason: a total miss, patches that failed, a `content` filter without
+    /// content (and what is written instead), or a tool without a filter of a known type in its registry, whose full response
+    /// passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_error: Option<String>,
     /// The branch of `when` that applied: `when[0]`, or `otherwise`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// Operations of `patches` that were applied, tests that held among them.
+    /// Number of operations of `patches` that were applied, including tests that held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patches_applied: Option<u64>,
-    /// Removes that had nothing to remove, where `lenient_remove` allows it.
+    /// Number of `remove` operations without a value to remove, where `lenient_remove` allows that.
     #[serde(skip_serializing_if = "is_zero")]
     pub patches_without_effect: u64,
-    /// The `test` among `patches` that failed and ended the sequence
+    /// The `test` of `patches` that failed and ended the sequence
     /// ([`OnTestFailure::Stop`](crate::OnTestFailure::Stop)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch_stopped_at: Option<String>,
-    /// Where the text of a `content` filter is from: `article` (the main text of a page), `body` (a page without what is no
-    /// content), `page` (all of its text that is not hidden, or a line that says that all of it is), `fields` (of a JSON
-    /// answer), `text` (it was text), `response` (as it came, for nothing else was found).
+    /// The source of the text of a `content` filter.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub content_from: Option<&'static str>,
-    /// Whether a `content` filter left out a part of a page because the page hides it.
+    pub content_from: Option<ContentSource>,
+    /// Whether a `content` filter left out a hidden part of a page.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub content_hidden: bool,
-    /// Whether a budget made the output shorter.
+    /// Whether a budget shortened the output.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub budget_applied: bool,
-    /// Whether the output is longer than its budget, because nothing more could be left out, or because `compact` made it
-    /// longer.
+    /// Whether the output exceeds its budget, because nothing more could be left out or because `compact` made it longer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub budget_exceeded: bool,
-    /// The budget in bytes, where it made the output shorter.
+    /// The budget in bytes, if it shortened the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_limit: Option<u64>,
-    /// Bytes of the filtered output, where a budget made it shorter: `filter_result_bytes`.
+    /// Size of the filtered output in bytes, if a budget shortened it; equal to `filter_result_bytes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_original_bytes: Option<u64>,
-    /// Bytes of the output, marks and what `compact` made of the items among them. More than the limit with
+    /// Size of the output in bytes, including marks and the text that `compact` rendered. More than the limit with
     /// `budget_exceeded`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_result_bytes: Option<u64>,
-    /// The budget in tokens, where it made the output shorter.
+    /// The budget in tokens, if it shortened the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_limit: Option<u64>,
-    /// Tokens of the filtered output, where they are estimated, or of a `content` filter's text: what else a budget drops is
-    /// not counted.
+    /// Number of tokens of the filtered output if tokens are estimated, or of the text of a `content` filter. Otherwise the
+    /// bytes that a budget drops are not counted in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_original: Option<u64>,
-    /// Tokens of the output, counted like its bytes.
+    /// Number of tokens of the output, as its bytes are counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_result: Option<u64>,
-    /// Tokens were not counted (that takes the feature `tokens`) but estimated, at four bytes each.
+    /// Whether tokens were estimated at four bytes each. Feature `tokens` counts them instead.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tokens_estimated: bool,
-    /// Why `compact` left the filtered output as it was.
+    /// The reason why `compact` left the filtered output unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compact_error: Option<String>,
-    /// Elements of the payload that were seen, if it is an array.
+    /// Number of elements of the payload that were read, if it is an array.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items_seen: Option<u64>,
-    /// Elements that are in the output.
+    /// Number of elements in the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items_kept: Option<u64>,
-    /// The payload has at least as many elements; set when `stop_early` stopped before its end.
+    /// A lower bound for the number of elements of the payload, if `stop_early` stopped before its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items_at_least: Option<u64>,
-    /// The rest of the input was not read, let alone validated.
+    /// Whether the rest of the input was neither read nor validated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tail_unread: bool,
-    /// Members that were dropped because their name came before. Complete under `duplicate_keys: count`; else those
-    /// that were met. A member that two outputs look for counts for each; paths that begin alike look once, up to a wildcard.
+    /// Number of members that were dropped because their name occurred before. Complete under `duplicate_keys: count`;
+    /// otherwise only those that were seen. A member that two outputs need counts for each; paths with a common beginning
+    /// count once up to their first wildcard.
     #[serde(skip_serializing_if = "is_zero")]
     pub duplicates_dropped: u64,
-    /// The most bytes that waited at once, in memory and in the temporary file. Depends on the driver and the chunks.
+    /// Maximum number of bytes held at once, in memory and in the temporary file. Depends on the driver and the chunks.
     pub held_peak_bytes: u64,
     /// The payload, as a JSON Pointer; `""` is the document itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
-    /// Per stage, how it ran. Depends on the driver.
+    /// How each stage ran. Depends on the driver.
     pub plan: Vec<String>,
-    /// Why the run failed.
+    /// The error of a failed run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<Failed>,
+    pub error: Option<FailureReport>,
+}
+
+/// The reason why rules were skipped in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SkipReason {
+    /// The document is text output in a member `raw`, which rules on items do not apply to.
+    RawOutput,
+    /// The response of a failed call ([`CallOptions`](crate::CallOptions)).
+    ErrorResponse,
+    /// The call asked for raw output ([`CallOptions`](crate::CallOptions)).
+    RawMode,
+}
+
+impl SkipReason {
+    /// Returns the word for this reason in a report.
+    ///
+    /// ```
+    /// assert_eq!(tamis::SkipReason::RawMode.as_str(), "raw_mode");
+    /// ```
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::RawOutput => "raw_output",
+            Self::ErrorResponse => "error_response",
+            Self::RawMode => "raw_mode",
+        }
+    }
+}
+
+/// The source of the text that a `content` filter wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ContentSource {
+    /// The main text of a page.
+    Article,
+    /// A page without the elements that are not content.
+    Body,
+    /// All visible text of a page, or a line that says that all of it is hidden.
+    Page,
+    /// Fields of a JSON response.
+    Fields,
+    /// The document was text.
+    Text,
+    /// The unchanged response, because nothing else was found.
+    Response,
+}
+
+impl ContentSource {
+    /// Returns the word for this source in a report.
+    ///
+    /// ```
+    /// assert_eq!(tamis::ContentSource::Article.as_str(), "article");
+    /// ```
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Article => "article",
+            Self::Body => "body",
+            Self::Page => "page",
+            Self::Fields => "fields",
+            Self::Text => "text",
+            Self::Response => "response",
+        }
+    }
 }
 
 /// A selected path that was not found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MissedPath {
-    /// The path, as the spec has it.
+    /// The path as declared in the spec.
     pub path: String,
-    /// The path that was probably meant: the same with the nearest name that an item has. Only where the call asked for it
-    /// ([`CallOptions::suggest`](crate::CallOptions::suggest)).
+    /// The path that was probably meant: the declared one with the closest name that an item has. Present only if the call
+    /// asked for suggestions (see [`CallOptions`](crate::CallOptions)).
     pub meant: Option<String>,
 }
 
-/// The error of a run that failed, as the report has it.
+/// The error of a failed run in a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Failed {
-    /// [`ErrorKind`](crate::ErrorKind) in words.
+pub struct FailureReport {
+    /// The [`ErrorKind`](crate::ErrorKind) in words.
     pub kind: &'static str,
     /// [`Error::offset`](crate::Error::offset).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     /// [`Error::path`](crate::Error::path).
     pub path: String,
-    /// [`Error::message`](crate::Error::message), and what the operating system said.
+    /// [`Error::message`](crate::Error::message), followed by the error of the operating system, if there is one.
     pub message: String,
 }
 
-impl From<&Error> for Failed {
+impl From<&Error> for FailureReport {
     fn from(error: &Error) -> Self {
         Self {
             kind: error.kind().as_str(),

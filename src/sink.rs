@@ -1,11 +1,11 @@
-//! Where output goes.
+//! The trait for receivers of output.
 //!
-//! A sink never fails: one into memory cannot, and one over a writer remembers its first error for the driver that owns
-//! it. So the engine has no I/O error to think about.
+//! A sink never fails: memory cannot, and a sink over a writer remembers its first error for the driver that owns it. So the
+//! engine handles no I/O errors.
 
-/// Receives the output, piece by piece, in order.
+/// Receives the output in pieces, in order.
 ///
-/// The slices are borrowed for the call: copy what must stay. Pieces have any size and no meaning of their own.
+/// The slices are borrowed for the call only. A piece may have any size, and its boundaries have no meaning.
 ///
 /// ```
 /// use tamis::{Filter, Program, Sink, Spec};
@@ -30,7 +30,7 @@ pub trait Sink {
     /// Takes the next bytes of the output.
     fn write(&mut self, bytes: &[u8]);
 
-    /// Whether further output is pointless, because the receiver is gone. A run may stop early when this is true.
+    /// Whether further output is pointless because the receiver is gone. A run may then stop early.
     fn is_closed(&self) -> bool {
         false
     }

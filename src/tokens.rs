@@ -5,7 +5,17 @@
 //! before it looks for tokens, and behind a letter or digit of ASCII no word goes on with a blank or a mark. Only in a piece
 //! without such a place a token may be cut, which then counts as two.
 
-use crate::work::{self, Work, words};
+use std::sync::OnceLock;
+
+use tiktoken::CoreBpe;
+
+use crate::test_work::{self, WorkKind, words};
+
+/// Returns the vocabulary `o200k_base`. The first call unpacks it, which takes about a tenth of a second and 32 MB.
+fn o200k_base() -> &'static CoreBpe {
+    static VOCABULARY: OnceLock<CoreBpe> = OnceLock::new();
+    VOCABULARY.get_or_init(tiktoken::encoding::o200k_base)
+}
 
 /// Bytes that are counted together.
 const PIECE: usize = 64 << 10;
@@ -27,7 +37,7 @@ pub(crate) const LONGEST: u64 = 128;
 /// assert_eq!((count.tokens, count.exact), (2, true));
 /// ```
 #[derive(Debug, Default)]
-pub struct Counter {
+pub struct TokenCounter {
     pending: Vec<u8>,
     tokens: u64,
     /// A piece had to end where a token may go on.
@@ -45,7 +55,7 @@ pub struct TokenCount {
     pub exact: bool,
 }
 
-impl Counter {
+impl TokenCounter {
     /// A counter that has seen nothing.
     #[must_use]
     pub fn new() -> Self {
@@ -57,7 +67,7 @@ impl Counter {
         while !bytes.is_empty() {
             let room = PIECE.saturating_sub(self.pending.len()).max(1);
             let (now, later) = bytes.split_at(bytes.len().min(room));
-            work::count(Work::Tail, words(now.len()));
+            test_work::count(WorkKind::Tail, words(now.len()));
             self.pending.extend_from_slice(now);
             bytes = later;
             if self.pending.len() >= PIECE {
@@ -81,7 +91,7 @@ impl Counter {
 
     /// Counts as much of what has come as ends where a token does, else all of it but a character that is cut.
     fn count_piece(&mut self) {
-        work::count(Work::Tail, self.pending.len());
+        test_work::count(WorkKind::Tail, self.pending.len());
         let pairs = self.pending.windows(2).enumerate().rev();
         let mut pairs = pairs.filter_map(|(at, pair)| Some((at, pair.try_into().ok()?)));
         let end = pairs.find(|(_, pair)| ends_token(*pair)).map(|(at, _)| at + 1);
@@ -98,8 +108,8 @@ impl Counter {
     /// Counts the first bytes of what has come.
     fn count(&mut self, bytes: usize) {
         let text = String::from_utf8_lossy(self.pending.get(..bytes).unwrap_or_default());
-        work::count(Work::Tail, text.len() + words(self.pending.len() - bytes));
-        self.tokens += bpe_openai::o200k_base().count(&text) as u64;
+        test_work::count(WorkKind::Tail, text.len() + words(self.pending.len() - bytes));
+        self.tokens += o200k_base().count(&text) as u64;
         self.pending.drain(..bytes);
     }
 }
@@ -115,10 +125,10 @@ fn ends_token([before, after]: [u8; 2]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counter, LONGEST, PIECE};
+    use super::{LONGEST, PIECE, TokenCounter};
 
     fn count(parts: &[&[u8]]) -> u64 {
-        let mut counter = Counter::default();
+        let mut counter = TokenCounter::default();
         parts.iter().for_each(|part| counter.push(part));
         counter.finish()
     }
@@ -183,10 +193,10 @@ mod tests {
                 prng = prng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 text.push_str(words[(prng >> 33) as usize % words.len()]);
             }
-            let mut counter = Counter::new();
+            let mut counter = TokenCounter::new();
             counter.push(text.as_bytes());
             let count = counter.end();
-            let whole = bpe_openai::o200k_base().count(&text) as u64;
+            let whole = super::o200k_base().count(&text) as u64;
             assert_eq!((count.tokens, count.exact), (whole, true));
         }
     }
@@ -195,7 +205,7 @@ mod tests {
     #[test]
     fn a_token_ends_at_each_such_place() {
         let letters = ["a", "S", "1", " ", "'", ".", "\n", "é", "²"];
-        let count = |text: &str| bpe_openai::o200k_base().count(text);
+        let count = |text: &str| super::o200k_base().count(text);
         for number in 0..letters.len().pow(5) {
             let mut left = number;
             let text: String = (0..5)
@@ -218,19 +228,74 @@ mod tests {
     #[test]
     fn a_piece_without_such_a_place_is_said_to_be_cut() {
         for text in ["x".repeat(PIECE + 1), "日".repeat(PIECE), " ".repeat(2 * PIECE)] {
-            let mut counter = Counter::new();
+            let mut counter = TokenCounter::new();
             counter.push(text.as_bytes());
             assert!(!counter.end().exact);
         }
-        let mut counter = Counter::new();
+        let mut counter = TokenCounter::new();
         counter.push("x".repeat(PIECE - 1).as_bytes());
         assert!(counter.end().exact);
     }
 
     #[test]
     fn no_token_is_longer() {
-        let bpe = &bpe_openai::o200k_base().bpe;
-        let longest = (0..bpe.num_tokens() as u32).map(|token| bpe.token_len(token)).max();
-        assert_eq!(longest.map(|bytes| bytes as u64), Some(LONGEST));
+        let vocabulary = super::o200k_base();
+        let lengths = (0..200_000).map(|token| vocabulary.decode(&[token]).len() as u64);
+        assert_eq!(lengths.max(), Some(LONGEST));
+    }
+
+    /// Counts that two other implementations of `o200k_base` agree on.
+    #[test]
+    fn counts_are_those_of_the_vocabulary() {
+        let texts = [
+            ("a", 4000, 500),
+            ("ab1", 1000, 2000),
+            ("é", 1000, 1000),
+            ("日本語", 1000, 2000),
+            ("😀\u{200d}", 500, 1000),
+            (" \n", 3000, 1500),
+            ("\t", 3000, 188),
+            ("-", 3000, 47),
+            ("=-", 3000, 375),
+            ("it's I'LL don'T ", 300, 1501),
+            ("{\"id\":1,\"name\":\"a b\"},", 300, 2701),
+            ("CamelCaseWords snake_case_words ", 200, 1201),
+            ("½²٣Ⅷ", 200, 1000),
+            ("a\u{301}ſ ǅ", 300, 1800),
+            ("\r\n  def f(x):", 300, 1501),
+            ("https://example.com/a?b=c&d=%20", 200, 2400),
+        ];
+        for (text, times, tokens) in texts {
+            assert_eq!(count(&[text.repeat(times).as_bytes()]), tokens, "{text:?}");
+        }
+    }
+
+    /// Counts of the corpus, recorded with another implementation of `o200k_base`.
+    #[test]
+    fn counts_of_the_corpus() {
+        let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+        let files = [
+            ("github-list-repos.json", 34537),
+            ("github-list-issues.json", 14568),
+            ("graphql-depth8.json", 3260),
+            ("notion-query-database.json", 8018),
+            ("slack-get-channel-history.json", 6626),
+            ("pages/news.html", 1240),
+            ("commands/cargo-test-fail.txt", 1954),
+        ];
+        for (file, tokens) in files {
+            let text = std::fs::read(corpus.join(file)).unwrap();
+            assert_eq!(count(&[&text]), tokens, "{file}");
+        }
+    }
+
+    /// A text of one long word is counted in time that is linear in it.
+    #[test]
+    fn hostile_texts_are_counted_soon() {
+        for unit in ["a", "\n", "-", "é", "日", " \t"] {
+            let begun = std::time::Instant::now();
+            count(&[unit.repeat((1 << 20) / unit.len()).as_bytes()]);
+            assert!(begun.elapsed().as_secs() < 30, "{unit:?}: {:?}", begun.elapsed());
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tamis::{Filter, Operation, Program, Sink, Spec, Validation};
+use tamis::{Filter, PatchOp, Program, Sink, Spec, Validation};
 
 /// Counts the output and keeps none of it.
 struct Nowhere(u64);
@@ -16,7 +16,7 @@ impl Sink for Nowhere {
 fn programs() -> Vec<(&'static str, Spec)> {
     let select = Spec::new().root("object").select("id").select("user.name");
     let patches = |spec: Spec| {
-        let removed = ["/0/user/name", "/7/note", "/id", "/none"].map(Operation::remove);
+        let removed = ["/0/user/name", "/7/note", "/id", "/none"].map(PatchOp::remove);
         removed.into_iter().fold(spec, Spec::patch).lenient_remove(true)
     };
     vec![

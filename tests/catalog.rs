@@ -209,7 +209,7 @@ fn documented_savings() {
         let (output, _) =
             filter_slice(&program(tool), document.as_bytes()).expect("the answer is filtered");
         let output = String::from_utf8(output).expect("text");
-        let tokens = |text: &str| bpe_openai::o200k_base().count(text) as f64;
+        let tokens = |text: &str| tiktoken::get_encoding("o200k_base").unwrap().count(text) as f64;
         for (said, before, after) in [
             (&cells[2..5], document.len() as f64, output.len() as f64),
             (&cells[5..8], tokens(document), tokens(&output)),

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use options::Options;
 use serde::Deserialize;
 use serde_json::Value as Json;
-use tamis::{CallOptions, Filter, Mode, Program, Spec, filter_slice_with};
+use tamis::{CallOptions, Filter, Mode, Program, Spec, filter_slice};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -97,7 +97,7 @@ fn documents() -> Vec<Vec<u8>> {
 
 /// The most that waited while a document came in pieces of so many bytes.
 fn held(program: &Program, options: &CallOptions, document: &[u8], piece: usize) -> u64 {
-    let mut filter = Filter::with_options(program, options, Vec::new());
+    let mut filter = Filter::new(program.with_options(options), Vec::new());
     for chunk in document.chunks(piece) {
         // A miss may be an error: what was held until then counts.
         if filter.write(chunk).is_err() {
@@ -200,7 +200,7 @@ fn what_is_said_is_what_is_done() {
     let documents = documents();
     for case in cases() {
         let (program, options) = (program(&case), case.options.call());
-        if program.explain(&options).mode() == Mode::Stream {
+        if program.explain(&options).mode() == ExecutionMode::Stream {
             assert!(case.holds.is_empty(), "{}: it streams", case.name);
             for document in &documents {
                 for piece in [1, 64, usize::MAX] {
@@ -214,7 +214,7 @@ fn what_is_said_is_what_is_done() {
         for document in case.holds.iter().map(String::as_bytes) {
             assert!(held(&program, &options, document, 1) > 0, "{}", case.name);
             if case.slice_holds_nothing {
-                let ran = filter_slice_with(&program, &options, document);
+                let ran = filter_slice(program.with_options(&options), document);
                 let (_, report) = ran.expect("the document passes");
                 assert_eq!(report.held_peak_bytes, 0, "{}", case.name);
             }
@@ -226,13 +226,13 @@ fn what_is_said_is_what_is_done() {
 fn the_plan_of_a_report_agrees() {
     for case in cases() {
         let (program, options) = (program(&case), case.options.call());
-        let (_, report) = match filter_slice_with(&program, &options, b"[]") {
+        let (_, report) = match filter_slice(program.with_options(&options), b"[]") {
             Ok(ran) => ran,
             Err(_) => continue,
         };
         let holds = report.plan.iter().any(|line| line.contains("hold"));
         let mode = program.explain(&options).mode();
-        assert_eq!(mode == Mode::Hold, holds, "{}: {:?}", case.name, report.plan);
+        assert_eq!(mode == ExecutionMode::Hold, holds, "{}: {:?}", case.name, report.plan);
     }
 }
 
@@ -278,8 +278,8 @@ fn every_stage_and_every_reason_has_a_case() {
         "miss: raw\n",
         "miss: closed (",
         "miss: closed\n",
-        "skipped: raw output was asked for; no rule applies",
-        "skipped: raw output was asked for; no rule but extract applies",
+        "skipped: raw output was requested; no rule applies",
+        "skipped: raw output was requested; no rule but extract applies",
         "skipped: the call failed",
     ] {
         assert!(text.contains(words), "{words}");

@@ -274,7 +274,7 @@ fn depth_is_limited_everywhere() {
         let fault = run("deep", &spec, deep.as_bytes()).fault.expect("too deep");
         assert_eq!(fault.kind, ErrorKind::Limit, "{spec:?}");
         let error = Program::compile(&spec)
-            .and_then(|program| tamis::filter_slice(&program, deep.as_bytes()))
+            .and_then(|program| Ok(tamis::filter_slice(&program, deep.as_bytes())?))
             .expect_err("too deep");
         assert_eq!(error.fault(), Fault::Limit);
     }

@@ -22,7 +22,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
 use serde_json::{Map, Value};
-use tamis::{CallOptions, FilterLayer, Program, Siblings, Spec, Transform, Validation};
+use tamis::{FilterLayer, Program, Siblings, Spec, Transform, Validation};
 use tokio::net::TcpListener;
 use tower::{Layer, Service, ServiceBuilder, service_fn};
 
@@ -163,7 +163,7 @@ async fn proxy(role: Role, upstream: SocketAddr, listener: TcpListener) {
         (_, Some(program)) => {
             let layer = FilterLayer::new(move |_, answer| {
                 let media_type = answer.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
-                Transform::for_media_type(media_type, &program, &CallOptions::new())
+                Transform::for_media_type(media_type, &program)
             });
             accept(listener, layer.layer(forward)).await;
         }

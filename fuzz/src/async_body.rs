@@ -16,9 +16,9 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use tamis::{
-    CallOptions, Coding, CommandLine, Decoding, Error, ErrorKind, Filter, FilterBody, FilterStream,
-    Limits, Outcome, Program, PruneProgram, PruneRun, Report, TextProgram, TextRun, Transform,
-    filter_events, filter_ndjson, transform_async,
+    CallOptions, CommandLine, ContentCoding, DecodeOptions, Error, ErrorKind, FailedRun, Filter,
+    FilterBody, FilterStream, Limits, Outcome, Program, PruneFilter, PruneProgram, Report,
+    TextProgram, TextRun, Transform, filter_events, filter_ndjson, transform_async,
 };
 use tokio_stream::StreamExt;
 
@@ -67,7 +67,7 @@ struct Call<'a> {
 
 impl Call<'_> {
     fn transform(self) -> Transform {
-        Transform::json_with(self.program, self.options)
+        Transform::json(self.program.with_options(self.options))
     }
 
     fn whole(self, document: &[u8]) -> Run {
@@ -81,7 +81,7 @@ impl Call<'_> {
             return self.agrees(choices, &self.whole(document), |_| self.transform(), &pieces);
         }
         pieces.truncate(choices.below(pieces.len() + 1));
-        let mut filter = Filter::with_options(self.program, self.options, Vec::new());
+        let mut filter = Filter::new(self.program.with_options(self.options), Vec::new());
         let written = pieces.iter().try_for_each(|piece| filter.write(piece));
         let done = filter.is_done();
         let emitted = filter.into_sink();
@@ -103,18 +103,19 @@ impl Call<'_> {
     fn records(self, choices: &mut Choose<'_>, document: &[u8], events: bool) {
         let Self { program, options } = self;
         let mut output = Vec::new();
-        let (report, result) = if events {
-            filter_events(program, options, document, &mut output, |_, _| {})
+        let result = if events {
+            filter_events(program.with_options(options), document, &mut output, |_, _| {})
         } else {
-            filter_ndjson(program, options, document, &mut output, |_, _| {})
+            filter_ndjson(program.with_options(options), document, &mut output, |_, _| {})
         };
+        let (report, result) = FailedRun::split(result);
         let whole = Run::new(Some(output), result.map(|()| report.clone()), Some(report));
         let pieces = cut(choices, document);
         let transform = |_| {
             if events {
-                Transform::events_with(program, options)
+                Transform::events(program.with_options(options))
             } else {
-                Transform::ndjson_with(program, options)
+                Transform::ndjson(program.with_options(options))
             }
         };
         self.agrees(choices, &whole, transform, &pieces);
@@ -126,7 +127,7 @@ impl Call<'_> {
         encoder.write_all(document).expect("memory takes it");
         let mut body = encoder.finish().expect("memory takes it");
         let whole = self.whole(document);
-        let decoding = Decoding::new();
+        let decoding = DecodeOptions::new();
         let transform = |coding| self.transform().decoded(coding, &decoding);
         if !choices.one_in(4) {
             let pieces = cut(choices, &body);
@@ -135,7 +136,7 @@ impl Call<'_> {
         body.truncate(choices.below(body.len()));
         let pieces = cut(choices, &body);
         let (source, leaving) = (Script::new(choices, &pieces, false), Leaving::new(choices));
-        let end = through(choices, transform(Coding::Gzip), source, leaving);
+        let end = through(choices, transform(ContentCoding::Gzip), source, leaving);
         let emitted = whole.output.as_deref().unwrap_or_default();
         // Nothing at all is an empty text.
         if !body.is_empty() && self.reads_all(document) && emitted.starts_with(&end.output) {
@@ -145,14 +146,15 @@ impl Call<'_> {
 
     /// Whether a run has to see the end.
     fn reads_all(self, document: &[u8]) -> bool {
-        let mut filter = Filter::with_options(self.program, self.options, Vec::new());
+        let mut filter = Filter::new(self.program.with_options(self.options), Vec::new());
         filter.write(document).is_ok() && !filter.is_done()
     }
 
     /// Bytes that are hardly a body. How far it is decoded before the error may depend on its pieces; that there is one does not.
     fn undecodable(self, choices: &mut Choose<'_>, body: &[u8]) {
-        let coding = choices.pick(&[Coding::Gzip, Coding::Brotli, Coding::Zstd]);
-        let decoding = Decoding::new().with_max_bytes(1 << 20);
+        let coding =
+            choices.pick(&[ContentCoding::Gzip, ContentCoding::Brotli, ContentCoding::Zstd]);
+        let decoding = DecodeOptions::new().with_max_bytes(1 << 20);
         let mut ends = Vec::new();
         for _ in 0..2 {
             let pieces = cut(choices, body);
@@ -174,11 +176,11 @@ impl Call<'_> {
         self,
         choices: &mut Choose<'_>,
         whole: &Run,
-        transform: impl Fn(Coding) -> Transform,
+        transform: impl Fn(ContentCoding) -> Transform,
         pieces: &[Bytes],
     ) {
         let (source, leaving) = (Script::new(choices, pieces, false), Leaving::new(choices));
-        let end = through(choices, transform(Coding::Gzip), source, leaving);
+        let end = through(choices, transform(ContentCoding::Gzip), source, leaving);
         let emitted = whole.output.as_deref().unwrap_or_default();
         end.begins(emitted);
         let told = end.report();
@@ -201,7 +203,7 @@ fn pruned(choices: &mut Choose<'_>, raw: &[u8]) {
     } else {
         history::generate::history(&mut Choose::new(raw)).into_bytes()
     };
-    let mut run = PruneRun::new(&program, Vec::new());
+    let mut run = PruneFilter::new(&program, Vec::new());
     let result = run.write(&history).and_then(|()| run.end());
     let told = Outcome::Prune(Box::new(run.report()));
     let whole = (run.into_sink(), result.map(|_| ()), told);
@@ -215,7 +217,8 @@ fn text_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
     let mut run = TextRun::with_limits(&program, &limits, Vec::new());
     run.write(raw);
     let (output, told) = run.end();
-    is_alike(choices, &(output, Ok(()), told.into()), Transform::text(&program, &limits), raw);
+    let told = Outcome::Text(told);
+    is_alike(choices, &(output, Ok(()), told), Transform::text(&program, &limits), raw);
 }
 
 fn command_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
@@ -227,7 +230,7 @@ fn command_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
     run.write(raw);
     let (output, told) = run.end(code, None);
     let transform = Transform::command(&text::BUILTIN, &command, code, &limits);
-    is_alike(choices, &(output, Ok(()), told.into()), transform, raw);
+    is_alike(choices, &(output, Ok(()), Outcome::Command(told)), transform, raw);
 }
 
 /// A transform does what a run did that had everything at once: the output, how it ended, what is told of it.
@@ -338,7 +341,9 @@ fn through(
             1 => for_so_long(framed(transform, source, into), leaving).await,
             _ => {
                 let writer = Slow { output: into, takes, waits: false, room, fails_at_flush };
-                let run = async { transform_async(transform, source, writer).await.1 };
+                let run = async {
+                    transform_async(transform, source, writer).await.map(drop).map_err(Error::from)
+                };
                 for_so_long(run, leaving).await
             }
         }

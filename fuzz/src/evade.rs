@@ -10,8 +10,8 @@
 //! ```
 
 use tamis::{
-    Budget, CallOptions, Compact, DuplicateKeys, Error, Filter, Json, OnError, Operation,
-    Otherwise, Program, Siblings, Spec, Test, Validation, Whitespace, filter_ndjson,
+    Budget, CallOptions, Compact, DuplicateKeys, Error, FailedRun, Filter, Json, OnError,
+    Operation, Otherwise, Program, Siblings, Spec, Test, Validation, Whitespace, filter_ndjson,
 };
 
 use super::input::{Choose, Input};
@@ -68,10 +68,10 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
     let (rules, mut spec) = spec(choices);
     break_off(choices, &mut spec, &mut document);
     if choices.one_in(6) {
-        let otherwise = choices.pick(&[Otherwise::Drop, Otherwise::Error]);
-        let value: Json = choices.pick(&SCALARS).parse().expect("a scalar is JSON");
+        let otherwise = choices.pick(&[WhenFallback::Drop, WhenFallback::Error]);
+        let value: RawJson = choices.pick(&SCALARS).parse().expect("a scalar is JSON");
         let path = choices.pick(&["/id", "/keep/a", "/list/0/id", "/list/1", "/0"]);
-        spec = Spec::new().when(Test::new(path, value), spec).otherwise(otherwise);
+        spec = Spec::new().when(Condition::new(path, value), spec).otherwise(otherwise);
     }
     let program = programs::compile(&spec)?;
     let mut options = CallOptions::new();
@@ -97,7 +97,7 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
         let told = format!("{:?} {:?}", run.fault, run.comparable());
         assert!(!told.contains(CANARY), "told: {told}\n  {spec:?}");
     }
-    let mut filter = Filter::with_options(&program, &options, Vec::new());
+    let mut filter = Filter::new(program.with_options(&options), Vec::new());
     let ended = filter.write(&document).and_then(|()| filter.end());
     if let Err(error) = &ended {
         let shown = format!("{error} {error:?} {:?}", error.excerpt());
@@ -128,19 +128,19 @@ fn spec(choices: &mut Choose<'_>) -> (&'static str, Spec) {
         // What the patches remove of the document, the rest of the rules of the items.
         if choices.one_in(10) {
             // If it fails, nothing is emitted.
-            let value: Json = choices.pick(&SCALARS).parse().expect("a scalar is JSON");
+            let value: RawJson = choices.pick(&SCALARS).parse().expect("a scalar is JSON");
             let path = choices.pick(&["/id", "/keep/a", "/list/0/id", ""]);
-            spec = spec.patch(Operation::test(path, value));
+            spec = spec.patch(PatchOp::test(path, value));
         }
         for pointer in ["/gone", "/keep/gone", "/keep/secret", "/keep/🔑"] {
             // `add` puts its value in the place of what is there; what is there may be nothing, where `replace` fails.
             spec = spec.patch(match choices.below(12) {
-                0 => Operation::replace(pointer, Json::from("-")),
-                1..=3 if pointer == "/gone" => Operation::add(pointer, Json::from("-")),
-                _ => Operation::remove(pointer),
+                0 => PatchOp::replace(pointer, RawJson::from("-")),
+                1..=3 if pointer == "/gone" => PatchOp::add(pointer, RawJson::from("-")),
+                _ => PatchOp::remove(pointer),
             });
         }
-        spec = spec.lenient_remove(true).patch(Operation::remove("/never"));
+        spec = spec.lenient_remove(true).patch(PatchOp::remove("/never"));
         let spec = of_items(choices, spec.root("list"));
         return ("patches", more(choices, spec));
     }
@@ -201,7 +201,12 @@ fn records(program: &Program, options: &CallOptions, document: &[u8]) -> Run {
         let told = format!("{error:?}");
         assert!(!told.contains(CANARY), "told of a line: {told}");
     };
-    let (report, result) = filter_ndjson(program, options, &lines[..], &mut output, bad);
+    let (report, result) = FailedRun::split(filter_ndjson(
+        program.with_options(options),
+        &lines[..],
+        &mut output,
+        bad,
+    ));
     Run::new(Some(output), result.map(|()| report.clone()), Some(report))
 }
 

@@ -5,7 +5,7 @@
 //! them, is what the model of the library's tests says.
 
 use serde_json::Value;
-use tamis::{Prune, PruneProgram};
+use tamis::{PruneProgram, PruneSpec};
 
 use super::input::{Choose, Input};
 use crate::prng::Choices;
@@ -67,7 +67,7 @@ pub fn run(data: &[u8]) {
 }
 
 /// Prunes, in every way; what comes out, if it is a history.
-fn pruned(choices: &mut Choose<'_>, prune: &Prune, history: &[u8]) -> Option<Vec<u8>> {
+fn pruned(choices: &mut Choose<'_>, prune: &PruneSpec, history: &[u8]) -> Option<Vec<u8>> {
     let program = PruneProgram::compile(prune).expect("the rules compile");
     let about = || format!("{prune:?} on {}", String::from_utf8_lossy(history));
     let whole = drivers::chunks(&program, [history]);

@@ -13,7 +13,7 @@
 //! | order of members | none | as they came, new ones last |
 
 use serde_json::Value as Plain;
-use tamis::{CallOptions, ErrorKind, OnTestFailure, Operation, Program, Spec, filter_slice};
+use tamis::{CallOptions, Error, ErrorKind, OnTestFailure, Operation, Program, Spec, filter_slice};
 
 use super::input::{Choose, Input, node};
 use super::programs;
@@ -47,15 +47,15 @@ fn generated(input: &mut Input<'_>) {
         }
     }
     let operations = Plain::from(operations).to_string();
-    let patch = Operation::parse_patch(&operations).expect("it is a patch");
+    let patch = PatchOp::parse_patch(&operations).expect("it is a patch");
     let mut spec = patch.into_iter().fold(Spec::new(), Spec::patch);
     if stops {
         spec = spec.on_test_failure(OnTestFailure::Stop);
     }
     let program = programs::compile(&spec).expect("the sequence compiles");
     let document = document.to_string();
-    theirs
-        .compare(&format!("{document} {operations}"), &filter_slice(&program, document.as_bytes()));
+    let ours = filter_slice(&program, document.as_bytes()).map_err(Error::from);
+    theirs.compare(&format!("{document} {operations}"), &ours);
     both(&mut input.choices, &spec, document.as_bytes(), true);
 }
 
@@ -99,13 +99,13 @@ fn any(input: &mut Input<'_>) {
     let mut theirs = Theirs::new(value, stops);
     operations.iter().for_each(|operation| theirs.apply(operation));
     let about = format!("{} {operations:?}", String::from_utf8_lossy(&document));
-    theirs.compare(&about, &filter_slice(&program, &document));
+    theirs.compare(&about, &filter_slice(&program, &document).map_err(Error::from));
 }
 
 /// As it is and as a tree, at every place where chunks may end. The program, if it is one.
 fn both(choices: &mut Choose<'_>, spec: &Spec, document: &[u8], valid: bool) -> Option<Program> {
     let program = programs::compile(spec)?;
-    let on_tree = spec.clone().patch(Operation::copy_from("", ""));
+    let on_tree = spec.clone().patch(PatchOp::copy_from("", ""));
     let on_tree = programs::compile(&on_tree).expect("one more operation compiles");
     let explained = format!("{:?}", on_tree.plan());
     assert!(explained.contains("tree"), "{explained}");

@@ -4,8 +4,9 @@
 //! refused when it is compiled, and must be refused as an error of the spec.
 
 use tamis::{
-    Budget, CallOptions, Compact, Content, ContentFormat, Error, ErrorKind, Json, Limits, OnError,
-    OnTestFailure, Operation, Otherwise, Program, Spec, Test, TextFilter, Validation, Whitespace,
+    Budget, CallOptions, Compact, Condition, Content, ContentFormat, Error, ErrorKind, Limits,
+    OnError, OnTestFailure, PatchOp, Program, RawJson, Spec, TextSpec, Validation, WhenFallback,
+    Whitespace,
 };
 
 use super::input::Choose;
@@ -139,22 +140,22 @@ fn rules(choices: &mut Choose<'_>, document: &Node) -> Spec {
 }
 
 /// One operation of a patch.
-pub(crate) fn operation(choices: &mut Choose<'_>, document: &Node) -> Operation {
+pub(crate) fn operation(choices: &mut Choose<'_>, document: &Node) -> PatchOp {
     let mut path = generate::pointer_into(choices, document);
     if choices.one_in(8) {
         path.push_str("/-");
     }
     match choices.below(8) {
-        0 | 1 => Operation::remove(path),
-        2 | 3 => Operation::replace(path, value(choices)),
-        4 => Operation::add(path, value(choices)),
-        5 => Operation::move_from(generate::pointer_into(choices, document), path),
-        6 => Operation::copy_from(generate::pointer_into(choices, document), path),
-        _ => Operation::test(path, value(choices)),
+        0 | 1 => PatchOp::remove(path),
+        2 | 3 => PatchOp::replace(path, value(choices)),
+        4 => PatchOp::add(path, value(choices)),
+        5 => PatchOp::move_from(generate::pointer_into(choices, document), path),
+        6 => PatchOp::copy_from(generate::pointer_into(choices, document), path),
+        _ => PatchOp::test(path, value(choices)),
     }
 }
 
-fn value(choices: &mut Choose<'_>) -> Json {
+fn value(choices: &mut Choose<'_>) -> RawJson {
     choices.pick(&VALUES).parse().expect("a value is JSON")
 }
 
@@ -164,10 +165,10 @@ fn branches(choices: &mut Choose<'_>, document: &Node) -> Spec {
         let path = generate::pointer_into(choices, document);
         let rules = rules(choices, document);
         let branch = tail(choices, rules);
-        spec = spec.when(Test::new(path, value(choices)), branch);
+        spec = spec.when(Condition::new(path, value(choices)), branch);
     }
     if choices.one_in(2) {
-        let otherwise = [Otherwise::Pass, Otherwise::Drop, Otherwise::Error];
+        let otherwise = [WhenFallback::Pass, WhenFallback::Drop, WhenFallback::Error];
         spec = spec.otherwise(choices.pick(&otherwise));
     }
     spec
@@ -203,8 +204,8 @@ fn budget(choices: &mut Choose<'_>) -> Budget {
     if choices.one_in(4) { Budget::Tokens(count) } else { Budget::Bytes(count) }
 }
 
-fn text_filter(choices: &mut Choose<'_>) -> TextFilter {
-    let mut filter = TextFilter::new().strip_ansi(choices.one_in(2)).dedup(choices.one_in(2));
+fn text_filter(choices: &mut Choose<'_>) -> TextSpec {
+    let mut filter = TextSpec::new().strip_ansi(choices.one_in(2)).dedup(choices.one_in(2));
     if choices.one_in(4) {
         filter = filter.dedup_everywhere(true);
     }

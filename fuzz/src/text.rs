@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use tamis::{CommandLine, CommandRules, Limits, OutputFilterRegistry, TextFilter, TextProgram};
+use tamis::{CommandLine, CommandRules, Limits, OutputFilterRegistry, TextProgram, TextSpec};
 
 use super::input::{Choose, Input};
 use crate::prng::Choices;
@@ -46,7 +46,7 @@ fn any_text(input: &mut Input<'_>) {
     let declared = generate::declared(&mut input.choices);
     let text = input.rest;
     texts(input, &declared, text, LINE);
-    let passing = TextProgram::compile(&TextFilter::new()).expect("no operation is a filter");
+    let passing = TextProgram::compile(&TextSpec::new()).expect("no operation is a filter");
     assert!(passing.apply(text).0 == text, "without operations a text passes");
 }
 

@@ -1,13 +1,13 @@
 //! The built-in catalog: manifests that are part of the program.
 //!
-//! Knows manifests alone. A file is parsed when one of its tools is first asked for, once. Invariant, tested: each file
+//! Knows only manifests. A file is parsed once, when one of its tools is first looked up. Invariant, tested: each file
 //! parses, and all names in `github.yaml` begin with `github.`.
 
 use std::sync::OnceLock;
 
 use crate::manifest::{Manifest, ManifestError};
 
-/// The files. The first part of a tool's name says in which it is.
+/// The files, by the first part of their tools' names.
 const FILES: [(&str, &str); 7] = [
     ("github", include_str!("github.yaml")),
     ("jira", include_str!("jira.yaml")),
@@ -28,7 +28,7 @@ fn parsed(number: usize) -> Option<Result<Manifest, ManifestError>> {
 }
 
 impl Manifest {
-    /// The built-in catalog, all of it.
+    /// Returns the whole built-in catalog.
     ///
     /// ```
     /// let catalog = tamis::Manifest::catalog()?;
@@ -37,14 +37,14 @@ impl Manifest {
     /// ```
     ///
     /// # Errors
-    /// None, as long as the program is as it was shipped.
+    /// None in a released version: a test parses every file.
     pub fn catalog() -> Result<Self, ManifestError> {
         let all: Result<Vec<_>, _> = (0..FILES.len()).filter_map(parsed).collect();
         Self::merge_as("the built-in catalog", &all?)
     }
 
-    /// The part of the built-in catalog that has a tool, if one has it; else all of it, which knows what was meant. Faster
-    /// than [`catalog`](Self::catalog): the other parts are not read.
+    /// Returns the part of the built-in catalog that has a tool. If no part has it, returns the whole catalog, which
+    /// can suggest the nearest name. Faster than [`catalog`](Self::catalog), since the other parts are not parsed.
     ///
     /// # Errors
     /// As for [`catalog`](Self::catalog).
@@ -61,7 +61,7 @@ impl Manifest {
 #[cfg(test)]
 mod tests {
     use super::{FILES, Manifest};
-    use crate::allowance::Allowance;
+    use crate::regex_budget::RegexBudget;
 
     #[test]
     fn every_file_parses_and_keeps_to_its_service() {
@@ -95,9 +95,9 @@ mod tests {
     #[test]
     fn patterns_are_far_from_what_they_may_be() {
         for (service, text) in FILES {
-            let mut allowance = Allowance::new();
+            let mut allowance = RegexBudget::new();
             assert!(Manifest::parse_within(service, text, &mut allowance).is_ok(), "{service}");
-            assert!(allowance.left() > Allowance::BYTES / 4 * 3, "{service}");
+            assert!(allowance.left() > RegexBudget::BYTES / 4 * 3, "{service}");
         }
     }
 
@@ -108,7 +108,7 @@ mod tests {
         for unknown in ["github.list-repo", "gihub.list-repos", "", "."] {
             let all = Manifest::catalog_for(unknown).unwrap();
             assert_eq!(all.names().len(), Manifest::catalog().unwrap().names().len());
-            // Its files are ours alone: nobody can look into them.
+            // A user cannot look into these files, so errors do not name them.
             let error = all.program(unknown).unwrap_err().to_string();
             assert!(error.starts_with("the built-in catalog: no filter for"), "{error}");
         }

@@ -22,13 +22,13 @@ pub(super) fn read() -> Rules {
 #[cfg(test)]
 mod tests {
     use super::FILES;
-    use crate::allowance::Allowance;
     use crate::command::rules::read_alone;
+    use crate::regex_budget::RegexBudget;
 
     #[test]
     fn every_file_is_right_and_does_what_its_examples_say() {
         for (name, text) in FILES {
-            let rules = read_alone(&format!("{name}.toml"), text, &mut Allowance::new())
+            let rules = read_alone(&format!("{name}.toml"), text, &mut RegexBudget::new())
                 .unwrap_or_else(|error| panic!("{error}"));
             let problems: Vec<String> =
                 rules.run_examples().iter().map(ToString::to_string).collect();
@@ -42,12 +42,12 @@ mod tests {
     #[test]
     fn no_two_rules_are_for_one_command() {
         let all: Vec<&str> = FILES.iter().map(|(_, text)| *text).collect();
-        let mut allowance = Allowance::new();
+        let mut allowance = RegexBudget::new();
         let rules = read_alone("all", &all.concat(), &mut allowance)
             .unwrap_or_else(|error| panic!("{error}"));
         // All together take less than a quarter of what the patterns of one file may.
-        let used = Allowance::BYTES - allowance.left();
-        assert!((1..Allowance::BYTES / 4).contains(&used), "{used}");
+        let used = RegexBudget::BYTES - allowance.left();
+        assert!((1..RegexBudget::BYTES / 4).contains(&used), "{used}");
         assert!(rules.names().eq(super::rules::CommandRules::builtin().names()));
     }
 

@@ -1,8 +1,9 @@
-//! The article of a page, through dom_smoothie, in a thread with bounds.
+//! Finds the article of a page with dom_smoothie, in a bounded worker thread.
 //!
-//! Knows HTML that [`strip`](super::strip) wrote: its size, elements and depth are bounded, so that the work ends. A parser of
-//! HTML and what searches its tree recurse, and may take long on a page that was made for it: the thread has a stack of its
-//! own, and whoever waits for it does so for a while only. A thread that is late ends by itself; of those there are few.
+//! The input is HTML that [`strip`](super::strip) wrote: its size, elements and depth are bounded, so that the work
+//! ends. HTML parsers and searches over their trees recurse, and may take long on a page made for that purpose.
+//! Therefore the thread has its own stack, and the caller waits for a limited time only. A late thread ends by itself;
+//! the number of threads is limited.
 
 use std::sync::mpsc::sync_channel;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,20 +11,20 @@ use std::time::{Duration, Instant};
 
 use dom_smoothie::{Config, Readability};
 
-/// Bytes of the thread's stack.
+/// The size of the thread's stack in bytes.
 const STACK: usize = 32 << 20;
-/// How long its answer is waited for. What finds articles counts no steps, so that a clock alone bounds it; what a fuzzer
-/// finds must not depend on one, and an hour is more than the work takes.
+/// How long the caller waits for the thread. The search does not count steps, so only a clock can bound it. The
+/// results of a fuzzer must not depend on a clock, so there the limit is an hour, which is more than the work takes.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(any(test, fuzzing)) { 3600 } else { 10 });
-/// Threads at once, late ones included. When there are so many, one more waits until another ends.
+/// The maximum number of threads at a time, including late ones. A further caller waits until one of them ends.
 const THREADS: usize = 16;
-/// Elements that the parser itself may make: it makes some that are not in the text.
+/// How many elements the parser may add to those of the text.
 const ELEMENTS: usize = 20 * super::ARTICLE_NODES;
 
 static RUNNING: Mutex<usize> = Mutex::new(0);
 static ENDED: Condvar = Condvar::new();
 
-/// A count is right whoever panicked.
+/// A counter stays valid when a thread panics, so poisoning is ignored.
 fn running() -> MutexGuard<'static, usize> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -35,11 +36,11 @@ pub(super) struct Article {
     pub(super) html: String,
 }
 
-/// Holds a place among the threads.
+/// Holds one of the places for threads.
 struct Place;
 
 impl Place {
-    /// Waits for one, so that what is found does not depend on what else is read at the time.
+    /// Waits for a place, so that the result does not depend on other pages that are read at the same time.
     fn take(patience: Duration) -> Option<Self> {
         let full = |running: &mut usize| *running >= THREADS;
         let waited = ENDED.wait_timeout_while(running(), patience, full);
@@ -59,7 +60,7 @@ impl Drop for Place {
     }
 }
 
-/// Looks for the article of a page. `None`: there is none, or it was not found in time.
+/// Finds the article of a page. Returns `None` if there is no article, or none was found in time.
 pub(super) fn find(html: String) -> Option<Article> {
     find_within(html, PATIENCE)
 }
@@ -71,11 +72,11 @@ fn find_within(html: String, patience: Duration) -> Option<Article> {
     let thread = std::thread::Builder::new().name("tamis-article".to_owned()).stack_size(STACK);
     let spawned = thread.spawn(move || {
         let _place = place;
-        // Nobody may wait any more.
+        // The caller may have stopped waiting.
         _ = sender.send(read(html));
     });
     spawned.ok()?;
-    // A thread that panicked has dropped its end.
+    // A thread that panicked has dropped its sender.
     receiver.recv_timeout(until.saturating_duration_since(Instant::now())).ok().flatten()
 }
 

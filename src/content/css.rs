@@ -1,31 +1,32 @@
-//! The declarations of a `style` attribute, as CSS Syntax reads them: comments, escapes, strings and brackets, in any case.
+//! Parses the declarations of a `style` attribute according to CSS Syntax: comments, escapes, strings, brackets,
+//! letter case.
 //!
-//! Knows tokens, no property. Invariants: one pass over the text; of a declaration no more than [`VALUES`] tokens are kept, of a
-//! name [`NAME`] bytes.
+//! Knows tokens, but no properties. Invariants: one pass over the text; at most [`VALUES`] tokens of a declaration and
+//! [`NAME`] bytes of a name are kept.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Tokens of a value that are kept. No value that hides something has as many.
+/// The maximum number of tokens of a value. No value that hides something has as many.
 const VALUES: usize = 32;
-/// Bytes of a name that are kept.
+/// The maximum number of bytes of a name.
 const NAME: usize = 32;
 
-/// A declaration, without white space and without what comes after its value.
+/// A declaration, without white space and without anything after its value.
 pub(super) struct Declaration {
     pub(super) name: String,
     pub(super) value: Vec<CssToken>,
-    /// It is none, or there was more of it than is kept.
+    /// The value is invalid, or too long to be kept.
     pub(super) over: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum CssToken {
-    /// A name, in lower case.
+    /// A name in lower case.
     Ident(String),
-    /// The name of a function, whose arguments follow.
+    /// The name of a function; its arguments follow.
     Function(String),
-    /// A number, and its unit in lower case.
+    /// A number and its unit in lower case.
     Number(f64, String),
     Hash(String),
     Text,
@@ -93,7 +94,7 @@ impl Declarations<'_> {
         Some(match char {
             '/' if self.chars.peek() == Some(&'*') => {
                 self.comment();
-                // A comment is nothing; what is beside it are two tokens.
+                // A comment separates two tokens and is dropped.
                 return Some(CssToken::White);
             }
             _ if char.is_ascii_whitespace() => {
@@ -142,7 +143,7 @@ impl Declarations<'_> {
         }
     }
 
-    /// Whether a sign or a point begins a number.
+    /// Whether a number begins with a sign or a point here.
     fn is_number(&self, first: char) -> bool {
         let mut next = self.chars.clone();
         match next.next() {
@@ -204,13 +205,13 @@ impl Declarations<'_> {
         }
     }
 
-    /// Whether the address behind `url(` has no quotes.
+    /// Whether the address after `url(` is unquoted.
     fn is_bare_address(&mut self) -> bool {
         while self.chars.next_if(char::is_ascii_whitespace).is_some() {}
         !matches!(self.chars.peek(), Some('"' | '\''))
     }
 
-    /// An address without quotes ends at the first parenthesis that is not escaped, whatever else is in it.
+    /// An unquoted address ends at the first unescaped closing parenthesis.
     fn bare_address(&mut self) {
         while let Some(char) = self.chars.next() {
             match char {
@@ -221,7 +222,7 @@ impl Declarations<'_> {
         }
     }
 
-    /// The rest of a name.
+    /// Reads the rest of a name.
     fn name(&mut self, mut name: String) -> String {
         loop {
             let char = match self.chars.peek() {
@@ -247,8 +248,9 @@ impl Declarations<'_> {
         }
     }
 
-    /// The character that an escape spells, after its backslash. Names that matter are ASCII, so digits that would spell another letter are read as
-    /// the two that spell one of those: `\6cay` is `lay`, whoever reads it otherwise.
+    /// Decodes the escape after a backslash. All names of interest are ASCII. If the digits spell a character outside
+    /// of ASCII, only the first two count, if they spell a letter: `\6cay` is read as `lay`, which hides at least as
+    /// much as any other reading.
     fn escape(&mut self) -> char {
         let mut code = 0;
         let mut digits = 0;

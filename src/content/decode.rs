@@ -1,16 +1,18 @@
-//! What the bytes of a document are: their encoding, and whether they are HTML.
+//! Detects the encoding of a document, and whether it is HTML.
 //!
-//! Follows the WHATWG standards in short: a byte order mark, else what the page says of itself in `<meta>`, else UTF-8 if
-//! the beginning is that, else windows-1252 (Encoding, HTML §13.2.3.2); HTML is what begins with a tag (MIME Sniffing §7.1,
-//! with more elements). Unlike there, what is UTF-8 and more than ASCII is UTF-8 whatever the page says: who fetched it may
-//! have turned it into that; and tags in UTF-16 are seen without a mark.
+//! A shortened form of the WHATWG standards. The encoding is that of the byte order mark, else the one in `<meta>`,
+//! else UTF-8 if the beginning is valid UTF-8, else windows-1252 (Encoding, HTML §13.2.3.2). A document that begins
+//! with a tag is HTML (MIME Sniffing §7.1, with more elements). There are two differences: text that is valid UTF-8
+//! and not only ASCII is UTF-8 even if the page says otherwise, since the client may have converted it; and tags in
+//! UTF-16 are recognised without a mark.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
-/// Bytes in which a page says its encoding. The standard has 1,024; pages have long heads.
+/// How many bytes are searched for the declaration of an encoding. The standard uses 1,024, but many pages have a
+/// longer `<head>`.
 const HEAD: usize = 8 << 10;
 
-/// Elements with which a page, or a part of one, begins.
+/// Elements with which a page or a part of a page begins.
 const FIRST: [&str; 66] = [
     "html",
     "head",
@@ -80,10 +82,10 @@ const FIRST: [&str; 66] = [
     "thead",
 ];
 
-/// Whether a text is HTML: behind white space, comments and declarations it begins with one of the usual tags.
+/// Whether a text is HTML: after white space, comments and declarations it begins with a usual tag.
 pub(crate) fn is_html(text: &str) -> bool {
     let mut rest = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n', '\u{c}']);
-    // As many as a head may have: more are none.
+    // The number of comments before the first tag is limited.
     for _ in 0..32 {
         let Some(inside) = rest.strip_prefix('<') else { return false };
         if starts_with(inside, "!doctype html") {
@@ -107,27 +109,27 @@ fn starts_with(text: &str, lower: &str) -> bool {
     text.get(..lower.len()).is_some_and(|start| start.eq_ignore_ascii_case(lower))
 }
 
-/// Turns the bytes of a document into text.
+/// Decodes the bytes of a document to text.
 pub(crate) struct Decoder {
     decoder: encoding_rs::Decoder,
     encoding: &'static Encoding,
 }
 
 impl Decoder {
-    /// For a document that begins so.
+    /// Creates a decoder for a document with this beginning.
     pub(crate) fn new(beginning: &[u8]) -> Self {
         let encoding = encoding(beginning);
-        // The mark, if there is one, is no part of the text.
+        // A byte order mark does not belong to the text.
         Self { decoder: encoding.new_decoder_with_bom_removal(), encoding }
     }
 
-    /// For the same document, from its beginning.
+    /// Creates a decoder for the same document, from its beginning.
     pub(crate) fn again(&self) -> Self {
         let encoding = self.encoding;
         Self { decoder: encoding.new_decoder_with_bom_removal(), encoding }
     }
 
-    /// Decodes more of it; what is no text becomes U+FFFD.
+    /// Decodes the next bytes; invalid sequences become U+FFFD.
     pub(crate) fn decode(&mut self, bytes: &[u8], last: bool) -> String {
         let room = self.decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(bytes.len());
         let mut text = String::with_capacity(room);
@@ -151,13 +153,13 @@ fn encoding(beginning: &[u8]) -> &'static Encoding {
         [0, b'<', 0, letter, ..] if letter.is_ascii_graphic() => return UTF_16BE,
         _ => {}
     }
-    // A character that the beginning cuts is no error.
+    // The sample may end within a character.
     let is_utf8 =
         std::str::from_utf8(beginning).map_or_else(|at| at.error_len().is_none(), |_| true);
     if is_utf8 && !beginning.is_ascii() {
         return UTF_8;
     }
-    // What text says of `<meta>` is about other documents.
+    // A text that mentions `<meta>` does not declare its own encoding.
     if beginning.starts_with(b"<?xml") || is_html(&String::from_utf8_lossy(beginning)) {
         let head = beginning.get(..HEAD).unwrap_or(beginning).to_ascii_lowercase();
         if let Some(encoding) = declared(&head) {
@@ -167,7 +169,7 @@ fn encoding(beginning: &[u8]) -> &'static Encoding {
     if is_utf8 { UTF_8 } else { WINDOWS_1252 }
 }
 
-/// What a page says in `<meta charset=…>`, `<meta … content="…; charset=…">` or `<?xml encoding=…?>`.
+/// Returns the label in `<meta charset=…>`, `<meta … content="…; charset=…">` or `<?xml encoding=…?>`.
 fn declared(head: &[u8]) -> Option<&'static Encoding> {
     let mut rest = head;
     while let Some(at) = memchr::memchr(b'<', rest) {
@@ -187,7 +189,7 @@ fn declared(head: &[u8]) -> Option<&'static Encoding> {
         let Some(encoding) = Encoding::for_label(value.get(..end.unwrap_or(value.len()))?) else {
             continue;
         };
-        // A page that could be read so far is in none of those.
+        // The declaration was read as ASCII, so the page cannot be in UTF-16.
         return Some(match encoding {
             _ if encoding == UTF_16BE || encoding == UTF_16LE => UTF_8,
             _ if encoding == X_USER_DEFINED => WINDOWS_1252,
@@ -254,22 +256,22 @@ mod tests {
             let bytes = [declared.as_bytes(), b"\x93\xFA\x96{"].concat();
             assert_eq!(decode(&bytes), format!("{declared}日本"), "{declared}");
         }
-        // A page that was turned into UTF-8 says what it was before.
+        // A page that was converted to UTF-8 still declares its old encoding.
         assert_eq!(decode(b"<meta charset=latin1>\xC3\xBC"), "<meta charset=latin1>ü");
-        // Text may speak of pages.
+        // A text may be about pages.
         assert_eq!(decode(b"Write <meta charset=shift_jis>."), "Write <meta charset=shift_jis>.");
         assert_eq!(
             decode(b"Write <meta charset=utf-8>, not \xFC."),
             "Write <meta charset=utf-8>, not ü."
         );
-        // Tags are seen without a mark.
+        // Tags are recognised without a mark.
         assert_eq!(decode(b"<\0p\0>\0\xFC\0"), "<p>ü");
         assert_eq!(decode(b"\0<\0p\0>\0\xFC"), "<p>ü");
-        // Where the label is none, the bytes tell.
+        // With an unknown label, the bytes decide.
         assert_eq!(decode(b"<meta charset=nonsense>\xFC"), "<meta charset=nonsense>ü");
         assert_eq!(decode(b"<meta charset=utf-16>\xC3\xBC"), "<meta charset=utf-16>ü");
         assert_eq!(decode(b"<meta charset=utf-8>\xFC"), "<meta charset=utf-8>\u{fffd}");
-        // A character that the beginning cuts is no error.
+        // The sample may end within a character.
         assert_eq!(decode(b"caf\xC3"), "caf\u{fffd}");
     }
 }

@@ -1,5 +1,5 @@
-//! The main text of a page: HTML to text or Markdown, and the place where a text that is too long is cut (seed: AIOS's
-//! `content` filter; SPEC §10).
+//! Extracts the main text of a page: HTML becomes text or Markdown, and a long text is cut at a suitable place (seed:
+//! AIOS's `content` filter; SPEC §10).
 //!
 //! ```text
 //! bytes ─▶ decode ─▶ tags ─▶ strip ─▶ render ──▶ cut ─▶ text
@@ -7,8 +7,9 @@
 //!                  lol_html           dom_smoothie
 //! ```
 //!
-//! Knows no JSON, no rule, and no report: `filter` has those. Invariants: work is linear in the bytes, whatever they are;
-//! nothing recurses on the depth of a page in the caller's thread; what is kept is bounded by the constants below.
+//! Knows no JSON, no rules and no report: these belong to `filter`. Invariants: the work is linear in the number of
+//! bytes for any input; nothing in the caller's thread recurses on the depth of a page; memory is bounded by the
+//! constants below.
 
 mod article;
 mod css;
@@ -27,21 +28,23 @@ pub(crate) use cut::{Cut, Sizes};
 pub(crate) use decode::{Decoder, is_html};
 pub(crate) use page::{From, Page};
 
-/// Bytes that are looked at to find out what a document is.
+/// How many bytes are inspected to detect the kind and the encoding of a document.
 pub(crate) const SNIFFED: usize = 64 << 10;
-/// Elements that may be open at once. More are forgotten: a page that has so many has no structure left to know.
+/// The maximum number of open elements. Further ones are ignored: such a page has no useful structure left.
 const OPEN: usize = 4096;
-/// Bytes of one tag, comment or the like, and of what lol_html keeps. What is longer is left out.
+/// The maximum size in bytes of a tag or a comment, and of lol_html's buffers. Longer ones are dropped.
 const TOKEN: usize = 4 << 20;
-/// Bytes of a stripped page in which an article is looked for; of a longer one all of the body's text is kept.
+/// The maximum size in bytes of a stripped page that is searched for an article. Of a larger page, the whole body's
+/// text is kept.
 const ARTICLE_BYTES: usize = 2 << 20;
-/// Elements of such a page.
+/// The maximum number of elements in such a page.
 const ARTICLE_NODES: usize = 30_000;
-/// Elements inside one another in such a page: the tags of deeper ones are left out, their text is kept.
+/// The maximum depth of elements in such a page. The tags of deeper elements are dropped; their text is kept.
 const ARTICLE_DEPTH: usize = 128;
-/// Those that change how text looks (`<b>`, `<i>`, …): a parser repeats them in each paragraph that they are open in.
+/// The maximum number of open formatting elements (`<b>`, `<i>`, …). A parser repeats them in each paragraph in which
+/// they are open.
 const ARTICLE_STYLES: usize = 8;
-/// Bytes of one line of text, one paragraph without a break, that are kept before they are handed on.
+/// The maximum number of bytes of one line (one paragraph without a break) that are buffered.
 const LINE: usize = 64 << 10;
-/// Bytes of a page's title.
+/// The maximum size of a page's title in bytes.
 const TITLE: usize = 1 << 10;

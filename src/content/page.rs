@@ -1,8 +1,9 @@
 //! A page, from its first byte to its text.
 //!
-//! Knows which text is taken: that of the article, if one is found that has a good part of the page's prose; else all that is
-//! left of the body; else, read again with [`Page::again`], all that a person was shown. Holds the page without what
-//! was taken out, while it is small enough for an article to be looked for; of a larger one the text leaves as it comes.
+//! Decides which text is used: the article, if one is found that has a good part of the page's prose; else the rest of
+//! the body; else, after a second reading with [`Page::again`], everything that was visible to a person. Buffers the
+//! stripped page as long as it is small enough to be searched for an article; the text of a larger page is written as
+//! it arrives.
 
 use super::LINE;
 use super::article;
@@ -10,16 +11,16 @@ use super::render::Render;
 use super::strip::{Keep, Strip};
 use super::tags::Reader;
 
-/// An article has this part of the page's letters that are in no link, in percent: else the page is a list, a forum, a
-/// search, of which an article would be one entry.
+/// The minimum share of the page's letters outside links that an article must have, in percent. With less than that,
+/// the page is a list, a forum or a search result, and an article would be one entry of it.
 const SHARE: u64 = 40;
 
-/// Which text was taken.
+/// Which text of the page is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum From {
     Article,
     Body,
-    /// Everything that a person may have been shown, navigation and all.
+    /// Everything that may have been visible to a person, including navigation.
     Page,
 }
 
@@ -32,22 +33,22 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// A page, of which the content is wanted.
+    /// Begins a page whose content is wanted.
     pub(crate) fn new(markdown: bool) -> Self {
         let keep = Keep::Content;
         Self { reader: Reader::new(Strip::new(keep, markdown)), markdown, keep, without: None }
     }
 
-    /// The same page again, after no content was found in it.
+    /// Begins a second reading of the page, after the first one found no content.
     pub(crate) fn again(markdown: bool) -> Self {
         let keep = Keep::Text;
         let without = Some(Without::default());
         Self { reader: Reader::new(Strip::new(keep, markdown)), markdown, keep, without }
     }
 
-    /// Takes more of the page. Returns text, if it is known already that it is taken.
+    /// Reads more of the page. Returns text as soon as it is certain to be used.
     pub(crate) fn push(&mut self, html: &str) -> String {
-        // Parts, so that no more than a part of the text waits here.
+        // The input is split, so that only a part of the text is buffered here.
         let mut text = String::new();
         let html = match &mut self.without {
             Some(without) => &without.push(html),
@@ -67,12 +68,12 @@ impl Page {
         text
     }
 
-    /// Whether the page has text for certain, so that it need not be read again.
+    /// Whether the page certainly has text, so that no second reading is necessary.
     pub(crate) fn has_text(&self) -> bool {
         self.reader.with(|strip| strip.has_text())
     }
 
-    /// The page is complete: the rest of its text, where it is from, and whether text was left out because it is hidden.
+    /// Ends the page. Returns the rest of its text, the source of the text, and whether hidden text was removed.
     pub(crate) fn finish(self) -> (String, From, bool) {
         let Self { mut reader, markdown, keep, without } = self;
         reader.push(&without.map(|without| without.tail).unwrap_or_default());
@@ -96,27 +97,28 @@ impl Page {
         if share < SHARE || text.trim().is_empty() {
             return (body, From::Body, hid);
         }
-        // The search for articles lowers all headings by one level, but for the title.
+        // The search for articles lowers all headings by one level, except the title.
         let text = match text.strip_prefix("## ") {
             Some(rest) if rest.lines().next() == Some(&heading) => format!("# {rest}"),
             _ => text,
         };
-        // A title often has the name of the site as well.
+        // A title often includes the name of the site.
         let named = !heading.is_empty() && found.title.contains(&heading);
         let title = if named { heading } else { found.title };
         (titled(&title, text, markdown), From::Article, hid)
     }
 }
 
-/// A page for who has no scripts and no frames: what is in `<noscript>` and `<noframes>`, which is text for others, is HTML.
+/// Turns `<noscript>` and `<noframes>` into ordinary elements, so that their contents are parsed as HTML rather than
+/// text.
 #[derive(Debug, Default)]
 struct Without {
-    /// The end of what came, which may be the beginning of such a tag.
+    /// The end of the input so far, if it may be the beginning of such a tag.
     tail: String,
 }
 
 impl Without {
-    /// Makes such elements ones of another kind, whose name is as long.
+    /// Replaces the names of such elements by another name of the same length.
     fn push(&mut self, html: &str) -> String {
         const LONGEST: usize = "</noscript".len();
         let mut text = std::mem::take(&mut self.tail) + html;
@@ -144,7 +146,7 @@ impl Without {
     }
 }
 
-/// A text below its title, unless it says it at once.
+/// Puts a text below its title, unless it begins with the title.
 fn titled(title: &str, text: String, markdown: bool) -> String {
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     let begins = text.trim_start_matches(['#', ' ']).lines().next().unwrap_or_default();

@@ -1,19 +1,20 @@
-//! The character references of an attribute's value, as HTML reads them (HTML §13.2.5.72): numeric ones end at the first
-//! character that is no digit, with or without `;`, and so do the names that browsers have always known.
+//! Character references in the value of an attribute, read as HTML does (HTML §13.2.5.72). A numeric reference ends at
+//! the first character that is not a digit, with or without `;`. The same holds for the names that browsers have
+//! always known.
 //!
-//! Knows no attribute. One pass over the value.
+//! Knows no attributes. One pass over the value.
 
 use std::borrow::Cow;
 
-/// Names that need no `;` and spell a character that CSS or an address has a use for.
+/// Names that need no `;` and stand for a character that matters in CSS or in an address.
 const BARE: [&str; 9] = ["quot", "QUOT", "amp", "AMP", "lt", "LT", "gt", "GT", "nbsp"];
 
-/// The value of an attribute without its character references.
+/// Decodes the character references in the value of an attribute.
 pub(super) fn decode(value: &str) -> String {
     html_escape::decode_html_entities(&closed(value)).into_owned()
 }
 
-/// The same value, where every reference that it spells ends in `;`.
+/// Rewrites a value so that every reference in it ends in `;`.
 fn closed(value: &str) -> Cow<'_, str> {
     let Some(first) = memchr::memchr(b'&', value.as_bytes()) else { return Cow::Borrowed(value) };
     let (before, mut rest) = value.split_at(first);
@@ -33,7 +34,7 @@ fn closed(value: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Writes a number and the `;` behind it. Returns the rest.
+/// Writes a number and a `;` after it. Returns the rest.
 fn number<'v>(digits: &'v str, text: &mut String) -> &'v str {
     let (digits, radix) = match digits.strip_prefix(['x', 'X']) {
         Some(digits) => (digits, 16),
@@ -51,11 +52,11 @@ fn number<'v>(digits: &'v str, text: &mut String) -> &'v str {
     rest.strip_prefix(';').unwrap_or(rest)
 }
 
-/// Writes a name that needs no `;`, if one begins here, and the `;` behind it. Returns the rest.
+/// Writes a name that needs no `;`, if one begins here, and a `;` after it. Returns the rest.
 fn name<'v>(value: &'v str, text: &mut String) -> &'v str {
     let found = BARE.iter().find_map(|name| Some((name, value.strip_prefix(name)?)));
     match found {
-        // Before `=`, a letter or a digit it is a part of an address: `?a=1&lt=2`.
+        // Before `=`, a letter or a digit, it is part of an address: `?a=1&lt=2`.
         Some((name, rest))
             if !rest.starts_with(|next: char| {
                 next == ';' || next == '=' || next.is_ascii_alphanumeric()

@@ -1,44 +1,45 @@
-//! Elements and text as plain text or Markdown.
+//! Renders elements and text as plain text or Markdown.
 //!
-//! Knows what elements look like, not which of them are wanted. A paragraph is one line, with a blank one behind it; items
-//! of lists and rows of tables are lines without one. In Markdown there are headings, items, links, images, code and quotes;
-//! characters that mean something there are not escaped, and bold or italic text is text: the reader is a program. As text,
-//! links are their text, and code is indented by four spaces. Invariant: holds a line, and what was not taken.
+//! Knows how elements are rendered, not which of them are wanted. A paragraph is one line followed by a blank line;
+//! list items and table rows are lines without a blank one. Markdown has headings, items, links, images, code and
+//! quotes. Characters that have a meaning in Markdown are not escaped, and bold and italic text is plain, because the
+//! reader is a program. In plain text, a link is its text, and code is indented by four spaces. Invariant: buffers one
+//! line, and the output that was not taken yet.
 
 use super::LINE;
 use super::references;
 use super::table::Table;
 use super::tags::{Tag, Target};
 
-/// Levels of lists and quotes that are shown by indentation.
+/// The maximum number of levels of lists and quotes that are indented.
 const LEVELS: usize = 16;
-/// Bytes of an address that is kept.
+/// The maximum length in bytes of an address that is kept.
 const ADDRESS: usize = 2 << 10;
 
-/// Makes text of elements.
+/// Renders elements as text.
 #[derive(Debug, Default)]
 pub(super) struct Render {
     markdown: bool,
     out: String,
-    /// The line that is open.
+    /// The current line.
     line: String,
-    /// White space came behind it.
+    /// White space followed the current line.
     space: bool,
-    /// What was written last belongs close to what comes, if that is of the same kind.
+    /// The last block and the next one are not separated by a blank line if both are of the same kind.
     last: Last,
-    /// A line was handed on before its end.
+    /// A part of the current line was already written.
     torn: bool,
     pre: usize,
-    /// The language of code, as its class says it.
+    /// The language of a code block, from its class.
     language: String,
     quotes: usize,
     lists: Vec<List>,
-    /// An item began, and nothing of it was written.
+    /// An item has begun, but nothing of it was written.
     bullet: bool,
     heading: usize,
     table: Option<Table>,
     link: Option<Link>,
-    /// Letters and digits outside links.
+    /// The number of letters and digits outside links.
     prose: u64,
     written: bool,
 }
@@ -55,7 +56,7 @@ enum Last {
 struct List {
     /// The number of the next item.
     number: Option<u32>,
-    /// Characters of an item's mark.
+    /// The width of an item's marker in characters.
     width: usize,
 }
 
@@ -64,7 +65,7 @@ impl List {
         Self { number, width: 2 }
     }
 
-    /// The mark of the next item.
+    /// Returns the marker of the next item.
     fn next(&mut self) -> String {
         let mark = match &mut self.number {
             None => "- ".to_owned(),
@@ -82,7 +83,7 @@ impl List {
 #[derive(Debug)]
 struct Link {
     href: String,
-    /// Where in the line it begins.
+    /// Its offset in the line.
     at: usize,
 }
 
@@ -91,22 +92,22 @@ impl Render {
         Self { markdown, ..Self::default() }
     }
 
-    /// The text so far, but for the line that is open.
+    /// Takes the text so far, except the current line.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.out)
     }
 
-    /// Bytes that were not taken.
+    /// Returns the number of bytes that were not taken.
     pub(super) fn len(&self) -> usize {
         self.out.len()
     }
 
-    /// Letters and digits outside links.
+    /// Returns the number of letters and digits outside links.
     pub(super) fn prose(&self) -> u64 {
         self.prose
     }
 
-    /// The page is complete.
+    /// Ends the page and returns the rest of its text.
     pub(super) fn finish(&mut self) {
         self.end_row();
         self.end_line();
@@ -128,7 +129,7 @@ impl Render {
     fn inline(&mut self, text: &str) {
         for char in text.chars() {
             match char {
-                // Hints where to break a line, or nothing at all.
+                // Characters without a width: hints for line breaks, or nothing.
                 '\u{ad}' | '\u{200b}' | '\u{feff}' | '\0' => {}
                 _ if char.is_whitespace() => self.space = true,
                 _ => {
@@ -143,7 +144,7 @@ impl Render {
         }
     }
 
-    /// White space, if some came between words.
+    /// Writes a space, if white space came between two words.
     fn break_words(&mut self) {
         if self.space && !self.line.is_empty() && !self.line.ends_with('\n') {
             self.line.push(' ');
@@ -155,7 +156,7 @@ impl Render {
         for char in text.chars().filter(|char| !matches!(char, '\0' | '\r')) {
             self.line.push(char);
             self.prose += u64::from(self.link.is_none() && char.is_alphanumeric());
-            // Whole lines, so that no line is torn.
+            // Only whole lines are taken, so that no line is split.
             if char == '\n' && self.line.len() > LINE {
                 self.end_code();
             }
@@ -165,7 +166,7 @@ impl Render {
         }
     }
 
-    /// Hands on a line that is too long to be kept.
+    /// Writes the part of a line that is too long to be buffered.
     fn hand_on(&mut self) {
         self.link = None;
         if self.in_cell() {
@@ -175,12 +176,12 @@ impl Render {
         self.torn = true;
     }
 
-    /// Ends the line and the link that is open on it.
+    /// Ends the line, and the link that is open in it.
     fn end_line(&mut self) {
         self.end_link();
         self.space = false;
         if let Some(table) = self.table.as_mut().filter(|table| table.in_row()) {
-            // A block in a cell is a part of the row.
+            // A block in a cell is part of the row.
             self.space = !self.line.is_empty();
             if table.len() + self.line.len() > LINE {
                 self.end_row();
@@ -244,7 +245,7 @@ impl Render {
         self.last = kind;
     }
 
-    /// The lines of code that are open.
+    /// Writes the buffered lines of a code block.
     fn end_code(&mut self) {
         self.end_link();
         let code = std::mem::take(&mut self.line);
@@ -263,7 +264,7 @@ impl Render {
             }
             return;
         }
-        // A fence longer than any in the code.
+        // The fence must be longer than any fence in the code.
         let ticks = code.split(|char| char != '`').map(str::len).max().unwrap_or(0);
         let fence = "`".repeat(ticks.max(2) + 1);
         for part in [&fence, &self.language, "\n", code, "\n", &fence] {
@@ -315,17 +316,17 @@ impl Render {
         }
     }
 
-    /// A block of this name begins or ends.
+    /// Handles the begin or the end of a block with this name.
     fn block(&mut self, name: &str) {
         if self.pre > 0 {
-            // Lines of code may be blocks.
+            // Lines of a code block may be elements.
             if !self.line.is_empty() && !self.line.ends_with('\n') {
                 self.line.push('\n');
             }
             return;
         }
         if self.in_cell() && is_layout(name) {
-            // No table of data: what is in its cells are blocks.
+            // Not a table of data: its cells contain blocks.
             let table = self.table.as_mut().map(|table| table.dissolve(&mut self.line));
             for cell in table.unwrap_or_default() {
                 self.line = cell;
@@ -336,7 +337,7 @@ impl Render {
     }
 }
 
-/// Elements that no cell of a table of data has.
+/// Elements that never occur in the cells of a table of data.
 fn is_layout(name: &str) -> bool {
     matches!(
         name,
@@ -397,7 +398,7 @@ fn is_block(name: &str) -> bool {
         )
 }
 
-/// An address that leads somewhere else; empty for one that does not, or is code or data.
+/// Returns an address that leads elsewhere, or an empty text for a fragment, code or data.
 fn address(written: &str) -> String {
     let written = references::decode(written);
     let address = written.trim();
@@ -407,7 +408,7 @@ fn address(written: &str) -> String {
     if address.starts_with('#') || inert || address.len() > ADDRESS {
         return String::new();
     }
-    // Markdown would end the address at these.
+    // These characters would end the address in Markdown.
     let mut safe = String::with_capacity(address.len());
     for char in address.chars() {
         match char {
@@ -421,7 +422,7 @@ fn address(written: &str) -> String {
     safe
 }
 
-/// The language that a class names: `language-rust`, `lang-sh`.
+/// Returns the language that a class names: `language-rust`, `lang-sh`.
 fn language(tag: &Tag<'_>) -> Option<String> {
     let class = tag.get("class")?;
     let mut names = class.split_ascii_whitespace();
@@ -471,7 +472,7 @@ impl Target for Render {
                 let first =
                     tag.get("start").and_then(|start| start.trim().parse().ok()).unwrap_or(1);
                 let number = (name == "ol").then_some(first);
-                // As deep as it gets, all further ones are the last.
+                // All levels beyond the maximum are rendered like the last one.
                 if self.lists.len() < super::OPEN {
                     self.lists.push(List::new(number));
                 }
@@ -519,7 +520,7 @@ impl Target for Render {
                 return;
             }
             "code" | "kbd" | "samp" if self.pre == 0 && self.markdown => {
-                // A line that has ended has no code to close.
+                // The line has ended already, so there is no code to close.
                 if self.line.ends_with('`') {
                     self.line.pop();
                 } else if !self.line.is_empty() {

@@ -1,9 +1,10 @@
-//! Takes out the parts of a page that are no content, and writes the rest as text, and as HTML that a parser can read in
+//! Removes the parts of a page that are not content, and writes the rest as text, and as HTML that a parser can read in
 //! bounded time.
 //!
-//! Knows elements and their attributes. The HTML is written anew from what was read: every element is closed, none is
-//! deeper than [`ARTICLE_DEPTH`](super::ARTICLE_DEPTH), and of those that change how text looks few are inside one another,
-//! for parsers repeat them in every paragraph that they are open in. Where there is too much, there is none.
+//! Knows elements and their attributes. The HTML is rewritten from the parsed tags: every element is closed, none is
+//! deeper than [`ARTICLE_DEPTH`](super::ARTICLE_DEPTH), and the nesting of formatting elements is limited, because
+//! parsers repeat them in every paragraph in which they are open. A page that exceeds these limits is not written as
+//! HTML at all.
 
 use super::references;
 use super::render::Render;
@@ -11,57 +12,57 @@ use super::style;
 use super::tags::{Tag, Target};
 use super::{ARTICLE_BYTES, ARTICLE_DEPTH, ARTICLE_NODES, ARTICLE_STYLES, TITLE};
 
-/// Which parts of a page are taken out.
+/// Which parts of a page are removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// All that is not the content: navigation, what is hidden, what is for machines.
+    /// Everything but the content: navigation, hidden parts, parts for machines.
     #[default]
     Content,
-    /// Parts for machines and hidden parts: any text that a person was shown is kept.
+    /// Parts for machines and hidden parts: all text that was visible to a person is kept.
     Text,
-    /// Nothing: it was taken out before.
+    /// Nothing, because it was removed before.
     All,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Strip {
     keep: Keep,
-    /// The elements that are open.
+    /// The open elements.
     levels: Vec<Level>,
-    /// The level at which the removed elements that are open begin.
+    /// The level of the outermost removed element that is open.
     removed: Option<usize>,
-    /// Open elements that are the content by name.
+    /// The number of open elements that are content by their name.
     mains: usize,
-    /// The page, written anew; `None`: too much of it.
+    /// The rewritten page, or `None` if it became too large.
     html: Option<String>,
     nodes: usize,
     depth: usize,
     styles: usize,
-    /// Inherited properties that hide text here.
+    /// The inherited properties that hide text here.
     unseen: u8,
-    /// Something was hidden, and taken out.
+    /// Hidden text was removed.
     hid: bool,
-    /// The body has begun, whose titles nobody is shown.
+    /// The body has begun. A `<title>` in it is not displayed.
     in_body: bool,
     render: Render,
     /// Letters or digits were kept.
     text: bool,
     in_title: bool,
     title: String,
-    /// The first heading of the first level, and the level at which it is open.
+    /// The first heading of level one, and the level at which it is open.
     heading: Option<String>,
     in_heading: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
-    /// Its tags were written, and count.
+    /// Its tags were written and count towards the depth.
     Written {
         main: bool,
         style: bool,
         unseen: u8,
     },
-    /// Its tags were left out.
+    /// Its tags were dropped.
     Bare {
         main: bool,
         unseen: u8,
@@ -69,10 +70,10 @@ enum Level {
     Removed,
 }
 
-/// How much of its text an element hides.
+/// How an element hides its text.
 struct Hides {
     whole: bool,
-    /// Inherited properties by which text in it is not seen.
+    /// Through inherited properties, which elements inside may reset.
     unseen: u8,
 }
 
@@ -86,32 +87,32 @@ impl Strip {
         &mut self.render
     }
 
-    /// The page, if it is small enough for a parser.
+    /// Returns the page as HTML, if it is small enough for a parser.
     pub(super) fn html(&mut self) -> Option<String> {
         self.html.take()
     }
 
-    /// Whether the page is too much for a parser.
+    /// Whether the page is too large for a parser.
     pub(super) fn is_over(&self) -> bool {
         self.html.is_none()
     }
 
-    /// Whether there is text for certain.
+    /// Whether the page certainly has text.
     pub(super) fn has_text(&self) -> bool {
         self.text
     }
 
-    /// Whether something was taken out because it is hidden.
+    /// Whether hidden text was removed.
     pub(super) fn hid(&self) -> bool {
         self.hid
     }
 
-    /// The page's title.
+    /// Returns the page's title.
     pub(super) fn title(&self) -> String {
         plain(&self.title)
     }
 
-    /// The page's first heading of the first level.
+    /// Returns the page's first heading of level one.
     pub(super) fn heading(&self) -> String {
         plain(self.heading.as_deref().unwrap_or_default())
     }
@@ -129,9 +130,9 @@ impl Strip {
             "nav" | "footer" | "aside" | "noscript" | "button" | "dialog" | "menu" | "frameset" => {
                 return true;
             }
-            // That of an article has its headline.
+            // The header of an article contains its headline.
             "header" if self.mains == 0 => return true,
-            // A page that is hidden as a whole is shown later by a script.
+            // A script will show a page that is hidden as a whole.
             "html" | "body" | "head" | "title" => return false,
             _ => {}
         }
@@ -157,9 +158,9 @@ impl Strip {
         })
     }
 
-    /// Whether the element hides itself: by its attribute, or by its style, which may hide text inside, too.
+    /// How the element hides itself, by its attribute or by its style.
     fn hides(&self, tag: &Tag<'_>) -> Hides {
-        // A page that is hidden as a whole is shown later by a script.
+        // A script will show a page that is hidden as a whole.
         if self.keep == Keep::All || matches!(tag.name, "html" | "body" | "head" | "title") {
             return Hides { whole: false, unseen: self.unseen };
         }
@@ -169,11 +170,11 @@ impl Strip {
         Hides { whole, unseen: (self.unseen & !style.seen) | style.unseen }
     }
 
-    /// Writes to the page, unless that gets too long.
+    /// Writes to the page, unless it gets too long.
     fn write(&mut self, parts: &[&str]) {
         let Some(html) = &mut self.html else { return };
         parts.iter().for_each(|part| html.push_str(part));
-        // Its text may be longer: code is indented.
+        // The text may get longer than the HTML, because code is indented.
         let text = self.render.len() > 2 * ARTICLE_BYTES;
         if text || html.len() > ARTICLE_BYTES || self.nodes > ARTICLE_NODES {
             self.html = None;
@@ -187,7 +188,7 @@ impl Strip {
         self.nodes += 1;
         let mut written = format!("<{}", tag.name);
         for name in ATTRIBUTES {
-            // Names and addresses; what is longer is data.
+            // Long attributes are data, not names or addresses.
             if let Some(value) = tag.get(name).filter(|value| value.len() <= 2048) {
                 written.push_str(&format!(" {name}=\"{}\"", value.replace('"', "&quot;")));
             }
@@ -196,7 +197,7 @@ impl Strip {
     }
 }
 
-/// Attributes that say what an element is for, or what its text or its address is.
+/// Attributes that matter: the purpose of an element, its text, or its address.
 const ATTRIBUTES: [&str; 17] = [
     "id",
     "class",
@@ -217,7 +218,7 @@ const ATTRIBUTES: [&str; 17] = [
     "http-equiv",
 ];
 
-/// Elements that a parser opens again in the next block, if they are still open (HTML §13.2.4.3).
+/// Elements that a parser reopens in the next block if they are still open (HTML §13.2.4.3).
 fn is_style(name: &str) -> bool {
     matches!(
         name,
@@ -237,7 +238,7 @@ fn is_style(name: &str) -> bool {
     )
 }
 
-/// Whether a name is one that can be written: what pages have as names may be anything.
+/// Whether a name can be written: the names in a page may contain any character.
 fn is_plain(name: &str) -> bool {
     name.len() <= 32 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
@@ -265,7 +266,7 @@ impl Target for Strip {
         );
         self.in_body |= !in_head;
         let hides = self.hides(tag);
-        // Only an image has words of its own: those that stand for it.
+        // Only an image has an alternative text.
         let unseen_image = tag.name == "img" && hides.unseen & style::VISIBILITY != 0;
         self.hid |=
             hides.whole || (unseen_image && tag.get("alt").is_some_and(|alt| has_letters(&alt)));
@@ -276,7 +277,7 @@ impl Target for Strip {
             }
             return;
         }
-        // The first one: pictures have titles too.
+        // The first title counts: images in SVG have titles as well.
         self.in_title = tag.name == "title" && self.title.is_empty();
         if tag.name == "h1" && self.heading.is_none() {
             self.heading = Some(String::new());
@@ -368,7 +369,7 @@ fn plain(html: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Adds text to a line that does not get too long.
+/// Adds text to a line, up to its maximum length.
 fn add(line: &mut String, text: &str) {
     let room = TITLE.saturating_sub(line.len());
     line.extend(text.chars().take(room));

@@ -1,9 +1,9 @@
-//! Whether the `style` attribute of an element hides its text.
+//! Decides whether the `style` attribute of an element hides its text.
 //!
-//! Knows the properties that take text out of sight: not shown at all, without size or colour, left of the page or above it,
-//! or clipped. Text to the right and below is in sight: a reader scrolls there. Where a property comes twice, the last valid
-//! value counts, unless another is `!important`. Knows no syntax ([`css`](super::css) does) and no values
-//! ([`values`](super::values) does). Style sheets are not read.
+//! Knows the properties that hide text: it is not displayed, has no size or colour, is left of the page or above it,
+//! or is clipped. Text to the right and below is visible, since a reader can scroll there. If a property occurs twice,
+//! the last valid value counts, unless another one is `!important`. The syntax is in [`css`](super::css), the values
+//! are in [`values`](super::values). Style sheets are not read.
 
 use super::css::{CssToken, Declaration, Declarations};
 use super::values::{
@@ -11,22 +11,22 @@ use super::values::{
     number, parts, room, sides, transform,
 };
 
-/// Whether text in an element is seen, by its style.
+/// Whether a style makes the text of an element visible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct InlineStyle {
-    /// Nothing in the element is shown.
+    /// Nothing in the element is displayed.
     pub(super) hides: bool,
-    /// Properties that elements inside inherit: those that hide text here, and those that show it again.
+    /// The properties that elements inside inherit: those that hide text here, and those that show it again.
     pub(super) unseen: u8,
     pub(super) seen: u8,
 }
 
-/// The inherited properties, as bits.
+/// A set of inherited properties, as bits.
 pub(super) const VISIBILITY: u8 = 1;
 const SIZE: u8 = 2;
 const COLOUR: u8 = 4;
 
-/// The value of a property, as one that hides or not, and whether it is `!important`.
+/// A property's value: whether it hides text, and whether it is `!important`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stated {
     value: bool,
@@ -36,7 +36,7 @@ struct Stated {
 
 impl Stated {
     fn say(&mut self, value: Option<bool>, important: bool) {
-        // An invalid value is no declaration; an important one gives way only to another important one.
+        // Invalid values are ignored. An important value is only replaced by another important one.
         if let Some(value) = value
             && (important || !self.important)
         {
@@ -62,14 +62,14 @@ struct Properties {
     visibility: Stated,
     size: Stated,
     colour: Stated,
-    /// The background, or a shadow, is seen where the letters are.
+    /// A background or a shadow makes transparent letters visible.
     text_background: Stated,
     shadow: Stated,
-    /// It has a place of its own; one out of the flow; one that does not scroll.
+    /// The element is positioned; it is out of the flow; it does not scroll.
     placed: Stated,
     free: Stated,
     fixed: Stated,
-    /// Its place is far outside.
+    /// The position is far outside of the page.
     left: Stated,
     right: Stated,
     top: Stated,
@@ -84,17 +84,17 @@ struct Properties {
     path: Stated,
     across: Extent,
     down: Extent,
-    /// Text that does not fit is not shown.
+    /// Overflowing text is not displayed.
     overflow: Stated,
 }
 
-/// The room of an element in one direction.
+/// The size of an element in one direction.
 #[derive(Debug, Default)]
 struct Extent {
-    /// It has none, or may have none.
+    /// It is zero, or may be zero.
     size: Stated,
     most: Stated,
-    /// It has some all the same.
+    /// It has a minimum that is not zero.
     least: Stated,
     padding: Stated,
 }
@@ -147,7 +147,7 @@ impl Properties {
             }
             "visibility" => {
                 let said = one_of(&["hidden", "collapse"], &["visible"]);
-                // A value that is inherited is the one around the element.
+                // The value `inherit` takes the surrounding element's value.
                 let said = said.filter(|_| !ident.is_some_and(|word| GLOBAL.contains(&word)));
                 self.visibility.say(said, important);
             }
@@ -155,7 +155,7 @@ impl Properties {
                 self.opacity.say(number(value).map(|(number, _)| number <= 0.0), important)
             }
             "font-size" => self.size.say(font_size(value), important),
-            // The size is in the shorthand, before the family.
+            // In the shorthand, the size comes before the family.
             "font" => {
                 let size = value.iter().find_map(|token| match token {
                     CssToken::Number(number, unit) => Some((*number, unit.as_str())),
@@ -168,7 +168,7 @@ impl Properties {
             "position" => {
                 let words = ["static", "relative", "absolute", "fixed", "sticky"];
                 let at = words.iter().position(|word| ident == Some(*word));
-                // Text that sticks is moved only as far as its place allows.
+                // Sticky text only moves within its container.
                 self.placed.say(at.map(|at| (1..=3).contains(&at)), important);
                 self.free.say(at.map(|at| at == 2 || at == 3), important);
                 self.fixed.say(at.map(|at| at == 3), important);
@@ -203,7 +203,7 @@ impl Properties {
                 let zero = lengths(value).map(|mut all| all.any(|number| number == 0.0));
                 self.scale.say(zero, important);
             }
-            // To the left and up; forward and back text stays in sight.
+            // Movement to the left and up hides; along the z axis it does not.
             "translate" => {
                 let far: Option<Vec<bool>> = parts(value).take(2).map(is_far).collect();
                 let far = far.filter(|all| !all.is_empty());
@@ -212,7 +212,7 @@ impl Properties {
             "background-clip" | "-webkit-background-clip" => {
                 self.text_background.say(Some(names(value, "text")), important);
             }
-            // It sets all properties of a background.
+            // The shorthand sets all properties of a background.
             "background" => self.text_background.say(Some(names(value, "text")), important),
             "text-shadow" => {
                 let shows = !value.is_empty()
@@ -227,7 +227,7 @@ impl Properties {
             "height" | "block-size" => self.down.size.say(no_room(value), important),
             "max-height" | "max-block-size" => self.down.most.say(no_room(value), important),
             "min-height" | "min-block-size" => self.down.least.say(room(value), important),
-            // Text that does not fit is seen in the padding behind it.
+            // Overflowing text is still visible in the padding.
             "padding-right" => self.across.padding.say(room(value), important),
             "padding-bottom" => self.down.padding.say(room(value), important),
             "padding" => {

@@ -1,25 +1,25 @@
-//! Rows of a table, a line each.
+//! Renders the rows of a table, each as one line.
 //!
-//! Knows cells as text. Holds one row.
+//! Knows cells as text. Buffers one row.
 
-/// A table, of which a row may be open.
+/// A table, with the current row.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     row: Option<Vec<String>>,
-    /// Bytes of the row's cells.
+    /// The size of the row's cells in bytes.
     bytes: usize,
     in_cell: bool,
-    /// A row was written.
+    /// At least one row was written.
     headed: bool,
 }
 
 impl Table {
-    /// Whether a row is open: what is in it has no lines of its own.
+    /// Whether a row is open. Blocks in it do not begin lines of their own.
     pub(super) fn in_row(&self) -> bool {
         self.row.is_some()
     }
 
-    /// Bytes of the row that is open.
+    /// Returns the size of the current row in bytes.
     pub(super) fn len(&self) -> usize {
         self.bytes
     }
@@ -32,21 +32,21 @@ impl Table {
         self.in_cell = true;
     }
 
-    /// The text of the cell that is open is complete.
+    /// Ends the current cell.
     pub(super) fn cell(&mut self, text: &mut String) {
         let cell = text.trim().replace('\n', " ");
         text.clear();
         if let Some(row) = &mut self.row
             && (self.in_cell || !cell.is_empty())
         {
-            // A cell costs, even an empty one.
+            // Every cell counts, even an empty one.
             self.bytes += cell.len() + size_of::<String>();
             row.push(cell);
         }
         self.in_cell = false;
     }
 
-    /// The row's line, if there is text in it, and what follows the first one in Markdown.
+    /// Returns the row's line, if there is text in it. In Markdown, a separator follows the first row.
     pub(super) fn end_row(&mut self, markdown: bool) -> (Option<String>, Option<String>) {
         let cells = self.row.take().unwrap_or_default();
         self.bytes = 0;
@@ -54,7 +54,7 @@ impl Table {
             return (None, None);
         }
         if !markdown {
-            // Empty cells stay: what is below a heading stays below it.
+            // Empty cells are kept, so that the columns stay aligned.
             return (Some(cells.join(" | ").trim_end().to_owned()), None);
         }
         let escaped: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
@@ -63,7 +63,7 @@ impl Table {
         (Some(format!("| {} |", escaped.join(" | "))), rule)
     }
 
-    /// The row turned out to be none: gives its texts back.
+    /// Returns the texts of the cells if the row turns out not to be one of data.
     pub(super) fn dissolve(&mut self, text: &mut String) -> Vec<String> {
         self.cell(text);
         self.bytes = 0;

@@ -1,8 +1,8 @@
-//! Tags and text of HTML as they come, through lol_html, which keeps the list of open elements.
+//! Reads the tags and the text of HTML as they arrive, through lol_html, and keeps the stack of open elements.
 //!
-//! Knows no element but by name. Invariants: at most [`OPEN`](super::OPEN) elements, and what one piece opens, are known as
-//! open; a token longer than [`TOKEN`](super::TOKEN) is left out; every start is followed by its end, in order, whether the
-//! page closes it or not.
+//! Knows elements by name only. Invariants: the stack has at most [`OPEN`](super::OPEN) elements plus those that one
+//! piece of input opens; a token longer than [`TOKEN`](super::TOKEN) is dropped; every start is followed by its end,
+//! in order, whether the page closes the element or not.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,36 +12,36 @@ use lol_html::{MemorySettings, Selector, Settings};
 
 use super::{OPEN, TOKEN};
 
-/// Bytes that are read at once.
+/// The number of bytes that are parsed at a time.
 const PIECE: usize = 16 << 10;
-/// Bytes of the longest character reference, such as `&CounterClockwiseContourIntegral;`.
+/// The length of the longest character reference, such as `&CounterClockwiseContourIntegral;`, in bytes.
 const REFERENCE: usize = 40;
 
-/// Open elements among which one is looked for that ends without saying so.
+/// How many open elements are searched for one that ends implicitly.
 const AROUND: usize = 32;
 
-/// Takes what is read.
+/// Receives the parsed elements and text.
 pub(super) trait Target: Send + 'static {
-    /// An element begins. One that can have no content (`<br>`) has no end.
+    /// An element begins. A void element (`<br>`) has no end.
     fn start(&mut self, tag: &Tag<'_>);
-    /// The element that began last, of those that are open, ends.
+    /// The innermost open element ends.
     fn end(&mut self, name: &str);
-    /// Text as it is written, character references and all, which are in one piece.
+    /// Text with its character references as written; a reference is never split.
     fn text(&mut self, text: &str);
-    /// Something was left out, or forgotten.
+    /// A token was dropped, or an element was ignored.
     fn lost(&mut self);
 }
 
 /// A start tag.
 pub(super) struct Tag<'a> {
-    /// In lower case.
+    /// The name in lower case.
     pub(super) name: &'a str,
     pub(super) has_content: bool,
     attributes: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Tag<'_> {
-    /// The value of an attribute, as it is written.
+    /// Returns the value of an attribute as written.
     pub(super) fn get(&self, name: &str) -> Option<String> {
         (self.attributes)(name)
     }
@@ -49,27 +49,27 @@ impl Tag<'_> {
 
 type Output = fn(&[u8]);
 
-/// Reads HTML that comes in parts; how it is cut does not matter.
+/// Parses HTML that arrives in chunks. The result does not depend on the chunks.
 pub(super) struct Reader<T> {
     shared: Arc<Mutex<Shared<T>>>,
     rewriter: Option<HtmlRewriter<'static, Output>>,
     pending: Vec<u8>,
-    /// A token is too long: what comes up to the end of a tag is left out.
+    /// A token was too long: input is dropped up to the end of a tag.
     skips: bool,
 }
 
-/// What the handlers of lol_html share.
+/// The state that lol_html's handlers share.
 struct Shared<T> {
     target: T,
-    /// Elements that are open, with their numbers, which grow.
+    /// The open elements with their numbers, which increase.
     open: Vec<(u64, Box<str>)>,
-    /// The numbers of those that lol_html has as open: it knows no end that is not written.
+    /// The numbers of the elements that lol_html considers open: it does not know about implicit ends.
     known: Vec<u64>,
-    /// Elements that have begun.
+    /// The number of elements that have begun.
     begun: u64,
-    /// The end of a text that may be the beginning of a character reference.
+    /// The end of a text, if it may be the beginning of a character reference.
     cut_off: String,
-    /// Steps: elements that begin, end, or are looked at, and bytes of text.
+    /// The number of steps: elements that begin, end or are inspected, and bytes of text.
     #[cfg(test)]
     work: usize,
 }
@@ -89,7 +89,7 @@ impl<T: Target> Reader<T> {
         Self { rewriter: rewriter(&shared), shared, pending: Vec::new(), skips: false }
     }
 
-    /// Takes more of the page.
+    /// Parses more of the page.
     pub(super) fn push(&mut self, html: &str) {
         let mut rest = html.as_bytes();
         while !rest.is_empty() {
@@ -103,7 +103,7 @@ impl<T: Target> Reader<T> {
         }
     }
 
-    /// The page is complete: gives the target back.
+    /// Ends the page and returns the receiver.
     pub(super) fn end(mut self) -> T
     where
         T: Default,
@@ -118,7 +118,7 @@ impl<T: Target> Reader<T> {
         std::mem::take(&mut shared.target)
     }
 
-    /// Does something with the target.
+    /// Calls a function with the receiver.
     pub(super) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         f(&mut lock(&self.shared).target)
     }
@@ -127,7 +127,7 @@ impl<T: Target> Reader<T> {
         let mut piece = std::mem::take(&mut self.pending);
         let mut from = 0;
         if lock(&self.shared).known.len() > OPEN {
-            // At a tag, so that none is torn.
+            // The input is dropped up to a tag, so that no tag is split.
             from = memchr::memchr(b'<', &piece).unwrap_or(piece.len());
             self.write(piece.get(..from).unwrap_or_default());
             if let Some(rewriter) = self.rewriter.take() {
@@ -154,7 +154,7 @@ impl<T: Target> Reader<T> {
         }
     }
 
-    /// Goes on as if the page began here.
+    /// Resumes as if the page began here.
     fn restart(&mut self) {
         {
             let mut shared = lock(&self.shared);
@@ -173,12 +173,12 @@ impl<T> std::fmt::Debug for Reader<T> {
     }
 }
 
-/// What a handler that panicked left is as good as any.
+/// The state remains usable after a handler has panicked, so poisoning is ignored.
 fn lock<T>(shared: &Mutex<Shared<T>>) -> MutexGuard<'_, Shared<T>> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `None` cannot be: `*` is a selector.
+/// Never `None`, because `*` is a valid selector.
 fn rewriter<T: Target>(shared: &Arc<Mutex<Shared<T>>>) -> Option<HtmlRewriter<'static, Output>> {
     let all: Selector = "*".parse().ok()?;
     let elements = {
@@ -214,7 +214,7 @@ fn rewriter<T: Target>(shared: &Arc<Mutex<Shared<T>>>) -> Option<HtmlRewriter<'s
 }
 
 impl<T: Target> Shared<T> {
-    /// An element begins. Returns its number, if it can have content.
+    /// Begins an element. Returns its number, if it can have content.
     fn start(&mut self, element: &Element<'_, '_>) -> Option<u64> {
         self.flush();
         let name = element.tag_name();
@@ -232,7 +232,7 @@ impl<T: Target> Shared<T> {
         Some(self.begun)
     }
 
-    /// The end of an element is written; it may have ended before.
+    /// Handles an explicit end tag; the element may have ended before.
     fn end(&mut self, number: u64) {
         self.flush();
         if let Ok(at) = self.known.binary_search(&number) {
@@ -243,7 +243,7 @@ impl<T: Target> Shared<T> {
         }
     }
 
-    /// What ends when an element of this name begins, though that is not written (HTML §13.1.2.4).
+    /// Ends the elements that end implicitly when an element with this name begins (HTML §13.1.2.4).
     fn end_implied(&mut self, name: &str) {
         let (ends, within): (&[&str], &[&str]) = match name {
             "li" => (&["li"], &["ul", "ol", "menu", "dir"]),
@@ -264,7 +264,7 @@ impl<T: Target> Shared<T> {
         }
     }
 
-    /// All elements end but this many.
+    /// Ends all open elements except the first `n`.
     fn close_to(&mut self, level: usize) {
         while self.open.len() > level {
             self.step(1);
@@ -309,7 +309,7 @@ impl<T: Target> Shared<T> {
         _ = steps;
     }
 
-    /// No more of the text will come.
+    /// Writes the rest of a text that is complete.
     fn flush(&mut self) {
         if !self.cut_off.is_empty() {
             let text = std::mem::take(&mut self.cut_off);
@@ -318,7 +318,7 @@ impl<T: Target> Shared<T> {
     }
 }
 
-/// Whether a paragraph ends where an element of this name begins.
+/// Whether an element with this name ends a paragraph.
 fn ends_paragraph(name: &str) -> bool {
     matches!(
         name,
@@ -436,7 +436,7 @@ mod tests {
                 "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>d",
             ),
             ("<dl><dt>a<dd>b<dt>c</dl>", "<dl><dt>a</dt><dd>b</dd><dt>c</dt></dl>"),
-            // As lol_html has it, an end that is written ends what is in it.
+            // As in lol_html, an explicit end tag also ends the elements inside.
             ("<p>a<div>b</p>c</div>d", "<p>a</p><div>b</div>cd"),
             ("<p><b>a<p>b</b>c", "<p><b>a</b></p><p>b</p>c"),
             (
@@ -448,7 +448,7 @@ mod tests {
         }
     }
 
-    /// From 10,000 elements inside one another on, ten times as many are ten times the work.
+    /// With more than 10,000 nested elements, ten times the depth takes ten times the work.
     #[test]
     fn work_grows_as_the_page_does() {
         for (before, part, after) in [

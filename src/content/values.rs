@@ -1,12 +1,12 @@
-//! The values of CSS properties: whether a length, a colour, a transformation or a shape takes text out of sight.
+//! Values of CSS properties: whether a length, a colour, a transformation or a shape hides text.
 //!
-//! Knows no property and no element.
+//! Knows no properties and no elements.
 
 use super::css::CssToken;
 
-/// Pixels to the left or up by which text is outside the page.
+/// By how many pixels text must be moved to the left or up to be outside of the page.
 const FAR: f64 = 999.0;
-/// The same in percent of the element, or of the one around it: less is how menus and slides wait.
+/// The same limit in percent of the element or its container. Menus and slides wait at smaller values.
 const FAR_PERCENT: f64 = 1000.0;
 
 /// The order of the values of `inset` and `margin`.
@@ -46,14 +46,14 @@ pub(super) fn is_display(token: &CssToken) -> bool {
     VALUES.contains(&word.as_str()) || GLOBAL.contains(&word.as_str()) || word.starts_with("table-")
 }
 
-/// A number and its unit. Of a calculation it is the largest one, with the sign that it is added with.
+/// A number and its unit. The value of a calculation is its largest number, with the sign of its term.
 pub(super) fn number(value: &[CssToken]) -> Option<(f64, &str)> {
     match value {
         [CssToken::Number(number, unit)] => Some((*number, unit)),
         [CssToken::Function(name), rest @ .., CssToken::Close] if is_calculation(name) => {
             let mut largest: Option<(f64, &str)> = None;
             let mut sign = 1.0;
-            // A product with a negative number has the other sign.
+            // Multiplication with a negative number inverts the sign.
             let has_unit =
                 |token: &CssToken| matches!(token, CssToken::Number(_, unit) if !unit.is_empty());
             let is_product = rest.contains(&CssToken::Delim('*')) && rest.iter().any(has_unit);
@@ -86,7 +86,7 @@ pub(super) fn is_calculation(name: &str) -> bool {
     matches!(name, "calc" | "min" | "max" | "clamp" | "-webkit-calc")
 }
 
-/// A length in pixels, about.
+/// Converts a length to pixels, approximately.
 pub(super) fn length(value: &[CssToken]) -> Option<f64> {
     let (number, unit) = number(value)?;
     Some(match unit {
@@ -96,14 +96,14 @@ pub(super) fn length(value: &[CssToken]) -> Option<f64> {
         "q" => number,
         "in" => number * 96.0,
         "pt" => number * 4.0 / 3.0,
-        // A part of the window, or of the element around.
+        // Relative to the window or the container.
         "%" | "vw" | "vh" | "vmin" | "vmax" | "svh" | "lvh" | "dvh" | "svw" | "lvw" | "dvw"
         | "vi" | "vb" => number * 10.0,
         _ => number,
     })
 }
 
-/// The values that stand side by side in one, each a token or a function with its arguments.
+/// Splits a value into its components, each a token or a function with its arguments.
 pub(super) fn parts(mut value: &[CssToken]) -> impl Iterator<Item = &[CssToken]> {
     std::iter::from_fn(move || {
         while let [CssToken::Delim(','), rest @ ..] = value {
@@ -125,7 +125,7 @@ pub(super) fn parts(mut value: &[CssToken]) -> impl Iterator<Item = &[CssToken]>
     })
 }
 
-/// A value for each of the [`SIDES`], of one to four.
+/// Expands one to four components to a value for each of the [`SIDES`].
 pub(super) fn sides(value: &[CssToken]) -> Option<[&[CssToken]; 4]> {
     let all: Vec<&[CssToken]> = parts(value).collect();
     if !all.iter().all(|part| is_far(part).is_some()) {
@@ -140,7 +140,7 @@ pub(super) fn sides(value: &[CssToken]) -> Option<[&[CssToken]; 4]> {
     })
 }
 
-/// Whether a length leads far to the left or up. A word is a length that does not.
+/// Whether a length moves text far to the left or up. A keyword does not.
 pub(super) fn is_far(value: &[CssToken]) -> Option<bool> {
     if let [CssToken::Ident(_)] = value {
         return Some(false);
@@ -172,7 +172,7 @@ pub(super) fn no_room(value: &[CssToken]) -> Option<bool> {
     }
 }
 
-/// Whether a size is one that text is seen in.
+/// Whether a size leaves text visible.
 pub(super) fn room(value: &[CssToken]) -> Option<bool> {
     match value {
         [CssToken::Ident(_)] => Some(false),
@@ -180,12 +180,12 @@ pub(super) fn room(value: &[CssToken]) -> Option<bool> {
     }
 }
 
-/// Whether a word is in a value.
+/// Whether a value contains a word.
 pub(super) fn names(value: &[CssToken], name: &str) -> bool {
     value.iter().any(|token| matches!(token, CssToken::Ident(word) if word == name))
 }
 
-/// Each of the lengths that a value is.
+/// Iterates over the lengths in a value.
 pub(super) fn lengths(value: &[CssToken]) -> Option<impl Iterator<Item = f64>> {
     if value.iter().any(|token| matches!(token, CssToken::Delim(_))) && number(value).is_none() {
         return None;
@@ -213,7 +213,7 @@ pub(super) fn font_size(value: &[CssToken]) -> Option<bool> {
     }
     let (number, unit) = number(value)?;
     match unit {
-        // A part of what is around: nothing of nothing.
+        // A percentage of a container that may be empty.
         "em" | "%" | "ex" | "ch" | "lh" if number > 0.0 => None,
         _ if number < 0.0 => None,
         "" if number != 0.0 => None,
@@ -241,14 +241,14 @@ pub(super) fn colour(value: &[CssToken]) -> Option<bool> {
                     _ => None,
                 })
                 .collect();
-            // The fourth number is how much of the colour is seen.
+            // The fourth number is the opacity.
             Some(numbers.get(3).is_some_and(|alpha| *alpha <= 0.0))
         }
         _ => None,
     }
 }
 
-/// A list of functions: none of them may make it nothing, or move it away.
+/// Whether one of a list of transformations shrinks the element to nothing or moves it away.
 pub(super) fn transform(value: &[CssToken]) -> Option<bool> {
     if matches!(value, [CssToken::Ident(word)] if word == "none" || GLOBAL.contains(&word.as_str()))
     {
@@ -263,7 +263,7 @@ pub(super) fn transform(value: &[CssToken]) -> Option<bool> {
         let zero = |part| number(part).is_some_and(|(number, _)| number == 0.0);
         hides |= match name.as_str() {
             name if name.starts_with("scale") => parts(inside).any(zero),
-            // Forward and back text stays in sight.
+            // Movement along the z axis leaves text visible.
             "translate" | "translatex" | "translatey" | "translate3d" => {
                 parts(inside).take(2).any(|part| is_far(part) == Some(true))
             }
@@ -273,7 +273,7 @@ pub(super) fn transform(value: &[CssToken]) -> Option<bool> {
     any.then_some(hides)
 }
 
-/// `rect(…)`: nothing is in it, or next to nothing.
+/// Whether `rect(…)` is empty, or almost empty.
 pub(super) fn clip(value: &[CssToken]) -> Option<bool> {
     match value {
         [CssToken::Ident(_)] => Some(false),

@@ -1,33 +1,14 @@
-//! Runs a program over a document that arrives in chunks.
+//! Filters a document that arrives in chunks with a compiled program.
 //!
-//! [`Filter`] is the façade, [`core`] one run. Where a spec has branches, the document [chooses](choose) one. Stages in a
-//! [`chain`] do the work: one on the [`document`], then [`items`] on its payload, then those of the [`tail`] on what is left.
-//! Each is a machine with a handler, and reads what the one before writes. Drivers that can read a document twice find out
-//! first what would have to wait, through [`Scout`].
+//! [`compile`] turns a [`Spec`](crate::Spec) into a [`Program`], which is data. [`run`] executes a program;
+//! [`Filter`] is its façade. [`explain`] describes how a program will run. `compile` uses neither of the others, and
+//! `explain` does not use `run`. Drivers that can read a document twice first learn what the run would have to wait
+//! for, with [`FirstPass`].
 
-mod call;
-mod chain;
-mod choose;
-#[cfg(feature = "content")]
-mod content;
-mod core;
-mod document;
+mod compile;
 mod explain;
-pub(crate) mod hold;
-mod items;
-mod length;
 mod options;
-mod patches;
-mod payload;
-mod program;
-mod root;
-mod scout;
-mod seek;
-mod stage;
-mod tail;
-mod when;
-mod whole;
-mod wrap;
+mod run;
 
 #[cfg(test)]
 mod costs;
@@ -38,19 +19,21 @@ use crate::error::Error;
 use crate::report::{MissedPath, Report};
 use crate::sink::Sink;
 
-use self::core::{Core, Pass};
-pub use explain::{Explanation, Mode};
-pub use options::CallOptions;
-pub use program::Program;
-pub(crate) use scout::{Ahead, Scout};
+pub use compile::program::Program;
+pub use explain::{ExecutionMode, Explanation};
+pub use options::{Call, CallOptions};
+use run::filter_run::{FilterRun, RunMode};
+pub(crate) use run::first_pass::{FirstPass, Lookahead};
+pub(crate) use run::hold;
 
-/// One run of a program: bytes are pushed in, output goes to a [`Sink`].
+/// One run of a program: accepts bytes in chunks and writes the output to a [`Sink`].
 ///
-/// Chunks may be cut anywhere and have any size: output, errors and the report (but for `plan` and `held_peak_bytes`)
-/// do not depend on it. A filter that failed stays failed. Nothing is emitted behind an error; what was emitted before
-/// it is a prefix of what some valid completion of the input would have given.
+/// Chunks may have any size and be cut anywhere. Output, errors and the report (except `plan` and `held_peak_bytes`)
+/// do not depend on it. After an error the filter stays failed and emits nothing more. The output up to that point is
+/// a prefix of the output for some valid completion of the input.
 ///
-/// Memory: the open path, what the spec has to hold (see [`Limits`](crate::Limits)), and about 30 KiB. Time: linear in the input.
+/// Memory: the open path, the bytes that the spec has to hold (see [`Limits`](crate::Limits)), and about 30 KiB. Time
+/// is linear in the input.
 ///
 /// ```
 /// use tamis::{Filter, Program, Spec};
@@ -67,60 +50,57 @@ pub(crate) use scout::{Ahead, Scout};
 /// ```
 #[derive(Debug)]
 pub struct Filter<S> {
-    core: Core,
+    run: FilterRun,
     sink: S,
 }
 
 impl<S: Sink> Filter<S> {
-    /// A run with default [`CallOptions`].
-    pub fn new(program: &Program, sink: S) -> Self {
-        Self::with_options(program, &CallOptions::new(), sink)
+    /// Creates a filter for one document, which writes to `sink`.
+    ///
+    /// `call` is a `&Program`, or a program [with options](Program::with_options).
+    pub fn new<'a>(call: impl Into<Call<'a>>, sink: S) -> Self {
+        let call = call.into();
+        let run =
+            FilterRun::new(call.program(), call.options(), Lookahead::default(), RunMode::Stream);
+        Self { run, sink }
     }
 
-    /// A run of a program for one call.
-    pub fn with_options(program: &Program, options: &CallOptions, sink: S) -> Self {
-        Self { core: Core::new(program, options, Ahead::default(), Pass::Stream), sink }
+    /// Creates a filter for a document of which a first pass knows something already. `whole`: the document comes in one
+    /// chunk, so nothing needs to be held.
+    pub(crate) fn with_lookahead(call: &Call<'_>, sink: S, ahead: Lookahead, whole: bool) -> Self {
+        let mode = if whole { RunMode::Slice } else { RunMode::Stream };
+        Self { run: FilterRun::new(call.program(), call.options(), ahead, mode), sink }
     }
 
-    /// A run over a document of which some is known already. `whole`: it comes in one chunk, so nothing need be held.
-    pub(crate) fn scouted(
-        program: &Program,
-        options: &CallOptions,
-        sink: S,
-        ahead: Ahead,
-        whole: bool,
-    ) -> Self {
-        let pass = if whole { Pass::Whole } else { Pass::Stream };
-        Self { core: Core::new(program, options, ahead, pass), sink }
-    }
-
-    /// Takes the next bytes of the document.
+    /// Reads the next bytes of the document.
     ///
     /// # Errors
-    /// Malformed input, a reached limit, a miss under `on_error: closed`. After an error the filter stays failed.
+    /// Fails on malformed input, an exceeded limit, or a miss under `on_error: closed`. After an error the filter
+    /// stays failed.
     pub fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
-        let Self { core, sink } = self;
-        core.write(chunk, sink)
+        let Self { run, sink } = self;
+        run.write(chunk, sink)
     }
 
-    /// The document is complete.
+    /// Finishes the document and returns the report.
     ///
     /// # Errors
-    /// As for [`write`](Self::write), and [`UnexpectedEnd`](crate::ErrorKind::UnexpectedEnd) if it is not complete.
+    /// As for [`write`](Self::write), and [`UnexpectedEnd`](crate::ErrorKind::UnexpectedEnd) if the document is
+    /// incomplete.
     pub fn end(&mut self) -> Result<Report, Error> {
-        let Self { core, sink } = self;
-        core.end(sink)?;
-        Ok(core.report())
+        let Self { run, sink } = self;
+        run.end(sink)?;
+        Ok(run.report())
     }
 
-    /// The same, with a report that has no plan: that is the program's, and the same for every document.
+    /// Finishes the document and returns a report without a plan, which is the same for all documents of a program.
     pub(crate) fn end_unplanned(&mut self) -> Result<Report, Error> {
-        let Self { core, sink } = self;
-        core.end(sink)?;
-        Ok(core.tally())
+        let Self { run, sink } = self;
+        run.end(sink)?;
+        Ok(run.tally())
     }
 
-    /// Begins a new document with the same program, options and sink; what was allocated is used again.
+    /// Starts a new document with the same program, options and sink, reusing allocations.
     ///
     /// ```
     /// use tamis::{Filter, Program, Spec};
@@ -137,46 +117,46 @@ impl<S: Sink> Filter<S> {
     /// # Ok::<(), tamis::Error>(())
     /// ```
     pub fn restart(&mut self) {
-        self.core.restart();
+        self.run.restart();
     }
 
-    /// Whether the run stopped early: the output is complete and further input is ignored.
+    /// Returns whether the run stopped early: the output is complete and further input is ignored.
     pub fn is_done(&self) -> bool {
-        self.core.is_done()
+        self.run.is_done()
     }
 
-    /// What the run did so far; after an error, with the error in it.
+    /// Returns the report so far. After an error it contains the error.
     pub fn report(&self) -> Report {
-        self.core.report()
+        self.run.report()
     }
 
-    /// Says what was probably meant by the first selected paths that were not found.
+    /// Adds a probable correction to the first selected paths that were not found.
     pub(crate) fn suggest(&self, missed: &mut [MissedPath]) {
-        self.core.suggest(missed);
+        self.run.suggest(missed);
     }
 
-    /// The most bytes that waited at once so far.
+    /// Returns the largest number of bytes held at once so far.
     pub(crate) fn held_peak(&self) -> u64 {
-        self.core.tally().held_peak_bytes
+        self.run.tally().held_peak_bytes
     }
 
-    /// Makes an error of the driver's the run's own; the report tells it.
+    /// Makes the run fail with an error of its driver, and returns the report.
     pub(crate) fn fail(&mut self, error: &Error) -> Report {
-        self.core.fail(error);
-        self.core.report()
+        self.run.fail(error);
+        self.run.report()
     }
 
-    /// Where the output goes.
+    /// Returns the sink.
     pub fn sink(&self) -> &S {
         &self.sink
     }
 
-    /// Where the output goes.
+    /// Returns the sink for writing.
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.sink
     }
 
-    /// Gives the sink back.
+    /// Returns the sink and drops the filter.
     pub fn into_sink(self) -> S {
         self.sink
     }

@@ -1,22 +1,26 @@
-//! What one call asks for, on top of the program.
+//! The options of one call, in addition to the program.
 
-use super::program::Compiled;
+use std::borrow::Cow;
+
+use super::compile::call::{CallPolicy, Skips};
 use crate::error::Error;
+use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::limits::Limits;
+use crate::report::SkipReason;
 use crate::reserved;
 use crate::scan::Scanner;
 use crate::spec::{Budget, Omitted, OnOver};
 
-/// What one call asks for.
+/// Options of one call.
 ///
 /// ```
-/// use tamis::{CallOptions, Program, Spec, filter_slice_with};
+/// use tamis::{CallOptions, Program, SkipReason, Spec, filter_slice};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let options = CallOptions::new().raw(true);
-/// let (output, report) = filter_slice_with(&program, &options, br#"{"id": 1, "x": 2}"#)?;
+/// let (output, report) = filter_slice(program.with_options(&options), br#"{"id": 1, "x": 2}"#)?;
 /// assert_eq!(output, br#"{"id":1,"x":2}"#);
-/// assert_eq!(report.filter_skipped, Some("raw_mode"));
+/// assert_eq!(report.filter_skipped, Some(SkipReason::RawMode));
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -29,53 +33,95 @@ pub struct CallOptions {
     scanner: Option<Scanner>,
 }
 
-/// What a call says of the size of its output.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct CallPolicy {
-    pub(super) budget: Option<Budget>,
-    pub(super) min_items: Option<u64>,
-    pub(super) omitted: Option<Omitted>,
-    pub(super) on_over: Option<OnOver>,
+/// A [`Program`] and the [`CallOptions`] of one call: the first argument of [`Filter::new`](crate::Filter::new) and of the drivers.
+///
+/// They accept a `&Program` as well, which stands for default options.
+///
+/// ```
+/// use tamis::{Call, CallOptions, Limits, Program, Spec, filter_slice};
+///
+/// let program = Program::compile(&Spec::new().select("id"))?;
+/// let shallow = CallOptions::new().limits(Limits::new().with_depth(2));
+/// let call: Call<'_> = program.with_options(&shallow);
+/// assert!(filter_slice(call, b"[[[1]]]").is_err());
+/// assert!(filter_slice(&program, b"[[[1]]]").is_ok());
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Call<'a> {
+    program: &'a Program,
+    options: Cow<'a, CallOptions>,
+}
+
+impl<'a> Call<'a> {
+    /// Returns the program.
+    #[must_use]
+    pub fn program(&self) -> &'a Program {
+        self.program
+    }
+
+    /// Returns the options of the call.
+    #[must_use]
+    pub fn options(&self) -> &CallOptions {
+        &self.options
+    }
+}
+
+impl<'a> From<&'a Program> for Call<'a> {
+    fn from(program: &'a Program) -> Self {
+        Self { program, options: Cow::Owned(CallOptions::new()) }
+    }
+}
+
+impl Program {
+    /// Pairs the program with the options of one call, for [`Filter::new`](crate::Filter::new) and the drivers.
+    #[must_use]
+    pub fn with_options<'a>(&'a self, options: &'a CallOptions) -> Call<'a> {
+        Call { program: self, options: Cow::Borrowed(options) }
+    }
 }
 
 impl CallOptions {
-    /// Filtered output, of a call that succeeded, under the default limits.
+    /// Returns the defaults: filtered output of a successful call, within the default limits.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The caller wants the document unfiltered (kimbap's `_output_mode: raw`): it is validated and minified, and what
-    /// the spec extracts is the document. No other rule applies, nor does a budget. Ignored where the spec says
+    /// Requests unfiltered output (kimbap's `_output_mode: raw`). The document is validated and minified, and
+    /// `extract` still selects the document. No other rule and no budget applies. Ignored if the spec sets
     /// [`allow_raw(false)`](crate::Spec::allow_raw), as reShapr's artifacts do.
     ///
     /// ### Caveat
-    /// Raw output has what `exclude`, `retain` and `patches` remove. A spec that must not be evaded by who makes the call says
-    /// `allow_raw: false`.
+    /// Raw output contains what `exclude`, `retain` and `patches` remove. Set `allow_raw: false` if callers must not
+    /// bypass the spec.
     #[must_use]
     pub fn raw(mut self, yes: bool) -> Self {
         self.raw = yes;
         self
     }
 
-    /// The document is the response of a call that failed, and probably has another shape than one that succeeded.
+    /// Marks the document as the response of a failed call, which probably has a different shape.
     ///
-    /// - Rules that save do not apply: `select`, `max_items`, `siblings`, the drops, `compact`, `content`. Nothing is a miss.
-    /// - Rules that remove apply, so that failing is no way around them: `when`, `retain`, `patches`, and `exclude`, which is
-    ///   read against the names of the document.
-    /// - `extract`, `text_filter` and budgets apply. If nothing is where `extract` says, the document is filtered as it is.
-    /// - With `on_error: closed` the document is an error if the spec has a `select`, or if it lacks what is extracted.
+    /// - Rules that shorten do not apply: `select`, `max_items`, `siblings`, the drops, `compact`, `content`. Nothing
+    ///   is a miss.
+    /// - Rules that remove still apply, so that a failing call cannot bypass them: `when`, `retain`, `patches` and
+    ///   `exclude`. `exclude` is matched against the names of the document.
+    /// - `extract`, `text_filter` and budgets apply. If there is no value at `extract`, the whole document is
+    ///   filtered.
+    /// - With `on_error: closed` the document is an error if the spec has a `select`, or if the value at `extract` is
+    ///   missing.
     ///
-    /// With [`raw`](Self::raw), where that is allowed, only `extract` applies.
+    /// With [`raw`](Self::raw), if the spec allows it, only `extract` applies.
     ///
     /// ```
-    /// use tamis::{CallOptions, Program, Spec, filter_slice_with};
+    /// use tamis::{CallOptions, Program, SkipReason, Spec, filter_slice};
     ///
     /// let program = Program::compile(&Spec::new().select("id").exclude("token"))?;
     /// let options = CallOptions::new().is_error(true);
-    /// let (output, report) = filter_slice_with(&program, &options, br#"{"error": "no", "token": "x"}"#)?;
+    /// let (output, report) = filter_slice(program.with_options(&options), br#"{"error": "no", "token": "x"}"#)?;
     /// assert_eq!(output, br#"{"error":"no"}"#);
-    /// assert_eq!(report.filter_skipped, Some("error_response"));
+    /// assert_eq!(report.filter_skipped, Some(SkipReason::ErrorResponse));
     /// # Ok::<(), tamis::Error>(())
     /// ```
     #[must_use]
@@ -84,62 +130,62 @@ impl CallOptions {
         self
     }
 
-    /// How long the output of this call may be, whatever the spec says of it; it is minified, even where the spec says
-    /// `whitespace: keep`. 0 bytes or tokens: the call says nothing,
-    /// and the spec's budget counts, if it has one.
+    /// Sets the largest size of this call's output, instead of the spec's budget. The output is minified even under
+    /// `whitespace: keep`. With 0 bytes or tokens, the spec's budget applies.
     #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {
         self.policy.budget = budget.unless_zero();
         self
     }
 
-    /// Items that a budget keeps in this call, whatever the spec says.
+    /// Sets how many items a budget always keeps in this call, instead of the spec's value.
     #[must_use]
     pub fn min_items(mut self, count: u64) -> Self {
         self.policy.min_items = Some(count);
         self
     }
 
-    /// Whether the output of this call says what was left out of it, whatever the spec says.
+    /// Sets whether this call's output reports what was left out of it, instead of the spec's value.
     #[must_use]
     pub fn omitted(mut self, omitted: Omitted) -> Self {
         self.policy.omitted = Some(omitted);
         self
     }
 
-    /// What happens in this call to an output that is longer than its budget, whatever the spec says.
+    /// Sets what happens if this call's output is longer than its budget, instead of the spec's value.
     #[must_use]
     pub fn on_over(mut self, on_over: OnOver) -> Self {
         self.policy.on_over = Some(on_over);
         self
     }
 
-    /// What the input of a call asks for, a JSON object: kimbap's `_output_mode` and `_budget`, which tools with a filter
-    /// take beside their own parameters ([`Spec::reserved_parameters`](crate::Spec::reserved_parameters)). All other
-    /// members are checked to be JSON, and ignored.
+    /// Reads the options from the JSON object that is a call's input. Tools with a filter accept kimbap's
+    /// `_output_mode` and `_budget` in addition to their own parameters
+    /// ([`Spec::reserved_parameters`](crate::Spec::reserved_parameters)). All other members are validated and
+    /// ignored.
     ///
-    /// - `_output_mode`: the text `raw` is raw output. Anything else is filtered output.
-    /// - `_budget`: a number is that many bytes, however it is written (`4096`, `4096.0`, `4.096e3`), and without its
-    ///   fraction; so is a text that is nothing but such a number, since models and command lines write them (`"4096"`).
-    ///   What is below 1, and anything else, is no budget. What is past 64 bits is the largest budget there is.
+    /// - `_output_mode`: the string `raw` requests raw output. Any other value means filtered output.
+    /// - `_budget`: a number of bytes in any notation (`4096`, `4096.0`, `4.096e3`), truncated to an integer. A
+    ///   string that contains only such a number is accepted, since models and command lines write them (`"4096"`).
+    ///   Values below 1 and all other values set no budget. Values above 64 bits set the largest budget.
     ///
-    /// Names are compared after unescaping. Of two members of one name the last counts, as in Go: an input means here what
-    /// it means to the tool.
+    /// Names are compared after unescaping. If a name is repeated, the last member wins, as in Go, so that the input
+    /// means the same here and to the tool.
     ///
     /// # Errors
-    /// The input is not a JSON object ([`ErrorKind::Syntax`](crate::ErrorKind::Syntax),
+    /// Fails if the input is not a JSON object ([`ErrorKind::Syntax`](crate::ErrorKind::Syntax),
     /// [`ErrorKind::UnexpectedEnd`](crate::ErrorKind::UnexpectedEnd), [`ErrorKind::Encoding`](crate::ErrorKind::Encoding)),
-    /// or has more than 1,024 containers inside one another ([`ErrorKind::Limit`](crate::ErrorKind::Limit)).
+    /// or nests more than 1,024 containers ([`ErrorKind::Limit`](crate::ErrorKind::Limit)).
     ///
     /// # Complexity
-    /// Linear in the input, of which nothing is copied.
+    /// Linear in the input, which is not copied.
     ///
     /// ```
-    /// use tamis::{CallOptions, Program, Spec, filter_slice_with};
+    /// use tamis::{CallOptions, Program, Spec, filter_slice};
     ///
     /// let program = Program::compile(&Spec::new().select("id"))?;
     /// let options = CallOptions::from_json(br#"{"owner": "mira", "_output_mode": "raw"}"#)?;
-    /// let (output, _) = filter_slice_with(&program, &options, br#"{"id": 1, "x": 2}"#)?;
+    /// let (output, _) = filter_slice(program.with_options(&options), br#"{"id": 1, "x": 2}"#)?;
     /// assert_eq!(output, br#"{"id":1,"x":2}"#);
     ///
     /// let error = CallOptions::from_json(b"[]").unwrap_err();
@@ -153,16 +199,16 @@ impl CallOptions {
         Ok(Self { raw: asked.raw, policy, ..Self::new() })
     }
 
-    /// Looks for the names that were probably meant by selected paths that no item has: in the report's
-    /// [`missed`](crate::Report::missed), and in what it says of a total miss. The names of the first item are kept for
-    /// it, some hundred at most, so that this item takes a little longer.
+    /// Suggests corrections for selected paths that no item has, in the report's [`missed`](crate::Report::missed)
+    /// and in the message of a total miss. This keeps the names of the first item, a few hundred at most, which makes
+    /// reading that item slightly slower.
     ///
     /// ```
-    /// use tamis::{CallOptions, Program, Spec, filter_slice_with};
+    /// use tamis::{CallOptions, Program, Spec, filter_slice};
     ///
     /// let program = Program::compile(&Spec::new().select("id").select("nmae"))?;
     /// let options = CallOptions::new().suggest(true);
-    /// let (_, report) = filter_slice_with(&program, &options, br#"[{"id": 1, "name": "a"}]"#)?;
+    /// let (_, report) = filter_slice(program.with_options(&options), br#"[{"id": 1, "name": "a"}]"#)?;
     /// assert_eq!(report.missed[0].path, "nmae");
     /// # #[cfg(feature = "manifest")]
     /// assert_eq!(report.missed[0].meant.as_deref(), Some("name"));
@@ -174,14 +220,14 @@ impl CallOptions {
         self
     }
 
-    /// How much the run may hold.
+    /// Sets how much the run may hold.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Which kernel scans: for tests.
+    /// Sets the scan kernel. For tests.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn scan_with(mut self, scanner: Scanner) -> Self {
@@ -193,7 +239,7 @@ impl CallOptions {
         self.scanner.unwrap_or_else(Scanner::new)
     }
 
-    /// Whether names are kept, for those that were probably meant.
+    /// Returns whether names are kept to suggest corrections.
     pub(super) fn suggests(&self) -> bool {
         self.suggest
     }
@@ -202,19 +248,19 @@ impl CallOptions {
         &self.limits
     }
 
-    /// What the call says of the size of its output.
+    /// Returns the call's settings for the size of its output.
     pub(super) fn policy(&self) -> CallPolicy {
         self.policy
     }
 
-    /// The budget of the call, without the spec's.
+    /// Returns the budget of the call, ignoring the spec's.
     #[cfg(any(feature = "content", feature = "tokio", test))]
     pub(crate) fn call_budget(&self) -> Option<Budget> {
         self.policy.budget
     }
 
-    /// Which rules of a program the call skips, if it skips any.
-    pub(crate) fn skips(&self, program: &Compiled) -> Option<Skips> {
+    /// Returns which rules of a program the call skips, or `None` if all apply.
+    pub(crate) fn skips(&self, program: &CompiledProgram) -> Option<Skips> {
         match (self.raw && program.spec.allows_raw(), self.is_error) {
             (true, false) => Some(Skips::Raw),
             (true, true) => Some(Skips::RawOfFailed),
@@ -223,32 +269,11 @@ impl CallOptions {
         }
     }
 
-    /// What the call asks of the program with the rules that are left.
+    /// Returns the options that apply to the program derived for the call.
     pub(super) fn of_rest(&self, skips: Option<Skips>) -> Self {
         let raw = matches!(skips, Some(Skips::Raw | Skips::RawOfFailed));
         let policy = if raw { CallPolicy::default() } else { self.policy };
         Self { raw: false, is_error: false, policy, ..self.clone() }
-    }
-}
-
-/// Which rules a call skips.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Skips {
-    /// All but `extract`: raw output was asked for.
-    Raw,
-    /// The same, of a failed call.
-    RawOfFailed,
-    /// Those that do not apply to the response of a failed call.
-    Failed,
-}
-
-impl Skips {
-    /// What the report says.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Raw | Self::RawOfFailed => "raw_mode",
-            Self::Failed => "error_response",
-        }
     }
 }
 

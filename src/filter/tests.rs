@@ -1,12 +1,14 @@
-//! What holds for every program: keys over the limit, nesting over the limit, every kernel.
+//! Properties of every program: long keys, deep nesting, all kernels.
 
-use super::costs::programs;
-use super::{CallOptions, Filter, Program};
+use super::Filter;
+use crate::filter::compile::program::Program;
+use crate::filter::costs::programs;
+use crate::filter::options::CallOptions;
 use crate::limits::Limits;
 use crate::scan::tests::scanners;
 use crate::spec::{Spec, Whitespace};
 
-/// A key over the limit that matches nothing is no white space, and what stands behind it is not kept, however it is cut.
+/// A long key that matches nothing is not white space, and its value is dropped wherever the input is cut.
 #[test]
 fn long_keys_are_passed_where_white_space_is_kept() {
     let spec = Spec::new().root("object").select("a").whitespace(Whitespace::Keep);
@@ -15,7 +17,7 @@ fn long_keys_are_passed_where_white_space_is_kept() {
     let document = br#"{"a": 1, "longer than eight"          :           2}"#;
     for first in 0..document.len() {
         for second in first..document.len() {
-            let mut filter = Filter::with_options(&program, &options, Vec::new());
+            let mut filter = Filter::new(program.with_options(&options), Vec::new());
             for chunk in [&document[..first], &document[first..second], &document[second..]] {
                 filter.write(chunk).unwrap();
             }
@@ -51,7 +53,7 @@ fn every_kernel_filters_alike() {
             for (isa, scanner) in scanners() {
                 for chunk in [document.len(), 1000] {
                     let options = CallOptions::new().scan_with(scanner);
-                    let mut filter = Filter::with_options(&program, &options, Vec::new());
+                    let mut filter = Filter::new(program.with_options(&options), Vec::new());
                     let written = document.chunks(chunk).try_for_each(|chunk| filter.write(chunk));
                     let ended =
                         written.and_then(|()| filter.end()).map_err(|error| error.to_string());

@@ -1,6 +1,7 @@
-//! What was found in a history, in a few bytes each: turns, summaries, and the results that may go.
+//! The findings of the first pass over a history, a few bytes each: turns, summaries, and the results that may be pruned.
 //!
-//! Kept in a [`Hold`], so that memory does not grow with the history; read from the front as often as needed. Knows no JSON.
+//! They are kept in a [`Hold`], so that memory does not grow with the history, and can be read from the beginning repeatedly.
+//! This module knows no JSON.
 
 use smallvec::SmallVec;
 
@@ -8,38 +9,38 @@ use super::placeholder::Facts;
 use crate::error::Raise;
 use crate::filter::hold::Hold;
 use crate::limits::{Limits, Meter};
-use crate::work::{Work, count};
+use crate::test_work::{WorkKind, count};
 
-/// What is done to a part of the document.
+/// A kind of change to a part of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
-    /// The inside of a string, or a part of it, becomes the placeholder.
+    /// Replaces the inside of a string, or a part of it, with the placeholder.
     Inside,
-    /// A value becomes a string.
+    /// Replaces a value with a string.
     Text,
-    /// A list of parts becomes a list with one text.
+    /// Replaces a list of parts with a list of one text.
     TextList,
-    /// The same, as OpenAI's Responses spell it.
+    /// Replaces a list of parts with a list of one text, as spelled in OpenAI's Responses.
     InputTextList,
-    /// An object becomes one with the member `output`.
+    /// Replaces an object with one that has the member `output`.
     Output,
-    /// A value becomes an output of the AI SDK: an object with `type` and `value`.
+    /// Replaces a value with an output of the AI SDK: an object with `type` and `value`.
     ToolOutput,
-    /// A list becomes an empty one.
+    /// Replaces a list with an empty one.
     EmptyList,
-    /// A value becomes the time.
+    /// Replaces a value with the time.
     Now,
-    /// A null becomes `{"compacted": …}`.
+    /// Replaces a null with `{"compacted": …}`.
     NowInTime,
-    /// A null becomes `{"time": {"compacted": …}}`.
+    /// Replaces a null with `{"time": {"compacted": …}}`.
     NowInMetadata,
-    /// `"compacted": …` comes in front of a closing bracket, behind other members or alone.
+    /// Inserts `"compacted": …` before a closing bracket, as the only member or after others.
     AddCompacted,
     AddFirstCompacted,
-    /// `"time": {"compacted": …}` does.
+    /// Inserts `"time": {"compacted": …}` before a closing bracket.
     AddTime,
     AddFirstTime,
-    /// `"metadata": {"time": {"compacted": …}}` does.
+    /// Inserts `"metadata": {"time": {"compacted": …}}` before a closing bracket.
     AddMetadata,
 }
 
@@ -62,7 +63,7 @@ const ACTS: [Act; 15] = [
 ];
 
 impl Act {
-    /// Whether something is added in front of a closing bracket.
+    /// Returns whether it inserts before a closing bracket.
     pub(super) fn adds(self) -> bool {
         matches!(
             self,
@@ -74,7 +75,7 @@ impl Act {
         )
     }
 
-    /// Whether it removes the text of a result, which a placeholder may describe.
+    /// Returns whether it removes the text of a result, which a placeholder may describe.
     pub(super) fn removes(self) -> bool {
         matches!(
             self,
@@ -88,7 +89,7 @@ impl Act {
     }
 }
 
-/// A change of the bytes from `from` to `to`.
+/// A change of the bytes from offset `from` to offset `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Edit {
     pub(super) from: u64,
@@ -96,26 +97,26 @@ pub(super) struct Edit {
     pub(super) act: Act,
 }
 
-/// A result that may go, with all its changes in document order.
+/// A result that may be pruned, with all its changes in document order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Its tool, by number.
+    /// The number of its tool.
     pub(super) tool: u32,
-    /// The id of its call, if somebody will read it.
+    /// The id of its call, if a rule or a placeholder needs it.
     pub(super) id: String,
     pub(super) tokens: u64,
     pub(super) edits: SmallVec<[Edit; 2]>,
 }
 
 impl Entry {
-    /// Where its first change is.
+    /// Returns the offset of its first change.
     pub(super) fn offset(&self) -> u64 {
         self.edits.first().map_or(0, |edit| edit.from)
     }
 
-    /// What a placeholder may say of it. Visits every edit, so it is asked for once for each result.
+    /// Returns what a placeholder may say about it. Visits every edit, so call it once per result.
     pub(super) fn facts<'a>(&'a self, tool: &'a str) -> Facts<'a> {
-        count(Work::History, self.edits.len());
+        count(WorkKind::History, self.edits.len());
         let removed = self.edits.iter().filter(|edit| edit.act.removes());
         let bytes = removed.map(|edit| edit.to - edit.from).sum();
         Facts { tool, id: &self.id, bytes, tokens: self.tokens }
@@ -124,11 +125,11 @@ impl Entry {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Record {
-    /// Another history begins here, in a member of the same name.
+    /// The start of another history, in a member of the same name.
     History(u64),
-    /// A message of the user begins here.
+    /// The start of a user's message.
     Turn(u64),
-    /// A summary ends here.
+    /// The end of a summary.
     Summary(u64),
     Result(Entry),
 }
@@ -158,7 +159,7 @@ impl Log {
                 let (edited, named) = (edits.len() as u64, id.len() as u64);
                 numbers(scratch, &[RESULT, u64::from(*tool), *tokens, edited, named]);
                 scratch.extend_from_slice(id.as_bytes());
-                count(Work::History, edits.len());
+                count(WorkKind::History, edits.len());
                 for Edit { from, to, act } in edits {
                     numbers(scratch, &[*act as u64, *from, to - from]);
                 }
@@ -170,13 +171,13 @@ impl Log {
         hold.push(framed, limits, meter)
     }
 
-    /// Bytes that waited.
+    /// Returns the largest number of bytes held so far.
     pub(super) fn peak(&self) -> u64 {
         self.meter.peak()
     }
 }
 
-/// Appends numbers, seven bits a byte, low ones first.
+/// Appends numbers in base 128, low digits first.
 fn numbers(into: &mut Vec<u8>, numbers: &[u64]) {
     for number in numbers {
         let mut rest = *number;
@@ -188,10 +189,10 @@ fn numbers(into: &mut Vec<u8>, numbers: &[u64]) {
     }
 }
 
-/// Reads a log from its beginning.
+/// Reads the findings from their beginning.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// Where in the log the piece begins, and how much of it is read.
+    /// The offset of the current piece, and how much of it has been read.
     at: u64,
     read: usize,
     piece: Vec<u8>,

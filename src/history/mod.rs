@@ -1,18 +1,18 @@
-//! Prunes a chat history: old results of tools become placeholders, and nothing else changes.
+//! Prunes a chat history: old tool results are replaced by placeholders, and nothing else changes.
 //!
 //! ```text
-//! document ─▶ scan ─▶ machine ─▶ survey ─▶ log ─▶ plan ─┐
-//!     │                           turns, results        ▼
-//!     └──────────────── again, or held ──────────▶ splice ─▶ Sink
+//! document ─▶ scan ─▶ machine ─▶ survey ─▶ findings ─▶ plan ─┐
+//!     │                           turns, results             ▼
+//!     └──────────────── read again, or held ─────────────▶ splice ─▶ Sink
 //! ```
 //!
-//! Two readings: the first finds turns and results, whatever the API whose shape a message has, and writes down their places in a
-//! few bytes each; then the rules decide; the second copies the document with those places spliced. It knows no
-//! spec and no filter. What a rule needs that comes later (how many turns there are) is known in between, so the
-//! rules are plain ones.
+//! The document is read twice. The first pass finds turns and results in the message shapes of every supported API, and records
+//! their offsets in a few bytes each. Then the rules decide which results to prune. The second pass copies the document and
+//! replaces those. Rules that depend on later parts of the history, such as the number of turns, are simple because they run
+//! between the passes. This module knows no spec and no filter.
 //!
-//! Invariants: bytes that are not a pruned value or an added time leave as they came; a second run changes nothing; a run that
-//! fails writes nothing, unless its file changed between the readings; memory does not grow with the history.
+//! Invariants: bytes that are neither part of a pruned value nor an added time are copied unchanged. A second run changes nothing.
+//! A run that fails writes nothing, unless its file changed between the passes. Memory does not grow with the history.
 
 mod log;
 mod placeholder;
@@ -30,6 +30,6 @@ mod tests;
 
 pub use program::PruneProgram;
 pub use report::{PruneReport, PrunedTool};
-pub use run::PruneRun;
-pub(crate) use run::{Decided, Scan};
-pub use spec::Prune;
+pub use run::PruneFilter;
+pub(crate) use run::{PruneScan, PruneWriter};
+pub use spec::PruneSpec;

@@ -1,17 +1,17 @@
-//! What stands in the place of a result: a text with fields, and how a later run knows it again.
+//! The text that replaces a result: a template with fields, and a matcher that recognizes its output in a later run.
 //!
-//! Knows no history. Numbers that the text says of a result cannot be known later, so any digits do.
+//! Knows no history. The numbers in a placeholder cannot be known later, so the matcher accepts any digits.
 
 use crate::error::{Error, ErrorKind};
 use crate::excerpt::Excerpt;
 
-/// Bytes of a template.
+/// The maximum length of a template in bytes.
 const LONGEST: usize = 1024;
-/// Characters that are shown of the name of a tool, or of an id.
+/// The maximum number of characters shown of a tool name or an id.
 const SHOWN: usize = 128;
-/// Bytes that may be shown of it: as many characters, and an ellipsis.
+/// The maximum number of bytes shown of it: that many characters and an ellipsis.
 pub(super) const SHOWN_BYTES: usize = SHOWN * 4 + "…".len();
-/// Digits of the largest number.
+/// The number of digits of the largest number.
 const DIGITS: usize = 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,13 +23,13 @@ enum Part {
     Tokens,
 }
 
-/// A template, parsed.
+/// A parsed template.
 #[derive(Clone, Debug)]
 pub(super) struct Placeholder {
     parts: Vec<Part>,
 }
 
-/// What is known of a result that goes.
+/// The values of a template's fields for one pruned result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts<'a> {
     pub(super) tool: &'a str,
@@ -68,14 +68,19 @@ impl Placeholder {
             }
             let field = behind.strip_prefix('{').and_then(|field| field.split_once('}'));
             let Some((field, more)) = field else {
-                return wrong(offset, "a brace stands alone; `{{` and `}}` are braces");
+                return wrong(offset, "unmatched brace; write `{{` or `}}` for a brace");
             };
             let part = match field {
                 "tool" => Part::Tool,
                 "id" => Part::Id,
                 "bytes" => Part::Bytes,
                 "tokens" => Part::Tokens,
-                _ => return wrong(offset + 1, "a field is {tool}, {bytes}, {tokens} or {id}"),
+                _ => {
+                    return wrong(
+                        offset + 1,
+                        "unknown field, expected {tool}, {bytes}, {tokens} or {id}",
+                    );
+                }
             };
             if !text.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut text)));
@@ -90,15 +95,12 @@ impl Placeholder {
         let says_something =
             parts.iter().any(|part| matches!(part, Part::Text(text) if !text.trim().is_empty()));
         if !parts.is_empty() && !says_something {
-            return wrong(
-                0,
-                "some text must stand beside the fields, or a second run could not tell it from a result",
-            );
+            return wrong(0, "needs text besides the fields, by which a second run recognizes it");
         }
         Ok(Self { parts })
     }
 
-    /// The text for one result.
+    /// Returns the text for one result.
     pub(super) fn render(&self, facts: Facts<'_>) -> String {
         let mut text = String::new();
         for part in &self.parts {
@@ -113,7 +115,7 @@ impl Placeholder {
         text
     }
 
-    /// The text, if it is the same for all results.
+    /// Returns the text if it is the same for all results.
     pub(super) fn fixed(&self) -> Option<String> {
         match self.parts.as_slice() {
             [] => Some(String::new()),
@@ -122,12 +124,12 @@ impl Placeholder {
         }
     }
 
-    /// Whether it says which call a result is of.
+    /// Returns whether the text contains the id of the call.
     pub(super) fn has_id(&self) -> bool {
         self.parts.contains(&Part::Id)
     }
 
-    /// Bytes of the longest text.
+    /// Returns the length in bytes of the longest possible text.
     pub(super) fn longest(&self) -> usize {
         let of = |part: &Part| match part {
             Part::Text(text) => text.len(),
@@ -137,10 +139,10 @@ impl Placeholder {
         self.parts.iter().map(of).sum()
     }
 
-    /// Whether `text` is what was put in the place of a result of this tool and call.
+    /// Returns whether `text` is a placeholder for a result of this tool and call.
     ///
-    /// Follows all ways through the template at once: at most as many steps as both lengths multiplied, and the template is
-    /// short.
+    /// Follows all ways through the template at once, so it takes at most as many steps as the product of both lengths. The
+    /// template is short.
     pub(super) fn fits(&self, text: &[u8], tool: &str, id: &str) -> bool {
         let mut ways = vec![0];
         for part in &self.parts {
@@ -173,7 +175,7 @@ impl Placeholder {
     }
 }
 
-/// A name as it is shown: a long one is cut.
+/// Shortens a long name for display.
 fn shown(name: &str) -> String {
     let mut chars = name.chars();
     let mut shown: String = chars.by_ref().take(SHOWN).collect();
@@ -231,11 +233,11 @@ mod tests {
         for (template, words) in [
             (
                 "a {tools}",
-                "a field is {tool}, {bytes}, {tokens} or {id} (character 4 of `a {tools}`)",
+                "unknown field, expected {tool}, {bytes}, {tokens} or {id} (character 4 of `a {tools}`)",
             ),
-            ("a }", "a brace stands alone"),
+            ("a }", "unmatched brace"),
             ("é {", "(character 3 of `é {`)"),
-            ("{tool} {bytes}", "some text must stand beside the fields"),
+            ("{tool} {bytes}", "needs text besides the fields"),
         ] {
             let error = Placeholder::parse(template).unwrap_err();
             assert!(error.to_string().contains(words), "{error}");

@@ -1,7 +1,7 @@
-//! Which results go: the rules, over what was found.
+//! Decides which results are pruned, by the rules and the findings.
 //!
-//! Knows the log, not the document. All that a rule needs of what comes later is certain when the log is complete: how many
-//! turns there are, and how many tokens the results have that could go.
+//! Knows the findings but not the document. It runs when the findings are complete, so the number of turns and the tokens of all
+//! prunable results are known.
 
 use super::log::{Entry, Log, Reader, Record};
 use super::program::Compiled;
@@ -9,21 +9,21 @@ use super::report::{PruneReport, PrunedTool};
 use super::survey::{Calls, Counts};
 use crate::error::Raise;
 
-/// The decision.
+/// The decision for one history.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
-    /// The history that counts begins here: the last of several that are members of one name. All results before it go.
+    /// The start of the history that counts: the last of several members of the same name. All results before it are pruned.
     begin: u64,
-    /// Its results may go from here on, and no longer.
+    /// The range of offsets in which results may be pruned.
     from: u64,
     to: u64,
-    /// Tokens of the results that may go and were not seen yet, and those of the newest that stay.
+    /// The tokens of the prunable results not visited yet, and those of the newest ones, which are kept.
     left: u64,
     kept: u64,
 }
 
 impl Plan {
-    /// Decides, and reports what comes of it. `report` has the size of the document already.
+    /// Decides what is pruned and adds it to `report`, which already contains the size of the document.
     pub(super) fn new(
         log: &mut Log,
         calls: &Calls,
@@ -32,13 +32,13 @@ impl Plan {
         now: u64,
         report: &mut PruneReport,
     ) -> Result<Self, Raise> {
-        let prune = &program.prune;
+        let spec = &program.spec;
         let nothing = Self::default();
-        let turn = counts.turns_of_last.checked_sub(prune.keep_turns);
+        let turn = counts.turns_of_last.checked_sub(spec.keep_turns);
         if turn.is_none() && !counts.several {
             return Ok(nothing);
         }
-        let mut plan = Self { kept: prune.protect_tokens, ..nothing };
+        let mut plan = Self { kept: spec.protect_tokens, ..nothing };
         let mut reader = Reader::default();
         let mut turns = 0;
         let mut to = None;
@@ -57,7 +57,7 @@ impl Plan {
                     }
                     turns += 1;
                 }
-                Record::Summary(at) if prune.stop_at_summary && to.is_none() => plan.from = at,
+                Record::Summary(at) if spec.stop_at_summary && to.is_none() => plan.from = at,
                 Record::Summary(_) | Record::Result(_) => {}
             }
         }
@@ -77,12 +77,11 @@ impl Plan {
         if report.results_pruned == 0 {
             return Ok(Self::default());
         }
-        // As in opencode, more than the minimum has to go; 0 is off.
-        let is_little_text =
-            prune.minimum_tokens > 0 && report.tokens_saved <= prune.minimum_tokens;
+        // As in opencode, more than the minimum has to be removed; 0 disables the rule.
+        let is_little_text = spec.minimum_tokens > 0 && report.tokens_saved <= spec.minimum_tokens;
         let refused = if is_little_text {
             "minimum_tokens"
-        } else if prune.min_gain > 0 && is_little(report, prune.min_gain) {
+        } else if spec.min_gain > 0 && is_little(report, spec.min_gain) {
             "min_gain"
         } else {
             return Ok(plan);
@@ -95,7 +94,7 @@ impl Plan {
         Ok(Self::default())
     }
 
-    /// Adds up what goes.
+    /// Sums up what is pruned.
     fn sum(
         &self,
         log: &mut Log,
@@ -146,12 +145,12 @@ impl Plan {
         self.is_before(entry) || (self.from..self.to).contains(&entry.offset())
     }
 
-    /// Whether a result is in a history that another one takes the place of.
+    /// Returns whether a result is in a history that is superseded by a later one.
     fn is_before(&self, entry: &Entry) -> bool {
         entry.offset() < self.begin
     }
 
-    /// Whether a result goes. Results are asked for in their order.
+    /// Returns whether a result is pruned. Must be called for all results in document order.
     pub(super) fn goes(&mut self, entry: &Entry) -> bool {
         if !self.may_go(entry) {
             return false;
@@ -165,7 +164,7 @@ impl Plan {
     }
 }
 
-/// Whether less is saved than so many percent of what has to be read anew.
+/// Returns whether less than `percent` of the bytes that have to be read anew are saved.
 fn is_little(report: &PruneReport, percent: u64) -> bool {
     let saved = u128::try_from(report.bytes_saved).unwrap_or(0);
     let anew = u128::from(report.bytes_invalidated.unwrap_or(0));

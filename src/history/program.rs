@@ -1,29 +1,29 @@
-//! The rules for a history, compiled once.
+//! The compiled rules for a history.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::log::{Act, Edit};
 use super::placeholder::{Facts, Placeholder};
-use super::spec::{PLACEHOLDER, Prune};
+use super::spec::{PLACEHOLDER, PruneSpec};
 use crate::error::{Error, ErrorKind};
 use crate::glob;
 use crate::json::key;
 use crate::limits::Limits;
-use crate::work::{Work, count};
+use crate::test_work::{WorkKind, count};
 
-/// Characters that may be kept at an end of a text: those at its end wait in memory until it is over.
+/// The maximum of `keep_head` and `keep_tail` in characters: the characters at the end of a text are held until it is complete.
 const MOST_KEPT: u64 = 65_536;
-/// Patterns of tools.
+/// The maximum number of patterns for tool names.
 const MOST_PATTERNS: usize = 10_000;
 
-/// A [`Prune`], compiled. Immutable, cheap to clone, shared by any number of threads.
+/// A compiled [`PruneSpec`]. Immutable, cheap to clone, can be shared between threads.
 ///
 /// ```
-/// use tamis::{ErrorKind, Prune, PruneProgram};
+/// use tamis::{ErrorKind, PruneProgram, PruneSpec};
 ///
-/// assert!(PruneProgram::compile(&Prune::new().placeholder("[{tool}: {bytes} bytes]")).is_ok());
-/// let error = PruneProgram::compile(&Prune::new().placeholder("[{name}]")).unwrap_err();
+/// assert!(PruneProgram::compile(&PruneSpec::new().placeholder("[{tool}: {bytes} bytes]")).is_ok());
+/// let error = PruneProgram::compile(&PruneSpec::new().placeholder("[{name}]")).unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Spec);
 /// ```
 #[derive(Clone, Debug)]
@@ -31,14 +31,14 @@ pub struct PruneProgram(Arc<Compiled>);
 
 #[derive(Clone, Debug)]
 pub(super) struct Compiled {
-    pub(super) prune: Prune,
+    pub(super) spec: PruneSpec,
     pub(super) placeholder: Placeholder,
-    /// What the defaults leave behind is known whatever the placeholder is now.
+    /// The default placeholder, which is recognized whatever `placeholder` is.
     pub(super) plain: Placeholder,
     pub(super) limits: Limits,
-    /// The placeholder as the inside of a string, if it says the same of every result.
+    /// The placeholder as the inside of a JSON string, if it is the same for every result.
     fixed: Option<Vec<u8>>,
-    /// Bytes of a text that could be a placeholder.
+    /// The length in bytes of the longest text that could be a placeholder.
     pub(super) longest: usize,
 }
 
@@ -46,45 +46,47 @@ impl PruneProgram {
     /// Compiles the rules, for runs with default [`Limits`].
     ///
     /// # Errors
-    /// [`ErrorKind::Spec`]: a placeholder with an unknown field, a single brace, nothing but fields, or more than 1,024 bytes; more
-    /// than 65,536 characters to keep; more than 10,000 protected tools; tokens to be counted without the feature `tokens`.
-    pub fn compile(prune: &Prune) -> Result<Self, Error> {
+    /// [`ErrorKind::Spec`] for a placeholder that has an unknown field or a single brace, consists only of fields, or is longer than
+    /// 1,024 bytes; for more than 65,536 characters to keep; for more than 10,000 protected tools; and for counted tokens in a
+    /// build without the feature `tokens`.
+    pub fn compile(spec: &PruneSpec) -> Result<Self, Error> {
         let wrong = |message: String| Err(Error::new(ErrorKind::Spec, message));
-        for (rule, characters) in [("keep_head", prune.keep_head), ("keep_tail", prune.keep_tail)] {
+        for (rule, characters) in [("keep_head", spec.keep_head), ("keep_tail", spec.keep_tail)] {
             if characters > MOST_KEPT {
                 return wrong(format!("{rule}: {characters} characters, more than {MOST_KEPT}"));
             }
         }
-        if prune.protected.len() > MOST_PATTERNS {
+        if spec.protected.len() > MOST_PATTERNS {
             return wrong(format!("protected: more than {MOST_PATTERNS} names"));
         }
-        if prune.count_tokens && !cfg!(feature = "tokens") {
+        if spec.count_tokens && !cfg!(feature = "tokens") {
             return wrong(
-                "count_tokens: this build has no `tokens`; leave it out to estimate".into(),
+                "count_tokens: this build lacks the feature `tokens`; remove it to estimate tokens"
+                    .into(),
             );
         }
-        let placeholder = Placeholder::parse(&prune.placeholder)?;
+        let placeholder = Placeholder::parse(&spec.placeholder)?;
         let plain = Placeholder::parse(PLACEHOLDER)?;
         let longest = placeholder.longest().max(plain.longest());
         let fixed = placeholder.fixed().map(|text| escaped(&text));
-        let (prune, limits) = (prune.clone(), Limits::new());
-        let compiled = Compiled { prune, placeholder, plain, limits, fixed, longest };
+        let (spec, limits) = (spec.clone(), Limits::new());
+        let compiled = Compiled { spec, placeholder, plain, limits, fixed, longest };
         Ok(Self(Arc::new(compiled)))
     }
 
-    /// The same rules for runs with other limits: `depth`, `key`, `held` and `spill` count.
+    /// Returns the program with other limits, of which `depth`, `key`, `held` and `spill` apply.
     ///
-    /// What waits: of a pipe the history itself, of every history a few bytes for each result and each turn, and the names of
-    /// tools and ids of calls that have no result yet (in memory alone).
+    /// `held` and `spill` limit the history if it is read from a pipe, and for every history a few bytes per result and turn. The
+    /// names of tools and the ids of calls without a result so far are held in memory only.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self(Arc::new(Compiled { limits, ..Compiled::clone(&self.0) }))
     }
 
-    /// The rules that this program was compiled from.
+    /// Returns the rules that this program was compiled from.
     #[must_use]
-    pub fn prune(&self) -> &Prune {
-        &self.0.prune
+    pub fn spec(&self) -> &PruneSpec {
+        &self.0.spec
     }
 
     pub(super) fn compiled(&self) -> &Compiled {
@@ -93,20 +95,20 @@ impl PruneProgram {
 }
 
 impl Compiled {
-    /// Whether the results of a tool stay. The name of an unknown one is empty.
+    /// Returns whether the results of a tool are protected. The name of an unknown tool is empty.
     pub(super) fn protects(&self, tool: &str) -> bool {
         let fits = |pattern: &String| pattern == tool || glob::fits(pattern, tool);
-        self.prune.protected.iter().any(fits)
+        self.spec.protected.iter().any(fits)
     }
 
-    /// Whether a text stands in the place of a result already.
+    /// Returns whether `text` is a placeholder already.
     pub(super) fn is_placeholder(&self, text: &[u8], tool: &str, id: &str) -> bool {
         self.plain.fits(text, "", "") || self.placeholder.fits(text, tool, id)
     }
 
-    /// What comes in the place of what an edit takes away.
+    /// Returns the bytes that replace what an edit removes.
     pub(super) fn replacement(&self, edit: Edit, facts: Facts<'_>, now: u64) -> Cow<'_, [u8]> {
-        count(Work::History, 1);
+        count(WorkKind::History, 1);
         let inside = || self.inside(facts);
         let wrapped = |before: &str, behind: &str| {
             [before.as_bytes(), &inside(), behind.as_bytes()].concat().into()
@@ -131,7 +133,7 @@ impl Compiled {
         text.into_bytes().into()
     }
 
-    /// What stands in the place of a result, as the inside of a JSON string.
+    /// Returns the placeholder of a result as the inside of a JSON string.
     pub(super) fn inside(&self, facts: Facts<'_>) -> Cow<'_, [u8]> {
         match &self.fixed {
             Some(fixed) => fixed.into(),
@@ -139,13 +141,13 @@ impl Compiled {
         }
     }
 
-    /// Whether a part of a text stays.
+    /// Returns whether a part of a text is kept.
     pub(super) fn is_partial(&self) -> bool {
-        self.prune.keep_head > 0 || self.prune.keep_tail > 0
+        self.spec.keep_head > 0 || self.spec.keep_tail > 0
     }
 }
 
-/// A text as the inside of a JSON string.
+/// Escapes a text as the inside of a JSON string.
 fn escaped(text: &str) -> Vec<u8> {
     let mut quoted = key::quote(text);
     quoted.pop();

@@ -1,17 +1,17 @@
-//! What the pruning of a history did.
+//! The report of the pruning of a history.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::report::Failed;
+use crate::report::FailureReport;
 
-/// What one pruning did. Serialises to keys of the same names; those whose condition does not hold are left out.
+/// The report of one pruning run. Serializes to keys of the same names; keys whose condition does not hold are omitted.
 ///
 /// ```
-/// use tamis::{Prune, PruneProgram, prune_slice};
+/// use tamis::{PruneProgram, PruneSpec, prune_slice};
 ///
-/// let program = PruneProgram::compile(&Prune::new().keep_turns(1).placeholder("gone"))?;
+/// let program = PruneProgram::compile(&PruneSpec::new().keep_turns(1).placeholder("gone"))?;
 /// let history = br#"[{"role":"assistant","tool_calls":[{"id":"c1","function":{"name":"read"}}]},
 ///     {"role":"tool","tool_call_id":"c1","content":"a long text"},{"role":"user","content":"go on"}]"#;
 /// let (_, report) = prune_slice(&program, history)?;
@@ -24,54 +24,54 @@ use crate::report::Failed;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PruneReport {
-    /// Elements of the history.
+    /// Number of messages in the history.
     pub messages: u64,
-    /// Messages of the user that are turns: those that bring nothing but results are none.
+    /// Number of user messages that count as turns. Messages with nothing but results do not.
     pub user_turns: u64,
-    /// Results of tools, in the whole history.
+    /// Number of tool results in the whole history.
     pub results: u64,
-    /// Those that were pruned.
+    /// Number of results that were pruned.
     pub results_pruned: u64,
-    /// Those of protected tools.
+    /// Number of results of protected tools.
     pub results_protected: u64,
-    /// Those that had been pruned before.
+    /// Number of results that had been pruned before.
     pub results_compacted: u64,
-    /// Bytes of the document.
+    /// Size of the document in bytes.
     pub bytes: u64,
-    /// Bytes by which the output is shorter; negative where placeholders and marks are longer than what went.
+    /// Bytes by which the output is shorter; negative if placeholders and marks are longer than what they replace.
     pub bytes_saved: i64,
-    /// Tokens of what was pruned, without those of the placeholders.
+    /// Tokens of the pruned results, not reduced by those of the placeholders.
     pub tokens_saved: u64,
-    /// Tokens were not counted but estimated, at four bytes each.
+    /// Tokens were not counted but estimated at four bytes each.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tokens_estimated: bool,
-    /// Where the first change is, in the document and in the output alike: up to there a provider's cache of the prompt holds.
+    /// Offset of the first change, in the document and in the output. A provider's prompt cache stays valid up to here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_changed: Option<u64>,
     /// Bytes of the output from there on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_invalidated: Option<u64>,
-    /// Why nothing was pruned, where something could have been: `minimum_tokens` or `min_gain`.
+    /// The rule that prevented pruning, if there was something to prune: `minimum_tokens` or `min_gain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<&'static str>,
-    /// What was pruned of each tool. The name of a tool that is not known is empty.
+    /// What was pruned per tool. The name of an unknown tool is empty.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, PrunedTool>,
-    /// The most bytes that waited at once, in memory and in temporary files. Depends on the driver.
+    /// Largest number of bytes held at once, in memory and in temporary files. Depends on the driver.
     pub held_peak_bytes: u64,
-    /// Why the run failed. Then nothing was written.
+    /// The error, if the run failed. Nothing was written then.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<Failed>,
+    pub error: Option<FailureReport>,
 }
 
 /// What was pruned of one tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PrunedTool {
-    /// Its results that were pruned.
+    /// Number of its results that were pruned.
     pub results: u64,
-    /// Bytes of them, without what came in their place; negative where that is longer.
+    /// Bytes saved, after subtracting the replacements; negative if those are longer.
     pub bytes_saved: i64,
-    /// Tokens of them.
+    /// Tokens of the pruned results.
     pub tokens_saved: u64,
 }

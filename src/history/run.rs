@@ -1,7 +1,7 @@
-//! One run over one history: reads it all, decides, and only then writes.
+//! One run over one history: it reads everything, decides, and only then writes.
 //!
-//! [`Scan`] reads and knows what was found; [`Decided`] writes a document that can be read again, in chunks of any size.
-//! [`PruneRun`] is both over a document that comes once, which it holds.
+//! [`PruneScan`] is the first pass, which reads. [`PruneWriter`] is the second, which is given the same document in chunks of any
+//! size and writes it. [`PruneFilter`] does both for a document that arrives only once, and holds it in between.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,37 +12,37 @@ use super::splice::{Changes, Splice};
 use super::survey::Survey;
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::hold::Hold;
-use crate::json::bom::Bom;
-use crate::json::machine::{Config, Failure, Machine};
+use crate::json::bom::BomSkipper;
+use crate::json::machine::{Machine, MachineConfig, MachineFailure};
 use crate::limits::Meter;
-use crate::report::Failed;
+use crate::report::FailureReport;
 use crate::scan::{Scanner, Window};
 use crate::sink::Sink;
 
-/// The first reading of a document.
-pub(crate) struct Scan {
+/// The first pass over a document.
+pub(crate) struct PruneScan {
     program: PruneProgram,
     machine: Machine,
     scanner: Scanner,
     window: Box<Window>,
     survey: Survey,
-    bom: Bom,
+    bom: BomSkipper,
     read: u64,
 }
 
-impl Scan {
+impl PruneScan {
     pub(crate) fn new(program: &PruneProgram) -> Self {
         Self::with(program, Scanner::new())
     }
 
     pub(super) fn with(program: &PruneProgram, scanner: Scanner) -> Self {
         let limits = &program.compiled().limits;
-        let config = Config {
+        let config = MachineConfig {
             depth: limits.depth(),
             key: limits.key(),
             structure: false,
             keep_white: false,
-            tell_empty: false,
+            detect_empty_strings: false,
         };
         Self {
             program: program.clone(),
@@ -50,7 +50,7 @@ impl Scan {
             scanner,
             window: Window::new(),
             survey: Survey::new(program),
-            bom: Bom::new(),
+            bom: BomSkipper::new(),
             read: 0,
         }
     }
@@ -67,13 +67,13 @@ impl Scan {
         fed.map(|_| ()).map_err(|failure| self.failed(failure))
     }
 
-    /// The document is complete.
-    pub(crate) fn end(mut self) -> (PruneReport, Result<Decided, Error>) {
+    /// Decides what is pruned, after the complete document was read.
+    pub(crate) fn end(mut self) -> (PruneReport, Result<PruneWriter, Error>) {
         match self.decide() {
             Ok((report, plan, now)) => {
                 let Self { program, survey, .. } = self;
                 let splice = Splice::new(plan);
-                (report, Ok(Decided { program, survey, splice, now }))
+                (report, Ok(PruneWriter { program, survey, splice, now }))
             }
             Err(error) => (self.failure(&error), Err(error)),
         }
@@ -83,7 +83,7 @@ impl Scan {
         self.bom.end()?;
         let ended = self.machine.end(&mut self.survey);
         ended.map_err(|failure| self.failed(failure))?;
-        let now = self.program.prune().now.unwrap_or_else(milliseconds);
+        let now = self.program.spec().now.unwrap_or_else(milliseconds);
         let mut report = self.report();
         let Self { program, survey, machine, .. } = self;
         let Survey { log, calls, counts, .. } = survey;
@@ -92,7 +92,7 @@ impl Scan {
         Ok((report, plan, now))
     }
 
-    /// What is known so far.
+    /// Returns the report so far.
     fn report(&self) -> PruneReport {
         let Survey { log, calls, counts, .. } = &self.survey;
         PruneReport {
@@ -108,18 +108,18 @@ impl Scan {
         }
     }
 
-    /// What a run did that failed.
+    /// Returns the report of a run that failed.
     pub(crate) fn failure(&self, error: &Error) -> PruneReport {
-        // Of a chunk only what was understood counts, so that chunks do not.
+        // Only the bytes before the error count, so that the number does not depend on the chunks.
         let bytes = error.offset().unwrap_or(self.read);
-        PruneReport { bytes, error: Some(Failed::from(error)), ..self.report() }
+        PruneReport { bytes, error: Some(FailureReport::from(error)), ..self.report() }
     }
 
-    fn failed(&self, failure: Failure) -> Error {
+    fn failed(&self, failure: MachineFailure) -> Error {
         match failure {
-            Failure::Error(error) => error,
-            Failure::Rewind | Failure::Overdue => {
-                self.machine.place(Raise::new(ErrorKind::Limit, "a decision came too late"))
+            MachineFailure::Error(error) => error,
+            MachineFailure::Rewind | MachineFailure::Overdue => {
+                self.machine.place(Raise::internal("a decision was revised after it was final"))
             }
         }
     }
@@ -130,63 +130,61 @@ impl Scan {
     }
 }
 
-/// A document that was read, and what is to be written instead.
-pub(crate) struct Decided {
+/// The second pass over a document, with the decision of the first.
+pub(crate) struct PruneWriter {
     program: PruneProgram,
     survey: Survey,
     splice: Splice,
     now: u64,
 }
 
-impl Decided {
+impl PruneWriter {
     /// Takes the next bytes of the same document.
     pub(crate) fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { program, survey: Survey { log, calls, .. }, splice, now } = self;
         let mut changes = Changes { log, calls, program: program.compiled(), now: *now };
-        splice
-            .push(chunk, &mut changes, sink)
-            .map_err(|raise| Error::new(raise.kind, raise.message))
+        splice.push(chunk, &mut changes, sink).map_err(Error::from)
     }
 }
 
-/// One run over a history that comes once: bytes are pushed in, and wait; when it is complete, the output goes to a [`Sink`].
+/// A filter that prunes one history, which is pushed in chunk by chunk. The output is written to a [`Sink`] at the end.
 ///
-/// Chunks may be cut anywhere: output, errors and the report (but for `held_peak_bytes`) do not depend on it. The history waits
-/// in memory, then in an anonymous temporary file, then the run fails: the limits `held` and `spill` of the
-/// [`PruneProgram`]. [`prune_slice`](crate::prune_slice) and [`prune_file`](crate::prune_file) hold nothing of it. A run that
-/// fails writes nothing.
+/// Chunks may be cut anywhere: output, errors and the report (except `held_peak_bytes`) do not depend on it. The history is held
+/// in memory, then in an anonymous temporary file, until it is complete. The run fails if the limits `held` and `spill` of the
+/// [`PruneProgram`] are exceeded. [`prune_slice`](crate::prune_slice) and [`prune_file`](crate::prune_file) do not hold the
+/// history. A run that fails writes nothing.
 ///
 /// ```
-/// use tamis::{Prune, PruneProgram, PruneRun};
+/// use tamis::{PruneFilter, PruneProgram, PruneSpec};
 ///
-/// let program = PruneProgram::compile(&Prune::new().keep_turns(1))?;
-/// let mut run = PruneRun::new(&program, Vec::new());
+/// let program = PruneProgram::compile(&PruneSpec::new().keep_turns(1))?;
+/// let mut filter = PruneFilter::new(&program, Vec::new());
 /// for chunk in [r#"[{"type":"function_call_output","call_id":"c","out"#, r#"put":"long"},{"role":"user"}]"#] {
-///     run.write(chunk.as_bytes())?;
+///     filter.write(chunk.as_bytes())?;
 /// }
-/// let report = run.end()?;
+/// let report = filter.end()?;
 /// assert_eq!(report.results_pruned, 1);
 /// assert_eq!(
-///     run.into_sink(),
+///     filter.into_sink(),
 ///     br#"[{"type":"function_call_output","call_id":"c","output":"<tool-output-compacted />"},{"role":"user"}]"#
 /// );
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub struct PruneRun<S> {
+pub struct PruneFilter<S> {
     program: PruneProgram,
-    scan: Option<Scan>,
+    scan: Option<PruneScan>,
     held: Hold,
     meter: Meter,
     report: PruneReport,
     sink: S,
 }
 
-impl<S: Sink> PruneRun<S> {
-    /// A run.
+impl<S: Sink> PruneFilter<S> {
+    /// Creates a filter for one history, which writes to `sink`.
     pub fn new(program: &PruneProgram, sink: S) -> Self {
         Self {
             program: program.clone(),
-            scan: Some(Scan::new(program)),
+            scan: Some(PruneScan::new(program)),
             held: Hold::default(),
             meter: Meter::default(),
             report: PruneReport::default(),
@@ -197,17 +195,17 @@ impl<S: Sink> PruneRun<S> {
     /// Takes the next bytes of the history.
     ///
     /// # Errors
-    /// Malformed input, a reached limit. After an error the run stays failed.
+    /// Malformed input, a reached limit. After an error the filter stays failed.
     pub fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         let scan = self.scan.as_mut().ok_or_else(over)?;
         let limits = &self.program.compiled().limits;
-        // What does not fit is not read either: which error comes first does not depend on chunks.
+        // Bytes beyond the limit are not scanned, so that the first error does not depend on the chunks.
         let room = Hold::capacity(limits).saturating_sub(self.held.len());
         let room = usize::try_from(room).unwrap_or(usize::MAX);
         let (fits, over) = chunk.split_at(chunk.len().min(room));
         let result = scan.write(fits).and_then(|()| {
             let held = self.held.push(fits, limits, &mut self.meter);
-            held.map_err(|raise| Error::new(raise.kind, raise.message))
+            held.map_err(Error::from)
         });
         let result = match result {
             Ok(()) if !over.is_empty() => Err(Hold::place(limits, Hold::overflow(limits))),
@@ -216,10 +214,10 @@ impl<S: Sink> PruneRun<S> {
         result.inspect_err(|error| self.fail(error))
     }
 
-    /// The history is complete: writes it.
+    /// Completes the history and writes the pruned one.
     ///
     /// # Errors
-    /// As for [`write`](Self::write), and [`ErrorKind::UnexpectedEnd`] if it is not complete.
+    /// As for [`write`](Self::write), and [`ErrorKind::UnexpectedEnd`] if the history is not complete.
     pub fn end(&mut self) -> Result<PruneReport, Error> {
         let scan = self.scan.take().ok_or_else(over)?;
         let (report, decided) = scan.end();
@@ -231,55 +229,55 @@ impl<S: Sink> PruneRun<S> {
                 decided.write(piece, sink)?;
                 Ok(!sink.is_closed())
             };
-            held.drain(meter, write, |raise| Error::new(raise.kind, raise.message))
+            held.drain(meter, write, Error::from)
         });
         if let Err(error) = written {
-            self.report.error.get_or_insert_with(|| Failed::from(&error));
+            self.report.error.get_or_insert_with(|| FailureReport::from(&error));
             return Err(error);
         }
         Ok(self.report.clone())
     }
 
-    /// What the run did; after an error, with the error in it.
+    /// Returns the report so far; after an error, with the error in it.
     pub fn report(&self) -> PruneReport {
         self.report.clone()
     }
 
-    /// The most bytes of the history that waited at once so far.
+    /// Returns the largest number of bytes of the history held so far.
     #[cfg(feature = "tokio")]
     pub(crate) fn held_peak(&self) -> u64 {
         self.meter.peak()
     }
 
-    /// Makes an error of the driver's the run's own.
+    /// Records an error of the driver, which ends the run.
     pub(crate) fn fail(&mut self, error: &Error) {
         if let Some(scan) = self.scan.take() {
             self.report = scan.failure(error);
             self.report.held_peak_bytes += self.meter.peak();
         }
-        self.report.error.get_or_insert_with(|| Failed::from(error));
+        self.report.error.get_or_insert_with(|| FailureReport::from(error));
     }
 
-    /// Where the output goes.
+    /// Returns the sink.
     pub fn sink(&self) -> &S {
         &self.sink
     }
 
-    /// Where the output goes.
+    /// Returns the sink, to be written to or flushed.
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.sink
     }
 
-    /// Gives the sink back.
+    /// Consumes the filter and returns the sink.
     pub fn into_sink(self) -> S {
         self.sink
     }
 }
 
-impl<S: std::fmt::Debug> std::fmt::Debug for PruneRun<S> {
+impl<S: std::fmt::Debug> std::fmt::Debug for PruneFilter<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { program, report, sink, .. } = self;
-        let mut shown = f.debug_struct("PruneRun");
+        let mut shown = f.debug_struct("PruneFilter");
         shown.field("program", program).field("report", report).field("sink", sink);
         shown.finish_non_exhaustive()
     }
@@ -289,7 +287,7 @@ fn over() -> Error {
     Error::new(ErrorKind::Failed, "the run has ended")
 }
 
-/// The clock of the system.
+/// Returns the system time in milliseconds since 1970.
 fn milliseconds() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

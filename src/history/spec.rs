@@ -1,23 +1,23 @@
-//! What is declared for the pruning of a history.
+//! The declaration of how a history is pruned.
 //!
-//! Data alone: `program` compiles it. Field names are those of the methods.
+//! Only data: `program` compiles it. Field names are those of the methods.
 
 use serde::{Deserialize, Serialize};
 
-/// What a pruned result becomes, unless something else is said.
+/// The default placeholder.
 pub(crate) const PLACEHOLDER: &str = "<tool-output-compacted />";
-/// The tool whose results are instructions: they stay.
+/// The tool whose results are instructions, which are kept by default.
 const SKILL: &str = "skill";
 
-/// Which tool results of a chat history go, and what stands in their place.
+/// Declares which tool results of a chat history are pruned, and what replaces them.
 ///
-/// The defaults are those of opencode's documented pruning: what comes before the second-last turn of the user goes, unless
-/// the tool is `skill`.
+/// The defaults are those of opencode's documented pruning: results before the second-to-last user turn are pruned, except those
+/// of the tool `skill`.
 ///
 /// ```
-/// use tamis::{Prune, PruneProgram, prune_slice};
+/// use tamis::{PruneProgram, PruneSpec, prune_slice};
 ///
-/// let program = PruneProgram::compile(&Prune::new().protect("memory_*").now(1_700_000_000_000))?;
+/// let program = PruneProgram::compile(&PruneSpec::new().protect("memory_*").now(1_700_000_000_000))?;
 /// let history = br#"[{"role": "user", "content": "read it"},
 ///   {"role": "tool", "content": "500 lines", "metadata": {"toolName": "read_file"}},
 ///   {"role": "user", "content": "and now?"}, {"role": "user", "content": "well?"}]"#;
@@ -27,13 +27,13 @@ const SKILL: &str = "skill";
 ///   {"role": "user", "content": "and now?"}, {"role": "user", "content": "well?"}]"#);
 /// assert_eq!(report.results_pruned, 1);
 ///
-/// let same: Prune = serde_json::from_str(r#"{"protected": ["skill", "memory_*"], "now": 1700000000000}"#).unwrap();
-/// assert_eq!(&same, program.prune());
+/// let same: PruneSpec = serde_json::from_str(r#"{"protected": ["skill", "memory_*"], "now": 1700000000000}"#).unwrap();
+/// assert_eq!(&same, program.spec());
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Prune {
+pub struct PruneSpec {
     pub(crate) keep_turns: u64,
     pub(crate) protected: Vec<String>,
     pub(crate) placeholder: String,
@@ -55,7 +55,7 @@ pub struct Prune {
     pub(crate) min_gain: u64,
 }
 
-impl Default for Prune {
+impl Default for PruneSpec {
     fn default() -> Self {
         Self {
             keep_turns: 2,
@@ -73,25 +73,25 @@ impl Default for Prune {
     }
 }
 
-impl Prune {
-    /// The defaults that each method names.
+impl PruneSpec {
+    /// Creates rules with the defaults documented at each method.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Nothing is pruned from the last but `turns` messages of the user on. Where the user has spoken less often, nothing is
-    /// pruned at all; 0 keeps no turn.
+    /// Keeps all results from the last `turns` user messages on. If the history has fewer turns, nothing is pruned; 0 keeps no
+    /// turn.
     ///
     /// ### Default
-    /// 2: what the user asked for last, and what came of it, with the turn before.
+    /// 2: the user's last request with everything after it, and the turn before.
     #[must_use]
     pub fn keep_turns(mut self, turns: u64) -> Self {
         self.keep_turns = turns;
         self
     }
 
-    /// Adds a tool whose results stay: its name, or a pattern with `*` (any text) and `?` (any character).
+    /// Protects the results of a tool: its name, or a pattern with `*` (any text) and `?` (any character).
     ///
     /// ### Default
     /// `skill`, whose results are instructions that the model still needs.
@@ -101,14 +101,14 @@ impl Prune {
         self
     }
 
-    /// The tools whose results stay, in place of those said before, `skill` as well.
+    /// Replaces the list of protected tools, including `skill`.
     ///
     /// ```
-    /// use tamis::Prune;
+    /// use tamis::PruneSpec;
     ///
-    /// let none = Prune::new().protected([""; 0]);
-    /// assert_ne!(none, Prune::new());
-    /// assert_eq!(none.protect("skill"), Prune::new());
+    /// let none = PruneSpec::new().protected([""; 0]);
+    /// assert_ne!(none, PruneSpec::new());
+    /// assert_eq!(none.protect("skill"), PruneSpec::new());
     /// ```
     #[must_use]
     pub fn protected(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -116,9 +116,11 @@ impl Prune {
         self
     }
 
-    /// What stands in the place of a pruned result. `{tool}` and `{id}` are those of the call (at most 128 characters), `{bytes}`
-    /// and `{tokens}` say how long its text was; `{{` and `}}` are braces. At most 1,024 bytes; fields alone are not enough, for
-    /// a second run must know a placeholder from a result.
+    /// Sets the text that replaces a pruned result, at most 1,024 bytes.
+    ///
+    /// `{tool}` and `{id}` are those of the call (at most 128 characters), `{bytes}` and `{tokens}` the size of the removed text, and
+    /// `{{` and `}}` are braces. The text must not consist only of fields, because a second run must distinguish a placeholder from
+    /// a result.
     ///
     /// ### Default
     /// `<tool-output-compacted />`
@@ -128,17 +130,17 @@ impl Prune {
         self
     }
 
-    /// The time of the run, in milliseconds since 1970: what `compacted` says in the shapes that are marked.
+    /// Sets the time of the run in milliseconds since 1970: the value of `compacted` in message shapes that have it.
     ///
     /// ### Default
-    /// The clock of the system.
+    /// The system clock.
     #[must_use]
     pub fn now(mut self, milliseconds: u64) -> Self {
         self.now = Some(milliseconds);
         self
     }
 
-    /// Keeps the newest results that could be pruned, as long as they have no more tokens together; 0 keeps none.
+    /// Keeps the newest prunable results as long as they have at most this many tokens together; 0 keeps none.
     ///
     /// ### Default
     /// 0. opencode keeps 40,000.
@@ -148,18 +150,18 @@ impl Prune {
         self
     }
 
-    /// Changes nothing unless more than this many tokens would be removed; 0 is off.
+    /// Changes nothing unless more than this many tokens would be removed; 0 disables the rule.
     ///
     /// ### Default
-    /// 0. opencode says 20,000.
+    /// 0. opencode uses 20,000.
     #[must_use]
     pub fn minimum_tokens(mut self, tokens: u64) -> Self {
         self.minimum_tokens = tokens;
         self
     }
 
-    /// Counts tokens as `o200k_base` does, which takes many times as long as the rest; needs the feature `tokens`. Else they are
-    /// estimated at four bytes each, and the report says so.
+    /// Counts tokens as `o200k_base` does instead of estimating them at four bytes each. Takes many times as long as everything
+    /// else, and needs the feature `tokens`. The report contains which of both was done.
     ///
     /// ### Default
     /// Off.
@@ -169,8 +171,8 @@ impl Prune {
         self
     }
 
-    /// Leaves alone what comes before the last summary in front of the kept turns: a message of the assistant with `summary: true`,
-    /// in itself or in its `info`.
+    /// Keeps all results before the last summary that precedes the kept turns. A summary is a message of the assistant with
+    /// `summary: true`, in itself or in its `info`.
     ///
     /// ### Default
     /// Off.
@@ -180,10 +182,10 @@ impl Prune {
         self
     }
 
-    /// Keeps so many characters at the beginning of a pruned text, in front of the placeholder. At most 65,536.
+    /// Keeps the first `characters` of a pruned text before the placeholder. At most 65,536.
     ///
-    /// A text that would not become shorter stays. What is no text, nor a list or an object with one text and nothing else,
-    /// is replaced as a whole.
+    /// A text that would not become shorter is kept. A result that is neither a text, nor a list or an object with one text and
+    /// nothing else, is replaced as a whole.
     ///
     /// ### Default
     /// 0.
@@ -193,7 +195,7 @@ impl Prune {
         self
     }
 
-    /// Keeps so many characters at the end of a pruned text, behind the placeholder; see [`keep_head`](Self::keep_head).
+    /// Keeps the last `characters` of a pruned text after the placeholder; see [`keep_head`](Self::keep_head).
     ///
     /// ### Default
     /// 0.
@@ -203,12 +205,13 @@ impl Prune {
         self
     }
 
-    /// Changes nothing if the bytes saved are less than so many percent of the bytes of the result from the first change on.
-    /// Those a provider has to read anew, because its cache of the prompt ends there: at 100 a run must save at least as much
-    /// as it invalidates.
+    /// Changes nothing if fewer bytes are saved than this percentage of the output from the first change on.
+    ///
+    /// A provider has to read those bytes anew, because its prompt cache ends at the first change. At 100 a run must save at least
+    /// as much as it invalidates.
     ///
     /// ### Default
-    /// 0: off.
+    /// 0, which disables the rule.
     #[must_use]
     pub fn min_gain(mut self, percent: u64) -> Self {
         self.min_gain = percent;

@@ -1,6 +1,6 @@
-//! Writes a document again with what was decided to go replaced; every other byte leaves as it came.
+//! Writes a document again with the planned changes; every other byte is copied unchanged.
 //!
-//! Knows offsets and bytes, no JSON. The document comes in chunks of any size, the changes from the log.
+//! Knows offsets and bytes, no JSON. The document arrives in chunks of any size, the changes come from the findings.
 
 use super::log::{Edit, Entry, Log, Reader, Record};
 use super::placeholder::Facts;
@@ -10,10 +10,10 @@ use super::survey::Calls;
 use crate::error::Raise;
 use crate::sink::Sink;
 
-/// White space in front of a closing bracket that may wait, so that what is added comes in front of it.
+/// Maximum white space held before a closing bracket, so that an insertion precedes it.
 const WHITE: usize = 1024;
 
-/// What the changes are made of.
+/// The sources of the changes.
 pub(super) struct Changes<'a> {
     pub(super) log: &'a mut Log,
     pub(super) calls: &'a Calls,
@@ -21,12 +21,12 @@ pub(super) struct Changes<'a> {
     pub(super) now: u64,
 }
 
-/// A result that goes. What its changes write is made one at a time.
+/// A result that is pruned. The replacements of its changes are created one at a time.
 struct Changing {
     entry: Entry,
-    /// Bytes of its text, for all its placeholders.
+    /// Size of its text in bytes, for all its placeholders.
     bytes: u64,
-    /// Changes that were made.
+    /// Number of changes made so far.
     done: usize,
 }
 
@@ -35,7 +35,7 @@ impl Changing {
         self.entry.edits.get(self.done).copied()
     }
 
-    /// Makes the next change.
+    /// Creates the replacement of the next change.
     fn write(&mut self, changes: &Changes<'_>, sink: &mut dyn Sink) {
         let Some(edit) = self.edit() else { return };
         self.done += 1;
@@ -49,11 +49,11 @@ impl Changing {
 pub(super) struct Splice {
     plan: Plan,
     reader: Reader,
-    /// The result whose changes come next.
+    /// The result whose changes are next.
     result: Option<Changing>,
-    /// There are no more.
+    /// There are no more results.
     exhausted: bool,
-    /// Offset of the next byte of the document; what is before `skip` goes.
+    /// Offset of the next byte of the document. Bytes before offset `skip` are removed.
     at: u64,
     skip: u64,
     white: Vec<u8>,
@@ -113,7 +113,7 @@ impl Splice {
         Ok(())
     }
 
-    /// The next change.
+    /// Returns the next change.
     fn next(&mut self, changes: &mut Changes<'_>) -> Result<Option<Edit>, Raise> {
         loop {
             if let Some(edit) = self.result.as_ref().and_then(Changing::edit) {
@@ -134,7 +134,7 @@ impl Splice {
         }
     }
 
-    /// Splits the bytes at an offset, if that is among them, and goes on behind the first part.
+    /// Splits off the bytes before an offset, or all of them if it lies beyond, and advances past them.
     fn pass<'a>(&mut self, bytes: &'a [u8], to: u64) -> (&'a [u8], &'a [u8]) {
         let wanted = usize::try_from(to - self.at).unwrap_or(usize::MAX);
         let (now, later) = bytes.split_at(bytes.len().min(wanted));
@@ -142,7 +142,7 @@ impl Splice {
         (now, later)
     }
 
-    /// Writes bytes that stay. White space waits if something may come in front of it.
+    /// Writes kept bytes. White space is held if something may be inserted before it.
     fn emit(&mut self, bytes: &[u8], wait: bool, sink: &mut dyn Sink) {
         if !wait {
             self.put_white(sink);
@@ -150,7 +150,7 @@ impl Splice {
         }
         let is_white = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         let solid = bytes.iter().rposition(|byte| !is_white(byte)).map_or(0, |at| at + 1);
-        // As much of the last white space as may wait: which bytes those are does not depend on chunks.
+        // Holds as much of the last white space as allowed. Which bytes those are does not depend on the chunks.
         let waits = solid.max(bytes.len().saturating_sub(WHITE));
         let (now, later) = bytes.split_at(waits);
         if !now.is_empty() {

@@ -1,15 +1,15 @@
-//! Work and memory, counted inside; and the same with every kernel.
+//! Work and memory by internal counters; and equal results with every kernel.
 
-use super::run::Scan;
-use super::{Prune, PruneProgram};
+use super::run::PruneScan;
+use super::{PruneProgram, PruneSpec};
 use crate::limits::Limits;
 use crate::scan::tests::scanners;
-use crate::work::done;
+use crate::test_work::done;
 
-/// Steps a byte that no input may exceed, with what a run and a chunk cost at most.
+/// Maximum number of steps per byte for any input, plus a fixed cost for a run and a chunk.
 const STEPS_A_BYTE: u64 = 4;
 
-/// Shapes of about `size` bytes, valid and not.
+/// Documents of about `size` bytes, valid and invalid.
 fn shapes(size: usize) -> Vec<(&'static str, String)> {
     let list = |item: &str| format!("[{}0]", format!("{item},").repeat(size / item.len()));
     let message =
@@ -51,13 +51,13 @@ fn shapes(size: usize) -> Vec<(&'static str, String)> {
 
 #[test]
 fn work_is_linear() {
-    let prune = Prune::new().keep_head(3).keep_tail(1000);
+    let prune = PruneSpec::new().keep_head(3).keep_tail(1000);
     let limits = Limits::new().with_depth(usize::MAX);
     let program = PruneProgram::compile(&prune).unwrap().with_limits(limits);
     let size = 20_000;
     for (shape, history) in shapes(size) {
         for chunk in [1, 64, usize::MAX] {
-            let mut scan = Scan::new(&program);
+            let mut scan = PruneScan::new(&program);
             let chunks = history.as_bytes().chunks(chunk);
             let count = chunks.len() as u64;
             for chunk in chunks {
@@ -71,8 +71,8 @@ fn work_is_linear() {
     }
 }
 
-/// Messages of about `size` bytes in all, in each of which a member comes again and again: of every place where an output, a
-/// state or a file is looked for.
+/// Messages of about `size` bytes in total, in each of which one member is repeated many times. Covers every place where an
+/// output, a state or a file is looked for.
 fn repeated(size: usize, messages: usize) -> Vec<(&'static str, String)> {
     let shapes = [
         ("content", r#"{"role":"tool",$}"#, r#""content":"a""#),
@@ -125,16 +125,16 @@ fn repeated(size: usize, messages: usize) -> Vec<(&'static str, String)> {
     shapes.map(|(name, message, member)| (name, history(message, member))).into()
 }
 
-/// A place of a result is noted, read from the log a few times, and replaced: so many units a byte, however many there are.
+/// Each result is recorded, read from the findings a few times, and replaced: a constant amount of work per byte.
 #[test]
 fn members_that_come_again_cost_as_much_each() {
     let limits = Limits::new().with_held(64 << 20);
-    let prune = Prune::new().keep_turns(1).protect_tokens(1).now(1);
+    let prune = PruneSpec::new().keep_turns(1).protect_tokens(1).now(1);
     let program = PruneProgram::compile(&prune).unwrap().with_limits(limits);
     for (size, messages) in [(10_000, 1), (200_000, 1), (200_000, 10)] {
         for (name, history) in repeated(size, messages) {
             done();
-            let mut scan = Scan::new(&program);
+            let mut scan = PruneScan::new(&program);
             scan.write(history.as_bytes()).unwrap();
             let steps = scan.steps();
             let (report, decided) = scan.end();
@@ -154,11 +154,11 @@ fn members_that_come_again_cost_as_much_each() {
 
 #[test]
 fn kernels_agree() {
-    let program = PruneProgram::compile(&Prune::new().keep_turns(0).now(1)).unwrap();
+    let program = PruneProgram::compile(&PruneSpec::new().keep_turns(0).now(1)).unwrap();
     for (shape, history) in shapes(3000) {
         let mut all = Vec::new();
         for (_, scanner) in scanners() {
-            let mut scan = Scan::with(&program, scanner);
+            let mut scan = PruneScan::with(&program, scanner);
             let written = scan.write(history.as_bytes());
             let (report, decided) = scan.end();
             let mut output = Vec::new();

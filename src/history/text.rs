@@ -1,11 +1,11 @@
-//! One value of a history as its bytes pass: what a string says at its beginning, how long it is, and where it may be cut.
+//! Reads one value of a history as its bytes arrive: how its text begins, how long it is, and where it may be cut.
 //!
-//! Knows strings, no history. Of the text itself only beginnings are kept, and what stands at the end of a text that is cut.
-//! A string is decoded no further than somebody wants it.
+//! Knows strings, no history. Only the beginning of a text is kept, and its end if that is to be kept in the output. A string is
+//! decoded no further than needed.
 //!
 //! ```text
-//! "head of the text … what goes … end of the text"
-//!  ╰─ keep_head ──╯               ╰─ keep_tail ─╯
+//! "head of the text … removed part … end of the text"
+//!  ╰─ keep_head ──╯                  ╰─ keep_tail ─╯
 //! ```
 
 use std::collections::VecDeque;
@@ -13,10 +13,10 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use memchr::memchr2;
 
-/// What is wanted of a value.
+/// What a caller needs to know about a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wanted {
-    /// Bytes of the text that are kept; a longer one is known by its length alone.
+    /// Bytes of the text to keep. Of a longer one only the length is known.
     pub(super) kept: usize,
     /// The text is compared as a whole.
     pub(super) hashed: bool,
@@ -24,29 +24,29 @@ pub(super) struct Wanted {
     pub(super) counted: bool,
 }
 
-/// Characters that stay at the ends.
+/// The number of characters that are kept at the ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cut {
     pub(super) head: u64,
     pub(super) tail: usize,
 }
 
-/// What was found out.
+/// What is known about a value after it was read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
-    /// Bytes of the value, quotes and all; of a container without white space.
+    /// Size of the value in bytes, with quotes; that of a container without white space.
     pub(super) raw: u64,
     pub(super) hash: (u64, u64),
-    /// Where what goes begins and ends, in bytes from the value's first.
+    /// Start and end of the removed part, in bytes from the start of the value.
     pub(super) from: u64,
     pub(super) to: u64,
-    /// What goes, if it is no longer than was wanted.
+    /// The removed part, if it is no longer than requested.
     pub(super) middle: Option<Vec<u8>>,
-    /// Tokens of what goes, if they were counted.
+    /// Tokens of the removed part, if they were counted.
     pub(super) tokens: Option<u64>,
 }
 
-/// A value that is read, one after the other: what was allocated for one serves the next.
+/// Reads values one after the other and reuses its allocations.
 #[derive(Default)]
 pub(super) struct Reading {
     wanted: Wanted,
@@ -55,13 +55,13 @@ pub(super) struct Reading {
     decoder: Decoder,
     text: Kept,
     hashers: Option<[<RandomState as BuildHasher>::Hasher; 2]>,
-    /// Only where something stays at an end.
+    /// Present only if characters are kept at the ends.
     ends: Option<Box<Ends>>,
     #[cfg(feature = "tokens")]
-    counter: Option<Box<crate::tokens::Counter>>,
+    counter: Option<Box<crate::tokens::TokenCounter>>,
 }
 
-/// The first bytes of a text, at most so many.
+/// The first bytes of a text, up to a maximum.
 #[derive(Clone, Debug, Default)]
 struct Kept {
     bytes: Vec<u8>,
@@ -91,12 +91,12 @@ impl Kept {
     }
 }
 
-/// The characters of a text that may stay at its ends.
+/// The characters at the ends of a text, which may be kept.
 #[derive(Clone, Debug, Default)]
 struct Ends {
     cut: Cut,
     seen: u64,
-    /// Where the first character behind the head begins.
+    /// Offset of the first character after the head.
     from: Option<u64>,
     /// The last characters.
     tail: VecDeque<Char>,
@@ -104,11 +104,11 @@ struct Ends {
     middle: Kept,
 }
 
-/// A character, or half of one that has no other half.
+/// A character, or an unpaired surrogate.
 #[derive(Clone, Copy, Debug)]
 struct Char {
     code: u32,
-    /// Its first byte, and how many it is spelled with.
+    /// Offset of its first byte, and the number of bytes of its spelling.
     at: u64,
     bytes: u8,
 }
@@ -134,18 +134,18 @@ impl Reading {
         }
     }
 
-    /// The text of the value that was read last, or its beginning; and whether that is all of it. To be given
-    /// [back](Self::give_back).
+    /// Returns the text of the value read last, or its beginning, and whether that is all of it. To be returned by
+    /// [`give_back`](Self::give_back).
     pub(super) fn take_text(&mut self) -> (Vec<u8>, bool) {
         (std::mem::take(&mut self.text.bytes), !self.text.over)
     }
 
-    /// What was allocated for a text serves the next.
+    /// Returns the allocation of a text for reuse.
     pub(super) fn give_back(&mut self, text: Vec<u8>) {
         self.text.bytes = text;
     }
 
-    /// More of its bytes.
+    /// Takes the next bytes of the value.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.raw += bytes.len() as u64;
         let all = self.hashers.is_some() || self.ends.is_some() || self.is_counted();
@@ -168,10 +168,10 @@ impl Reading {
         self.wanted.counted
     }
 
-    /// Decodes a part of a string, or, unless `all` of it matters, as much as may be kept.
+    /// Decodes a part of a string: all of it, or, unless `all`, as much as may be kept.
     fn decode(&mut self, mut bytes: &[u8], all: bool) {
         while let Some((byte, rest)) = bytes.split_first() {
-            // Where no characters are counted their bytes pass in runs.
+            // If no characters are counted, bytes are skipped in runs.
             if self.ends.is_none() && self.decoder.is_plain() {
                 let end = memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
                 let most = if all { end } else { end.min(self.text.room() + 1) };
@@ -209,7 +209,7 @@ impl Reading {
         _ = gone;
     }
 
-    /// Takes text of which nothing stays.
+    /// Takes text of which nothing is kept.
     fn take(&mut self, text: &[u8]) {
         self.text.push(text);
         if let Some(hashers) = &mut self.hashers {
@@ -221,7 +221,7 @@ impl Reading {
         }
     }
 
-    /// The value has ended.
+    /// Completes the value.
     pub(super) fn finish(&mut self) -> Found {
         let mut decoder = std::mem::take(&mut self.decoder);
         decoder.end(|char| self.char(char));
@@ -244,7 +244,7 @@ impl Reading {
 }
 
 impl Ends {
-    /// Takes the next character; returns one that will go.
+    /// Takes the next character and returns one that is removed.
     fn push(&mut self, char: Char) -> Option<Char> {
         self.seen += 1;
         if self.seen <= self.cut.head {
@@ -264,29 +264,29 @@ impl Ends {
     }
 }
 
-/// The characters of a JSON string, quotes and all, byte by byte. The string is valid.
+/// Decodes the characters of a JSON string byte by byte, including the quotes. The string is valid.
 #[derive(Clone, Copy, Debug, Default)]
 struct Decoder {
     at: u64,
     state: State,
-    /// The first half of a pair, whose other half may follow.
+    /// The first half of a surrogate pair, whose other half may follow.
     high: Option<Char>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 enum State {
-    /// The opening quote comes.
+    /// Before the opening quote.
     #[default]
     Begin,
     Plain,
-    /// In a character of several bytes, of which so many are missing.
+    /// In a multi-byte character, with the number of missing bytes.
     Utf8 {
         char: Char,
         missing: u8,
     },
-    /// Behind a backslash.
+    /// After a backslash.
     Escape,
-    /// In `\uXXXX`, with so many digits still to come.
+    /// In `\uXXXX`, with the number of missing digits.
     Hex {
         code: u32,
         missing: u8,
@@ -295,7 +295,7 @@ enum State {
 }
 
 impl Decoder {
-    /// Whether the next byte is of a text in which nothing has begun.
+    /// Returns whether the next byte is within the string and starts a character or an escape.
     fn is_plain(&self) -> bool {
         matches!(self.state, State::Plain) && self.high.is_none()
     }
@@ -361,7 +361,7 @@ impl Decoder {
         };
     }
 
-    /// A UTF-16 unit: half of a pair waits for the other half.
+    /// Takes a UTF-16 unit. Half of a pair is held until the other half arrives.
     fn unit(&mut self, char: Char, mut take: impl FnMut(Char)) {
         match (self.high.take(), char.code) {
             (Some(high), 0xDC00..0xE000) => {
@@ -395,7 +395,7 @@ impl Decoder {
     }
 }
 
-/// A character in UTF-8; half a pair as UTF-8 would spell it, so that it equals itself and nothing else.
+/// Encodes a character in UTF-8. An unpaired surrogate is encoded the same way, so that it equals only itself.
 fn encode(code: u32, into: &mut [u8; 4]) -> &[u8] {
     if let Some(char) = char::from_u32(code) {
         return char.encode_utf8(into).as_bytes();

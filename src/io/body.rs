@@ -1,7 +1,7 @@
-//! Bodies of HTTP messages: filtered frames of data, trailers as they came.
+//! Filters the bodies of HTTP messages: data frames are filtered, trailers are kept.
 //!
-//! Knows http-body's frames; nothing of heads, which have to say another length and perhaps another type than they did
-//! (`FilterLayer` sees to that).
+//! Knows http-body's frames, but no headers. The headers of a filtered response have another length and perhaps another type;
+//! `FilterLayer` sets them.
 
 use std::error::Error as StdError;
 use std::pin::Pin;
@@ -14,18 +14,17 @@ use super::steps::{Next, Steps, unreadable};
 use super::transform::{Outcome, Transform};
 use crate::error::Error;
 
-/// A [`Body`] as it leaves a filter; for hyper, axum, tower-http, tonic, and what else takes bodies.
+/// A filtered [`Body`], for hyper, axum, tower-http, tonic and anything else that takes bodies.
 ///
-/// Frames come as the output is there, little ones when the inner body has nothing more for the moment; long runs that are kept
-/// are parts of the frame that came in, without a copy. The inner body is asked while less than 8 KiB of output wait, and dropped
-/// when the filter needs no more of it. Trailers are kept, but for those that are a digest of a body that is gone (RFC 9530, RFC
-/// 3230).
+/// Output is returned as it becomes available, in small frames only if the inner body has nothing more for the moment. Long runs of
+/// kept bytes are slices of the input frame, not copies. The inner body is polled while less than 8 KiB of output is pending, and
+/// dropped when the filter needs no more of it. Trailers are kept, except digests of the unfiltered body (RFC 9530, RFC 3230).
 ///
-/// An error is the last frame, behind the output that came before it; a server ends such a response without its end, and does not
-/// use the connection again. The inner body's own has the kind [`Read`](crate::ErrorKind::Read), and is its source.
+/// An error is the last frame, after the output before it. A server aborts such a response and closes the connection. An error of
+/// the inner body has the kind [`Read`](crate::ErrorKind::Read) and is its source.
 ///
-/// What is said at [`filter_async`](crate::filter_async) of the disk, of long steps and of dropping holds here, too. It is
-/// `Send`, not `Sync`: the box for it is `http_body_util`'s `UnsyncBoxBody`, axum's or tonic's own.
+/// Disk access, long steps and dropping are as for [`filter_async`](crate::filter_async). The body is `Send` but not `Sync`: box it
+/// with `http_body_util`'s `UnsyncBoxBody`, or axum's or tonic's own.
 ///
 /// ```
 /// use http_body_util::{BodyExt, Full};
@@ -42,42 +41,42 @@ use crate::error::Error;
 /// ```
 #[derive(Debug)]
 pub struct FilterBody<B> {
-    /// In a box, so that a body may move after its first output was waited for.
+    /// Boxed, so that a body may be moved after its first output was awaited.
     inner: Option<Pin<Box<B>>>,
-    /// There if the body is filtered.
+    /// `None` if the body is not filtered.
     steps: Option<Steps>,
-    /// Taken already, and not yet asked for.
+    /// Output that was awaited but not returned yet.
     first: Option<Bytes>,
     trailers: Option<Frame<Bytes>>,
-    /// It is in place of another, whose length is not told.
+    /// The body replaces another one, whose length is unknown.
     in_place: bool,
 }
 
 impl<B> FilterBody<B> {
-    /// The body, filtered.
+    /// Creates a body that filters `body`.
     pub fn new(transform: impl Into<Transform>, body: B) -> Self {
         let steps = Some(Steps::new(transform.into()));
         Self { steps, ..Self::untouched(body) }
     }
 
-    /// The body as it is.
+    /// Creates a body that forwards `body` unfiltered.
     pub fn untouched(body: B) -> Self {
         Self { inner: Some(Box::pin(body)), ..Self::full(Bytes::new()) }
     }
 
-    /// These bytes.
+    /// Creates a body of these bytes.
     pub fn full(bytes: impl Into<Bytes>) -> Self {
         let first = Some(bytes.into()).filter(|bytes| !bytes.is_empty());
         Self { inner: None, steps: None, first, trailers: None, in_place: false }
     }
 
-    /// Nothing, where the head is that of another answer, whose length is not known.
+    /// Creates an empty body for headers that belong to another response, whose length is unknown.
     #[cfg(feature = "tower")]
     pub(super) fn none() -> Self {
         Self { in_place: true, ..Self::full(Bytes::new()) }
     }
 
-    /// What the run did so far. `None` while a step of it is under way on another thread, and of a body that is not filtered.
+    /// Returns the report so far. `None` while a step runs on another thread, and if the body is not filtered.
     pub fn outcome(&self) -> Option<Outcome> {
         self.steps.as_ref().and_then(Steps::outcome)
     }
@@ -88,11 +87,11 @@ where
     B: Body,
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
 {
-    /// Waits until the first output is there, or nothing more can come, or an error: until then another response can be
-    /// sent instead. What was waited for is not lost.
+    /// Waits for the first output, the end of the body, or an error. Until then another response can be sent instead. The output is
+    /// kept and returned by `poll_frame`.
     ///
     /// # Errors
-    /// That of the run, if no output came before, or none that was taken: the body is over then.
+    /// The error of the run, if it occurs before any output is returned. The body has ended then.
     #[cfg(feature = "tower")]
     pub(super) fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         if self.steps.is_none() || self.first.is_some() {
@@ -105,7 +104,7 @@ where
                 Err(trailers) => self.trailers = Some(trailers),
             }
         }
-        // An error that is known is told while there is time.
+        // An error that is known by now can still change the response.
         match self.steps.as_mut().and_then(Steps::take_error) {
             Some(error) => Poll::Ready(Err(error)),
             None => Poll::Ready(Ok(())),
@@ -152,7 +151,7 @@ where
                     match inner.as_mut().poll_frame(cx) {
                         Poll::Pending => {
                             return ready!(steps.take(cx)).map_or(Poll::Pending, |piece| {
-                                // The inner body wakes whoever asks for more.
+                                // The inner body wakes the task that polls for more.
                                 Poll::Ready(Some(Ok(Frame::data(piece))))
                             });
                         }
@@ -191,7 +190,7 @@ where
         let first = self.first.as_ref().map_or(0, Bytes::len) as u64;
         match (&self.steps, &self.inner) {
             (Some(steps), _) if !steps.is_over() => at_least(first),
-            // Over HTTP/1.1 trailers follow no body whose length was said.
+            // Over HTTP/1.1, a body with a known length has no trailers.
             _ if self.trailers.is_some() => at_least(first),
             (None, None) if self.in_place => SizeHint::new(),
             (None, Some(inner)) => inner.size_hint(),
@@ -206,12 +205,12 @@ fn at_least(bytes: u64) -> SizeHint {
     hint
 }
 
-/// A frame's data in one piece; most bodies' are, and that costs nothing.
+/// Returns a frame's data in one piece. Most bodies have it in one piece already, which costs nothing.
 fn bytes<D: Buf>(mut data: D) -> Bytes {
     data.copy_to_bytes(data.remaining())
 }
 
-/// Trailers without those that are no longer true.
+/// Returns the trailers without digests of the unfiltered body.
 fn still_true(frame: Frame<Bytes>) -> Option<Frame<Bytes>> {
     let mut trailers = frame.into_trailers().ok()?;
     for name in DIGESTS {
@@ -220,5 +219,5 @@ fn still_true(frame: Frame<Bytes>) -> Option<Frame<Bytes>> {
     (!trailers.is_empty()).then(|| Frame::trailers(trailers))
 }
 
-/// Fields that tell what a body's bytes are.
+/// Fields with a digest of the body.
 pub(super) const DIGESTS: [&str; 4] = ["content-digest", "content-md5", "digest", "repr-digest"];

@@ -1,96 +1,173 @@
-//! Files: read ahead where a stream would have to hold the document until its branch or its payload is found.
+//! Filters files. A regular file is read ahead where a stream would hold the document until its branch or its payload is found.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::time::SystemTime;
 
-use super::{each_chunk, pump};
+use super::failed_run::{FailedRun, RunResult};
+use super::push::{each_chunk, read_all};
 use crate::error::{Error, ErrorKind};
-use crate::filter::{Ahead, CallOptions, Filter, Program, Scout};
+use crate::filter::{Call, Filter, FirstPass, Lookahead};
 use crate::io::sinks::WriteSink;
 use crate::report::Report;
 
-/// Reads ahead, as often as there is something to find out, and goes back to where the file was. `ahead`: what was found,
-/// before an error as well.
-fn read_ahead(
-    file: &mut File,
-    program: &Program,
-    options: &CallOptions,
-    ahead: &mut Ahead,
-) -> Result<(), Error> {
-    let begin = file.stream_position().map_err(Error::read)?;
-    while let Some(scout) = Scout::new(program, options, *ahead) {
-        let found = look(file, scout);
-        file.seek(SeekFrom::Start(begin)).map_err(Error::read)?;
-        *ahead = found?;
+/// The input of [`filter_file`] and [`prune_file`](crate::prune_file): a file, from its current position on.
+///
+/// Both accept a [`File`] as well. A `FileSource` is for a caller who wants to see the bytes that are read, for a copy or a
+/// progress bar.
+///
+/// ```
+/// use std::io::{Read, Seek, Write};
+/// use tamis::{FileSource, Program, Spec, TeeReader, filter_file};
+///
+/// let mut file = tempfile::tempfile()?;
+/// file.write_all(br#"{"data": [{"id": 1, "x": 2}]}"#)?;
+/// file.rewind()?;
+/// let mut copy = tempfile::tempfile()?;
+/// let record = copy.try_clone()?;
+/// let source = FileSource::new(file).map_reader(|reader| Box::new(TeeReader::new(reader, record)));
+///
+/// let program = Program::compile(&Spec::new().select("id"))?;
+/// filter_file(&program, source, std::io::sink())?;
+/// copy.rewind()?;
+/// assert_eq!(std::io::read_to_string(copy)?, r#"{"data": [{"id": 1, "x": 2}]}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct FileSource<'a> {
+    file: File,
+    map: Option<MapReader<'a>>,
+}
+
+type MapReader<'a> = Box<dyn FnOnce(Box<dyn Read>) -> Box<dyn Read> + 'a>;
+
+impl<'a> FileSource<'a> {
+    /// Creates a source that reads `file` from its current position on.
+    #[must_use]
+    pub fn new(file: File) -> Self {
+        Self { file, map: None }
     }
-    Ok(())
+
+    /// Wraps the reader of one pass over the file.
+    ///
+    /// A file may be read twice. [`filter_file`] wraps the pass that is filtered. If the first pass fails, it reads the input up to
+    /// the error through the wrapper. [`prune_file`](crate::prune_file) wraps the first pass.
+    #[must_use]
+    pub fn map_reader(self, map: impl FnOnce(Box<dyn Read>) -> Box<dyn Read> + 'a) -> Self {
+        Self { map: Some(Box::new(map)), ..self }
+    }
+
+    pub(super) fn into_parts(self) -> (File, impl FnOnce(Box<dyn Read>) -> Box<dyn Read> + 'a) {
+        let map = self.map;
+        (self.file, move |reader| match map {
+            Some(map) => map(reader),
+            None => reader,
+        })
+    }
 }
 
-fn look(file: &mut File, mut scout: Scout) -> Result<Ahead, Error> {
-    each_chunk(file, |chunk| scout.write(chunk).map(|enough| !enough))?;
-    scout.end()
+impl From<File> for FileSource<'_> {
+    fn from(file: File) -> Self {
+        Self::new(file)
+    }
 }
 
-/// Filters a file into `writer`, from where the file is.
+impl fmt::Debug for FileSource<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileSource").field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
+/// Filters a file into `writer`.
 ///
-/// A regular file is read ahead where a stream would have to wait for its branch or its payload, never mapped and never slurped; so
-/// nothing of it is held for that. Anything else is read once, as by [`filter_reader`](crate::filter_reader).
+/// `call` is a [`&Program`](crate::Program), or a program [with options](crate::Program::with_options). `source` is a [`File`], which
+/// is read from its current position on, or a [`FileSource`].
 ///
-/// The report that comes with an error says what the run did until then. `around` wraps the reader of the second pass,
-/// for a tee or a progress bar: `|reader| reader` does nothing.
+/// A regular file is read twice where a stream would have to be held until its branch or its payload is found, so nothing is held
+/// for that. It is neither mapped nor loaded into memory. Any other file is read once, as by
+/// [`filter_reader`](crate::filter_reader).
 ///
 /// # Errors
-/// As for [`filter_reader`](crate::filter_reader); [`ErrorKind::Read`] also if the file changed between the two passes.
+/// As for [`filter_reader`](crate::filter_reader), and [`ErrorKind::Read`] if the file changed between the two passes.
 ///
 /// ```
 /// use std::io::{Seek, Write};
-/// use tamis::{CallOptions, Program, Spec, filter_file};
+/// use tamis::{Program, Spec, filter_file};
 ///
 /// let mut file = tempfile::tempfile()?;
 /// file.write_all(br#"{"total": 1, "data": [{"id": 1, "x": 2}]}"#)?;
 /// file.rewind()?;
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let mut output = Vec::new();
-/// let (report, result) = filter_file(&program, &CallOptions::new(), file, &mut output, |reader| reader);
-/// result?;
+/// let report = filter_file(&program, file, &mut output)?;
 /// assert_eq!(output, br#"{"total":1,"data":[{"id":1}]}"#);
 /// assert_eq!(report.root.as_deref(), Some("/data"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn filter_file<W: Write>(
-    program: &Program,
-    options: &CallOptions,
-    mut file: File,
+pub fn filter_file<'a, 's, W: Write>(
+    call: impl Into<Call<'a>>,
+    source: impl Into<FileSource<'s>>,
     writer: W,
-    around: impl FnOnce(Box<dyn Read>) -> Box<dyn Read>,
-) -> (Report, Result<(), Error>) {
+) -> RunResult<Report> {
+    let call = call.into();
+    let (mut file, map) = source.into().into_parts();
     let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
-    let before = if regular { stamp(&file) } else { None };
-    let mut ahead = Ahead::default();
-    if regular && let Err(error) = read_ahead(&mut file, program, options, &mut ahead) {
-        // Whoever wraps the reader sees what a run would have read of it.
+    let before = if regular { FileStamp::of(&file) } else { None };
+    let mut ahead = Lookahead::default();
+    if regular && let Err(error) = read_ahead(&mut file, &call, &mut ahead) {
+        // The wrapper of the reader sees the bytes up to the error, as in a run that reads once.
         let read = error.offset().map_or(0, |offset| offset.saturating_add(1));
-        _ = std::io::copy(&mut around(Box::new(file)).take(read), &mut std::io::sink());
-        let mut filter = Filter::scouted(program, options, Vec::new(), ahead, false);
-        return (filter.fail(&error), Err(error));
+        _ = std::io::copy(&mut map(Box::new(file)).take(read), &mut std::io::sink());
+        let mut filter = Filter::with_lookahead(&call, Vec::new(), ahead, false);
+        let report = filter.fail(&error);
+        return Err(FailedRun::new(error, report));
     }
     let twice = ahead.is_known();
-    let mut filter = Filter::scouted(program, options, WriteSink::new(writer), ahead, false);
+    let mut filter = Filter::with_lookahead(&call, WriteSink::new(writer), ahead, false);
     let again = if twice { file.try_clone().ok() } else { None };
-    let mut result = pump(&mut filter, around(Box::new(file))).map(|_| ());
-    if result.is_ok() && twice && again.is_none_or(|file| stamp(&file) != before) {
-        result = Err(Error::new(ErrorKind::Read, "the file changed while it was read twice"));
+    let mut result = read_all(&mut filter, map(Box::new(file)));
+    if result.is_ok() && twice && again.is_none_or(|file| FileStamp::of(&file) != before) {
+        let error = changed();
+        filter.fail(&error);
+        result = Err(error);
     }
-    let report = match &result {
-        Err(error) => filter.fail(error),
-        Ok(()) => filter.report(),
-    };
-    (report, result)
+    FailedRun::join(result, filter.report())
 }
 
-/// What changes when a file does.
-pub(super) fn stamp(file: &File) -> Option<(u64, SystemTime)> {
-    let metadata = file.metadata().ok()?;
-    Some((metadata.len(), metadata.modified().ok()?))
+/// Reads ahead as often as there is something to find out, and returns to where the file was.
+///
+/// `ahead` receives the findings, including those before an error.
+fn read_ahead(file: &mut File, call: &Call<'_>, ahead: &mut Lookahead) -> Result<(), Error> {
+    let begin = file.stream_position().map_err(Error::read)?;
+    while let Some(scout) = FirstPass::new(call, *ahead) {
+        let found = first_pass(file, scout);
+        file.seek(SeekFrom::Start(begin)).map_err(Error::read)?;
+        *ahead = found?;
+    }
+    Ok(())
+}
+
+fn first_pass(file: &mut File, mut scout: FirstPass) -> Result<Lookahead, Error> {
+    each_chunk(file, |chunk| scout.write(chunk).map(|enough| !enough))?;
+    scout.end()
+}
+
+/// Returns the error for a file whose [stamp](FileStamp) is another after the second pass.
+pub(super) fn changed() -> Error {
+    Error::new(ErrorKind::Read, "the file changed while it was read twice")
+}
+
+/// The length and the modification time of a file, which change when its content does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileStamp {
+    length: u64,
+    modified: SystemTime,
+}
+
+impl FileStamp {
+    /// Returns `None` if the system does not provide them.
+    pub(super) fn of(file: &File) -> Option<Self> {
+        let metadata = file.metadata().ok()?;
+        Some(Self { length: metadata.len(), modified: metadata.modified().ok()? })
+    }
 }

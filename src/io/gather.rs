@@ -1,8 +1,8 @@
-//! The sink of asynchronous adapters: output as [`Bytes`], without a copy where it is a run of the chunk that is read.
+//! The sink of the asynchronous adapters: output as [`Bytes`], without a copy if it is a run of the input chunk.
 //!
-//! Knows no filter. Invariant: a piece that shares its memory with the chunk is a good part of it, so that what waits to be
-//! sent holds at most [`SHARE`] times as much of the chunks that were given. (A chunk that is itself a part of something larger
-//! holds all of that: whose it is can choose how much comes at once.)
+//! Knows no filter. Invariant: a piece that shares memory with the chunk is a large part of it, so pending output keeps alive at most
+//! [`SHARE`] times its size in chunks. (A chunk that is a slice of something larger keeps all of that alive; its owner decides how
+//! much arrives at once.)
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,38 +11,38 @@ use bytes::{Bytes, BytesMut};
 
 use crate::sink::Sink;
 
-/// The shortest run that is handed on without a copy.
+/// The shortest run that is not copied.
 const RUN: usize = 2 << 10;
-/// And at least this part of its chunk: to copy less takes no time beside reading the chunk, and the chunk goes.
+/// A run must also be at least this part of its chunk. Copying less is cheap compared to reading the chunk, and frees it.
 const SHARE: usize = 2;
-/// Copied output is in pieces of at most so many bytes: what waits takes little more memory than it has bytes.
+/// Maximum size of a piece of copied output, so that pending output takes little more memory than it has bytes.
 const PIECE: usize = 8 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Gather {
-    /// What is read now.
+    /// The chunk that is being filtered.
     chunk: Bytes,
     ready: VecDeque<Bytes>,
     ready_bytes: usize,
-    /// Behind what is ready.
+    /// Output after `ready`.
     tail: BytesMut,
-    /// Behind that: a run of the chunk, which may become longer.
+    /// Output after `tail`: a run of the chunk, which may grow.
     run: Range<usize>,
 }
 
 impl Gather {
-    /// The output that follows comes from this chunk.
+    /// Sets the chunk that the following output comes from.
     pub(super) fn begin(&mut self, chunk: Bytes) {
         self.chunk = chunk;
     }
 
-    /// The chunk was read.
+    /// Drops the chunk after it was filtered.
     pub(super) fn forget(&mut self) {
         self.settle();
         self.chunk = Bytes::new();
     }
 
-    /// Bytes that wait to be taken.
+    /// Returns the size of the pending output in bytes.
     pub(super) fn len(&self) -> usize {
         self.ready_bytes + self.tail.len() + self.run.len()
     }
@@ -51,7 +51,7 @@ impl Gather {
         self.len() == 0
     }
 
-    /// The next piece of the output.
+    /// Takes the next piece of the output.
     pub(super) fn take(&mut self) -> Option<Bytes> {
         self.settle();
         match self.ready.pop_front() {
@@ -64,14 +64,14 @@ impl Gather {
         }
     }
 
-    /// Where in the chunk `bytes` are, if they are.
+    /// Returns the range of `bytes` in the chunk, if they are a part of it.
     fn place(&self, bytes: &[u8]) -> Option<Range<usize>> {
         let begin = bytes.as_ptr().addr().checked_sub(self.chunk.as_ptr().addr())?;
         let end = begin.checked_add(bytes.len())?;
         (end <= self.chunk.len()).then_some(begin..end)
     }
 
-    /// The run has its length: it is handed on as it is, or copied.
+    /// Ends the run: appends it to the output, as a slice or a copy.
     fn settle(&mut self) {
         let run = std::mem::take(&mut self.run);
         if run.is_empty() {
@@ -94,7 +94,7 @@ impl Gather {
             if self.tail.len() >= PIECE {
                 let tail = self.cut();
                 self.push(tail);
-                // Behind a full one another is likely to be full.
+                // A full piece is likely to be followed by another one.
                 self.tail.reserve(PIECE);
             }
             let (now, later) = bytes.split_at(bytes.len().min(PIECE - self.tail.len()));
@@ -103,7 +103,7 @@ impl Gather {
         }
     }
 
-    /// The tail as a piece, which takes no more than twice the memory that it needs.
+    /// Takes the tail as a piece that occupies at most twice its size.
     fn cut(&mut self) -> Bytes {
         let tail = std::mem::take(&mut self.tail);
         if tail.len() < tail.capacity() / 2 { Bytes::copy_from_slice(&tail) } else { tail.freeze() }

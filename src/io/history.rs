@@ -1,23 +1,25 @@
-//! Drivers that prune histories: slices and regular files are read twice, everything else is held.
+//! Drivers that prune histories: slices and regular files are read twice, any other input is held.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
-use super::file::stamp;
-use super::{WriteSink, each_chunk};
-use crate::error::{Error, ErrorKind};
-use crate::history::{Decided, PruneProgram, PruneReport, PruneRun, Scan};
-use crate::report::Failed;
+use super::WriteSink;
+use super::failed_run::{FailedRun, RunResult};
+use super::file::{FileSource, FileStamp, changed};
+use super::push::{each_chunk, read_all};
+use crate::error::Error;
+use crate::history::{PruneFilter, PruneProgram, PruneReport, PruneScan, PruneWriter};
+use crate::report::FailureReport;
 
-/// Prunes a history that is in memory.
+/// Prunes a history that is in memory and returns the output with the report.
 ///
 /// # Errors
-/// Malformed input, limits.
+/// Malformed input, a reached limit.
 ///
 /// ```
-/// use tamis::{Prune, PruneProgram, prune_slice};
+/// use tamis::{PruneProgram, PruneSpec, prune_slice};
 ///
-/// let program = PruneProgram::compile(&Prune::new().keep_turns(1).placeholder("[{tool}: {bytes} bytes]"))?;
+/// let program = PruneProgram::compile(&PruneSpec::new().keep_turns(1).placeholder("[{tool}: {bytes} bytes]"))?;
 /// let request = br#"{"model": "m", "messages": [
 ///   {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "grep", "input": {}}]},
 ///   {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "200 matches"}]},
@@ -30,27 +32,35 @@ use crate::report::Failed;
 pub fn prune_slice(
     program: &PruneProgram,
     history: &[u8],
-) -> Result<(Vec<u8>, PruneReport), Error> {
-    let mut scan = Scan::new(program);
-    scan.write(history)?;
-    let (report, decided) = scan.end();
+) -> Result<(Vec<u8>, PruneReport), FailedRun<PruneReport>> {
+    let mut scan = PruneScan::new(program);
+    if let Err(error) = scan.write(history) {
+        let report = scan.failure(&error);
+        return Err(FailedRun::new(error, report));
+    }
+    let (mut report, writer) = scan.end();
     let length = report.bytes.saturating_add_signed(-report.bytes_saved);
     let mut output = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-    decided?.write(history, &mut output)?;
-    Ok((output, report))
+    match writer.and_then(|mut writer| writer.write(history, &mut output)) {
+        Ok(()) => Ok((output, report)),
+        Err(error) => {
+            report.error.get_or_insert_with(|| FailureReport::from(&error));
+            Err(FailedRun::new(error, report))
+        }
+    }
 }
 
-/// Prunes the history that `reader` gives into `writer`.
+/// Prunes the history read from `reader` into `writer`.
 ///
-/// The history waits until it is complete: see [`PruneRun`](crate::PruneRun). Nothing is written if the run fails.
+/// The history is held until it is complete: see [`PruneFilter`]. Nothing is written if the run fails.
 ///
 /// # Errors
-/// Malformed input, limits, and errors of the reader or the writer.
+/// Malformed input, a reached limit, and errors of the reader or the writer.
 ///
 /// ```
-/// use tamis::{Prune, PruneProgram, prune_reader};
+/// use tamis::{PruneProgram, PruneSpec, prune_reader};
 ///
-/// let program = PruneProgram::compile(&Prune::new())?;
+/// let program = PruneProgram::compile(&PruneSpec::new())?;
 /// let mut output = Vec::new();
 /// let report = prune_reader(&program, &b"[ ]"[..], &mut output)?;
 /// assert_eq!((output, report.messages), (b"[ ]".to_vec(), 0));
@@ -60,80 +70,75 @@ pub fn prune_reader<R: Read, W: Write>(
     program: &PruneProgram,
     reader: R,
     writer: W,
-) -> Result<PruneReport, Error> {
-    let (report, result) = pump(program, reader, writer);
-    result.map(|()| report)
+) -> RunResult<PruneReport> {
+    let mut filter = PruneFilter::new(program, WriteSink::new(writer));
+    let result = read_all(&mut filter, reader);
+    FailedRun::join(result, filter.report())
 }
 
-/// Prunes a file into `writer`, from where the file is.
+/// Prunes a file into `writer`.
 ///
-/// A regular file is read twice, never mapped and never slurped; anything else as by [`prune_reader`]. The report that comes
-/// with an error says what was found until then. `around` wraps the reader of the first reading, for a progress bar:
-/// `|reader| reader` does nothing.
+/// `source` is a [`File`], which is read from its current position on, or a [`FileSource`]. A regular file is read twice; it is
+/// neither mapped nor loaded into memory. Any other file is held, as by [`prune_reader`].
 ///
 /// # Errors
-/// As for [`prune_reader`]; [`ErrorKind::Read`] also if the file changed between the two readings.
+/// As for [`prune_reader`], and [`ErrorKind::Read`](crate::ErrorKind::Read) if the file changed between the two passes.
 ///
 /// ```
 /// use std::io::{Seek, Write};
-/// use tamis::{Prune, PruneProgram, prune_file};
+/// use tamis::{PruneProgram, PruneSpec, prune_file};
 ///
 /// let mut file = tempfile::tempfile()?;
 /// file.write_all(br#"[{"role": "user", "content": "hello"}]"#)?;
 /// file.rewind()?;
-/// let program = PruneProgram::compile(&Prune::new())?;
+/// let program = PruneProgram::compile(&PruneSpec::new())?;
 /// let mut output = Vec::new();
-/// let (report, result) = prune_file(&program, file, &mut output, |reader| reader);
-/// result?;
+/// let report = prune_file(&program, file, &mut output)?;
 /// assert_eq!(output, br#"[{"role": "user", "content": "hello"}]"#);
 /// assert_eq!(report.user_turns, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn prune_file<W: Write>(
+pub fn prune_file<'s, W: Write>(
     program: &PruneProgram,
-    mut file: File,
+    source: impl Into<FileSource<'s>>,
     writer: W,
-    around: impl FnOnce(Box<dyn Read>) -> Box<dyn Read>,
-) -> (PruneReport, Result<(), Error>) {
+) -> RunResult<PruneReport> {
+    let (mut file, map) = source.into().into_parts();
     if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return pump(program, around(Box::new(file)), writer);
+        return prune_reader(program, map(Box::new(file)), writer);
     }
-    let before = stamp(&file);
-    let mut scan = Scan::new(program);
-    let result = scanned(&mut scan, &mut file, around);
-    let (mut report, decided) = match result {
+    let before = FileStamp::of(&file);
+    let mut scan = PruneScan::new(program);
+    let (mut report, decided) = match first_pass(&mut scan, &mut file, map) {
         Ok(()) => scan.end(),
         Err(error) => (scan.failure(&error), Err(error)),
     };
     let result = decided.and_then(|decided| {
-        splice(decided, &mut file, report.bytes, writer)?;
-        if stamp(&file) != before {
-            return Err(changed());
-        }
-        Ok(())
+        second_pass(decided, &mut file, report.bytes, writer)?;
+        if FileStamp::of(&file) == before { Ok(()) } else { Err(changed()) }
     });
     if let Err(error) = &result {
-        report.error.get_or_insert_with(|| Failed::from(error));
+        report.error.get_or_insert_with(|| FailureReport::from(error));
     }
-    (report, result)
+    FailedRun::join(result, report)
 }
 
-/// Reads the file once, and goes back to where it was.
-fn scanned(
-    scan: &mut Scan,
+/// Scans the file, and returns to where it was.
+fn first_pass(
+    scan: &mut PruneScan,
     file: &mut File,
-    around: impl FnOnce(Box<dyn Read>) -> Box<dyn Read>,
+    map: impl FnOnce(Box<dyn Read>) -> Box<dyn Read>,
 ) -> Result<(), Error> {
     let begin = file.stream_position().map_err(Error::read)?;
     let same = file.try_clone().map_err(Error::read)?;
-    each_chunk(around(Box::new(same)), |chunk| scan.write(chunk).map(|()| true))?;
+    each_chunk(map(Box::new(same)), |chunk| scan.write(chunk).map(|()| true))?;
     file.seek(SeekFrom::Start(begin)).map_err(Error::read)?;
     Ok(())
 }
 
-/// Reads it again, and writes.
-fn splice<W: Write>(
-    mut decided: Decided,
+/// Reads the same `bytes` again, and writes what is kept of them and the placeholders.
+fn second_pass<W: Write>(
+    mut decided: PruneWriter,
     file: &mut File,
     bytes: u64,
     writer: W,
@@ -148,21 +153,4 @@ fn splice<W: Write>(
     sink.flush()?;
     copied?;
     if read < bytes { Err(changed()) } else { Ok(()) }
-}
-
-fn changed() -> Error {
-    Error::new(ErrorKind::Read, "the file changed while it was read twice")
-}
-
-fn pump<R: Read, W: Write>(
-    program: &PruneProgram,
-    reader: R,
-    writer: W,
-) -> (PruneReport, Result<(), Error>) {
-    let mut run = PruneRun::new(program, WriteSink::new(writer));
-    let read = each_chunk(reader, |chunk| run.write(chunk).map(|()| true));
-    let result = read.and_then(|()| run.end().map(|_| ()));
-    let result = result.and_then(|()| run.sink_mut().flush());
-    let result = result.inspect_err(|error| run.fail(error));
-    (run.report(), result)
 }

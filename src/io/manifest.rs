@@ -1,4 +1,4 @@
-//! Manifests from files.
+//! Reads manifests from files.
 
 use std::fs::File;
 use std::io::Read;
@@ -28,7 +28,7 @@ impl Manifest {
         Self::read(&name, file)
     }
 
-    /// The same from a reader; `name` is what errors call it.
+    /// Reads a manifest from a reader, at most 16 MiB. `name` is its name in errors.
     ///
     /// # Errors
     /// As for [`load`](Self::load).
@@ -43,14 +43,14 @@ impl Manifest {
     }
 }
 
-/// A file, and what errors call it.
+/// Opens a file and returns it with its name in errors.
 pub(super) fn open(path: &Path) -> Result<(String, File), ManifestError> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| ManifestError::read(&name, &error))?;
     Ok((name, file))
 }
 
-/// What a reader has, if that is not too much: then one byte more than is allowed, so that it can be told.
+/// Reads at most one byte more than allowed, by which the caller recognizes input that is too long.
 pub(super) fn bytes(name: &str, reader: impl Read) -> Result<Vec<u8>, ManifestError> {
     let mut bytes = Vec::new();
     let read = reader.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);

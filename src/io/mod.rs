@@ -1,11 +1,13 @@
-//! Drivers over readers, writers, slices and files. The filter knows none of them.
+//! Drivers that run filters over readers, writers, slices, files, streams and HTTP bodies.
 //!
-//! Knows I/O errors, retries and buffers; no rule, no JSON.
+//! Filters are push-based and perform no I/O except spilling; the drivers call them. This module knows I/O errors, retries and
+//! buffers, but no rules and no JSON.
 
 #[cfg(feature = "http-body")]
 mod body;
 #[cfg(feature = "decode")]
 mod decode;
+mod failed_run;
 mod file;
 #[cfg(feature = "tokio")]
 mod gather;
@@ -17,6 +19,7 @@ mod lenient;
 #[cfg(feature = "manifest")]
 mod manifest;
 mod pretty;
+mod push;
 mod records;
 #[cfg(feature = "command")]
 mod rules;
@@ -30,35 +33,34 @@ mod tokio;
 #[cfg(feature = "tokio")]
 mod transform;
 
-use std::io::{ErrorKind as IoKind, Read, Write};
+use std::io::{Read, Write};
 
 use crate::error::{Error, ErrorKind};
-use crate::filter::{Ahead, CallOptions, Filter, Program, Scout};
+use crate::filter::{Call, Filter, FirstPass, Lookahead};
 use crate::report::Report;
+use push::CHUNK;
 
 #[cfg(feature = "tokio")]
 pub use self::tokio::{FilterStream, filter_async, transform_async};
 #[cfg(feature = "http-body")]
 pub use body::FilterBody;
 #[cfg(feature = "decode")]
-pub use decode::{Coding, Decoding};
-pub use file::filter_file;
+pub use decode::{ContentCoding, DecodeOptions};
+pub use failed_run::{FailedRun, RunResult};
+pub use file::{FileSource, filter_file};
 pub use history::{prune_file, prune_reader, prune_slice};
 #[cfg(feature = "tower")]
 pub use layer::{FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "lenient")]
 pub use lenient::filter_lenient;
-pub use pretty::Pretty;
+pub use pretty::PrettyWriter;
 pub use records::{filter_events, filter_ndjson};
-pub use sinks::{Tee, WriteSink};
+pub use sinks::{TeeReader, WriteSink};
 #[cfg(feature = "tokio")]
 pub use transform::{Outcome, Transform};
 
-/// Bytes that are read at once.
-const CHUNK: usize = 64 << 10;
-
 impl Error {
-    /// The error of a driver whose input cannot be read, or opened.
+    /// Creates the error of a driver that cannot open or read its input.
     ///
     /// ```
     /// use tamis::{Error, ErrorKind, Fault};
@@ -72,7 +74,7 @@ impl Error {
         Self::io(ErrorKind::Read, "cannot read the input", source)
     }
 
-    /// The error of a driver whose output cannot be written, or created.
+    /// Creates the error of a driver that cannot create or write its output.
     ///
     /// ```
     /// use tamis::{Error, ErrorKind, Fault};
@@ -86,13 +88,16 @@ impl Error {
     }
 }
 
-/// Filters what `reader` gives into `writer`, as it arrives.
+/// Filters the document read from `reader` into `writer`, as it arrives.
 ///
-/// Output is written after each read, so a slow reader delays none of it; nothing is written behind an error. Reads that
-/// are interrupted are tried again; short reads are as good as long ones.
+/// `call` is a [`&Program`](crate::Program), or a program [with options](crate::Program::with_options). Output is written after
+/// each read, so a slow reader does not delay output that is ready. Nothing is written after an error. Interrupted reads are
+/// retried.
+///
+/// [`Filter::read_from`] does the same and has a report on failure, too.
 ///
 /// # Errors
-/// Malformed input, limits, misses under `on_error: closed`, and errors of the reader or the writer.
+/// Malformed input, a reached limit, a miss under `on_error: closed`, and errors of the reader or the writer.
 ///
 /// ```
 /// use tamis::{Program, Spec, filter_reader};
@@ -104,22 +109,21 @@ impl Error {
 /// assert_eq!(report.filter_original_bytes, 22);
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub fn filter_reader<R: Read, W: Write>(
-    program: &Program,
+pub fn filter_reader<'a, R: Read, W: Write>(
+    call: impl Into<Call<'a>>,
     reader: R,
     writer: W,
 ) -> Result<Report, Error> {
-    let mut filter = Filter::new(program, WriteSink::new(writer));
-    pump(&mut filter, reader)
+    Filter::new(call, WriteSink::new(writer)).read_from(reader)
 }
 
-/// Filters a document that is in memory.
+/// Filters a document that is in memory and returns the output with the report.
 ///
-/// Nothing of it is held for a branch, the payload's root or the first hit: it is read twice where a stream would have to wait.
-/// (Rules on items behind `retain` or `patches` read what those leave, which is a stream.)
+/// A slice can be read twice, so nothing of it is held to decide on a branch or the payload's root, or to wait for the first hit.
+/// (Item rules after `retain` or `patches` read the output of those, which is a stream and may be held.)
 ///
 /// # Errors
-/// As for [`Filter`], without those of I/O.
+/// As for [`Filter`], without I/O errors.
 ///
 /// ```
 /// use tamis::{Program, Spec, filter_slice};
@@ -129,86 +133,22 @@ pub fn filter_reader<R: Read, W: Write>(
 /// assert_eq!(output, br#"{"user":{"name":"Ada"}}"#);
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub fn filter_slice(program: &Program, document: &[u8]) -> Result<(Vec<u8>, Report), Error> {
-    filter_slice_with(program, &CallOptions::new(), document)
-}
-
-/// [`filter_slice`] for one call.
-///
-/// # Errors
-/// As there.
-pub fn filter_slice_with(
-    program: &Program,
-    options: &CallOptions,
+pub fn filter_slice<'a>(
+    call: impl Into<Call<'a>>,
     document: &[u8],
-) -> Result<(Vec<u8>, Report), Error> {
-    let mut ahead = Ahead::default();
-    while let Some(mut scout) = Scout::new(program, options, ahead) {
-        scout.write(document)?;
-        ahead = scout.end()?;
+) -> Result<(Vec<u8>, Report), FailedRun<Report>> {
+    let call = call.into();
+    let mut ahead = Lookahead::default();
+    while let Some(mut scout) = FirstPass::new(&call, ahead) {
+        let found = scout.write(document).and_then(|_| scout.end());
+        ahead = found.map_err(|error| {
+            let report = Filter::with_lookahead(&call, Vec::new(), ahead, true).fail(&error);
+            FailedRun::new(error, report)
+        })?;
     }
-    let mut filter = Filter::scouted(program, options, Vec::new(), ahead, true);
-    filter.write(document)?;
-    let report = filter.end()?;
-    Ok((filter.into_sink(), report))
-}
-
-/// Reads until the end, or until `take` wants no more. Reads that are interrupted are tried again.
-fn each_chunk(
-    mut reader: impl Read,
-    mut take: impl FnMut(&[u8]) -> Result<bool, Error>,
-) -> Result<(), Error> {
-    let mut chunk = vec![0; CHUNK];
-    loop {
-        match reader.read(&mut chunk) {
-            Ok(0) => return Ok(()),
-            Ok(count) => {
-                if !take(chunk.get(..count).unwrap_or_default())? {
-                    return Ok(());
-                }
-            }
-            Err(error) if error.kind() == IoKind::Interrupted => {}
-            Err(error) => return Err(Error::read(error)),
-        }
+    let mut filter = Filter::with_lookahead(&call, Vec::new(), ahead, true);
+    match filter.write(document).and_then(|()| filter.end()) {
+        Ok(report) => Ok((filter.into_sink(), report)),
+        Err(error) => Err(FailedRun::new(error, filter.report())),
     }
-}
-
-/// Feeds a filter from a reader until either ends.
-///
-/// # Errors
-/// As for [`filter_reader`].
-pub fn pump<R: Read, W: Write>(
-    filter: &mut Filter<WriteSink<W>>,
-    reader: R,
-) -> Result<Report, Error> {
-    let result = pump_all(filter, reader);
-    if let Err(error) = &result {
-        // An error of the reader or the writer ends the run as one of the filter's own does.
-        filter.fail(error);
-    }
-    result
-}
-
-fn pump_all<R: Read, W: Write>(
-    filter: &mut Filter<WriteSink<W>>,
-    mut reader: R,
-) -> Result<Report, Error> {
-    let mut chunk = vec![0; CHUNK];
-    while !filter.is_done() {
-        let count = match reader.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(error) if error.kind() == IoKind::Interrupted => continue,
-            Err(error) => {
-                filter.sink_mut().flush()?;
-                return Err(Error::read(error));
-            }
-        };
-        let fed = filter.write(chunk.get(..count).unwrap_or_default());
-        filter.sink_mut().flush()?;
-        fed?;
-    }
-    let ended = filter.end();
-    filter.sink_mut().flush()?;
-    ended
 }

@@ -1,36 +1,36 @@
 //! Indents minified JSON while it streams.
 //!
-//! Knows brackets, commas, colons and strings, and trusts that they are JSON: what it is given has been validated.
+//! Knows brackets, commas, colons and strings, and assumes that the input is valid JSON.
 
 use std::io::Write;
 
-/// Indented text that is worth a write; what one [`write`](Write::write) makes beyond it is handed on in between.
+/// Size of the output buffer. A [`write`](Write::write) that produces more writes it in between.
 const BUFFER: usize = 64 << 10;
 
 /// Spaces for each open container.
 const INDENT: usize = 2;
-/// Levels that are indented. Deeper lines begin where those of this level do.
+/// Maximum number of levels that are indented. Deeper lines have the indentation of this level.
 const LEVELS: usize = 32;
 
-/// A [`Write`]r that indents the JSON written through it, by two spaces a level, up to 32 levels.
+/// A [`Write`]r that indents the JSON written through it, by two spaces per level, up to 32 levels.
 ///
-/// Deeper values have lines of their own, but are indented no further: for every byte that is written, at most 66 come out,
+/// Deeper values have lines of their own but are indented no further. So each byte of input becomes at most 66 bytes of output,
 /// however deep a document is.
 ///
-/// Empty containers stay `{}` and `[]`; white space between tokens is replaced; scalars and keys stay byte for byte; no
-/// newline is added at the end. Pieces may be cut anywhere. What was written is handed on before `write` returns.
+/// Empty containers remain `{}` and `[]`. White space between tokens is replaced; scalars and keys are kept byte for byte. No newline
+/// is added at the end. Input may be cut anywhere. All output is passed to the inner writer before `write` returns.
 ///
-/// Memory: a depth, a state and 64 KiB. Time: linear in what is written.
+/// Memory: a depth, a state and 64 KiB. Time: linear in the input.
 ///
 /// # Errors
 /// Those of the inner writer.
 ///
 /// ```
-/// use tamis::{Pretty, Program, Spec, filter_reader};
+/// use tamis::{PrettyWriter, Program, Spec, filter_reader};
 ///
 /// let program = Program::compile(&Spec::new())?;
 /// let mut output = Vec::new();
-/// filter_reader(&program, &br#"{"id":1,"tags":[],"at":[1]}"#[..], Pretty::new(&mut output))?;
+/// filter_reader(&program, &br#"{"id":1,"tags":[],"at":[1]}"#[..], PrettyWriter::new(&mut output))?;
 /// let expected = r#"{
 ///   "id": 1,
 ///   "tags": [],
@@ -42,7 +42,7 @@ const LEVELS: usize = 32;
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Pretty<W> {
+pub struct PrettyWriter<W> {
     writer: W,
     out: Vec<u8>,
     depth: usize,
@@ -59,25 +59,25 @@ pub struct Pretty<W> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Between,
-    /// A bracket was opened and nothing stands in it yet.
+    /// After an opening bracket.
     Opened,
     InString,
-    /// Behind a backslash.
+    /// After a backslash.
     Escaped,
 }
 
-impl<W: Write> Pretty<W> {
-    /// Indents what is written, into `writer`.
+impl<W: Write> PrettyWriter<W> {
+    /// Creates a writer that indents into `writer`.
     pub fn new(writer: W) -> Self {
         Self { writer, out: Vec::new(), depth: 0, state: State::Between }
     }
 
-    /// The writer.
+    /// Returns the inner writer.
     pub fn get_ref(&self) -> &W {
         &self.writer
     }
 
-    /// The writer; nothing waits here between writes.
+    /// Returns the inner writer. Nothing is buffered between writes.
     pub fn into_inner(self) -> W {
         self.writer
     }
@@ -133,7 +133,7 @@ impl<W: Write> Pretty<W> {
     }
 }
 
-impl<W: Write> Write for Pretty<W> {
+impl<W: Write> Write for PrettyWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let mut rest = bytes;
         while let Some((&byte, behind)) = rest.split_first() {
@@ -171,11 +171,11 @@ impl<W: Write> Write for Pretty<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::Pretty;
+    use super::PrettyWriter;
     use std::io::Write;
 
     fn pretty(pieces: &[&[u8]]) -> String {
-        let mut output = Pretty::new(Vec::new());
+        let mut output = PrettyWriter::new(Vec::new());
         for piece in pieces {
             output.write_all(piece).unwrap();
         }
@@ -260,7 +260,7 @@ mod tests {
         }
         let mut document = vec![b'['; 1000];
         document.extend(b"1,".repeat(5000));
-        let mut output = Pretty::new(Largest(0));
+        let mut output = PrettyWriter::new(Largest(0));
         output.write_all(&document).unwrap();
         assert!(output.get_ref().0 < 2 * super::BUFFER, "{} bytes at once", output.get_ref().0);
     }

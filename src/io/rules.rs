@@ -1,4 +1,4 @@
-//! Rules for the output of commands, from files.
+//! Reads rules for the output of commands from files.
 
 use std::io::Read;
 use std::path::Path;
@@ -27,7 +27,7 @@ impl CommandRules {
         Self::read(&name, file)
     }
 
-    /// The same from a reader; `name` is what errors call it.
+    /// Reads rules from a reader, at most 16 MiB. `name` is its name in errors.
     ///
     /// # Errors
     /// As for [`load`](Self::load).

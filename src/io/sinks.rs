@@ -1,15 +1,16 @@
-//! Sinks over writers.
+//! A sink over a writer, and a reader that copies its input.
 
 use std::io::{ErrorKind as IoKind, Write};
 
 use crate::error::Error;
 use crate::sink::Sink;
 
-/// Gathered output that is worth a write.
+/// Size of the buffer.
 const BUFFER: usize = 64 << 10;
 
-/// A [`Sink`] over a [`Write`]r. It gathers small pieces; [`flush`](Self::flush) hands them on and tells the first error,
-/// after which all further output is dropped.
+/// A [`Sink`] that writes to a [`Write`]r.
+///
+/// Small pieces are buffered. After an error of the writer all further output is dropped; [`flush`](Self::flush) returns that error.
 ///
 /// ```
 /// use tamis::{Sink, WriteSink};
@@ -29,15 +30,15 @@ pub struct WriteSink<W> {
 }
 
 impl<W: Write> WriteSink<W> {
-    /// A sink over `writer`.
+    /// Creates a sink that writes to `writer`.
     pub fn new(writer: W) -> Self {
         Self { writer, buffer: Vec::new(), error: None, closed: false }
     }
 
-    /// Hands everything on to the writer.
+    /// Writes all buffered output and flushes the writer.
     ///
     /// # Errors
-    /// The first error of the writer, once; of the kind [`ErrorKind::Write`](crate::ErrorKind::Write).
+    /// [`ErrorKind::Write`](crate::ErrorKind::Write): the first error of the writer, once.
     pub fn flush(&mut self) -> Result<(), Error> {
         self.hand_on();
         if !self.closed
@@ -51,17 +52,17 @@ impl<W: Write> WriteSink<W> {
         }
     }
 
-    /// The first error of the writer, once, without handing on what was gathered.
+    /// Returns the first error of the writer, once, without writing what is buffered.
     pub(super) fn check(&mut self) -> Result<(), Error> {
         self.error.take().map_or(Ok(()), |error| Err(Error::write(error)))
     }
 
-    /// The writer.
+    /// Returns the writer.
     pub fn get_ref(&self) -> &W {
         &self.writer
     }
 
-    /// The writer, without what was not flushed.
+    /// Consumes the sink and returns the writer. Buffered output is lost: call [`flush`](Self::flush) first.
     pub fn into_inner(self) -> W {
         self.writer
     }
@@ -105,44 +106,44 @@ impl<W: Write> Sink for WriteSink<W> {
     }
 }
 
-/// A reader that writes everything it reads to a second place first: the audit record of the unfiltered document.
+/// A reader that copies everything it reads to a writer first: an audit record of the unfiltered document.
 ///
-/// What the filter has seen is in the record. The record is unredacted: keep it where the document itself may be kept.
+/// The record contains everything that the filter has seen. It is unredacted: store it only where the document itself may be stored.
 ///
 /// ```
-/// use tamis::{Program, Spec, Tee, filter_reader};
+/// use tamis::{Program, Spec, TeeReader, filter_reader};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let mut record = Vec::new();
 /// let document = &br#"{"id": 1, "x": 2}"#[..];
-/// filter_reader(&program, Tee::new(document, &mut record), std::io::sink())?;
+/// filter_reader(&program, TeeReader::new(document, &mut record), std::io::sink())?;
 /// assert_eq!(record, document);
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Tee<R, W> {
+pub struct TeeReader<R, W> {
     reader: R,
     record: W,
 }
 
-impl<R, W> Tee<R, W> {
-    /// Reads from `reader` and records to `record`.
+impl<R, W> TeeReader<R, W> {
+    /// Creates a reader over `reader` that copies to `record`.
     pub fn new(reader: R, record: W) -> Self {
         Self { reader, record }
     }
 }
 
-impl<R: std::io::Read, W: Write> std::io::Read for Tee<R, W> {
+impl<R: std::io::Read, W: Write> std::io::Read for TeeReader<R, W> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let count = self.reader.read(buffer)?;
         let read = buffer.get(..count).unwrap_or_default();
         let recorded =
             if read.is_empty() { self.record.flush() } else { self.record.write_all(read) };
         recorded.map_err(|error| {
-            // An interrupted record must not look like an interrupted read: its bytes would be read twice.
+            // An interrupted write must not look like an interrupted read: the bytes would be read twice.
             let kind =
                 if error.kind() == IoKind::Interrupted { IoKind::Other } else { error.kind() };
-            std::io::Error::new(kind, format!("the tee cannot be written: {error}"))
+            std::io::Error::new(kind, format!("cannot write the copy of the input: {error}"))
         })?;
         Ok(count)
     }

@@ -1,18 +1,18 @@
-//! A run in steps, each short enough for a thread on which others wait, or on a thread for blocking work.
+//! Runs a transform in steps: on the task's thread if they are short, otherwise on a thread for blocking work.
 //!
 //! ```text
 //!            feed, finish                     Output | Input | Over
 //! adapter ──────────────────▶ input ─▶ step ─▶ gathered ──────────▶ adapter
 //!                                       │ ▲
-//!                what takes long, or    ▼ │
-//!                the disk:         spawn_blocking
+//!              long steps and disk      ▼ │
+//!              access:           spawn_blocking
 //! ```
 //!
-//! Knows tasks and wakers; nothing of streams and bodies. The adapter asks for the next thing; input is wanted while less output waits
-//! than is worth handing on, so that a slow receiver slows the sender, and a little output does not go out alone where more comes at
-//! once. Invariants: between two times that a task lets others have their turn it reads no more than [`STEPS`] steps do, however
-//! its source is cut and however ready that always is; of a run that is dropped at most [`STEPS_AWAY`] steps go on, on a thread
-//! for blocking work.
+//! Knows tasks and wakers; nothing of streams and bodies. The adapter asks what to do next. Input is requested only while little
+//! output is pending, so that a slow receiver slows the sender. Little output is not sent alone if more arrives at once.
+//!
+//! Invariants: between two yields, a task reads no more than [`STEPS`] steps, however its source is cut and however fast it is. After
+//! a run is dropped, at most [`STEPS_AWAY`] of its steps are still executed, on a thread for blocking work.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -25,37 +25,37 @@ use super::transform::{Outcome, Pace, Transform};
 use crate::error::{Error, ErrorKind};
 use crate::filter::hold;
 
-/// Full steps of one turn.
+/// Number of full steps between two yields of the task.
 const STEPS: usize = 4;
-/// What a step and a chunk cost at least, in bytes: a source may give chunks without end that have none.
+/// Minimum cost of a step and of a chunk, in bytes: a source may return empty chunks forever.
 const CALL: usize = 1 << 10;
-/// Steps of one visit to a thread for blocking work, which is longer than the way there.
+/// Number of steps per visit to a thread for blocking work, so that they take longer than the switch.
 const STEPS_AWAY: usize = 16;
-/// Output that is worth handing on before all input is read.
+/// Size of the pending output that is returned before all input is read.
 const WORTH: usize = 8 << 10;
-/// Bytes that wait: reading so many again, or counting or cutting them, takes long.
+/// Size of the held bytes from which steps are long, because those bytes are read again, counted or cut.
 const MUCH: u64 = 64 << 10;
 
 /// What an adapter has to do next.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// Hand this on.
+    /// Send this output.
     Output(Bytes),
-    /// [`feed`](Steps::feed), [`finish`](Steps::finish) or [`fail`](Steps::fail); if the source has nothing now, hand on
-    /// what there [is](Steps::take).
+    /// Call [`feed`](Steps::feed), [`finish`](Steps::finish) or [`fail`](Steps::fail). If the source is not ready, send the pending
+    /// output, which [`take`](Steps::take) returns.
     Input,
-    /// Nothing: all is handed on.
+    /// Nothing: everything was sent.
     Over,
 }
 
 #[derive(Debug)]
 pub(super) struct Steps {
     state: State,
-    /// Bytes that were read on the task's thread, since others had their turn.
+    /// Bytes read on the task's thread since its last yield.
     turn: usize,
-    /// The source had nothing when it was last asked, and is asked once more.
+    /// The source was not ready and is polled once more.
     asked: bool,
-    /// How often it may still be, before the output that waits is handed on.
+    /// How often that may be repeated before pending output is sent.
     patience: u8,
 }
 
@@ -64,20 +64,20 @@ enum State {
     Here(Box<Work>),
     /// On a thread for blocking work.
     Away(JoinHandle<Box<Work>>),
-    /// It never comes back.
+    /// The task on that thread panicked or was cancelled.
     Lost,
 }
 
-/// The run, and what it has not read yet.
+/// The run, and its unread input.
 #[derive(Debug)]
 struct Work {
     transform: Transform,
     input: Bytes,
-    /// No more input comes.
+    /// The input is the last.
     complete: bool,
     /// More input is needed.
     hungry: bool,
-    /// Steps are for a thread that may wait.
+    /// Steps run on a thread for blocking work.
     away: bool,
     state: Reading,
 }
@@ -85,7 +85,7 @@ struct Work {
 #[derive(Debug)]
 enum Reading {
     Running,
-    /// Told, but what was gathered before is handed on first.
+    /// The run failed; pending output is sent before the error.
     Failed(Option<Error>),
     Ended,
 }
@@ -100,7 +100,7 @@ impl Steps {
         Self { state: State::Here(Box::new(work)), turn: 0, asked: false, patience }
     }
 
-    /// Takes the next chunk; `last`: it is known that no other follows. To be called when [`Next::Input`] was asked for.
+    /// Takes the next chunk, after [`Next::Input`]. `last` if it is known that no other follows.
     pub(super) fn feed(&mut self, chunk: Bytes, last: bool) {
         self.turn += CALL;
         self.asked = false;
@@ -111,19 +111,19 @@ impl Steps {
         }
     }
 
-    /// No more input comes.
+    /// Ends the input.
     pub(super) fn finish(&mut self) {
         self.feed(Bytes::new(), true);
     }
 
-    /// The input cannot be read: the run fails.
+    /// Ends the run with an error of the source.
     pub(super) fn fail(&mut self, error: Error) {
         if let State::Here(work) = &mut self.state {
             work.fail(error);
         }
     }
 
-    /// The output cannot be handed on: the run fails, and the adapter knows.
+    /// Ends the run with an error of the receiver, which the adapter reports itself.
     pub(super) fn give_up(&mut self, error: &Error) {
         if let State::Here(work) = &mut self.state {
             work.failed(error);
@@ -131,16 +131,16 @@ impl Steps {
         }
     }
 
-    /// The source has nothing now: the output that waits, worth it or not. `Pending`: the source is to be asked once more, at once.
+    /// Takes the pending output, however little, because the source is not ready. `Pending`: poll the source once more, at once.
     ///
-    /// A body of HTTP is read by another task, which reads on when it is asked, so what has arrived already comes a moment
-    /// later. Therefore little output waits until others had their turn, a few times at most, as long as more does come; each
-    /// piece that goes out alone costs the receiver's waking.
+    /// An HTTP body is read by another task, which continues when it is polled, so input that has arrived already becomes available
+    /// a moment later. Therefore little output stays pending until other tasks have run, a few times at most, while more input
+    /// arrives. Each piece that is sent alone costs a wake-up of the receiver.
     pub(super) fn take(&mut self, cx: &Context<'_>) -> Poll<Option<Bytes>> {
         let State::Here(work) = &mut self.state else { return Poll::Ready(None) };
-        let gather = work.transform.run.gather_mut();
+        let gather = work.transform.filter.sink_mut();
         if gather.is_empty() {
-            // The adapter waits, so others have their turn.
+            // The adapter waits, which is a yield.
             self.turn = 0;
             return Poll::Ready(None);
         }
@@ -163,7 +163,7 @@ impl Steps {
         }
     }
 
-    /// What is to be done next. An error is told once; behind it is [`Next::Over`].
+    /// Returns what to do next. An error is returned once, then [`Next::Over`].
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Next, Error>> {
         loop {
             let work = match &mut self.state {
@@ -175,8 +175,8 @@ impl Steps {
                     }
                     Err(error) => {
                         self.state = State::Lost;
-                        let message = format!("a step did not come back: {error}");
-                        return Poll::Ready(Err(Error::new(ErrorKind::Failed, message)));
+                        let message = format!("worker task panicked or was cancelled: {error}");
+                        return Poll::Ready(Err(Error::new(ErrorKind::Internal, message)));
                     }
                 },
                 State::Lost => return Poll::Ready(Ok(Next::Over)),
@@ -184,7 +184,7 @@ impl Steps {
             let next = work.next();
             let is_work = matches!(next, None | Some(Ok(Next::Input)));
             if is_work && self.turn >= STEPS * work.transform.pace.step() {
-                // Others have their turn.
+                // Yields to other tasks.
                 self.turn = 0;
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
@@ -220,7 +220,7 @@ impl Steps {
         }
     }
 
-    /// Whether nothing is left: no output, no error.
+    /// Returns whether neither output nor an error is left.
     #[cfg(feature = "http-body")]
     pub(super) fn is_over(&self) -> bool {
         match &self.state {
@@ -230,7 +230,7 @@ impl Steps {
         }
     }
 
-    /// The error of a run that has failed already, in front of what it emitted before.
+    /// Takes the error of a run that has failed already, before the output that precedes it.
     #[cfg(feature = "tower")]
     pub(super) fn take_error(&mut self) -> Option<Error> {
         let State::Here(work) = &mut self.state else { return None };
@@ -240,10 +240,10 @@ impl Steps {
         }
     }
 
-    /// The report so far. `None` while a step is under way elsewhere.
+    /// Returns the report so far. `None` while a step runs on another thread.
     pub(super) fn outcome(&self) -> Option<Outcome> {
         match &self.state {
-            State::Here(work) => Some(work.transform.run.outcome()),
+            State::Here(work) => Some(work.transform.filter.outcome()),
             State::Away(_) | State::Lost => None,
         }
     }
@@ -252,17 +252,17 @@ impl Steps {
 impl Drop for Steps {
     fn drop(&mut self) {
         if let State::Away(handle) = &self.state {
-            // What has not begun never does.
+            // Cancels the task if it has not started.
             handle.abort();
         }
     }
 }
 
 impl Work {
-    /// What the adapter has to do; `None`: a step is to be taken.
+    /// Returns what the adapter has to do; `None` if a step is due.
     fn next(&mut self) -> Option<Result<Next, Error>> {
         let running = matches!(self.state, Reading::Running);
-        let gather = self.transform.run.gather_mut();
+        let gather = self.transform.filter.sink_mut();
         if (!running || gather.len() >= WORTH)
             && let Some(output) = gather.take()
         {
@@ -279,21 +279,21 @@ impl Work {
     #[cfg(feature = "http-body")]
     fn is_over(&self) -> bool {
         matches!(self.state, Reading::Ended | Reading::Failed(None))
-            && self.transform.run.gather().is_empty()
+            && self.transform.filter.sink().is_empty()
     }
 
-    /// A step that keeps away from the disk.
+    /// Runs a step that does not access the disk.
     fn step_here(&mut self) {
         let ((), wanted) = hold::off_disk(|| self.step());
-        self.away |= wanted || self.transform.run.held_peak() > MUCH;
+        self.away |= wanted || self.transform.filter.held_peak() > MUCH;
     }
 
-    /// Some steps, until there is output enough.
+    /// Runs steps until there is enough output.
     fn steps(&mut self) {
         for _ in 0..STEPS_AWAY {
             self.step();
             let running = matches!(self.state, Reading::Running);
-            if !running || self.hungry || self.transform.run.gather().len() >= WORTH {
+            if !running || self.hungry || self.transform.filter.sink().len() >= WORTH {
                 return;
             }
         }
@@ -306,12 +306,12 @@ impl Work {
     }
 
     fn advance(&mut self) -> Result<(), Error> {
-        if !self.transform.run.is_done() {
+        if !self.transform.filter.is_done() {
             if let Some(piece) = self.transform.piece(&mut self.input, self.complete)? {
-                let run = &mut self.transform.run;
-                run.gather_mut().begin(piece.clone());
-                let written = run.write(&piece);
-                run.gather_mut().forget();
+                let filter = &mut self.transform.filter;
+                filter.sink_mut().begin(piece.clone());
+                let written = filter.write(&piece);
+                filter.sink_mut().forget();
                 self.hungry = self.transform.is_hungry(&self.input) && !self.complete;
                 return written;
             }
@@ -320,11 +320,11 @@ impl Work {
                 return Ok(());
             }
         }
-        // What follows is not read.
+        // The rest of the input is not read.
         self.input = Bytes::new();
         self.transform.end()?;
         self.state = Reading::Ended;
-        self.transform.tell(Ok(()));
+        self.transform.report_end(Ok(()));
         Ok(())
     }
 
@@ -335,17 +335,17 @@ impl Work {
 
     fn failed(&mut self, error: &Error) {
         self.input = Bytes::new();
-        self.transform.run.fail(error);
-        self.transform.tell(Err(error));
+        self.transform.filter.fail(error);
+        self.transform.report_end(Err(error));
     }
 }
 
-/// How often little output waits for more input, at most: most answers are a few reads, and records are awaited.
+/// Returns how often little output waits for more input: most responses are a few reads, and records are awaited.
 fn patience(transform: &Transform) -> u8 {
     if transform.is_endless() { 1 } else { 4 }
 }
 
-/// The error of an adapter whose source fails, whatever the source's own is.
+/// Converts the error of a source, of any type.
 pub(super) fn unreadable<E>(error: E) -> Error
 where
     E: Into<Box<dyn std::error::Error + Send + Sync>>,

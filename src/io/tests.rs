@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use crate::{CallOptions, Error, ErrorKind, Limits, Program, Report, Spec};
+use crate::{CallOptions, Error, ErrorKind, FailedRun, Limits, Program, Report, Spec};
 
 /// Gives `data` in pieces of the given sizes, the last one over and over.
 pub(super) struct Pieces<'a> {
@@ -26,7 +26,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// What does not depend on the chunks.
+/// Returns the report without what depends on the chunks.
 pub(super) fn invariant(mut report: Report) -> Report {
     report.held_peak_bytes = 0;
     report.plan.clear();
@@ -37,22 +37,24 @@ mod ahead {
     use std::io::{Seek, Write};
 
     use super::*;
-    use crate::{Json, Operation, Test, filter_file, filter_slice_with};
+    use crate::{Json, Operation, Test, filter_file, filter_slice};
 
-    /// What is read ahead waits nowhere, also where no branch holds.
+    /// Nothing is held for a document that is read ahead, even if no branch applies.
     #[test]
     fn nothing_is_held_for_a_branch_that_is_known() {
-        let branch = Spec::new().patch(Operation::add("/b", Json::from(1)));
+        let branch = Spec::new().patch(PatchOp::add("/b", RawJson::from(1)));
         let program =
-            Program::compile(&Spec::new().when(Test::new("/t", Json::from(1)), branch)).unwrap();
+            Program::compile(&Spec::new().when(Condition::new("/t", RawJson::from(1)), branch))
+                .unwrap();
         let options = CallOptions::new().limits(Limits::new().with_held(5).with_spill(0));
         let document = br#"{"pad": "which is longer than what may wait", "t": 2}"#;
-        let told = filter_slice_with(&program, &options, document).unwrap_err();
+        let told = filter_slice(program.with_options(&options), document).unwrap_err().error;
         assert_eq!(told.kind(), ErrorKind::Miss, "{told}");
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(document).unwrap();
         file.rewind().unwrap();
-        let (_, result) = filter_file(&program, &options, file, Vec::new(), |reader| reader);
+        let (_, result) =
+            FailedRun::split(filter_file(program.with_options(&options), file, Vec::new()));
         assert_eq!(result.unwrap_err().to_string(), told.to_string());
     }
 }
@@ -67,7 +69,8 @@ mod lenient {
     fn run(spec: &Spec, options: &CallOptions, reader: impl Read) -> Outcome {
         let program = Program::compile(spec).unwrap();
         let mut output = Vec::new();
-        let (report, result) = filter_lenient(&program, options, reader, &mut output);
+        let (report, result) =
+            FailedRun::split(filter_lenient(program.with_options(options), reader, &mut output));
         let told = |error: Error| (error.kind(), error.to_string());
         (String::from_utf8(output).unwrap(), invariant(report), result.err().map(told))
     }
@@ -93,11 +96,11 @@ mod lenient {
     #[test]
     fn errors_of_the_text_have_line_and_column() {
         let cases = [
-            ("", ErrorKind::UnexpectedEnd, "line 1, column 1: the document ended too early"),
+            ("", ErrorKind::UnexpectedEnd, "line 1, column 1: unexpected end of the document"),
             (
                 "\u{feff}",
                 ErrorKind::UnexpectedEnd,
-                "line 1, column 1: the document ended too early",
+                "line 1, column 1: unexpected end of the document",
             ),
             (
                 "[1,\n 2 3]",
@@ -107,15 +110,19 @@ mod lenient {
             (
                 "[1, /* x",
                 ErrorKind::UnexpectedEnd,
-                "line 1, column 9: a comment is not closed by `*/`",
+                "line 1, column 9: unterminated comment, expected `*/`",
             ),
             ("[,]", ErrorKind::Syntax, "line 1, column 2: unexpected `,`"),
             ("[1,,]", ErrorKind::Syntax, "line 1, column 4: unexpected `,`"),
-            ("{a: 1}", ErrorKind::Syntax, "line 1, column 2: expected a name in quotes or `}`"),
-            ("[01]", ErrorKind::Syntax, "line 1, column 2: not a number of JSON"),
-            ("[1]\n]", ErrorKind::Syntax, "line 2, column 1: unexpected text behind the document"),
-            ("[1],", ErrorKind::Syntax, "line 1, column 4: unexpected text behind the document"),
-            ("\"\\x\"", ErrorKind::Syntax, "line 1, column 2: not an escape of JSON"),
+            ("{a: 1}", ErrorKind::Syntax, "line 1, column 2: expected a key in quotes or `}`"),
+            ("[01]", ErrorKind::Syntax, "line 1, column 2: invalid number"),
+            (
+                "[1]\n]",
+                ErrorKind::Syntax,
+                "line 2, column 1: trailing characters after the document",
+            ),
+            ("[1],", ErrorKind::Syntax, "line 1, column 4: trailing characters after the document"),
+            ("\"\\x\"", ErrorKind::Syntax, "line 1, column 2: invalid escape sequence"),
         ];
         for (text, kind, message) in cases {
             assert_eq!(minified(text.as_bytes()).2, Some((kind, message.to_owned())), "{text}");

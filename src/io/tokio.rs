@@ -1,6 +1,6 @@
-//! Asynchronous readers into writers, and streams of chunks into streams of chunks.
+//! Drivers over asynchronous readers and writers, and over streams of chunks.
 //!
-//! Knows tokio's traits and futures-core's; what a step is, and where it runs, is [`steps`](super::steps)' to know.
+//! Knows the traits of tokio and futures-core; [`steps`](super::steps) runs the filter.
 
 use std::error::Error as StdError;
 use std::future::poll_fn;
@@ -14,23 +14,26 @@ use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::CHUNK;
+use super::failed_run::{FailedRun, RunResult};
 use super::steps::{Next, Steps, unreadable};
 use super::transform::{Outcome, Transform};
 use crate::error::Error;
-use crate::filter::Program;
-use crate::report::{Failed, Report};
+use crate::filter::Call;
+use crate::report::{FailureReport, Report};
 
-/// Filters what `reader` gives into `writer`, as it arrives: [`filter_reader`](crate::filter_reader) for tasks.
+/// Filters the document read from `reader` into `writer`, as it arrives: [`filter_reader`](crate::filter_reader) for tasks.
 ///
-/// Output is written when the reader has nothing for the moment, or 8 KiB wait, and flushed when the reader has nothing; a slow
-/// writer slows the reader. The writer is not shut down. No step blocks the task's thread: one that needs the disk (what waits is over the limit `held`), or takes
-/// long, runs on tokio's pool for blocking work. Outside of a tokio runtime all steps run where the future is polled.
+/// Output is written when 8 KiB are pending or the reader is not ready, and flushed when the reader is not ready. A slow writer slows
+/// the reader. The writer is not shut down.
+///
+/// No step blocks the task's thread: long ones, and those that need the disk because the limit `held` is exceeded, run on tokio's pool
+/// for blocking work. Outside a tokio runtime all steps run where the future is polled.
 ///
 /// # Errors
 /// As for [`filter_reader`](crate::filter_reader).
 ///
 /// # Cancel safety
-/// A future that is dropped leaves nothing behind but what it has read and written: no task, no file. It cannot be resumed.
+/// Dropping the future leaves no task and no file behind, but bytes that were read and written are lost. It cannot be resumed.
 ///
 /// ```
 /// use tamis::{Program, Spec, filter_async};
@@ -45,18 +48,23 @@ use crate::report::{Failed, Report};
 /// # Ok(())
 /// # }
 /// ```
-pub async fn filter_async<R, W>(program: &Program, reader: R, writer: W) -> Result<Report, Error>
+pub fn filter_async<'a, R, W>(
+    call: impl Into<Call<'a>>,
+    reader: R,
+    writer: W,
+) -> impl Future<Output = RunResult<Report>>
 where
     R: AsyncRead,
     W: AsyncWrite,
 {
-    let (outcome, result) = transform_async(Transform::json(program), reader, writer).await;
-    result?;
-    Ok(outcome.report().cloned().unwrap_or_default())
+    let run = transform_async(Transform::json(call), reader, writer);
+    async {
+        let (outcome, result) = FailedRun::split(run.await);
+        FailedRun::join(result, outcome.into_report().unwrap_or_default())
+    }
 }
 
-/// Runs any [`Transform`] over what `reader` gives into `writer`. The report that comes with an error says what the run did
-/// until then.
+/// Runs any [`Transform`] over the bytes read from `reader`, and writes the output to `writer`.
 ///
 /// # Errors
 /// Those of the filter, the reader and the writer.
@@ -64,22 +72,22 @@ where
 /// # Cancel safety
 /// As for [`filter_async`].
 pub async fn transform_async<R, W>(
-    transform: Transform,
+    transform: impl Into<Transform>,
     reader: R,
     writer: W,
-) -> (Outcome, Result<(), Error>)
+) -> RunResult<Outcome>
 where
     R: AsyncRead,
     W: AsyncWrite,
 {
-    let mut steps = Steps::new(transform);
+    let mut steps = Steps::new(transform.into());
     let result = pump(&mut steps, reader, writer).await;
     let outcome = steps.outcome().unwrap_or_else(|| {
-        // Its step never came back: the runtime ends.
-        let error = result.as_ref().err().map(Failed::from);
+        // The last step was lost with the runtime.
+        let error = result.as_ref().err().map(FailureReport::from);
         Outcome::Filter(Box::new(Report { error, ..Report::default() }))
     });
-    (outcome, result)
+    FailedRun::join(result, outcome)
 }
 
 async fn pump<R, W>(steps: &mut Steps, reader: R, writer: W) -> Result<(), Error>
@@ -109,7 +117,7 @@ where
                 }
             }
             Err(error) => {
-                // What was emitted before stays good; the first error is the one that is told.
+                // The output before the error is valid. An error of the flush is ignored, because the first error counts.
                 _ = writer.flush().await;
                 return Err(error);
             }
@@ -117,8 +125,8 @@ where
     }
 }
 
-/// Feeds what the reader has. While it has nothing, the output that waits is to be written and flushed; there may be none if
-/// some was `written` that is not flushed.
+/// Feeds the next bytes of the reader. If it is not ready, returns the pending output, to be written and flushed. That is empty if
+/// output was `written` but not flushed.
 fn read<R: AsyncRead>(
     steps: &mut Steps,
     mut reader: Pin<&mut R>,
@@ -142,7 +150,7 @@ fn read<R: AsyncRead>(
     Poll::Ready(None)
 }
 
-/// An error of the writer ends the run as one of the filter's own does.
+/// Converts an error of the writer, which ends the run.
 fn written(steps: &mut Steps, result: std::io::Result<()>) -> Result<(), Error> {
     result.map_err(|error| {
         let error = Error::write(error);
@@ -152,14 +160,14 @@ fn written(steps: &mut Steps, result: std::io::Result<()>) -> Result<(), Error> 
 }
 
 pin_project! {
-    /// A [`Stream`] of chunks as it leaves a filter.
+    /// A [`Stream`] of filtered chunks.
     ///
-    /// Chunks come as the output is there, of any size; long runs that are kept are parts of the chunk that came in, without a copy.
-    /// The source is asked while less than 8 KiB of output wait, and dropped when the filter needs no more of it (`stop_early`). An
-    /// error is the last item, behind the output that came before it; the source's own has the kind
+    /// Output is returned as it becomes available, in chunks of any size. Long runs of kept bytes are slices of the input chunk, not
+    /// copies. The source is polled while less than 8 KiB of output is pending, and dropped when the filter needs no more of it
+    /// (`stop_early`). An error is the last item, after the output before it. An error of the source has the kind
     /// [`Read`](crate::ErrorKind::Read) and is its source.
     ///
-    /// What is said at [`filter_async`] of the disk, of long steps and of dropping holds here, too.
+    /// Disk access, long steps and dropping are as for [`filter_async`].
     ///
     /// ```
     /// use bytes::Bytes;
@@ -189,13 +197,12 @@ pin_project! {
 }
 
 impl<S> FilterStream<S> {
-    /// The chunks of `source`, filtered.
+    /// Creates a stream that filters the chunks of `source`.
     pub fn new(transform: impl Into<Transform>, source: S) -> Self {
         Self { source: Some(source), steps: Steps::new(transform.into()) }
     }
 
-    /// What the run did so far. `None` while a step of it is under way on another thread, which it never is behind the
-    /// last item.
+    /// Returns the report so far. `None` while a step runs on another thread, which is never the case after the last item.
     pub fn outcome(&self) -> Option<Outcome> {
         self.steps.outcome()
     }
@@ -222,7 +229,7 @@ where
                     Some(source) => match source.poll_next(cx) {
                         Poll::Pending => {
                             return ready!(this.steps.take(cx)).map_or(Poll::Pending, |piece| {
-                                // The source wakes whoever asks for more.
+                                // The source wakes the task that polls for more.
                                 Poll::Ready(Some(Ok(piece)))
                             });
                         }

@@ -1,25 +1,26 @@
-//! The byte order mark that a document may begin with: it is skipped, wherever it is cut, and counts for offsets.
+//! The byte order mark at the beginning of a document. It is skipped even if chunks split it, and counts for offsets.
 
 use crate::error::{Error, ErrorKind, Raise};
 
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// How much of the mark was seen, and nothing else; `None` when that is settled.
+/// The number of bytes of the mark that were seen, while nothing else was; `None` once the document or its lack is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bom(Option<usize>);
+pub(crate) struct BomSkipper(Option<usize>);
 
-impl Bom {
-    /// A document begins, which may have one.
+impl BomSkipper {
+    /// For a document that may begin with a mark.
     pub(crate) fn new() -> Self {
         Self(Some(0))
     }
 
-    /// A text begins that is taken as it is.
+    /// For a text whose mark is not skipped.
     pub(crate) fn settled() -> Self {
         Self(None)
     }
 
-    /// The chunk without what belongs to the mark; and, once that is settled, how many bytes are in front of the document.
+    /// Returns the chunk without bytes of the mark. Once it is known where the document begins, also returns the number of
+    /// bytes before it.
     pub(crate) fn skip<'a>(&mut self, chunk: &'a [u8]) -> Result<(&'a [u8], Option<u64>), Error> {
         let Some(seen) = self.0 else { return Ok((chunk, None)) };
         let wanted = BOM.get(seen..).unwrap_or_default();
@@ -38,10 +39,10 @@ impl Bom {
         Ok((document, None))
     }
 
-    /// The document is complete.
+    /// Ends the document.
     ///
     /// # Errors
-    /// It is a part of a mark.
+    /// The document is an incomplete mark.
     pub(crate) fn end(self) -> Result<(), Error> {
         let Some(seen @ 1..) = self.0 else { return Ok(()) };
         let raise = Raise::new(ErrorKind::UnexpectedEnd, "the document is empty");

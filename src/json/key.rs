@@ -1,10 +1,10 @@
-//! A member's key as it was spelled, and the name that it spells.
+//! Keys as they are spelled, and the names that they spell.
 //!
 //! Keys are compared after unescaping (RFC 8259, 8.3), code point by code point.
 
 use memchr::memchr;
 
-/// Bytes that one byte of a name takes at most when it is spelled: `\u0061`.
+/// The most bytes that one byte of a name takes when it is spelled: `\u0061`.
 const LONGEST_SPELLING: usize = 6;
 
 /// Whether a key of more than `limit` bytes cannot spell a name of `name` bytes.
@@ -12,33 +12,33 @@ pub(crate) fn is_too_long_for(limit: usize, name: usize) -> bool {
     name.saturating_mul(LONGEST_SPELLING) <= limit
 }
 
-/// A key between its quotes.
+/// The bytes of a key between its quotes.
 #[derive(Clone, Copy)]
-pub(crate) struct Key<'a> {
+pub(crate) struct RawKey<'a> {
     raw: &'a [u8],
-    /// Known to have no escape.
+    /// The key is known to contain no escape.
     plain: bool,
     long: bool,
 }
 
-impl<'a> Key<'a> {
+impl<'a> RawKey<'a> {
     pub(crate) fn new(raw: &'a [u8], plain: bool) -> Self {
         Self { raw, plain, long: false }
     }
 
-    /// A key over the limit, of which nothing is known.
+    /// A key over the limit, whose bytes are unknown.
     pub(crate) fn long() -> Self {
         Self { raw: &[], plain: true, long: true }
     }
 
-    /// The bytes between the quotes, as spelled.
+    /// Returns the bytes between the quotes, as spelled.
     #[inline]
     pub(crate) fn raw(&self) -> &'a [u8] {
         self.raw
     }
 
-    /// Calls `f` with the name that the key spells: `None` if no path can spell it, because it has a lone surrogate or
-    /// is over the limit.
+    /// Calls `f` with the name that the key spells. The name is `None` if no path can match it: the key has a lone
+    /// surrogate or exceeds the limit.
     #[inline]
     pub(crate) fn with_name<T>(&self, f: impl FnOnce(Option<&[u8]>) -> T) -> T {
         if self.long {
@@ -51,7 +51,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// The text that `raw`, the inside of a valid JSON string, spells. `None` for lone surrogates, and for an escape that is cut off.
+/// Unescapes `raw`, the inside of a valid JSON string. Returns `None` for lone surrogates and for an incomplete escape.
 #[cold]
 pub(crate) fn unescape(raw: &[u8]) -> Option<Vec<u8>> {
     match unescape_any(raw) {
@@ -60,14 +60,14 @@ pub(crate) fn unescape(raw: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The text that a valid JSON string spells, with or without its quotes; a lone surrogate is U+FFFD.
+/// Unescapes a valid JSON string with or without its quotes. A lone surrogate becomes U+FFFD.
 #[cfg(any(feature = "content", feature = "template"))]
 pub(crate) fn text_of(json: &[u8]) -> String {
     let raw = json.strip_prefix(b"\"").unwrap_or(json);
     let raw = raw.strip_suffix(b"\"").filter(|_| raw.len() < json.len()).unwrap_or(raw);
     let (mut text, lone) = unescape_any(raw);
     let mut rest = text.as_mut_slice();
-    // Each of those takes three bytes, as U+FFFD does.
+    // A lone surrogate takes three bytes here, as U+FFFD does.
     while let Some(at) = memchr(0xED, rest).filter(|_| lone) {
         rest = rest.split_at_mut(at).1;
         if let [first, second @ 0xA0..=0xFF, third, ..] = rest {
@@ -79,8 +79,8 @@ pub(crate) fn text_of(json: &[u8]) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// The text that `raw`, the inside of a valid JSON string, spells, and whether it has lone surrogates: each of those is
-/// spelled in three bytes, as UTF-8 would have it, so that equal texts are equal bytes.
+/// Unescapes `raw`, the inside of a valid JSON string. Also returns whether it has lone surrogates. Each of them is encoded
+/// in three bytes as UTF-8 would encode its code point, so that equal texts are equal bytes.
 pub(crate) fn unescape_any(raw: &[u8]) -> (Vec<u8>, bool) {
     let mut text = Vec::with_capacity(raw.len());
     let mut lone = false;
@@ -118,7 +118,8 @@ pub(crate) fn unescape_any(raw: &[u8]) -> (Vec<u8>, bool) {
     (text, lone)
 }
 
-/// The code point behind `\u`: that of a pair of surrogates, where there is one. `None`: it is cut off.
+/// Returns the code point after `\u`, combined with the next escape if both are a pair of surrogates. `None`: the escape is
+/// incomplete.
 fn code_point(rest: &mut &[u8]) -> Option<u32> {
     let code = hex(rest)?;
     if !(0xD800..0xDC00).contains(&code) {
@@ -141,7 +142,7 @@ fn hex(rest: &mut &[u8]) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// `text` as a JSON string, quotes and all.
+/// Returns `text` as a JSON string, with its quotes.
 pub(crate) fn quote(text: &str) -> Vec<u8> {
     let mut quoted = vec![b'"'];
     for byte in text.bytes() {
@@ -157,7 +158,7 @@ pub(crate) fn quote(text: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, quote, unescape};
+    use super::{RawKey, quote, unescape};
 
     #[test]
     fn names_behind_escapes() {
@@ -174,10 +175,10 @@ mod tests {
         ];
         for (raw, name) in cases {
             assert_eq!(unescape(raw.as_bytes()).as_deref(), name.map(str::as_bytes), "{raw}");
-            Key::new(raw.as_bytes(), false)
+            RawKey::new(raw.as_bytes(), false)
                 .with_name(|found| assert_eq!(found, name.map(str::as_bytes)));
         }
-        Key::long().with_name(|found| assert_eq!(found, None));
+        RawKey::long().with_name(|found| assert_eq!(found, None));
     }
 
     #[test]

@@ -1,18 +1,18 @@
-//! The kinds of the open containers: one bit a level.
+//! The kinds of the open containers, one bit per level.
 
 use smallvec::SmallVec;
 
 /// A stack of bits: 1 is an object, 0 an array.
 #[derive(Clone, Debug)]
 pub(crate) struct Levels {
-    /// The innermost up to 64, the last one in bit 0.
+    /// The innermost levels, up to 64; the last one is bit 0.
     inner: u64,
-    /// All before, 64 each.
+    /// All outer levels, 64 per word.
     outer: SmallVec<[u64; 15]>,
     depth: usize,
 }
 
-/// Levels in a word.
+/// Levels per word.
 const WORD: usize = u64::BITS as usize;
 
 impl Levels {

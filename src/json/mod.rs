@@ -1,128 +1,128 @@
-//! JSON as events: the resumable machine, what it asks of its handler, and the writer.
+//! JSON as events: the resumable machine, the trait of its handlers, and the writer.
 //!
-//! Knows no rule. The [`machine`] walks the tokens of a window, validates, and asks its [`Handler`] what it wants of
-//! each value; [`Interest`] says how little work a value needs.
+//! Knows no rule. The [`machine`] walks the tokens of a window, validates them, and asks its [`Handler`] about each value.
+//! The handler returns an [`Interest`], which says how little work the value needs.
 
 pub(crate) mod bom;
 pub(crate) mod key;
 pub(crate) mod levels;
 pub(crate) mod machine;
+mod path_tracker;
 mod scalar;
-mod trail;
 pub(crate) mod writer;
 
 use crate::error::Raise;
-use crate::path::trie::{Names, NodeId, Trie};
-use key::Key;
+use crate::path::trie::{NameTable, NodeId, Trie};
+use key::RawKey;
 
-/// What a value is, known from its first byte (for strings: from the second).
+/// The kind of a value, known from its first byte (for strings: from the second).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Object,
     Array,
     String,
-    /// `""`; told from other strings only where [`machine::Config::tell_empty`] asks for it.
+    /// `""`. Reported as [`String`](Self::String) unless [`machine::MachineConfig::detect_empty_strings`] is set.
     EmptyString,
     Number,
     Bool,
     Null,
 }
 
-impl Kind {
+impl ValueKind {
     pub(crate) fn is_container(self) -> bool {
         matches!(self, Self::Object | Self::Array)
     }
 }
 
-/// Where a value stands in its parent.
+/// The place of a value in its parent.
 #[derive(Clone, Copy)]
-pub(crate) enum Slot<'a> {
+pub(crate) enum ValueSlot<'a> {
     /// The document itself.
     Top,
     /// A member of the object that was entered last.
-    Member(Key<'a>),
+    Member(RawKey<'a>),
     /// An element of the array that was entered last, counted from 0.
     Element(u64),
 }
 
-/// A member with a good scalar, both at hand. Its colon is right behind its key; white space is nowhere in it but between
-/// colon and value.
+/// A complete member whose value is a valid scalar. The colon directly follows the key, and the only white space, if any, is
+/// between colon and value. Positions are relative to `text`.
 #[derive(Clone, Copy)]
-pub(crate) struct Whole<'a> {
+pub(crate) struct MemberSpan<'a> {
     pub(crate) text: &'a [u8],
-    /// Position of the key's opening quote, and behind its closing one.
+    /// Position of the key's opening quote, and of the colon.
     pub(crate) key: usize,
     pub(crate) key_end: usize,
-    /// Position of the value's first byte, and behind its last one.
+    /// Position of the value's first byte, and after its last one.
     pub(crate) value: usize,
     pub(crate) end: usize,
 }
 
-/// Which members with scalars are not simply kept.
+/// The members with scalars, of a container that is otherwise kept, that the handler must be asked about or drops.
 #[derive(Clone, Copy)]
-pub(crate) struct Excluded<'a> {
-    /// Those of these names, children of a node of this trie: they go where paths end. `None`: no name matters.
-    pub(crate) names: Option<(&'a Names, &'a Trie)>,
-    /// Those that are null.
+pub(crate) struct ExcludedMembers<'a> {
+    /// Members with a name in this table, which belongs to a node of the trie. A member is dropped where a path ends.
+    /// `None`: names do not matter.
+    pub(crate) names: Option<(&'a NameTable, &'a Trie)>,
+    /// Members whose value is `null` are dropped.
     pub(crate) nulls: bool,
-    /// Those that are empty strings.
+    /// Members whose value is an empty string are dropped.
     pub(crate) empty: bool,
 }
 
-/// Takes members without further questions, where all that is wanted of them is their bytes.
-pub(crate) trait Take {
-    /// Takes a member of the object that was entered last, given what the table has for its name.
-    fn take(&mut self, child: NodeId, member: Whole<'_>) -> Taken;
+/// Takes the bytes of wanted members directly, without a question per member.
+pub(crate) trait MemberTaker {
+    /// Takes a member of the object that was entered last. `child` is the table's entry for its name.
+    fn take(&mut self, child: NodeId, member: MemberSpan<'_>) -> TakeResult;
 }
 
-/// What became of a member.
+/// The result of [`MemberTaker::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
-    /// Nothing was done: the machine must ask as usual.
+pub(crate) enum TakeResult {
+    /// Not taken: the machine must ask the handler.
     No,
-    /// It was taken, and others may be.
+    /// Taken, and more members may be wanted.
     More,
-    /// It was taken, and nothing else of its object is wanted.
+    /// Taken, and no other member of its object is wanted.
     Last,
 }
 
-/// Takes nothing.
-struct Nothing;
+/// A taker that takes no member.
+struct NoTaker;
 
-impl Take for Nothing {
-    fn take(&mut self, _: NodeId, _: Whole<'_>) -> Taken {
-        Taken::No
+impl MemberTaker for NoTaker {
+    fn take(&mut self, _: NodeId, _: MemberSpan<'_>) -> TakeResult {
+        TakeResult::No
     }
 }
 
-/// What a handler wants of a value.
+/// The interest of a handler in a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
-    /// Nothing.
+    /// Drop the value.
     Skip,
-    /// Nothing, and nothing of what follows in the same container either.
+    /// Drop the value and the rest of its container.
     SkipRest,
-    /// Its bytes, through [`Handler::raw`], then [`Handler::copied`].
+    /// Copy the value: pass its bytes to [`Handler::raw`], then call [`Handler::copied`].
     Copy,
-    /// The same, with the member's key and colon in front, as they were spelled.
+    /// Copy the value like [`Copy`](Self::Copy), preceded by the member's key and colon as they are spelled.
     CopyMember,
-    /// To be asked about each of its members or elements, then [`Handler::close`]. Containers only.
+    /// Ask about each of its members or elements, then call [`Handler::close`]. Only for containers.
     Inspect,
-    /// To be asked again, after the machine has made a copy of itself at this value; see
-    /// [`machine::Machine::take_checkpoint`].
+    /// Save a copy of the machine at this value, then ask again; see [`machine::Machine::take_checkpoint`].
     Mark,
-    /// The end of the run: nothing more is read.
+    /// End the run. No more input is read.
     Stop,
 }
 
-/// Why a handler ends a run.
+/// The reason why a handler ends a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Halt {
-    /// It failed.
+    /// The handler failed.
     Error(Raise),
-    /// What was decided since the checkpoint was wrong: go back there.
+    /// A decision made since the checkpoint was wrong: continue from the checkpoint.
     Rewind,
-    /// The decision that was waited for has come, but too many bytes after the checkpoint.
+    /// The decision was made too many bytes after the checkpoint, so that these bytes cannot have been held.
     Overdue,
 }
 
@@ -132,86 +132,92 @@ impl From<Raise> for Halt {
     }
 }
 
-/// Takes the events of a document, in document order.
+/// Receives the events of a document, in document order.
 ///
-/// A handler is asked about a value when the value's first byte is known to be good; what is behind it may still turn
-/// out bad. It then sees the bytes before the error and nothing else.
+/// The machine asks a handler about a value as soon as the value's first byte is valid. The bytes after it may still be
+/// invalid; the handler then receives the bytes before the error and no further call.
 pub(crate) trait Handler {
-    /// A value begins, told by the byte at this offset. Scalars must not be answered with [`Interest::Inspect`].
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt>;
+    /// Returns the interest in a value. `offset` is the byte that decides its kind. Must not return
+    /// [`Interest::Inspect`] for a scalar.
+    fn value(
+        &mut self,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt>;
 
-    /// The names of all members of the object that was entered last that are of interest, whatever their values; the
-    /// machine spares itself the question about others. `None`: it must ask.
+    /// Returns the names of all wanted members of the object that was entered last. The machine then drops all other members
+    /// without a question. `None`: it must ask about each.
     #[inline]
-    fn wanted(&self) -> Option<&Names> {
+    fn wanted(&self) -> Option<&NameTable> {
         None
     }
 
-    /// Whether nothing more is wanted of the object that was entered last: the answer to every member would be
-    /// [`Interest::SkipRest`].
+    /// Whether nothing more is wanted of the object that was entered last, so that [`value`](Self::value) would return
+    /// [`Interest::SkipRest`] for every member.
     #[inline]
     fn is_done(&self) -> bool {
         false
     }
 
-    /// A member begins whose name is in [`wanted`](Self::wanted): the answer of [`value`](Self::value), given what that
-    /// table has for it.
+    /// Returns the interest in a member whose name is in [`wanted`](Self::wanted), like [`value`](Self::value). `child` is
+    /// the table's entry for the name.
     #[inline]
     fn found(
         &mut self,
         child: NodeId,
-        slot: Slot<'_>,
-        kind: Kind,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
         offset: u64,
     ) -> Result<Interest, Halt> {
         _ = child;
         self.value(slot, kind, offset)
     }
 
-    /// The names that are [`wanted`](Self::wanted), with someone who takes members of these names at once.
+    /// Returns the names in [`wanted`](Self::wanted), with a taker for members of these names.
     #[inline]
-    fn taking(&mut self) -> Option<(&Names, impl Take)> {
-        None::<(&Names, Nothing)>
+    fn taking(&mut self) -> Option<(&NameTable, impl MemberTaker)> {
+        None::<(&NameTable, NoTaker)>
     }
 
-    /// What of the container that was entered last must be asked about, if all other members with scalars are kept as they
-    /// are; of an array, all elements that are scalars. `None`: the machine must ask about each.
+    /// Returns which members of the container that was entered last are not simply kept. All other members with scalars are
+    /// kept unchanged; of an array, all scalar elements are kept. `None`: the machine must ask about each.
     #[inline]
-    fn excluded(&self) -> Option<Excluded<'_>> {
+    fn excluded(&self) -> Option<ExcludedMembers<'_>> {
         None
     }
 
-    /// Members or elements that are kept as they are, commas between them and all, without white space; more of them may
-    /// come through [`raw`](Self::raw).
+    /// Receives kept members or elements with the commas between them, without white space. The rest of the run may follow
+    /// through [`raw`](Self::raw).
     #[inline]
     fn keep(&mut self, members: &[u8]) {
         _ = members;
     }
 
-    /// The container that was entered last ends; its closing bracket is at this offset.
+    /// Ends the container that was entered last. Its closing bracket is at this offset.
     fn close(&mut self, offset: u64) -> Result<(), Halt>;
 
-    /// Bytes of a value that is copied: white space outside strings is already gone, unless it is kept.
+    /// Receives bytes of a copied value. White space outside strings is already removed, unless it is kept.
     fn raw(&mut self, bytes: &[u8]);
 
-    /// The value that was copied has ended; it is known by the byte at this offset.
+    /// Ends a copied value. The byte at this offset shows that it has ended.
     fn copied(&mut self, offset: u64) -> Result<(), Halt> {
         _ = offset;
         Ok(())
     }
 
-    /// White space in front of what comes next; only where white space is kept.
+    /// Receives white space before the next token. Only called if white space is kept.
     fn lead(&mut self, bytes: &[u8]) {
         _ = bytes;
     }
 
-    /// What stands between a key and the value that comes next, colon included; only where white space is kept.
+    /// Receives the bytes between a key and the next value, including the colon. Only called if white space is kept.
     fn gap(&mut self, bytes: &[u8]) {
         _ = bytes;
     }
 
-    /// Whether the members of the object that was entered last can be decided without their keys, if those are longer
-    /// than `limit` bytes, as spelled.
+    /// Whether members of the object that was entered last whose keys are longer than `limit` bytes, as spelled, can be
+    /// handled without their keys.
     fn takes_long_keys(&self, limit: usize) -> bool {
         _ = limit;
         false

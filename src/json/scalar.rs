@@ -1,4 +1,4 @@
-//! Numbers and literals, checked byte by byte and resumable at each.
+//! Numbers and literals, checked byte by byte and resumable at every byte.
 //!
 //! ```text
 //! number    Minus ─▶ Zero ──────┬─▶ Dot ─▶ Fraction ─┬─▶ E ─▶ Sign ─▶ Exponent
@@ -6,9 +6,9 @@
 //! literal   Word("true", 1) ─▶ … ─▶ Word("true", 4)
 //! ```
 
-/// Where in a scalar the input is.
+/// The state within a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scalar {
+pub(super) enum ScalarState {
     Minus,
     Zero,
     Integer,
@@ -21,19 +21,19 @@ pub(super) enum Scalar {
     Word(&'static [u8], usize),
 }
 
-/// What the bytes that were given did.
+/// The result of checking some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ScalarStep {
     /// The scalar ended before this position.
     Ended(usize),
-    /// This byte cannot stand there.
+    /// The byte at this position is invalid.
     Bad(usize),
-    /// All bytes belong to it; more may come.
-    More(Scalar),
+    /// All bytes belong to the scalar, and more may follow.
+    More(ScalarState),
 }
 
-impl Scalar {
-    /// The state after the first byte of a scalar.
+impl ScalarState {
+    /// Returns the state after the first byte of a scalar.
     pub(super) fn begin(byte: u8) -> Option<Self> {
         match byte {
             b'-' => Some(Self::Minus),
@@ -46,7 +46,7 @@ impl Scalar {
         }
     }
 
-    /// Whether the scalar may end here.
+    /// Whether the scalar may end in this state.
     pub(super) fn is_complete(self) -> bool {
         match self {
             Self::Zero | Self::Integer | Self::Fraction | Self::Exponent => true,
@@ -72,34 +72,34 @@ impl Scalar {
         })
     }
 
-    /// Goes on with the bytes from `at`.
+    /// Continues with the bytes from `at`.
     #[inline]
-    pub(super) fn run(mut self, bytes: &[u8], mut at: usize) -> Step {
+    pub(super) fn run(mut self, bytes: &[u8], mut at: usize) -> ScalarStep {
         while let Some(byte) = bytes.get(at) {
             match self.next(*byte) {
                 Some(next) => self = next,
-                None if self.is_complete() && ends_scalar(*byte) => return Step::Ended(at),
-                None => return Step::Bad(at),
+                None if self.is_complete() && ends_scalar(*byte) => return ScalarStep::Ended(at),
+                None => return ScalarStep::Bad(at),
             }
             at += 1;
         }
-        Step::More(self)
+        ScalarStep::More(self)
     }
 }
 
-/// White space and what has a meaning of its own. A quote ends a scalar too, and then is itself what is wrong.
+/// White space and structural characters. A quote ends a scalar, too; the walk then reports the quote.
 #[inline]
 fn ends_scalar(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' | b'[' | b']' | b'{' | b'}' | b'"')
 }
 
-/// Checks a scalar that begins at `at`, whose first byte is `byte`. The usual forms take no state machine.
+/// Checks a scalar that begins at `at` and whose first byte is `byte`. Usual forms need no state machine.
 #[inline]
-pub(super) fn scan(bytes: &[u8], at: usize, byte: u8) -> Step {
+pub(super) fn scan(bytes: &[u8], at: usize, byte: u8) -> ScalarStep {
     if (byte.is_ascii_digit() || byte == b'-')
         && let Some(end) = number(bytes, at)
     {
-        return Step::Ended(end);
+        return ScalarStep::Ended(end);
     }
     let rest = bytes.get(at..).unwrap_or_default();
     let word = match byte {
@@ -110,16 +110,16 @@ pub(super) fn scan(bytes: &[u8], at: usize, byte: u8) -> Step {
     };
     let len = if byte == b'f' { 5 } else { 4 };
     if word && rest.get(len).is_some_and(|end| ends_scalar(*end)) {
-        return Step::Ended(at + len);
+        return ScalarStep::Ended(at + len);
     }
-    match Scalar::begin(byte) {
+    match ScalarState::begin(byte) {
         Some(scalar) => scalar.run(bytes, at + 1),
-        None => Step::Bad(at),
+        None => ScalarStep::Bad(at),
     }
 }
 
-/// Whether `at..end` is a literal or an integer of at most eight digits, without a branch that depends on which. False
-/// says nothing: see [`scan`].
+/// Whether `at..end` is a literal or an integer of at most eight digits, without a branch that depends on the form. `false`
+/// does not mean that the scalar is invalid; [`scan`] decides that.
 #[inline(always)]
 pub(super) fn is_short(bytes: &[u8], at: usize, end: usize) -> bool {
     const EACH: u64 = 0x0101_0101_0101_0101;
@@ -131,7 +131,7 @@ pub(super) fn is_short(bytes: &[u8], at: usize, end: usize) -> bool {
     }
     let keep = u64::MAX >> (64 - 8 * len);
     let found = u64::from_le_bytes(*bytes) & keep;
-    // A digit's high half is 3, and still is when 6 is added.
+    // The high half of a digit is 3, before and after adding 6.
     let (high, zeros, six) = ((EACH * 0xF0) & keep, (EACH * 0x30) & keep, (EACH * 6) & keep);
     let digits = (found & high == zeros) & (found.wrapping_add(six) & high == zeros);
     let integer = digits & ((len == 1) | (found & 0xFF != u64::from(b'0')));
@@ -140,7 +140,7 @@ pub(super) fn is_short(bytes: &[u8], at: usize, end: usize) -> bool {
 }
 
 /// Whether `at..end` is a number of at most sixteen bytes without an exponent, without a branch that depends on its form.
-/// False says nothing: see [`scan`].
+/// `false` does not mean that the number is invalid; [`scan`] decides that.
 #[inline(always)]
 pub(super) fn is_decimal(bytes: &[u8], at: usize, end: usize) -> bool {
     const LONGEST: usize = 16;
@@ -153,14 +153,14 @@ pub(super) fn is_decimal(bytes: &[u8], at: usize, end: usize) -> bool {
     let digits = digit_mask(low) | digit_mask(high) << 8;
     let inside = u64::MAX >> (64 - len);
     let sign = u64::from(low as u8 == b'-');
-    // What is no digit, but a sign in front: nothing, or one point between digits.
+    // Apart from a leading sign, the only byte that is not a digit may be one point between digits.
     let others = !digits & inside & !sign;
     let point = others.trailing_zeros() as usize % LONGEST;
     let is_point = text.get(point) == Some(&b'.');
     let lone = others & others.wrapping_sub(1) == 0;
     let between = (point > sign as usize) & (point + 1 < len);
     let parts = (others == 0) | (lone & is_point & between);
-    // No digit is behind a zero in front.
+    // No digit follows a leading zero.
     let leading = (low >> (8 * sign)) as u8;
     let padded = (leading == b'0') & (digits & inside & (2 << sign) != 0);
     parts & !padded & (len > sign as usize)
@@ -172,18 +172,18 @@ fn halves(text: &[u8; 16]) -> [u64; 2] {
     [both as u64, (both >> 64) as u64]
 }
 
-/// Which of eight bytes are digits, bit 0 the first.
+/// Returns which of eight bytes are digits; bit 0 is the first byte.
 #[inline(always)]
 fn digit_mask(eight: u64) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
-    // Digits become 0 to 9; what is more, plus 0x76, has the top bit, and so has what had it before.
+    // Digits become 0 to 9. Larger values have the top bit set after adding 0x76, or had it before.
     let low = eight ^ (EACH * 0x30);
     let others = ((low & (EACH * 0x7F)) + EACH * 0x76) | low;
-    // The eight top bits, moved into one byte.
+    // Moves the eight top bits into one byte.
     (!others >> 7 & EACH).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
-/// The end of a number, eight digits at a time. `None`: it is no number, or more of it may come.
+/// Returns the end of a number, reading eight digits at a time. `None`: it is not a number, or it may continue.
 #[inline]
 fn number(bytes: &[u8], at: usize) -> Option<usize> {
     let mut end = at + usize::from(bytes.get(at) == Some(&b'-'));
@@ -198,14 +198,14 @@ fn number(bytes: &[u8], at: usize) -> Option<usize> {
     bytes.get(end).is_some_and(|byte| ends_scalar(*byte)).then_some(end)
 }
 
-/// The end of a run of digits, of which there must be one.
+/// Returns the end of a run of at least one digit.
 #[inline]
 fn digits(bytes: &[u8], at: usize) -> Option<usize> {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let mut end = at;
     while let Some(eight) = bytes.get(end..).and_then(<[u8]>::first_chunk) {
         let eight = u64::from_le_bytes(*eight);
-        // A digit's high half is 3, and still is when 6 is added. A carry goes up, away from the first other byte.
+        // The high half of a digit is 3, before and after adding 6. A carry moves up, away from the first other byte.
         let more = eight.wrapping_add(EACH * 6);
         let other =
             (eight & (EACH * 0xF0) ^ (EACH * 0x30)) | (more & (EACH * 0xF0) ^ (EACH * 0x30));
@@ -222,9 +222,9 @@ fn digits(bytes: &[u8], at: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scalar, Step, is_decimal, is_short, scan};
+    use super::{ScalarState, ScalarStep, is_decimal, is_short, scan};
 
-    /// What the fast path says is what the state machine says, and both agree with the reference, at every split.
+    /// The fast path agrees with the state machine, and both agree with the reference, at every split.
     #[test]
     fn agrees_with_the_reference_at_every_split() {
         const BYTES: &[u8] = b"-019.eE+trufalsn, \"";
@@ -243,8 +243,8 @@ mod tests {
             }
         }
         for text in &texts {
-            let Some(first) = Scalar::begin(text[0]) else {
-                assert_eq!(scan(text, 0, text[0]), Step::Bad(0));
+            let Some(first) = ScalarState::begin(text[0]) else {
+                assert_eq!(scan(text, 0, text[0]), ScalarStep::Bad(0));
                 continue;
             };
             let whole = first.run(text, 1);
@@ -252,21 +252,21 @@ mod tests {
                 let mut padded = text[..end].to_vec();
                 padded.extend_from_slice(b",\"key\":");
                 if is_short(&padded, 0, end) {
-                    let ended = Step::Ended(end);
+                    let ended = ScalarStep::Ended(end);
                     assert_eq!(first.run(&padded, 1), ended, "{}", padded.escape_ascii());
                 }
             }
             assert_eq!(scan(text, 0, text[0]), whole, "{}", text.escape_ascii());
             for cut in 1..text.len() {
                 let split = match first.run(&text[..cut], 1) {
-                    Step::More(state) => state.run(text, cut),
+                    ScalarStep::More(state) => state.run(text, cut),
                     done => done,
                 };
                 assert_eq!(split, whole, "{} at {cut}", text.escape_ascii());
             }
             let accepted = match whole {
-                Step::Ended(end) => Some(end),
-                Step::More(state) if state.is_complete() => Some(text.len()),
+                ScalarStep::Ended(end) => Some(end),
+                ScalarStep::More(state) if state.is_complete() => Some(text.len()),
                 _ => None,
             };
             if let Some(end) = accepted {
@@ -300,7 +300,7 @@ mod tests {
         assert!(!is_short(b"1,", 0, 1));
     }
 
-    /// What is told to be good at once is good, whatever it is made of.
+    /// The fast checks accept only valid scalars, for any bytes.
     #[test]
     fn decimals_are_good() {
         const BYTES: &[u8] = b"-0019.e:";
@@ -311,8 +311,8 @@ mod tests {
                     .map(|place| BYTES[number / BYTES.len().pow(place) % BYTES.len()])
                     .collect();
                 let padded = [&text[..], b",                "].concat();
-                let good = Scalar::begin(text[0])
-                    .is_some_and(|first| first.run(&padded, 1) == Step::Ended(text.len()));
+                let good = ScalarState::begin(text[0])
+                    .is_some_and(|first| first.run(&padded, 1) == ScalarStep::Ended(text.len()));
                 let decimal = is_decimal(&padded, 0, text.len());
                 assert_eq!(decimal, good && !text.contains(&b'e'), "{}", text.escape_ascii());
                 told += usize::from(decimal);
@@ -321,7 +321,7 @@ mod tests {
         assert!(told > 5_000, "{told}");
     }
 
-    /// Numbers of any length, with any byte in any place: what is read eight at a time is what is read one by one.
+    /// Numbers of any length with any byte at any position: reading eight bytes at a time agrees with reading one by one.
     #[test]
     fn long_numbers_are_read_as_short_ones() {
         let number = b"-12345678901234567.0123456789012345678E+10203040506070809,\"a\":1";
@@ -331,7 +331,7 @@ mod tests {
                 for byte in 0..=255 {
                     let mut text = text.to_vec();
                     text[at] = byte;
-                    let Some(first) = Scalar::begin(text[0]) else { continue };
+                    let Some(first) = ScalarState::begin(text[0]) else { continue };
                     let (fast, slow) = (scan(&text, 0, text[0]), first.run(&text, 1));
                     assert_eq!(fast, slow, "{}", text.escape_ascii());
                     let cut = &text[..at];

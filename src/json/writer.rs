@@ -1,52 +1,52 @@
 //! Writes one JSON text: commas, brackets, spelled keys, and runs of input bytes.
 //!
-//! Knows no rule. It owns the commas: callers say what comes, not what is between. A container may be opened *deferred*:
-//! it is not written before something inside it is, and not at all if nothing is.
+//! Knows no rule. The writer inserts the commas; callers only announce keys and values. A container may be opened
+//! *deferred*: its bracket is written only when something inside it is, so a container without content is not written.
 //!
 //! ```text
 //! open("{")            out: {
 //! key(a) open deferred out: {            deferred: "a":{
 //! key(b) open deferred out: {            deferred: "a":{"b":[
-//! close                out: {            deferred: "a":{          `b` had nothing
+//! close                out: {            deferred: "a":{          `b` has no content
 //! key(c), raw(1)       out: {"a":{"c":1  deferred:                committed
 //! ```
 //!
-//! Output is gathered and handed to the sink in pieces; long runs go to it directly.
+//! Output is gathered and passed to the sink in pieces. Long runs are passed to it directly.
 
 use crate::sink::Sink;
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 
-/// Gathered output that is worth a call of the sink. No more than a window of the scanner: a run that is kept comes in such
-/// parts, and sinks may know what to do with bytes that are still where they came in.
+/// The size at which gathered output is passed to the sink. Not more than a window of the scanner: kept runs come in pieces
+/// of that size, and a sink may recognise slices of the input.
 const PIECE: usize = crate::scan::WINDOW;
-/// Bytes that are copied at once, wanted or not.
+/// Size of the fixed copy for short members.
 const SHORT: usize = 64;
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Writer {
+pub(crate) struct JsonWriter {
     out: Vec<u8>,
-    /// Openings that wait for content. Outer ones first; nothing open inside the last is written.
+    /// Openings that wait for content, outer ones first. They include keys and commas.
     deferred: Vec<u8>,
-    marks: Vec<Mark>,
-    /// Something stands before the next value in its container.
+    marks: Vec<DeferredMark>,
+    /// The next value in the container needs a comma before it.
     comma: bool,
-    /// A key was written; its value comes next.
+    /// A key was written, and its value comes next.
     after_key: bool,
-    /// White space for the next token, where it is kept.
+    /// White space before the next token, if white space is kept.
     lead: Vec<u8>,
-    /// What stands behind the next key, colon included, where white space is kept; else empty.
+    /// The bytes after the next key including the colon, if white space is kept; otherwise empty.
     gap: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Mark {
+struct DeferredMark {
     /// Length of `deferred` before this opening.
     at: usize,
-    /// `comma` before it.
+    /// The value of `comma` before this opening.
     comma: bool,
 }
 
-impl Writer {
+impl JsonWriter {
     /// Begins a new text.
     pub(crate) fn reset(&mut self) {
         self.out.clear();
@@ -58,19 +58,19 @@ impl Writer {
         self.gap.clear();
     }
 
-    /// White space in front of the next key, element or closing bracket.
+    /// Sets the white space before the next key, element or closing bracket.
     pub(crate) fn lead(&mut self, bytes: &[u8]) {
         self.lead.clear();
         self.lead.extend_from_slice(bytes);
     }
 
-    /// What stands behind the next key, colon included.
+    /// Sets the bytes after the next key, including the colon.
     pub(crate) fn gap(&mut self, bytes: &[u8]) {
         self.gap.clear();
         self.gap.extend_from_slice(bytes);
     }
 
-    /// A key as the spec spells it, with its quotes; its value follows.
+    /// Writes a key as the spec spells it, with its quotes. Its value follows.
     #[inline]
     pub(crate) fn key(&mut self, sink: &mut dyn Sink, quoted: &[u8]) {
         self.commit(sink);
@@ -87,7 +87,7 @@ impl Writer {
         self.after_key = true;
     }
 
-    /// A key as it was spelled, without its quotes; its value follows.
+    /// Writes a key as the document spells it, given without its quotes. Its value follows.
     pub(crate) fn spelled(&mut self, sink: &mut dyn Sink, raw: &[u8]) {
         self.commit(sink);
         self.separate(sink);
@@ -97,7 +97,7 @@ impl Writer {
         self.after_key = true;
     }
 
-    /// A value, or a whole member, follows through [`raw`](Self::raw).
+    /// Begins a value or a complete member, whose bytes follow through [`raw`](Self::raw).
     #[inline]
     pub(crate) fn begin(&mut self, sink: &mut dyn Sink) {
         self.commit(sink);
@@ -105,7 +105,7 @@ impl Writer {
         self.comma = true;
     }
 
-    /// A member that is in `text`, from its key on; what is missing at its end follows through [`raw`](Self::raw).
+    /// Writes the member in `from..to` of `text`. If `to` is not its end, the rest follows through [`raw`](Self::raw).
     #[inline]
     pub(crate) fn member(&mut self, sink: &mut dyn Sink, text: &[u8], from: usize, to: usize) {
         self.commit(sink);
@@ -113,7 +113,7 @@ impl Writer {
             self.out.push(b',');
         }
         self.comma = true;
-        // A copy of a fixed size needs no call.
+        // A copy of constant size compiles to a few moves instead of a call.
         match text.get(from..).and_then(<[u8]>::first_chunk::<SHORT>) {
             Some(short) if to - from <= SHORT => {
                 let end = self.out.len() + (to - from);
@@ -127,13 +127,13 @@ impl Writer {
         }
     }
 
-    /// Bytes of what was begun.
+    /// Writes bytes of the value or member that was begun.
     #[inline]
     pub(crate) fn raw(&mut self, sink: &mut dyn Sink, bytes: &[u8]) {
         self.put(sink, bytes);
     }
 
-    /// A container opens.
+    /// Opens a container.
     pub(crate) fn open(&mut self, sink: &mut dyn Sink, bracket: u8) {
         self.commit(sink);
         self.separate(sink);
@@ -141,18 +141,18 @@ impl Writer {
         self.comma = false;
     }
 
-    /// A container opens if anything follows in it; `key` is its quoted key in an object.
+    /// Opens a container that is written only if it has content. `key` is its quoted key in an object.
     pub(crate) fn open_deferred(&mut self, key: Option<&[u8]>, bracket: u8) {
         self.defer(key.map(|key| [b"", key, b""]), bracket);
     }
 
-    /// The same of a member, whose key is as it was spelled, without its quotes.
+    /// Opens a container as [`open_deferred`](Self::open_deferred) does, with a key as spelled and without its quotes.
     pub(crate) fn open_deferred_spelled(&mut self, raw: &[u8], bracket: u8) {
         self.defer(Some([b"\"", raw, b"\""]), bracket);
     }
 
     fn defer(&mut self, key: Option<[&[u8]; 3]>, bracket: u8) {
-        self.marks.push(Mark { at: self.deferred.len(), comma: self.comma });
+        self.marks.push(DeferredMark { at: self.deferred.len(), comma: self.comma });
         if self.comma && !self.after_key {
             self.deferred.push(b',');
         }
@@ -160,7 +160,7 @@ impl Writer {
         self.deferred.append(&mut self.lead);
         if let Some(key) = key {
             for part in key {
-                count(Work::Hold, words(part.len()));
+                count(WorkKind::Hold, words(part.len()));
                 self.deferred.extend_from_slice(part);
             }
             if self.gap.is_empty() {
@@ -172,7 +172,7 @@ impl Writer {
         self.comma = false;
     }
 
-    /// The container that was opened last closes. False if it had been deferred and is not written.
+    /// Closes the innermost container. Returns false if it was deferred and is not written.
     pub(crate) fn close(&mut self, sink: &mut dyn Sink, bracket: u8) -> bool {
         if let Some(mark) = self.marks.pop() {
             self.deferred.truncate(mark.at);
@@ -186,7 +186,7 @@ impl Writer {
         true
     }
 
-    /// Hands the gathered output to the sink.
+    /// Passes the gathered output to the sink.
     pub(crate) fn flush(&mut self, sink: &mut dyn Sink) {
         if !self.out.is_empty() {
             sink.write(&self.out);
@@ -194,7 +194,7 @@ impl Writer {
         }
     }
 
-    /// The containers that were opened deferred are there, whatever follows.
+    /// Writes the deferred openings, whatever follows.
     #[inline]
     pub(crate) fn commit(&mut self, sink: &mut dyn Sink) {
         if !self.marks.is_empty() {
@@ -205,7 +205,7 @@ impl Writer {
     #[inline(never)]
     fn write_deferred(&mut self, sink: &mut dyn Sink) {
         self.marks.clear();
-        count(Work::Hold, words(self.deferred.len()));
+        count(WorkKind::Hold, words(self.deferred.len()));
         let deferred = std::mem::take(&mut self.deferred);
         self.put(sink, &deferred);
         self.deferred = deferred;

@@ -1,9 +1,10 @@
-//! AIOS's tool registry: `tools.NAME.filter` with `type`, `max_tokens`, `fields`, `extract` and `max_rows` (seed: AIOS; SPEC
-//! §9.4).
+//! AIOS's tool registry: `tools.NAME.filter` with `type`, `max_tokens`, `fields`, `extract` and `max_rows` (seed:
+//! AIOS; SPEC §9.4).
 //!
-//! The payload is the document itself, and `fields` and `extract` are names, not paths. Other keys of the file, and of a tool,
-//! are AIOS's own and are ignored; those of a `filter` of a known type are not. A tool without a filter, with a type that is
-//! not known, or that is not in the file has the full response: the file is a list of savings, not of permissions.
+//! The payload is the document itself, and `fields` and `extract` are names, not paths. Other keys of the file and of
+//! a tool belong to AIOS and are ignored; unknown keys of a `filter` whose type is known are errors. A tool that is
+//! not in the file, has no filter, or has a filter of an unknown type gets its full response: the file lists savings,
+//! not permissions.
 
 use serde::Deserialize;
 
@@ -11,7 +12,7 @@ use super::Format;
 use super::building::Building;
 use super::node::{Flaw, Key, Node, Value};
 use super::suggest;
-use crate::path::{Path, Token};
+use crate::path::{Path, PathToken};
 use crate::spec::{Budget, Content, Root, Spec};
 
 pub(super) const FORMAT: Format = Format {
@@ -24,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-/// The types, each with the keys that have an effect.
+/// The filter types, each with the keys that have an effect.
 const TYPES: [(&str, &[&str]); 3] = [
     ("content", &["type", "max_tokens", "extract"]),
     ("schema", &["type", "max_tokens", "fields"]),
@@ -83,11 +84,11 @@ fn add(building: &mut Building<'_>, name: &Key, key: &Key, filter: &Node) -> Res
         Spec::new().content(names.fold(content, |content, name| content.extract(literal(name))))
     } else {
         let spec = Spec::new().root(Root::Object).budget(Budget::Tokens(tokens));
-        // One item stays, whatever it takes, so that a result is never empty.
+        // One item is always kept, whatever its size, so that a result is never empty.
         let mut spec = if tokens > 0 { spec.min_items(1) } else { spec };
         let mut seen = std::collections::HashSet::new();
         for name in read.fields.iter().flatten().filter(|name| seen.insert(name.as_str())) {
-            // The name of a number is an index in a path, and none for an output.
+            // A name that is a number is an index when it is read as a path, so it cannot name an output key.
             spec = match name.as_str() {
                 "" => spec.select(literal(name)),
                 _ => spec.select_as(name.as_str(), literal(name)),
@@ -130,7 +131,7 @@ fn add(building: &mut Building<'_>, name: &Key, key: &Key, filter: &Node) -> Res
     Ok(())
 }
 
-/// The full response.
+/// A spec that passes the full response.
 fn pass() -> Spec {
     let mut spec = Spec::new();
     spec.pass = true;
@@ -139,5 +140,5 @@ fn pass() -> Spec {
 
 /// The path of the member with this name.
 fn literal(name: &str) -> String {
-    Path(vec![Token::Name(name.into())]).to_string()
+    Path(vec![PathToken::Name(name.into())]).to_string()
 }

@@ -1,30 +1,30 @@
-//! The entries of a manifest while a format reads it: compiles each, places what is wrong with a rule, and warns.
+//! The entries of a manifest while a format reads it: compiles each, gives errors their places, and collects warnings.
 //!
-//! Knows no format; a format says of each tool its spec, and where its rules stand.
+//! Knows no format. For each tool, a format supplies the spec and the places of its rules in the file.
 
 use super::error::{Problem, Problems, Text};
 use super::node::{Flaw, Key, Node, Value};
 use super::scalar::byte_inside;
 pub(super) use super::service::Service;
 use super::{MAX_FILTERS, MAX_PATTERNS, ManifestEntry, name, suggest, too_many_patterns};
-use crate::allowance::Allowance;
 use crate::error::RulePlace;
 use crate::filter::Program;
 use crate::path::Path;
-use crate::spec::{OnTestFailure, Op, Otherwise, Root, Spec};
+use crate::regex_budget::RegexBudget;
+use crate::spec::{OnTestFailure, PatchOpKind, Root, Spec, WhenFallback};
 
-/// A manifest while it is read.
+/// A manifest under construction.
 #[derive(Debug)]
 pub(super) struct Building<'a> {
     pub(super) text: &'a Text<'a>,
     format: &'static str,
-    /// The rest of the allowance for the patterns and templates of all tools.
-    allowance: &'a mut Allowance,
+    /// What is left of the budget for the compiled patterns and templates of all tools.
+    allowance: &'a mut RegexBudget,
     service: Option<Service>,
     entries: Vec<ManifestEntry>,
-    /// Of those, names that are patterns.
+    /// How many of the names are patterns.
     patterns: usize,
-    /// There are too many of something: no more are compiled.
+    /// Set when a limit of the file is exceeded: no further entry is compiled.
     is_full: bool,
     others: Option<ManifestEntry>,
     problems: Problems,
@@ -34,7 +34,7 @@ impl<'a> Building<'a> {
     pub(super) fn new(
         text: &'a Text<'a>,
         format: &'static str,
-        allowance: &'a mut Allowance,
+        allowance: &'a mut RegexBudget,
     ) -> Self {
         Self {
             text,
@@ -49,53 +49,53 @@ impl<'a> Building<'a> {
         }
     }
 
-    /// The entries, and that of all other tools, or what is wrong.
+    /// Returns the entries and the entry for all other tools, or the problems that were found.
     pub(super) fn finish(self) -> Result<(Vec<ManifestEntry>, Option<ManifestEntry>), Problems> {
         if self.problems.is_empty() { Ok((self.entries, self.others)) } else { Err(self.problems) }
     }
 
-    /// The filter of all tools that are not named.
+    /// Sets the filter of all tools that are not named.
     pub(super) fn others(&mut self, at: usize, spec: &Spec) {
         self.add("*".to_owned(), at, spec, |_| None);
         self.others = self.entries.pop();
     }
 
-    /// Something of the tool that was added last works, but is not what it may seem.
+    /// Warns that a rule of the tool added last is valid, but may not do what it appears to do.
     pub(super) fn warn(&mut self, tool: &str, at: usize, message: &str) {
         let message = format!("warning: {}: {message}", suggest::short(tool));
         let problem = self.text.problem(at, message);
-        // A tool that was refused is told of already.
+        // A tool that was refused already has an error.
         if let Some(entry) = self.entries.last_mut().filter(|entry| entry.name == tool) {
             entry.warnings.push(problem);
         }
     }
 
-    /// The filters are for the tools of this service.
+    /// Sets the service whose tools the filters are for.
     pub(super) fn bind(&mut self, service: Service) {
         self.service = Some(service);
     }
 
-    /// Something is wrong at a byte of the file.
+    /// Records an error at a byte of the file.
     pub(super) fn refuse(&mut self, at: usize, message: impl Into<String>) {
         let text = self.text;
         self.problems.push(|| text.problem(at, message));
     }
 
-    /// A key at a byte of the file is none of those that are known.
+    /// Records an unknown key at a byte of the file.
     pub(super) fn refuse_key(&mut self, at: usize, key: &str, known: &[&str]) {
         let text = self.text;
         self.problems.push(|| text.problem(at, suggest::unknown("key", key, known)));
     }
 
-    /// Something is wrong with the filter of a tool.
+    /// Records an error in the filter of a tool.
     pub(super) fn refuse_tool(&mut self, tool: &str, flaw: &Flaw) {
         let text = self.text;
         let message = || format!("{}: {}", suggest::short(tool), flaw.message());
         self.problems.push(|| text.problem(flaw.at.unwrap_or(0), message()));
     }
 
-    /// Adds the filter of a tool, whose name stands at `at`. `rules` gives the node of a rule, for errors in it; the lists
-    /// of a text filter and the templates of a compact are rules of their own, called as in the file.
+    /// Adds the filter of a tool whose name begins at `at`. `rules` maps each rule to its node, for errors in it. The
+    /// lists of a text filter and the templates of a compact are rules as well, named as in the file.
     pub(super) fn add<'n>(
         &mut self,
         name: String,
@@ -107,7 +107,7 @@ impl<'a> Building<'a> {
             self.refuse(at, wrong);
             return;
         }
-        // Then the file is refused, and what its other tools have is not compiled.
+        // The file is refused already, so its other tools are not compiled.
         if self.allowance.is_spent() || self.is_full {
             return;
         }
@@ -141,7 +141,7 @@ impl<'a> Building<'a> {
         self.entries.push(ManifestEntry { name, program, format, service, place, warnings });
     }
 
-    /// The spec as this format means it.
+    /// Applies the meaning that this format gives to a spec.
     fn own(&self, spec: &Spec) -> Spec {
         let mut spec = spec.clone();
         let foreign = self.format != super::native::FORMAT.name;
@@ -152,7 +152,7 @@ impl<'a> Building<'a> {
         spec
     }
 
-    /// The byte of the file that an error in a rule is about.
+    /// Returns the byte of the file that an error in a rule refers to.
     fn locate<'n>(
         &self,
         place: &RulePlace,
@@ -175,7 +175,7 @@ impl<'a> Building<'a> {
         })
     }
 
-    /// Warns of what is part of a name in a foreign manifest, and was probably meant as something else.
+    /// Warns about characters that are part of a name in a foreign manifest, but were probably meant as syntax.
     fn path_warnings<'n>(
         &self,
         name: &str,
@@ -194,7 +194,7 @@ impl<'a> Building<'a> {
         doubts.collect()
     }
 
-    /// A name in a header or a footer that never has a value, in a format that does not refuse it.
+    /// Warns about a name in a header or a footer that never has a value, in a format that accepts such names.
     fn unknown<'n>(
         &self,
         name: &str,
@@ -230,7 +230,7 @@ impl<'a> Building<'a> {
                     "`when` has no `otherwise`: a document for which no branch holds is an error; say `otherwise: drop`, `pass` or `error`"
                         .to_owned(),
                 ),
-                Some(Otherwise::Pass) if self.format == "reshapr" => warn(
+                Some(WhenFallback::Pass) if self.format == "reshapr" => warn(
                     "when",
                     format!("{pass}, as reShapr has it; a tamis manifest can say `otherwise: drop`"),
                 ),
@@ -248,7 +248,7 @@ impl<'a> Building<'a> {
     }
 }
 
-/// The paths of a foreign manifest, each with its rule and its number there.
+/// Returns the paths of a foreign manifest, each with its rule and its number in that rule.
 fn foreign_paths(spec: &Spec) -> impl Iterator<Item = (&'static str, usize, &str)> {
     let select = spec.select.iter().flat_map(|select| &select.0);
     let select = select.enumerate().map(|(entry, source)| ("select", entry, &*source.path));
@@ -258,11 +258,12 @@ fn foreign_paths(spec: &Spec) -> impl Iterator<Item = (&'static str, usize, &str
     extract.chain(select).chain(exclude).filter(|_| spec.envelope)
 }
 
-/// Rules that work, but may not do what they seem to. `branch`: the spec fails on a miss unless it says otherwise. `outer`:
-/// what a branch inherits.
+/// Returns warnings about valid rules that may not do what they appear to do. `branch`: the spec fails on a miss
+/// unless it says otherwise. `outer`: the rules that a branch inherits.
 fn doubts(spec: &Spec, branch: bool, outer: Option<OnTestFailure>) -> Vec<(&'static str, String)> {
     let mut doubts = Vec::new();
-    let mut later = spec.patches.iter().flatten().skip_while(|operation| operation.op != Op::Test);
+    let mut later =
+        spec.patches.iter().flatten().skip_while(|operation| operation.op != PatchOpKind::Test);
     let stops = spec.on_test_failure.or(outer) == Some(OnTestFailure::Stop);
     if let Some(removes) = later.find(|operation| operation.removes()).filter(|_| stops) {
         let message = format!(
@@ -302,7 +303,7 @@ fn doubts(spec: &Spec, branch: bool, outer: Option<OnTestFailure>) -> Vec<(&'sta
         );
         doubts.push(("exclude", message));
     }
-    // With an automatic root only a select can miss; who wrote `closed` expects more of it.
+    // With an automatic root only a select can miss, but an author who wrote `closed` expects more of it.
     let said = spec.on_error.is_some() && spec.has_item_rules();
     let closed = spec.is_closed() || (branch && spec.on_error.is_none());
     if closed && (spec.select.is_some() || said) {
@@ -320,7 +321,8 @@ fn doubts(spec: &Spec, branch: bool, outer: Option<OnTestFailure>) -> Vec<(&'sta
     doubts
 }
 
-/// The node of a rule, where `rules` has it: the lists of a text filter and the templates of a compact are inside theirs.
+/// Returns the node of a rule, if `rules` has one. The lists of a text filter and the templates of a compact are
+/// inside their rule's node.
 pub(super) fn inside<'n>(rules: &'n Node, rule: &str) -> Option<(&'n Key, &'n Node)> {
     match rule {
         "strip_lines_matching" | "keep_lines_matching" => rules.get("text_filter")?.entry(rule),
@@ -329,7 +331,7 @@ pub(super) fn inside<'n>(rules: &'n Node, rule: &str) -> Option<(&'n Key, &'n No
     }
 }
 
-/// What is wrong with a name, if anything is.
+/// Returns why a tool's name is invalid, if it is.
 fn name_flaw(name: &str) -> Option<String> {
     if name.is_empty() {
         return Some("the name of a tool is empty".to_owned());

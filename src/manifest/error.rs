@@ -1,18 +1,17 @@
-//! What is wrong with a manifest, or with asking it for a tool: each problem with its file, line, column, source line and
-//! caret.
+//! Errors of manifests and of lookups in them: each problem has its file, line, column, source line and caret.
 //!
-//! Knows no format. Text that comes from a file is shown with its control characters escaped and long lines clipped.
+//! Knows no format. Text from a file is shown with its control characters escaped and its long lines clipped.
 
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-/// Problems that one error tells; the rest is counted.
+/// The most problems that one error lists; the rest is counted.
 const SHOWN: usize = 20;
 
-/// Why a manifest could not be read, or has no filter for a tool.
+/// Why a manifest could not be read, or why it has no filter for a tool.
 ///
-/// Holds at least one [`Problem`]. `Display` shows each on lines of its own: `FILE:LINE:COLUMN: message`, then the source
-/// line, then a caret.
+/// An error has at least one [`Problem`]. `Display` shows each on lines of its own: `FILE:LINE:COLUMN: message`, the
+/// source line, and a caret.
 ///
 /// ```
 /// use tamis::{Manifest, ManifestErrorKind};
@@ -30,7 +29,7 @@ const SHOWN: usize = 20;
 pub struct ManifestError {
     kind: ManifestErrorKind,
     problems: Vec<Problem>,
-    /// Problems that were found and are not told.
+    /// How many more problems were found than `problems` holds.
     more: usize,
 }
 
@@ -40,24 +39,24 @@ pub struct ManifestError {
 pub enum ManifestErrorKind {
     /// A file could not be read.
     Read,
-    /// A manifest is wrong: its YAML, its keys, its rules, or a name that two manifests have.
+    /// A manifest is invalid: its YAML, its keys, its rules, or a name that two manifests have.
     Invalid,
-    /// No filter has the name of the tool.
+    /// No filter matches the name of the tool.
     UnknownTool,
-    /// Two patterns fit the name of the tool equally well, or several services have a tool of this name.
+    /// Two patterns match the name of the tool equally well, or several services have a tool of this name.
     Ambiguous,
-    /// No artifact is for the service.
+    /// No artifact applies to the service.
     UnknownService,
 }
 
-/// One thing that is wrong, or worth a warning, and where.
+/// One error or warning, with its place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     file: Arc<str>,
     line: usize,
     column: usize,
     message: String,
-    /// The source line as it is shown, and the column of the caret in it.
+    /// The source line as it is displayed, and the column of the caret in it.
     shown: Option<(String, usize)>,
 }
 
@@ -67,7 +66,7 @@ impl ManifestError {
         Self { kind, problems: told, more }
     }
 
-    /// The error of a driver that cannot read the manifest `name`.
+    /// Creates the error of a driver that cannot read the manifest `name`.
     ///
     /// ```
     /// use std::io::{Error, ErrorKind};
@@ -82,19 +81,19 @@ impl ManifestError {
         Self::new(ManifestErrorKind::Read, problem)
     }
 
-    /// The class of this error.
+    /// Returns the class of this error.
     #[must_use]
     pub fn kind(&self) -> ManifestErrorKind {
         self.kind
     }
 
-    /// What is wrong; at least one, at most 20.
+    /// Returns the problems: at least one, at most 20.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// How many problems there are beside [`problems`](Self::problems).
+    /// Returns how many problems were found in addition to [`problems`](Self::problems).
     #[must_use]
     pub fn more(&self) -> usize {
         self.more
@@ -102,42 +101,42 @@ impl ManifestError {
 }
 
 impl Problem {
-    /// A problem that has no place in the file.
+    /// Creates a problem without a place in the file.
     pub(crate) fn nowhere(file: &str, message: impl Into<String>) -> Self {
         Self { file: file.into(), line: 0, column: 0, message: message.into(), shown: None }
     }
 
-    /// The name of the file; empty if the problem is about none.
+    /// Returns the name of the file, or an empty string if the problem concerns no single file.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// The line, counted from 1; 0 if the problem has no place in the file.
+    /// Returns the line, counted from 1, or 0 if the problem has no place in the file.
     #[must_use]
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// The column in characters, counted from 1; 0 if the problem has no place in the file.
+    /// Returns the column in characters, counted from 1, or 0 if the problem has no place in the file.
     #[must_use]
     pub fn column(&self) -> usize {
         self.column
     }
 
-    /// What is wrong and what would be right, without the place.
+    /// Returns the message: what was found and what was expected, without the place.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The same place, with something else to say.
+    /// Returns a problem with another message at the same place.
     pub(crate) fn with_message(mut self, message: String) -> Self {
         self.message = message;
         self
     }
 
-    /// `FILE:LINE:COLUMN`, as far as it is known.
+    /// Returns `FILE:LINE:COLUMN`, as far as it is known.
     pub(crate) fn place(&self) -> String {
         let file = Clean(&self.file);
         if self.line == 0 {
@@ -179,13 +178,13 @@ impl fmt::Display for ManifestError {
 impl std::error::Error for ManifestError {}
 
 impl From<ManifestError> for crate::Error {
-    /// For callers that have one type of error: a [`Spec`](crate::ErrorKind::Spec) error with the same text.
+    /// Converts to a [`Spec`](crate::ErrorKind::Spec) error with the same text, for callers with one error type.
     fn from(error: ManifestError) -> Self {
         Self::new(crate::ErrorKind::Spec, error.to_string())
     }
 }
 
-/// A text on one line: control characters, and those that turn the direction of writing, are escaped.
+/// Escapes a text for display on one line: control characters, and characters that change the direction of writing.
 struct Clean<'a>(&'a str);
 
 impl fmt::Display for Clean<'_> {
@@ -206,27 +205,28 @@ fn is_unprintable(char: char) -> bool {
         || matches!(char, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// The text of a manifest, with the beginnings of its lines.
+/// The text of a manifest, with the offsets of its lines.
 #[derive(Debug)]
 pub(crate) struct Text<'a> {
     name: Arc<str>,
     pub(crate) text: &'a str,
     lines: Vec<usize>,
-    /// Characters in front of every so many bytes: a place in a long line is found without counting from its beginning.
+    /// The number of characters before every multiple of `STEP` bytes, so that a column in a long line is found without
+    /// counting from its beginning.
     chars: Vec<usize>,
 }
 
 impl<'a> Text<'a> {
-    /// Characters that are shown on either side of the caret.
+    /// The number of characters displayed on either side of the caret.
     const AROUND: usize = 60;
-    /// Bytes between two counts of characters.
+    /// The number of bytes between two entries of the character counts.
     const STRIDE: usize = 1024;
 
     pub(crate) fn new(name: &str, text: &'a str) -> Self {
         let bytes = text.as_bytes();
         let mut lines = vec![0];
         for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
-            // `\r\n` is one break.
+            // `\r\n` is one line break.
             if bytes.get(at) == Some(&b'\r') && bytes.get(at + 1) == Some(&b'\n') {
                 continue;
             }
@@ -245,7 +245,7 @@ impl<'a> Text<'a> {
         &self.name
     }
 
-    /// The byte at a line and a column, both counted from 1.
+    /// Returns the byte at a line and a column, both counted from 1.
     pub(crate) fn byte(&self, line: usize, column: usize) -> usize {
         let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or(self.text.len());
         let rest = self.text.get(start..).unwrap_or_default();
@@ -254,12 +254,12 @@ impl<'a> Text<'a> {
         start + inside
     }
 
-    /// The line of a byte, counted from 1.
+    /// Returns the line of a byte, counted from 1.
     pub(crate) fn line(&self, at: usize) -> usize {
         self.lines.partition_point(|start| *start <= at).max(1)
     }
 
-    /// Characters in front of a byte.
+    /// Returns the number of characters before a byte.
     fn chars_before(&self, at: usize) -> usize {
         let piece = at / Self::STRIDE;
         let counted = self.chars.get(piece).copied().unwrap_or(0);
@@ -267,7 +267,7 @@ impl<'a> Text<'a> {
         counted + starts(rest)
     }
 
-    /// A problem with what is at a byte.
+    /// Creates a problem at a byte.
     pub(crate) fn problem(&self, at: usize, message: impl Into<String>) -> Problem {
         let at = at.min(self.text.len());
         let line = self.line(at);
@@ -282,11 +282,12 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The line around a byte, `before` characters into it, and where in what is shown the byte is.
+    /// Returns the displayed part of the line around a byte, which is `before` characters into it, and the byte's
+    /// place in that part.
     fn shown(&self, start: usize, at: usize, before: usize) -> Option<(String, usize)> {
         let behind = self.text.get(at..)?.chars().take_while(|char| !matches!(char, '\n' | '\r'));
         let in_front = self.text.get(start..at)?.chars().rev();
-        // The beginning of a line shows where in the file it is, so it is left out only of a long one.
+        // The indentation of a line shows where in the file it is, so it is only left out of long lines.
         let clips = before > Self::AROUND + 20;
         let kept = if clips { Self::AROUND } else { before };
         let mut shown: Vec<char> = in_front.take(kept).collect();
@@ -303,7 +304,7 @@ impl<'a> Text<'a> {
         if shown.iter().all(|char| char.is_whitespace()) {
             return None;
         }
-        // One column each, so that the caret stands where it must.
+        // Each character becomes one column, so that the caret is below the right one.
         let plain = |char| match char {
             '\t' => ' ',
             char if is_unprintable(char) => '\u{fffd}',
@@ -313,12 +314,12 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Characters that begin in these bytes of a text.
+/// Counts the characters that begin in these bytes.
 fn starts(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
 
-/// Problems as they are found: the first are kept, the others are counted.
+/// Collects problems: the first are kept, the others are counted.
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
     told: Vec<Problem>,
@@ -338,7 +339,7 @@ impl Problems {
         self.told.is_empty()
     }
 
-    /// In the order of their places.
+    /// Returns the error with its problems in the order of their places.
     #[cfg(feature = "command")]
     pub(crate) fn in_order(mut self) -> Self {
         self.told.sort_by_key(|problem| (problem.line, problem.column));
@@ -356,7 +357,7 @@ impl From<Problem> for Problems {
 mod tests {
     use super::{Problem, Problems, SHOWN};
 
-    /// What was meant by a word is looked for in the errors that are told, not in all.
+    /// Suggestions are only computed for the problems that are listed, not for those that are counted.
     #[test]
     fn problems_that_are_not_told_are_not_made() {
         let (mut problems, mut made) = (Problems::default(), 0);

@@ -1,12 +1,13 @@
-//! kimbap's service manifests: `actions.NAME.response` with `type`, `extract`, `filter`, `text_filter` and `compact` (seed:
-//! kimbap; SPEC §9.2).
+//! kimbap's service manifests: `actions.NAME.response` with `type`, `extract`, `filter`, `text_filter` and `compact`
+//! (seed: kimbap; SPEC §9.2).
 //!
-//! The tool of an action is `SERVICE.ACTION`; the service is the file's `name`. Other keys of the file, and of an action,
-//! are kimbap's own and are ignored; those of `response` and of what is in it are not: an output must not leave unfiltered
-//! because of a rule that was overlooked. A budget is each call's own there, and no key of the file.
+//! The tool of an action is `SERVICE.ACTION`; the service is the file's `name`. Other keys of the file and of an
+//! action belong to kimbap and are ignored. Unknown keys of `response`, and of the maps in it, are errors: no output
+//! may pass unfiltered because a rule was overlooked. A budget is given with each call there; the file has no key for
+//! it.
 //!
-//! kimbap ignores `type` when it filters, and its own catalog relies on that: with `type: object` and a `select` that finds
-//! nothing in the document itself, the array that an automatic root would take is filtered.
+//! kimbap ignores `type` when it filters, and its own catalog relies on that. With `type: object` and a `select` that
+//! finds nothing in the document itself, the array that an automatic root would choose is filtered.
 
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use super::Format;
 use super::building::{Building, inside};
 use super::name::is_pattern;
 use super::node::{Flaw, Node, Value};
-use crate::spec::{Compact, Root, Select, Spec, TextFilter};
+use crate::spec::{Compact, Root, Selection, Spec, TextSpec};
 
 pub(super) const FORMAT: Format = Format {
     name: "kimbap",
@@ -32,7 +33,7 @@ struct Response {
     kind: Option<Kind>,
     extract: Option<String>,
     filter: Option<Filter>,
-    text_filter: Option<TextFilter>,
+    text_filter: Option<TextSpec>,
     compact: Option<Compact>,
 }
 
@@ -43,7 +44,7 @@ enum Kind {
 }
 
 impl<'de> Deserialize<'de> for Kind {
-    /// In any case, as kimbap reads it.
+    /// Compared without regard to case, as kimbap does.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         match text.to_ascii_lowercase().as_str() {
@@ -57,7 +58,7 @@ impl<'de> Deserialize<'de> for Kind {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename = "filter")]
 struct Filter {
-    select: Option<Select>,
+    select: Option<Selection>,
     exclude: Vec<String>,
     max_items: u64,
     drop_nulls: bool,
@@ -75,7 +76,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
     for (key, action) in actions {
         let name = format!("{service}.{}", key.text);
         if is_pattern(&name) {
-            let message = "names of services and actions are exact here; `*` and `?` are patterns in tamis' own format alone";
+            let message = "names of services and actions are exact here; `*` and `?` are patterns only in tamis' own format";
             building.refuse_tool(&name, &Flaw::new(key.at.start, message));
             continue;
         }
@@ -94,7 +95,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
     }
 }
 
-/// The service: the file's `name`, else the file's own name.
+/// Returns the service: the file's `name`, or else the name of the file itself.
 fn service(building: &mut Building<'_>, root: &Node) -> Option<String> {
     if let Some((key, node)) = root.entry("name") {
         return match node.as_text() {
@@ -119,7 +120,7 @@ fn service(building: &mut Building<'_>, root: &Node) -> Option<String> {
     None
 }
 
-/// The spec of an action.
+/// Builds the spec of an action.
 fn rules(building: &Building<'_>, action: &Node) -> Result<Spec, Flaw> {
     let Some((key, response)) = action.entry("response") else { return Ok(Spec::new()) };
     if response.entries().is_none() {
@@ -157,7 +158,7 @@ fn rules(building: &Building<'_>, action: &Node) -> Result<Spec, Flaw> {
     Ok(spec)
 }
 
-/// Whether a text is nothing but white space. An empty one is told of like any other path that is wrong.
+/// Whether a text consists of white space and is not empty. An empty text is reported like any other invalid path.
 fn is_blank(text: &str) -> bool {
     !text.is_empty() && text.trim().is_empty()
 }

@@ -1,8 +1,9 @@
 //! Manifests: files that map the names of tools to specs, in the formats of several systems.
 //!
-//! Knows specs and programs, no document and no file system ([`Manifest::load`](crate::Manifest::load) is in `io`). The
-//! format is recognised by content; each is one file here, listed in [`FORMATS`]: what recognises it, and what makes
-//! entries of it. Everything is compiled while it is read, so that what is wrong is said then, with its place.
+//! Knows specs and programs, but no documents and no file system ([`Manifest::load`](crate::Manifest::load) is in
+//! `io`). The format is recognised by content. Each format is one file in this folder and one row of [`FORMATS`]: how
+//! it is recognised, and how its entries are made. Everything is compiled while it is read, so that errors are
+//! reported then, with their places.
 
 mod aios;
 mod building;
@@ -26,8 +27,8 @@ use std::sync::Arc;
 
 pub use error::{ManifestError, ManifestErrorKind, Problem};
 
-use crate::allowance::Allowance;
 use crate::filter::Program;
+use crate::regex_budget::RegexBudget;
 use crate::reserved::ReservedParameters;
 use crate::spec::Spec;
 use building::Building;
@@ -38,29 +39,29 @@ use smallvec::SmallVec;
 
 pub(crate) use yaml::MAX_BYTES;
 
-/// A format: one file beside this one.
+/// A format: one file in this folder.
 struct Format {
-    /// How errors and `check` call it.
+    /// The format's name in errors and in the output of `check`.
     name: &'static str,
-    /// What a file of it has, for the error about one that is none.
+    /// The keys that identify the format, for the error about a file of no known format.
     signs: &'static str,
     recognises: fn(&Node) -> bool,
-    /// Adds an entry for each tool, or says what is wrong.
+    /// Adds an entry for each tool, or records errors.
     read: fn(&mut Building<'_>, &Node),
 }
 
-/// All formats, in the order in which they are asked.
+/// All formats, in the order in which they are tried.
 const FORMATS: [&Format; 4] = [&reshapr::FORMAT, &native::FORMAT, &kimbap::FORMAT, &aios::FORMAT];
 
-/// Filters of one file: each is compiled while the file is read.
+/// The maximum number of filters in one file, each of which is compiled while the file is read.
 const MAX_FILTERS: usize = 10_000;
-/// Names that are patterns, in all manifests together.
+/// The maximum number of names that are patterns, in all merged manifests together.
 const MAX_PATTERNS: usize = 1000;
 
-/// What maps the names of tools to compiled filters.
+/// A map from the names of tools to compiled filters.
 ///
-/// Immutable, cheap to clone, to be shared by any number of threads. Names are exact, or patterns with `*` and `?`: an
-/// exact name wins, then the pattern with most literal characters.
+/// It is immutable, cheap to clone, and can be shared between threads. Names are exact, or patterns with `*` and `?`.
+/// An exact name wins; after that, the matching pattern with the most literal characters.
 ///
 /// ```
 /// use tamis::{Manifest, filter_slice};
@@ -88,8 +89,8 @@ const MAX_PATTERNS: usize = 1000;
 ///
 /// # Reloading
 ///
-/// A manifest never changes. Whoever serves calls keeps the current one where it can be swapped, and takes a clone for each
-/// call; a new one that is wrong leaves the old one in force:
+/// A manifest never changes. A server keeps the current one behind a lock and clones a program for each call. If the
+/// new manifest is invalid, the old one stays in use:
 ///
 /// ```
 /// use std::sync::RwLock;
@@ -120,14 +121,14 @@ pub struct Manifest(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// The files, for messages.
+    /// The names of the files, for messages.
     files: Vec<Arc<str>>,
     entries: Vec<ManifestEntry>,
-    /// Exact names and patterns, by their text; of several services one each.
+    /// Exact names and patterns, by their text, with one entry for each service.
     by_name: HashMap<String, SmallVec<[usize; 1]>>,
     /// Patterns, most literal characters first.
     patterns: Vec<(usize, usize)>,
-    /// For tools that no name fits: the full response, where the only file is a registry that has it so.
+    /// The filter of tools that no name matches. Only a single AIOS registry has one: it passes the full response.
     others: Option<ManifestEntry>,
 }
 
@@ -137,15 +138,15 @@ pub struct ManifestEntry {
     name: String,
     program: Program,
     format: &'static str,
-    /// Its artifact is bound to it.
+    /// The service that its artifact is bound to.
     service: Option<Service>,
-    /// Where its name stands.
+    /// The place of its name in the file.
     place: Problem,
     warnings: Vec<Problem>,
 }
 
 impl ManifestEntry {
-    /// The name of the tool, or a pattern for names.
+    /// Returns the name of the tool, or a pattern for names.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -157,50 +158,50 @@ impl ManifestEntry {
         name::is_pattern(&self.name)
     }
 
-    /// Whether the filter is for the tool of this name.
+    /// Whether the filter applies to the tool with this name.
     #[must_use]
     pub fn fits(&self, tool: &str) -> bool {
         self.name == tool || (self.is_pattern() && name::fits(&self.name, tool))
     }
 
-    /// What was declared.
+    /// Returns the rules as they were declared.
     #[must_use]
     pub fn spec(&self) -> &Spec {
         self.program.spec()
     }
 
-    /// The compiled filter: a clone shares it.
+    /// Returns the compiled filter. Clones share it.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// The format of the file that it is from: `tamis`, `kimbap`, `reshapr`, `aios`.
+    /// Returns the format of the file that declares it: `tamis`, `kimbap`, `reshapr` or `aios`.
     #[must_use]
     pub fn format(&self) -> &str {
         self.format
     }
 
-    /// The file that it is from.
+    /// Returns the name of the file that declares it.
     #[must_use]
     pub fn file(&self) -> &str {
         self.place.file()
     }
 
-    /// The line in which its name stands, counted from 1.
+    /// Returns the line of its name, counted from 1.
     #[must_use]
     pub fn line(&self) -> usize {
         self.place.line()
     }
 
-    /// The parameters that the tool takes for its filter, beside its own; see [`Spec::reserved_parameters`].
+    /// Returns the parameters that the filter adds to the tool's own; see [`Spec::reserved_parameters`].
     #[must_use]
     pub fn reserved_parameters(&self) -> Option<ReservedParameters> {
         self.spec().reserved_parameters()
     }
 
-    /// What works, but is not what it may seem: rules that shall remove, or fail, under a root that depends on the
-    /// document.
+    /// Returns warnings: rules that are valid but may not do what they appear to do, such as `exclude` under a root
+    /// that depends on the document.
     #[must_use]
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings
@@ -208,25 +209,26 @@ impl ManifestEntry {
 }
 
 impl Manifest {
-    /// Reads a manifest; `name` is what errors call the text, usually a path.
+    /// Reads a manifest. Errors refer to the text as `name`, usually a path.
     ///
     /// # Errors
-    /// Whatever is wrong with it, as far as it can be said at once, each with line, column, source line and caret. Texts of
-    /// more than 16 MiB, more than 24 containers inside one another, 200,000 keys and values, aliases that stand for
-    /// more than 100,000 of them, 10,000 filters, 100,000 steps in all paths, or 1,000 patterns are refused; so are text filters
-    /// whose patterns compile to more than 10 MiB in one list, or 24 MiB in all of the file.
+    /// Reports as many problems as can be found at once, each with line, column, source line and caret. A text is
+    /// refused if it is longer than 16 MiB, nests more than 24 containers, or has more than 200,000 keys and values,
+    /// 100,000 values that aliases stand for, 10,000 filters, 100,000 steps in all paths, or 1,000 patterns. A text
+    /// filter is refused if its patterns compile to more than 10 MiB in one list, or to more than 24 MiB in the whole
+    /// file.
     ///
     /// # Complexity
-    /// Linear in the text, beside the patterns of text filters: those take work and memory for what they compile to.
+    /// Linear in the text, plus the time and memory to compile the patterns of text filters.
     pub fn parse(name: &str, text: &str) -> Result<Self, ManifestError> {
-        Self::parse_within(name, text, &mut Allowance::new())
+        Self::parse_within(name, text, &mut RegexBudget::new())
     }
 
-    /// The same with so much for its patterns.
+    /// Like [`parse`](Self::parse), with a given budget for compiled patterns and templates.
     pub(crate) fn parse_within(
         name: &str,
         text: &str,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, ManifestError> {
         let invalid = |problems: Problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
         let text = Text::new(name, text.strip_prefix('\u{feff}').unwrap_or(text));
@@ -259,11 +261,11 @@ impl Manifest {
         }
     }
 
-    /// One manifest with the filters of all. Names that none of them has are unknown, even where one of several manifests is a
-    /// tool registry of AIOS.
+    /// Combines several manifests into one. A name that none of them declares is unknown, even if one of several
+    /// manifests is an AIOS tool registry.
     ///
     /// # Errors
-    /// A name that two of them have; both places are told.
+    /// Fails if two manifests declare the same name; the message has both places.
     pub fn merge(manifests: impl IntoIterator<Item = Self>) -> Result<Self, ManifestError> {
         let mut manifests = manifests.into_iter();
         let Some(first) = manifests.next() else {
@@ -278,11 +280,11 @@ impl Manifest {
             files.extend(manifest.0.files.iter().cloned());
             entries.extend(manifest.0.entries.iter().cloned());
         }
-        // What a registry does not name passes only where no other file could have named it.
+        // A registry passes the tools that it does not name only if no other file could have named them.
         Self::build(files, entries, None)
     }
 
-    /// As [`merge`](Self::merge), of manifests that are called by one name.
+    /// Like [`merge`](Self::merge), for manifests that messages refer to by one name.
     pub(crate) fn merge_as(name: &str, manifests: &[Self]) -> Result<Self, ManifestError> {
         let entries = manifests.iter().flat_map(|manifest| &manifest.0.entries);
         Self::build(vec![name.into()], entries.cloned().collect(), None)
@@ -331,16 +333,18 @@ impl Manifest {
         Ok(Self(Arc::new(Inner { files, entries, by_name, patterns, others })))
     }
 
-    /// The compiled filter for a tool. In a tool registry of AIOS, used without other manifests, a tool that no name fits has
-    /// a filter under which the full response passes; its report says so ([`filter_error`](crate::Report::filter_error)).
+    /// Returns the compiled filter for a tool. In an AIOS tool registry that is used without other manifests, a tool
+    /// that no name matches has a filter that passes the full response and reports it
+    /// ([`filter_error`](crate::Report::filter_error)).
     ///
     /// # Errors
-    /// [`ManifestErrorKind::UnknownTool`] with what was probably meant; [`ManifestErrorKind::Ambiguous`] with both patterns.
+    /// [`ManifestErrorKind::UnknownTool`] with the nearest name, or [`ManifestErrorKind::Ambiguous`] with both
+    /// patterns.
     pub fn program(&self, tool: &str) -> Result<Program, ManifestError> {
         self.entry(tool).map(|entry| entry.program.clone())
     }
 
-    /// What was declared for a tool.
+    /// Returns the rules that were declared for a tool.
     ///
     /// # Errors
     /// As for [`program`](Self::program).
@@ -348,9 +352,9 @@ impl Manifest {
         self.entry(tool).map(ManifestEntry::spec)
     }
 
-    /// The parameters that a tool takes for its filter, beside its own: kimbap's `_output_mode` and `_budget`, for a
-    /// gateway to add to the tool's input schema. `None` for a tool whose filter changes no output
-    /// ([`Spec::reserved_parameters`]). [`CallOptions::from_json`](crate::CallOptions::from_json) reads them.
+    /// Returns the parameters that a tool's filter adds to the tool's own: kimbap's `_output_mode` and `_budget`, for a
+    /// gateway to add to the tool's input schema. Returns `None` for a tool whose filter changes no output
+    /// ([`Spec::reserved_parameters`]). [`CallOptions::from_json`](crate::CallOptions::from_json) reads their values.
     ///
     /// ```
     /// use tamis::Manifest;
@@ -375,7 +379,7 @@ impl Manifest {
         self.entry(tool).map(ManifestEntry::reserved_parameters)
     }
 
-    /// The filter for a tool, with where it is from.
+    /// Returns the entry for a tool: its filter and the place of its declaration.
     ///
     /// # Errors
     /// As for [`program`](Self::program).
@@ -397,7 +401,7 @@ impl Manifest {
         match (fitting.next(), fitting.next()) {
             (Some((best, entry)), Some((next, other))) if best == next => {
                 let message = format!(
-                    "the tool `{}` fits `{}` and `{}` ({}) equally well; make one of them longer, or add the exact name",
+                    "the tool `{}` matches `{}` and `{}` ({}) equally well; make one of them longer, or add the exact name",
                     suggest::short(tool),
                     entry.name,
                     other.name,
@@ -429,7 +433,7 @@ impl Manifest {
         ManifestError::new(ManifestErrorKind::UnknownTool, problem)
     }
 
-    /// What messages call the files.
+    /// Returns the name that messages use for the files.
     fn files_named(&self) -> String {
         let files = &self.0.files;
         let mut names: Vec<&str> = files.iter().take(5).map(|file| &**file).collect();
@@ -440,7 +444,7 @@ impl Manifest {
         names.join(", ")
     }
 
-    /// Whether a filter is for the tool of this name: quicker than a look-up that fails.
+    /// Whether there is a filter for the tool with this name. Faster than a lookup that fails.
     #[must_use]
     pub fn has(&self, tool: &str) -> bool {
         let Inner { entries, by_name, patterns, .. } = &*self.0;
@@ -448,42 +452,42 @@ impl Manifest {
         by_name.contains_key(tool) || patterns.iter().any(|(_, number)| fits(*number))
     }
 
-    /// All filters, in the order of their files.
+    /// Iterates over all filters, in the order of their files.
     pub fn entries(&self) -> impl ExactSizeIterator<Item = &ManifestEntry> {
         self.0.entries.iter()
     }
 
-    /// The names of all filters, in the order of their files.
+    /// Iterates over the names of all filters, in the order of their files.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.entries().map(ManifestEntry::name)
     }
 
-    /// The JSON Schema of tamis' own format, for editors.
+    /// Returns the JSON Schema of tamis' own format, for editors.
     #[must_use]
     pub fn schema() -> &'static str {
         schema::NATIVE
     }
 }
 
-/// What is said of names that are patterns, where they are more than [`MAX_PATTERNS`].
+/// Returns the message for more than [`MAX_PATTERNS`] patterns.
 fn too_many_patterns() -> String {
     format!(
         "more than {MAX_PATTERNS} names are patterns, and a look-up tries each; write exact names"
     )
 }
 
-/// What no format recognises, with what is understood.
+/// Returns the error for a file that no format recognises, with the list of known formats.
 fn unrecognised(text: &Text<'_>, root: &Node) -> Problem {
     let understood: Vec<String> =
         FORMATS.iter().map(|format| format!("{} ({})", format.name, format.signs)).collect();
     let what = match &root.value {
-        Value::Map(_) => "this format of manifest is not known".to_owned(),
-        _ => format!("a manifest is a map, not {}", root.what()),
+        Value::Map(_) => "unknown manifest format".to_owned(),
+        _ => format!("a manifest must be a map, not {}", root.what()),
     };
-    text.problem(root.at.start, format!("{what}; understood are: {}", understood.join(", ")))
+    text.problem(root.at.start, format!("{what}; expected one of: {}", understood.join(", ")))
 }
 
-/// A manifest is shared by any number of threads.
+/// Compile-time check: a manifest can be shared between threads.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<Manifest>();

@@ -1,4 +1,4 @@
-//! Names of tools in a manifest: exact, or patterns, of which the one that says most wins.
+//! Names of tools in a manifest: exact names, or patterns, of which the most specific wins.
 
 pub(crate) use crate::glob::{LONGEST, fits};
 
@@ -7,7 +7,7 @@ pub(crate) fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?'])
 }
 
-/// Characters of a pattern that stand for themselves.
+/// Counts the literal characters of a pattern.
 pub(crate) fn literals(pattern: &str) -> usize {
     pattern.chars().filter(|char| !matches!(char, '*' | '?')).count()
 }

@@ -1,6 +1,6 @@
-//! tamis' own format: `version: 1`, and under `filters` a spec for each name.
+//! tamis' own format: `version: 1`, and a spec for each name under `filters`.
 //!
-//! The keys of a spec are those that [`Spec`] reads; nothing is repeated here.
+//! The keys of a spec are those that [`Spec`] deserializes; this file does not list them again.
 
 use super::Format;
 use super::building::{Building, inside};
@@ -52,7 +52,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
     for (name, node) in filters {
         if node.entries().is_none() {
             let message = format!(
-                "wants a map of rules, not {}; `{{}}` validates and minifies alone",
+                "must be a map of rules, not {}; `{{}}` only validates and minifies",
                 node.what()
             );
             building.refuse_tool(&name.text, &Flaw::new(name.at.start, message));
@@ -67,7 +67,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
     }
 }
 
-/// A number as it is written, if that is short; else what the value is.
+/// Returns a short number as it is written, or else a description of the value.
 fn written<'a>(building: &Building<'a>, node: &Node) -> &'a str {
     let number = matches!(node.value, Value::Number | Value::Signed(_));
     let text = building.text.text.get(node.at.clone()).filter(|text| number && text.len() < 20);

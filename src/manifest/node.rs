@@ -1,6 +1,6 @@
-//! A manifest's text as a tree whose every value knows its place, and what reads values of it through serde.
+//! The tree of a manifest, in which every value has its place, and a serde deserializer over it.
 //!
-//! Knows no format and no YAML. The places are bytes of the text; what is wrong with a value is a [`Flaw`].
+//! Knows no format and no YAML. Places are byte ranges of the text; an error in a value is a [`Flaw`].
 
 use std::fmt;
 use std::ops::Range;
@@ -11,9 +11,9 @@ use serde::de::{
 };
 
 use super::suggest;
-use crate::spec::{JSON_TEXT, Json};
+use crate::spec::{JSON_TEXT, RawJson};
 
-/// A value and where it is.
+/// A value and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) at: Range<usize>,
@@ -26,7 +26,7 @@ pub(crate) enum Value {
     Bool(bool),
     Unsigned(u64),
     Signed(i64),
-    /// Anything else that is a number.
+    /// Any other number.
     Number,
     Text(String),
     List(Vec<Node>),
@@ -41,7 +41,7 @@ pub(crate) struct Key {
 }
 
 impl Node {
-    /// The entries of a map.
+    /// Returns the entries of a map.
     pub(crate) fn entries(&self) -> Option<&[(Key, Self)]> {
         match &self.value {
             Value::Map(entries) => Some(entries),
@@ -49,7 +49,7 @@ impl Node {
         }
     }
 
-    /// The entry of a map with this key.
+    /// Returns the entry of a map with this key.
     pub(crate) fn entry(&self, key: &str) -> Option<(&Key, &Self)> {
         let found = self.entries()?.iter().find(|(found, _)| found.text == key);
         found.map(|(key, node)| (key, node))
@@ -70,7 +70,7 @@ impl Node {
         }
     }
 
-    /// What it is, in words.
+    /// Describes the kind of value, for messages.
     pub(crate) fn what(&self) -> &'static str {
         match &self.value {
             Value::Null => "nothing",
@@ -82,16 +82,16 @@ impl Node {
         }
     }
 
-    /// Reads the node as `T`; `text` is what its places are bytes of.
+    /// Deserializes the node as `T`; its places are byte ranges of `text`.
     ///
     /// # Errors
-    /// The first flaw, with its place.
+    /// Returns the first flaw, with its place.
     pub(crate) fn read<'a, T: de::Deserialize<'a>>(&'a self, text: &'a str) -> Result<T, Flaw> {
         T::deserialize(Reader { node: self, text }).map_err(|flaw| flaw.or_at(self.at.start))
     }
 }
 
-/// What is wrong with a value.
+/// An error in a value.
 #[derive(Clone, Debug)]
 pub(crate) struct Flaw {
     pub(crate) at: Option<usize>,
@@ -99,8 +99,8 @@ pub(crate) struct Flaw {
     about: About,
 }
 
-/// The message, but for its subject. What was meant by a word is looked for when the message is made, which is done of the
-/// first flaws alone: a manifest may have many.
+/// A message without its subject. Suggestions are computed when the message is formatted, which only happens for the
+/// first flaws, since a manifest may have many.
 #[derive(Clone, Debug)]
 enum Said {
     Text(String),
@@ -112,14 +112,14 @@ enum Said {
 /// The subject of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum About {
-    /// It has one, or needs none.
+    /// The message is complete.
     Said,
-    /// It is what the key is of whose value this is; that is the place as well.
+    /// The subject is the key whose value this is; the key is also the place.
     Key,
-    /// It has none yet: `wants text, not a list`.
+    /// Not known yet: `must be text, not a list`.
     Value,
     Entry,
-    /// This one.
+    /// This subject.
     Named(String),
 }
 
@@ -141,7 +141,7 @@ impl Flaw {
         self
     }
 
-    /// Says of which key the value is.
+    /// Sets the key whose value the flaw is in.
     fn of_key(mut self, key: &str) -> Self {
         self.about = match self.about {
             About::Said | About::Named(_) => return self,
@@ -159,7 +159,7 @@ impl Flaw {
         self
     }
 
-    /// The message, whole.
+    /// Returns the complete message.
     pub(crate) fn message(&self) -> String {
         let said = match &self.said {
             Said::Text(text) => text.clone(),
@@ -186,7 +186,7 @@ impl fmt::Display for Flaw {
 
 impl std::error::Error for Flaw {}
 
-/// What serde's `expecting` texts are called in a manifest.
+/// Translates serde's `expecting` texts into the terms of a manifest.
 fn wanted(expected: &dyn Expected) -> String {
     let text = expected.to_string();
     match text.as_str() {
@@ -246,7 +246,7 @@ pub(crate) fn or(words: &[&str]) -> String {
     }
 }
 
-/// A node, for serde.
+/// A node as a serde deserializer.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
     node: &'a Node,
@@ -254,7 +254,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Writes the node as JSON. It is no deeper than a manifest may be.
+    /// Writes the node as JSON. Recursion is bounded by the maximum depth of a manifest.
     fn write_json(self, out: &mut String) -> Result<(), Flaw> {
         let inside = |node: &'a Node| Reader { node, text: self.text };
         match &self.node.value {
@@ -264,16 +264,16 @@ impl<'a> Reader<'a> {
             Value::Signed(number) => out.push_str(&number.to_string()),
             Value::Number => {
                 let written = self.text.get(self.node.at.clone()).unwrap_or_default();
-                if written.parse::<Json>().is_err() {
+                if written.parse::<RawJson>().is_err() {
                     let message = format!(
-                        "the number {} is none of JSON's; write digits, as in 0.5 or 1e9, or quote it if it is text",
+                        "`{}` is not a valid JSON number; write digits, as in 0.5 or 1e9, or quote it if it is text",
                         suggest::short(written)
                     );
                     return Err(Flaw::new(self.node.at.start, message));
                 }
                 out.push_str(written);
             }
-            Value::Text(text) => out.push_str(Json::from(text.as_str()).as_str()),
+            Value::Text(text) => out.push_str(RawJson::from(text.as_str()).as_str()),
             Value::List(list) => {
                 out.push('[');
                 for (number, node) in list.iter().enumerate() {
@@ -290,7 +290,7 @@ impl<'a> Reader<'a> {
                     if number > 0 {
                         out.push(',');
                     }
-                    out.push_str(Json::from(key.text.as_str()).as_str());
+                    out.push_str(RawJson::from(key.text.as_str()).as_str());
                     out.push(':');
                     inside(node).write_json(out)?;
                 }
@@ -324,7 +324,7 @@ impl<'a> Deserializer<'a> for Reader<'a> {
         read.map_err(|flaw| flaw.or_at(node.at.start))
     }
 
-    /// A number where text is wanted is the text that stands there: the name of a member may be `404`.
+    /// A number where text is expected is read as its source text: the name of a member may be `404`.
     fn deserialize_str<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Flaw> {
         match &self.node.value {
             Value::Unsigned(_) | Value::Signed(_) | Value::Number => {
@@ -338,12 +338,12 @@ impl<'a> Deserializer<'a> for Reader<'a> {
         self.deserialize_str(visitor)
     }
 
-    /// A key that is written has a value: one without is a slip, and must not mean that the rule is left out.
+    /// A key must have a value: a key without one is a mistake, and must not disable the rule.
     fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Flaw> {
         visitor.visit_some(self)
     }
 
-    /// A JSON value is handed over as text: its numbers stay as they are written.
+    /// A JSON value is passed on as text, so that its numbers keep their spelling.
     fn deserialize_newtype_struct<V: Visitor<'a>>(
         self,
         name: &'static str,
@@ -357,7 +357,7 @@ impl<'a> Deserializer<'a> for Reader<'a> {
         visitor.visit_newtype_struct(self)
     }
 
-    /// Fields have names here: serde would take a list of their values as well.
+    /// Fields must have names: by default serde would also accept a list of their values.
     fn deserialize_struct<V: Visitor<'a>>(
         self,
         _: &'static str,
@@ -434,7 +434,7 @@ impl<'a> MapAccess<'a> for Entries<'a> {
         let Some((key, node)) = self.value.take() else {
             return Err(de::Error::custom("a value was asked for before its key"));
         };
-        // A value that is missing is shown at its key, and so is one in which something is missing.
+        // A missing value is reported at its key, and so is a value in which something is missing.
         let at = if let Value::Null = node.value { key.at.start } else { node.at.start };
         let read = seed.deserialize(Reader { node, text: self.text });
         read.map_err(|flaw| {
@@ -448,7 +448,7 @@ impl<'a> MapAccess<'a> for Entries<'a> {
     }
 }
 
-/// A word that names a variant.
+/// A word as the name of a variant.
 struct Variant<'a>(&'a str);
 
 impl<'a> EnumAccess<'a> for Variant<'a> {

@@ -1,13 +1,14 @@
-//! reShapr's artifacts (seed 003; SPEC §9.3): `kind: ToolsFilters`, as documented, and `kind: ToolsOutputFilters`, as shipped.
+//! reShapr's artifacts (seed 003; SPEC §9.3): `kind: ToolsFilters`, as documented, and `kind: ToolsOutputFilters`, as
+//! shipped.
 //!
 //! | documented | shipped |
 //! |---|---|
 //! | `retain`, `patches` | `jsonRetain`, `jsonPatches`, `convertToToon` (refused: TOON is not written here) |
 //!
-//! An artifact is bound to a service, by name and version. A filter is one entry, or a list of branches with a `test` each;
-//! where no branch holds the response passes, as reShapr has it. A `test` that fails ends the sequence of `patches`, and what was
-//! applied stays. A call cannot ask for the raw response. Empty lists and maps of rules are refused, and so are keys that an
-//! artifact does not have: a rule that is overlooked would let something pass.
+//! An artifact is bound to a service, by name and version. A filter is one entry, or a list of branches with a `test`
+//! each; if no branch applies, the response passes, as in reShapr. A failed `test` ends the sequence of `patches`; the
+//! operations before it remain applied. A call cannot request the raw response. Empty lists and maps of rules are
+//! refused, and so are unknown keys: an overlooked rule would let data pass.
 
 use serde::Deserialize;
 
@@ -15,7 +16,7 @@ use super::Format;
 use super::building::{Building, Service};
 use super::name::is_pattern;
 use super::node::{Flaw, Key, Node, Value};
-use crate::spec::{OnTestFailure, Operation, Otherwise, Spec, Test};
+use crate::spec::{Condition, OnTestFailure, PatchOp, Spec, WhenFallback};
 
 pub(super) const FORMAT: Format = Format {
     name: "reshapr",
@@ -28,26 +29,26 @@ const API_VERSION: &str = "reshapr.io/v1alpha1";
 const KINDS: [&str; 2] = ["ToolsFilters", "ToolsOutputFilters"];
 const KEYS: [&str; 4] = ["apiVersion", "kind", "service", "filters"];
 
-/// An entry as it is documented.
+/// An entry in the documented spelling.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename = "filter")]
 struct Documented {
-    test: Option<Test>,
+    test: Option<Condition>,
     retain: Option<Vec<String>>,
-    patches: Option<Vec<Operation>>,
+    patches: Option<Vec<PatchOp>>,
 }
 
-/// An entry as it is shipped.
+/// An entry in the shipped spelling.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename = "filter", rename_all = "camelCase")]
 struct Shipped {
-    test: Option<Test>,
+    test: Option<Condition>,
     json_retain: Option<Vec<String>>,
-    json_patches: Option<Vec<Operation>>,
+    json_patches: Option<Vec<PatchOp>>,
     convert_to_toon: Option<bool>,
 }
 
-/// What the rules of an entry are called.
+/// The names of the rules of an entry.
 #[derive(Clone, Copy)]
 struct Spelling {
     retain: &'static str,
@@ -88,19 +89,20 @@ fn read(building: &mut Building<'_>, root: &Node) {
         return;
     };
     if filters.is_empty() {
-        building.refuse(key.at.start, "`filters` has no tool; it wants at least one");
+        building.refuse(key.at.start, "`filters` is empty; it must have at least one tool");
         return;
     }
     let shipped = kind == Some(1);
     for (name, node) in filters {
         if is_pattern(&name.text) {
-            let message = "names of tools are exact here; `*` and `?` are patterns in tamis' own format alone";
+            let message =
+                "names of tools are exact here; `*` and `?` are patterns only in tamis' own format";
             building.refuse_tool(&name.text, &Flaw::new(name.at.start, message));
             continue;
         }
         match spec(building, name, node, shipped) {
             Ok(spec) => {
-                // A caller of reShapr's cannot ask for the raw response, and a failed test ends the sequence there.
+                // In reShapr a caller cannot request the raw response, and a failed test ends the sequence.
                 let spec = spec.allow_raw(false).on_test_failure(OnTestFailure::Stop);
                 let spelling = Spelling::new(shipped);
                 building.add(name.text.clone(), name.at.start, &spec, |rule| match rule {
@@ -115,7 +117,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
     }
 }
 
-/// Which of the words that it may be a key has; what is wrong with it is said.
+/// Returns which of the allowed words a key has as its value, and records an error if it has none of them.
 fn word(building: &mut Building<'_>, root: &Node, key: &str, words: &[&str]) -> Option<usize> {
     let one_of = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or ");
     let Some((at, node)) = root.entry(key) else {
@@ -134,7 +136,7 @@ fn word(building: &mut Building<'_>, root: &Node, key: &str, words: &[&str]) -> 
     found
 }
 
-/// The service that the artifact is bound to.
+/// Reads the service that the artifact is bound to.
 fn service(building: &mut Building<'_>, root: &Node) -> Option<Service> {
     let Some((key, node)) = root.entry("service") else {
         let message =
@@ -158,11 +160,11 @@ fn service(building: &mut Building<'_>, root: &Node) -> Option<Service> {
             building.refuse(key.at.start, format!("`service` lacks the key `{name}`"));
             return None;
         };
-        // A version may look like a number.
+        // A version may be written as a number.
         match node.read::<String>(building.text.text) {
             Ok(text) if !text.trim().is_empty() => Some(text),
             _ => {
-                let message = format!("`{name}` of the service wants a text that is not empty");
+                let message = format!("`{name}` of the service must be a non-empty text");
                 building.refuse(inner.at.start, message);
                 None
             }
@@ -172,7 +174,7 @@ fn service(building: &mut Building<'_>, root: &Node) -> Option<Service> {
     Some(Service { name: name?, version: version? })
 }
 
-/// What an entry says: rules, or branches.
+/// Reads an entry: rules, or a list of branches.
 fn spec(building: &Building<'_>, name: &Key, node: &Node, shipped: bool) -> Result<Spec, Flaw> {
     let Value::List(branches) = &node.value else {
         let spec = rules(building, node, shipped)?;
@@ -188,13 +190,13 @@ fn spec(building: &Building<'_>, name: &Key, node: &Node, shipped: bool) -> Resu
             "has no branch; each is `test` with `retain` or `patches`",
         ));
     }
-    let mut spec = Spec::new().otherwise(Otherwise::Pass);
+    let mut spec = Spec::new().otherwise(WhenFallback::Pass);
     for node in branches {
         let branch = rules(building, node, shipped)?;
         let Some(test) = branch.test.clone() else {
             return Err(Flaw::new(
                 node.at.start,
-                "a branch wants a `test` with `path` and `value`",
+                "a branch requires a `test` with `path` and `value`",
             ));
         };
         spec = spec.when(test, branch);
@@ -202,7 +204,7 @@ fn spec(building: &Building<'_>, name: &Key, node: &Node, shipped: bool) -> Resu
     Ok(spec)
 }
 
-/// One entry, or one branch.
+/// Reads one entry, or one branch.
 fn rules(building: &Building<'_>, node: &Node, shipped: bool) -> Result<Spec, Flaw> {
     let spelling = Spelling::new(shipped);
     let what = format!("`{}`, `{}`", spelling.retain, spelling.patches);
@@ -223,7 +225,7 @@ fn rules(building: &Building<'_>, node: &Node, shipped: bool) -> Result<Spec, Fl
         node.read(building.text.text)?
     };
     if retain.is_none() && patches.is_none() {
-        let message = format!("has no rule; it wants {what} or both");
+        let message = format!("has no rule; it must have {what} or both");
         return Err(Flaw::new(node.at.start, message));
     }
     let Spelling { retain: retains, patches: operations } = spelling;
@@ -233,7 +235,10 @@ fn rules(building: &Building<'_>, node: &Node, shipped: bool) -> Result<Spec, Fl
     ] {
         if empty {
             let at = node.entry(key).map_or(node.at.start, |(key, _)| key.at.start);
-            return Err(Flaw::new(at, format!("`{key}` is empty; it wants at least one entry")));
+            return Err(Flaw::new(
+                at,
+                format!("`{key}` is empty; it must have at least one entry"),
+            ));
         }
     }
     Ok(Spec { test, retain, patches, ..Spec::new() })

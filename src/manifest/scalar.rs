@@ -1,11 +1,13 @@
-//! Where in the source a character of a scalar's text stands: plain, quoted and block scalars, folded lines and escapes.
+//! Maps a character of a scalar's text to its place in the source: plain, quoted and block scalars, folded lines and
+//! escapes.
 //!
-//! Knows where the parser says that a scalar begins, and its text. The source is walked beside the text, and what does not
-//! agree is given up: a place is the right one, or the scalar's beginning. Linear in what is walked.
+//! The input is the place at which the parser says the scalar begins, and its text. Source and text are walked in
+//! parallel. Where they do not agree, the result is the beginning of the scalar, so a place is never wrong. Linear in
+//! the walked bytes.
 
 use std::ops::Range;
 
-/// The byte of `source` at which byte `inside` of a scalar stands; `at` is the scalar's place, `text` what it says.
+/// Returns the byte of `source` that holds byte `inside` of a scalar with the text `text`, which begins at `at`.
 pub(super) fn byte_inside(at: &Range<usize>, source: &str, text: &str, inside: usize) -> usize {
     let raw = source.get(at.start..).unwrap_or_default();
     let inside = text.get(..inside).unwrap_or(text).len();
@@ -14,7 +16,7 @@ pub(super) fn byte_inside(at: &Range<usize>, source: &str, text: &str, inside: u
         Some('\'') => Some(Style::Single),
         _ => None,
     };
-    // A block may begin with a quote as well: what is quoted says all of the text up to its closing quote.
+    // A block may begin with a quote as well. A quoted scalar is one whose text ends exactly at its closing quote.
     let style = quoted.filter(|style| Walk::new(*style, raw, text).ends_at_quote());
     let walked = Walk::new(style.unwrap_or(Style::Bare), raw, text).past(inside);
     at.start + walked.unwrap_or(0)
@@ -24,16 +26,16 @@ pub(super) fn byte_inside(at: &Range<usize>, source: &str, text: &str, inside: u
 enum Style {
     Double,
     Single,
-    /// Plain, or the lines of a block.
+    /// A plain scalar, or the lines of a block.
     Bare,
 }
 
-/// What is left of the source and of the text.
+/// The parts of the source and of the text that are not walked yet.
 struct Walk<'a> {
     style: Style,
     raw: &'a str,
     text: &'a str,
-    /// Bytes that were walked.
+    /// The number of source bytes walked so far.
     source: usize,
     said: usize,
 }
@@ -43,7 +45,7 @@ impl<'a> Walk<'a> {
         let source = usize::from(style != Style::Bare);
         let raw = raw.get(source..).unwrap_or_default();
         let mut walk = Self { style, raw, text, source, said: 0 };
-        // To the parser a block begins behind the empty lines that it begins with.
+        // The parser reports that a block begins after its leading empty lines.
         if style == Style::Bare && !raw.starts_with(['\r', '\n']) {
             let rest = text.trim_start_matches('\n');
             let lead = white(rest, [' '; 4]);
@@ -61,7 +63,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Whether the text ends where a closing quote is.
+    /// Whether the text ends at a closing quote.
     fn ends_at_quote(mut self) -> bool {
         while !self.text.is_empty() {
             if self.continued().and_then(|()| self.next()).is_none() {
@@ -72,14 +74,14 @@ impl<'a> Walk<'a> {
         self.continued().is_some() && self.raw.starts_with(quote)
     }
 
-    /// Bytes of the source in front of byte `inside` of the text.
+    /// Returns the number of source bytes before byte `inside` of the text.
     fn past(mut self, inside: usize) -> Option<usize> {
         loop {
             self.continued()?;
             if self.said >= inside {
                 return Some(self.source);
             }
-            // Several breaks of lines are passed at once: what is among them is at the first.
+            // Several line breaks are skipped at once; a byte among them maps to the first.
             let here = self.source;
             self.next()?;
             if self.said > inside {
@@ -88,7 +90,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Passes line breaks that are escaped: they say nothing.
+    /// Skips escaped line breaks, which add nothing to the text.
     fn continued(&mut self) -> Option<()> {
         while self.style == Style::Double
             && let Some(rest) = self.raw.strip_prefix('\\')
@@ -100,7 +102,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Passes a character of the text, or all white space around a line break.
+    /// Advances over one character of the text, or over all white space around a line break.
     fn next(&mut self) -> Option<()> {
         let char = self.text.chars().next()?;
         match self.style {
@@ -117,7 +119,7 @@ impl<'a> Walk<'a> {
         }
         let white = white(self.raw, [' ', '\t', '\r', '\n']);
         if white.contains('\n') {
-            // As many spaces as the text has behind its last break are its own; the others are indentation.
+            // The text keeps as many spaces as it has after its last line break; the others are indentation.
             let said = self::white(self.text, [' ', '\t', '\n', '\n']);
             let own = match said.rfind('\n') {
                 Some(last) => said.len() - last - 1,
@@ -133,13 +135,13 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The white space at the beginning.
+/// Returns the leading white space.
 fn white(text: &str, chars: [char; 4]) -> &str {
     let rest = text.trim_start_matches(chars);
     text.get(..text.len() - rest.len()).unwrap_or_default()
 }
 
-/// What an escape in double quotes says (YAML 1.2, 5.7), and its length.
+/// Decodes an escape sequence in double quotes (YAML 1.2, 5.7); returns its text and its length.
 fn escape(raw: &str) -> Option<(char, usize)> {
     let kind = raw.chars().nth(1)?;
     let hex = |digits: usize| {
@@ -176,7 +178,7 @@ mod tests {
 
     use super::byte_inside;
 
-    /// Every character of a scalar's text that is no white space is found where it stands.
+    /// Every character of a scalar's text, except white space, is found at its place.
     #[test]
     fn each_character_is_found() {
         for source in [
@@ -225,7 +227,7 @@ mod tests {
                 let found = source[at..].chars().next().unwrap();
                 let escaped = found == '\\' || (found == '\'' && char == '\'');
                 assert!(found == char || escaped, "{source:?}: {char:?} of {said:?} is at {at}");
-                // In front of it is what is in front of it in the text, line breaks and escapes aside.
+                // The source before it is the text before it, apart from line breaks and escapes.
                 let of =
                     |text: &str| text.chars().rfind(|char| char.is_alphabetic()).unwrap_or('a');
                 let plain = !source[..at].contains('\\');
@@ -239,7 +241,7 @@ mod tests {
         }
     }
 
-    /// What does not agree is at the beginning.
+    /// If source and text do not agree, the place is the beginning of the scalar.
     #[test]
     fn what_is_not_there_is_at_the_beginning() {
         for (source, text) in [

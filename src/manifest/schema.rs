@@ -1,4 +1,5 @@
-//! The JSON Schema of tamis' own format. Written by hand; a test compares its keys and words with those that specs read.
+//! The JSON Schema of tamis' own format. It is written by hand; a test compares its keys and words with those of
+//! [`Spec`](crate::Spec).
 
-/// The schema, as it is shipped.
+/// The text of the schema.
 pub(super) const NATIVE: &str = include_str!("schema.json");

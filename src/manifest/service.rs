@@ -1,6 +1,6 @@
-//! The service that an artifact is bound to (seed 003; SPEC §9.3): a tool's name is one of its service's.
+//! The service that an artifact is bound to (seed 003; SPEC §9.3). Names of tools are unique within their service.
 //!
-//! Filters of several artifacts may be called alike, if their services differ; then a service must be named.
+//! Filters of several artifacts may have the same name if their services differ. A lookup must then name the service.
 
 use std::fmt;
 
@@ -21,8 +21,8 @@ impl fmt::Display for Service {
 }
 
 impl Manifest {
-    /// The filters of a service, `NAME@VERSION`, and those that are bound to none: reShapr's artifacts name their service,
-    /// other formats have none.
+    /// Returns the filters of a service, `NAME@VERSION`, and those that are bound to no service. reShapr's artifacts
+    /// name their service; the other formats have no services.
     ///
     /// ```
     /// use tamis::Manifest;
@@ -44,7 +44,7 @@ impl Manifest {
     /// ```
     ///
     /// # Errors
-    /// [`ManifestErrorKind::UnknownService`]: artifacts are there, and none is for this one.
+    /// [`ManifestErrorKind::UnknownService`] if there are artifacts, but none for this service.
     pub fn for_service(&self, service: &str) -> Result<Self, ManifestError> {
         let is_bound = |entry: &&ManifestEntry| entry.service.is_some();
         let fits = |entry: &&ManifestEntry| {
@@ -74,13 +74,14 @@ impl Manifest {
 }
 
 impl ManifestEntry {
-    /// The service that the filter's artifact is bound to, as `NAME@VERSION`: reShapr's are, others are not.
+    /// Returns the service that the filter's artifact is bound to, as `NAME@VERSION`. Only reShapr's artifacts have
+    /// one.
     #[must_use]
     pub fn service(&self) -> Option<String> {
         self.service.as_ref().map(Service::to_string)
     }
 
-    /// The error of a name that several services have.
+    /// Returns the error for a name that several services have.
     pub(super) fn of_several(entries: &[&Self], tool: &str) -> ManifestError {
         let first = entries.first();
         let services: Vec<String> =

@@ -1,8 +1,8 @@
-//! What is said of a word that is not known.
+//! Messages about an unknown word.
 
 pub(crate) use crate::nearest::closest;
 
-/// `unknown key ...`, with what is meant or what there is.
+/// Returns `unknown key ...`, with the nearest known word or the list of known words.
 pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     let shown = short(word);
     match closest(word, known.iter().copied()) {
@@ -11,7 +11,7 @@ pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     }
 }
 
-/// `not ...`, with what is meant.
+/// Returns `not ...`, with the nearest known word.
 pub(crate) fn instead_of(word: &str, known: &[&str]) -> String {
     match closest(word, known.iter().copied()) {
         Some(close) => format!("not `{}`; did you mean `{close}`?", short(word)),
@@ -19,7 +19,7 @@ pub(crate) fn instead_of(word: &str, known: &[&str]) -> String {
     }
 }
 
-/// A word of bearable length.
+/// Shortens a word for display.
 pub(crate) fn short(word: &str) -> String {
     const SHOWN: usize = 60;
     if word.chars().count() <= SHOWN {

@@ -1,4 +1,4 @@
-//! The schema says what specs read: each key, each word, and no other.
+//! The schema accepts exactly what the reader of specs accepts: each key, each word, and no other.
 
 use std::collections::BTreeSet;
 
@@ -6,21 +6,21 @@ use serde_json::Value as Json;
 
 use super::error::Text;
 use super::{Manifest, yaml};
-use crate::allowance::Allowance;
+use crate::regex_budget::RegexBudget;
 use crate::spec::Spec;
 
 fn schema() -> Json {
     serde_json::from_str(Manifest::schema()).unwrap()
 }
 
-/// What the reading of a spec says of this one.
+/// Returns the error that reading this spec reports.
 fn flaw(spec: &str) -> String {
     let text = Text::new("x.yaml", spec);
     let node = yaml::parse(&text).unwrap();
     node.read::<Spec>(spec).unwrap_err().message()
 }
 
-/// The keys that a reader says it knows when it is given one that it does not.
+/// Returns the keys that a reader lists when it is given one that it does not know.
 fn keys_known(spec: &str) -> BTreeSet<String> {
     let message = flaw(spec);
     let (_, keys) = message.split_once("; known are ").unwrap();
@@ -28,7 +28,7 @@ fn keys_known(spec: &str) -> BTreeSet<String> {
 }
 
 const UNKNOWN: &str = "{qqqqqqqqqqqqqq: 1}";
-/// The keys whose values are maps, beside `select`, which may be one; the schema's own tests have that.
+/// The keys whose values are maps. `select` may be one as well; the schema's own tests cover it.
 const MAPS: [&str; 4] = ["text_filter", "budget", "compact", "content"];
 
 fn keys_of(definition: &Json) -> BTreeSet<String> {
@@ -42,20 +42,21 @@ fn the_schema_has_the_keys_that_specs_read() {
     assert_eq!(keys_of(&schema["$defs"]["spec"]), keys_known(UNKNOWN));
     for map in MAPS {
         let keys = match map {
-            // Too few to be told from one another: all are known.
+            // Too few words for a suggestion: the error lists all of them.
             "budget" => ["bytes", "tokens"].map(str::to_owned).into(),
             _ => keys_known(&format!("{{{map}: {UNKNOWN}}}")),
         };
         assert_eq!(keys_of(&schema["$defs"][map]), keys, "{map}");
         for key in keys {
-            // Each is read, or what is wrong is not its name.
+            // Each word is read, or the error is about something other than its name.
             let text = format!("{{{map}: {{{key}: {{}}}}}}");
             assert!(flaw(&text).starts_with(&format!("`{key}` wants ")), "{}", flaw(&text));
         }
     }
 }
 
-/// Compares what `key` wants instead of a map with what the schema says of it; tells whether that is one of some words.
+/// Compares the type that the reader expects for `key` with that in the schema. Returns whether it is one of a list of
+/// words.
 fn compare(key: &str, message: &str, known: &Json) -> bool {
     let words = message.strip_prefix(&format!("`{key}` wants ")).unwrap();
     let words = words.strip_suffix(", not a map").unwrap();
@@ -86,7 +87,7 @@ fn the_schema_has_the_words_that_specs_read() {
         if MAPS.contains(&key.as_str()) {
             assert_eq!(known["$ref"], format!("#/$defs/{key}"));
             let inside = schema["$defs"][key]["properties"].as_object().unwrap();
-            // `dedup` may be a map, too.
+            // `dedup` may also be a map.
             for (inner, known) in inside.iter().filter(|(inner, _)| *inner != "dedup") {
                 compare(inner, &flaw(&format!("{{{key}: {{{inner}: {{}}}}}}")), known);
             }
@@ -97,14 +98,14 @@ fn the_schema_has_the_words_that_specs_read() {
     assert!(enums >= 5, "words were compared");
 }
 
-/// So many tools with the same text filter, one a line, from the third on.
+/// Returns a manifest of `count` tools with the same text filter, one on each line, beginning with the third line.
 fn tools(count: usize, filter: &str) -> String {
     let tool = |number| format!("  t{number}: {{text_filter: {{{filter}}}}}\n");
     "version: 1\nfilters:\n".to_owned() + &(0..count).map(tool).collect::<String>()
 }
 
-/// What patterns compile to is charged to the file. Where that is too much the place is told, once, and nothing more is
-/// compiled.
+/// The compiled size of patterns is charged to the file. The place where it becomes too much is reported once, and
+/// nothing more is compiled.
 #[test]
 fn patterns_of_a_manifest_are_bounded_together() {
     for filter in [
@@ -112,22 +113,22 @@ fn patterns_of_a_manifest_are_bounded_together() {
         r"keep_lines_matching: ['\d+', a, '(?i)b']",
         r"dedup: true, strip_lines_matching: ['\w', '[^a]{30}']",
     ] {
-        let mut allowance = Allowance::new();
+        let mut allowance = RegexBudget::new();
         let one = Manifest::parse_within("x.yaml", &tools(1, filter), &mut allowance);
         assert!(one.is_ok(), "{filter}");
-        let charge = Allowance::BYTES - allowance.left();
+        let charge = RegexBudget::BYTES - allowance.left();
         for fitting in [1, 2, 7] {
             let text = tools(fitting, filter);
-            let mut exact = Allowance::of(fitting * charge);
+            let mut exact = RegexBudget::of(fitting * charge);
             assert!(Manifest::parse_within("x.yaml", &text, &mut exact).is_ok(), "{filter}");
             assert_eq!((exact.left(), exact.is_spent()), (0, false), "{filter}");
             for (count, bytes) in [(fitting + 1, fitting * charge), (500, fitting * charge + 1)] {
-                let mut allowance = Allowance::of(bytes);
+                let mut allowance = RegexBudget::of(bytes);
                 let text = tools(count, filter);
                 let error = Manifest::parse_within("x.yaml", &text, &mut allowance).unwrap_err();
                 let [problem] = error.problems() else { panic!("{error}") };
                 assert_eq!((problem.line(), error.more()), (fitting + 3, 0), "{error}");
-                // The first pattern of its list, behind the quote.
+                // The first pattern of its list, after the quote.
                 let line = text.lines().nth(problem.line() - 1).unwrap();
                 assert_eq!(problem.column(), line.find('[').unwrap() + 3, "{error}");
                 let message = problem.message();
@@ -139,7 +140,7 @@ fn patterns_of_a_manifest_are_bounded_together() {
     }
 }
 
-/// Branches are patterns of the file as well.
+/// The patterns of branches are charged to the file as well.
 #[cfg(feature = "template")]
 #[test]
 fn a_template_that_many_tools_share_counts_for_each() {

@@ -1,6 +1,6 @@
-//! YAML into a tree with places, under limits: depth, nodes, aliases, size.
+//! Parses YAML into a tree with places, under limits on depth, nodes, aliases and size.
 //!
-//! Knows no format. Duplicate keys are flaws anywhere; booleans are `true` and `false` alone; tags are refused.
+//! Knows no format. Duplicate keys are errors everywhere; only `true` and `false` are booleans; tags are refused.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -16,20 +16,20 @@ use super::error::{Problem, Problems, Text};
 use super::node::{Key, Node, Value};
 use super::suggest::short;
 
-/// Bytes of a manifest.
+/// The maximum size of a manifest in bytes.
 pub(crate) const MAX_BYTES: usize = 16 << 20;
-/// Containers that may be open at once, those that an alias stands for included. The parser calls itself for each, with up
-/// to 40 KiB of stack where nothing is optimised; a thread has 2 MiB.
+/// The maximum number of containers that may be open at once, including those inside an alias. The parser recurses for
+/// each and needs up to 40 KiB of stack in an unoptimised build; a thread has 2 MiB.
 const MAX_DEPTH: usize = 24;
-/// Values that aliases may stand for, all together.
+/// The maximum number of values that all aliases together may stand for.
 const MAX_REPLAYED: usize = 100_000;
-/// Keys and values.
+/// The maximum number of keys and values.
 const MAX_NODES: usize = 200_000;
 
 /// Reads one YAML document.
 ///
 /// # Errors
-/// What is wrong, with its place; all duplicate keys at once.
+/// Returns the first syntax error with its place, or all duplicate keys at once.
 pub(crate) fn parse(text: &Text<'_>) -> Result<Node, Problems> {
     if text.text.len() > MAX_BYTES {
         let message = format!(
@@ -65,7 +65,7 @@ fn options() -> serde_saphyr::Options {
         duplicate_keys: DuplicateKeyPolicy::PassThrough,
         merge_keys: MergeKeyPolicy::Merge,
         strict_booleans: true,
-        // `.inf` is a path as well; whether a number is meant says who reads the value.
+        // `.inf` is also a valid path. The reader of the value decides whether a number is meant.
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
         reject_unsupported_tags: true,
         with_snippet: false,
@@ -76,15 +76,15 @@ fn options() -> serde_saphyr::Options {
 }
 
 thread_local! {
-    /// Containers that are open while a tree is read: what an alias stands for counts as well, which the parser's own
-    /// limit does not see. Serde has no other way to hand this to values inside values.
+    /// The number of containers that are open while a tree is read. It includes the contents of aliases, which the
+    /// parser's own limit does not count. Serde offers no other way to pass this to values inside values.
     static OPEN: Cell<usize> = const { Cell::new(0) };
 }
 
 const TOO_DEEP: &str = "values inside more than 24 others";
 const _: () = assert!(MAX_DEPTH == 24, "the message says how many");
 
-/// A container is open as long as this lives.
+/// Counts a container as open as long as this value lives.
 struct Opened;
 
 impl Opened {
@@ -104,7 +104,7 @@ impl Drop for Opened {
     }
 }
 
-/// A node as serde reads it.
+/// A node as serde deserializes it.
 struct Placed(Node);
 
 impl<'de> Deserialize<'de> for Placed {
@@ -198,7 +198,7 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 }
 
-/// All keys that come twice in a map.
+/// Records all keys that occur twice in a map.
 fn duplicates(text: &Text<'_>, node: &Node) -> Problems {
     let mut found = Vec::new();
     let mut left = vec![node];
@@ -218,7 +218,7 @@ fn duplicates(text: &Text<'_>, node: &Node) -> Problems {
         }
     }
     found.sort_by_key(|(key, _)| key.at.start);
-    // What stands once and is used by aliases is wrong once.
+    // An error in an anchored value is reported once, however many aliases use it.
     found.dedup_by_key(|(key, _)| key.at.start);
     let mut problems = Problems::default();
     for (key, line) in found {
@@ -233,7 +233,7 @@ fn duplicates(text: &Text<'_>, node: &Node) -> Problems {
     problems
 }
 
-/// What the parser refuses, in our words where a rule of ours is behind it.
+/// Converts an error of the parser; where it enforces one of our limits, the message is ours.
 fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Problem {
     use serde_saphyr::Error as Yaml;
     let error = error.without_snippet();
@@ -253,7 +253,7 @@ fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Problem {
         Yaml::UnsupportedTag { .. } | Yaml::TaggedScalarCannotDeserializeIntoString { .. } => {
             "tags (`!name`) are not understood in a manifest; leave it out".to_owned()
         }
-        // All that is read as text at once is keys.
+        // Only keys are read as text directly.
         Yaml::NullIntoString { .. } | Yaml::Unexpected { expected: "string scalar", .. } => {
             "a key is text; quote it if it is `null`, or `~`, or begins with a bracket".to_owned()
         }
@@ -281,7 +281,7 @@ fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Problem {
     }
 }
 
-/// What is mostly behind a message of the parser: paths have characters that mean something in YAML.
+/// The usual causes of the parser's messages: paths contain characters that have a meaning in YAML.
 const HINTS: [(&str, &str); 5] = [
     ("tabs", "indent with spaces"),
     ("unknown anchor", "a text that begins with `*` is quoted: \"*.id\""),
@@ -325,7 +325,7 @@ fn over(breach: &BudgetBreach) -> String {
     }
 }
 
-/// The parser's message without its place, on one line.
+/// Returns the parser's message on one line, without its place.
 fn plain(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let first = text.lines().next().unwrap_or("it cannot be read");

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::{PathError, Token};
+use super::{PathError, PathToken};
 
 /// The character that is trimmed around names.
 pub(super) const BLANK: char = ' ';
@@ -23,7 +23,7 @@ const PIPE: &str = "a path has no pipes; write `|` in a name as `[\"|\"]`";
 
 /// How the parser treats syntax of other path languages.
 #[derive(Debug)]
-enum Reading {
+enum DotSyntax {
     /// It is an error.
     Strict,
     /// It is part of a name; the first one is remembered.
@@ -32,25 +32,25 @@ enum Reading {
 
 /// A dot path that is being parsed.
 #[derive(Debug)]
-pub(super) struct Dots<'a> {
+pub(super) struct DotPathParser<'a> {
     text: &'a str,
     at: usize,
-    reading: Reading,
+    reading: DotSyntax,
 }
 
-impl<'a> Dots<'a> {
+impl<'a> DotPathParser<'a> {
     /// A parser that refuses what cannot be meant.
     pub(super) fn strict(text: &'a str) -> Self {
-        Self { text, at: 0, reading: Reading::Strict }
+        Self { text, at: 0, reading: DotSyntax::Strict }
     }
 
     /// A parser that reads it as names.
     pub(super) fn foreign(text: &'a str) -> Self {
-        Self { text, at: 0, reading: Reading::Foreign(None) }
+        Self { text, at: 0, reading: DotSyntax::Foreign(None) }
     }
 
     /// Returns the tokens, and the first form that cannot be meant, if it was not refused.
-    pub(super) fn parse(mut self) -> Result<(Vec<Token>, Option<PathError>), PathError> {
+    pub(super) fn parse(mut self) -> Result<(Vec<PathToken>, Option<PathError>), PathError> {
         let mut tokens = Vec::new();
         self.blanks();
         tokens.push(self.first()?);
@@ -70,15 +70,15 @@ impl<'a> Dots<'a> {
             }
         }
         let doubt = match self.reading {
-            Reading::Strict => None,
-            Reading::Foreign(doubt) => doubt,
+            DotSyntax::Strict => None,
+            DotSyntax::Foreign(doubt) => doubt,
         };
         Ok((tokens, doubt))
     }
 
     /// The first step. Refuses a path that begins with the document (`$.name`) or with all items (`[].name`), however it is
     /// spaced.
-    fn first(&mut self) -> Result<Token, PathError> {
+    fn first(&mut self) -> Result<PathToken, PathError> {
         let begin = self.at;
         if self.peek() == Some('.') {
             self.bump();
@@ -89,11 +89,11 @@ impl<'a> Dots<'a> {
         let token = if in_brackets { self.bracket()? } else { self.name()? };
         let unquoted = self.text.get(start..self.at).unwrap_or_default();
         let (why, instead, read) = match token {
-            Token::Any if in_brackets => {
+            PathToken::Any if in_brackets => {
                 let why = "a path begins inside each item, without `[]`";
                 (why, "name a member", "every element")
             }
-            Token::Name(_) if unquoted.trim_end_matches(BLANK) == "$" => {
+            PathToken::Name(_) if unquoted.trim_end_matches(BLANK) == "$" => {
                 let instead = r#"name a member (one called `$` is `["$"]`)"#;
                 ("a path begins without `$`", instead, A_NAME)
             }
@@ -109,7 +109,7 @@ impl<'a> Dots<'a> {
     }
 
     /// A name up to the next `.` or `[`.
-    fn name(&mut self) -> Result<Token, PathError> {
+    fn name(&mut self) -> Result<PathToken, PathError> {
         self.blanks();
         let start = self.at;
         let mut name = String::new();
@@ -153,7 +153,7 @@ impl<'a> Dots<'a> {
                 }
                 return self.error(r#"expected a name here (an empty one is written `[""]`)"#);
             }
-            "*" => return Ok(Token::Any),
+            "*" => return Ok(PathToken::Any),
             _ => {}
         }
         if let Some(at) = star {
@@ -165,18 +165,18 @@ impl<'a> Dots<'a> {
                  (a name that ends with it is `[\"name?\"]`)";
             self.doubt(start + trimmed.len() - 1, message)?;
         }
-        Ok(Token::Name(name.into()))
+        Ok(PathToken::Name(name.into()))
     }
 
     /// `[]`, `[*]`, `[12]` or `["name"]`.
-    fn bracket(&mut self) -> Result<Token, PathError> {
+    fn bracket(&mut self) -> Result<PathToken, PathError> {
         self.bump();
         self.blanks();
         let token = match self.peek() {
-            Some(']') => Token::Any,
+            Some(']') => PathToken::Any,
             Some('*') => {
                 self.bump();
-                Token::Any
+                PathToken::Any
             }
             Some('"') => self.quoted()?,
             Some('0'..='9') => self.index()?,
@@ -215,12 +215,12 @@ impl<'a> Dots<'a> {
         self.error("a path has no slices (`[0:3]`); write `[]` for every element, or `[0]` for one")
     }
 
-    fn index(&mut self) -> Result<Token, PathError> {
+    fn index(&mut self) -> Result<PathToken, PathError> {
         let start = self.at;
         while matches!(self.peek(), Some('0'..='9')) {
             self.bump();
         }
-        let token = Token::Name(self.text.get(start..self.at).unwrap_or_default().into());
+        let token = PathToken::Name(self.text.get(start..self.at).unwrap_or_default().into());
         if token.index().is_none() {
             self.at = start;
             return self.error("an array index has no leading zero and at most 20 digits");
@@ -228,7 +228,7 @@ impl<'a> Dots<'a> {
         Ok(token)
     }
 
-    fn quoted(&mut self) -> Result<Token, PathError> {
+    fn quoted(&mut self) -> Result<PathToken, PathError> {
         self.bump();
         let mut name = String::new();
         loop {
@@ -247,7 +247,7 @@ impl<'a> Dots<'a> {
             self.bump();
         }
         self.bump();
-        Ok(Token::Name(name.into()))
+        Ok(PathToken::Name(name.into()))
     }
 
     /// Skips blanks around names.
@@ -282,8 +282,8 @@ impl<'a> Dots<'a> {
     ) -> Result<(), PathError> {
         let message = message.into();
         match &mut self.reading {
-            Reading::Strict => Err(PathError { at, message }),
-            Reading::Foreign(doubt) => {
+            DotSyntax::Strict => Err(PathError { at, message }),
+            DotSyntax::Foreign(doubt) => {
                 let message = format!("{message} (it is read as {read} here)").into();
                 doubt.get_or_insert(PathError { at, message });
                 Ok(())
@@ -317,7 +317,7 @@ fn meant(rest: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use crate::path::{Path, Token};
+    use crate::path::{Path, PathToken};
 
     /// Each form, the character that it is refused at, and what the error tells to write.
     const REFUSED: [(&str, usize, &str); 46] = [
@@ -397,8 +397,8 @@ mod tests {
         let name = |text: &str| {
             let (path, doubt) = Path::parse_foreign(text).unwrap();
             let names = path.0.iter().map(|token| match token {
-                Token::Any => "<any>".to_owned(),
-                Token::Name(name) => name.to_string(),
+                PathToken::Any => "<any>".to_owned(),
+                PathToken::Name(name) => name.to_string(),
             });
             (names.collect::<Vec<_>>().join(" "), doubt.map(|doubt| doubt.at))
         };

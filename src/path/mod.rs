@@ -9,20 +9,20 @@ pub(crate) mod trie;
 use std::borrow::Cow;
 use std::fmt;
 
-use dots::{BLANK, Dots};
+use dots::{BLANK, DotPathParser};
 
 use crate::excerpt::Excerpt;
 
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Token {
+pub(crate) enum PathToken {
     /// A member's name; if it is a canonical decimal number, an element's index as well.
     Name(Box<str>),
     /// Every element, every member.
     Any,
 }
 
-impl Token {
+impl PathToken {
     /// Bytes of its name.
     pub(crate) fn len(&self) -> usize {
         match self {
@@ -48,7 +48,7 @@ pub(crate) fn index(name: &str) -> Option<u64> {
 
 /// A parsed path. Prints as a dot path that parses to the same tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub(crate) struct Path(pub(crate) Vec<Token>);
+pub(crate) struct Path(pub(crate) Vec<PathToken>);
 
 /// Why a text is no path: the message, and the byte of the text that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Path {
         if text.trim_start_matches(BLANK).starts_with('/') {
             return Self::pointer(text);
         }
-        Dots::strict(text).parse().map(|(tokens, _)| Self(tokens))
+        DotPathParser::strict(text).parse().map(|(tokens, _)| Self(tokens))
     }
 
     /// Parses a path of a manifest of another program, which knows no forms but names, indices and wildcards: everything
@@ -86,7 +86,7 @@ impl Path {
         if text.trim_start_matches(BLANK).starts_with('/') {
             return Self::pointer(text).map(|path| (path, None));
         }
-        Dots::foreign(text).parse().map(|(tokens, doubt)| (Self(tokens), doubt))
+        DotPathParser::foreign(text).parse().map(|(tokens, doubt)| (Self(tokens), doubt))
     }
 
     /// Parses a JSON Pointer; `""` is the whole document. Blanks before the first `/` are skipped, so that a list may have
@@ -122,7 +122,7 @@ impl Path {
                     _ => char,
                 });
             }
-            tokens.push(Token::Name(name.into()));
+            tokens.push(PathToken::Name(name.into()));
             start += token.len() + 1;
         }
         Ok(Self(tokens))
@@ -132,7 +132,7 @@ impl Path {
     pub(crate) fn to_pointer(&self) -> String {
         let mut pointer = String::new();
         for token in &self.0 {
-            if let Token::Name(name) = token {
+            if let PathToken::Name(name) = token {
                 pointer.push('/');
                 pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
             }
@@ -143,7 +143,7 @@ impl Path {
     /// The name under which a selected value appears when none is given: the last name of the path.
     pub(crate) fn last_name(&self) -> Option<&str> {
         self.0.iter().rev().find_map(|token| match token {
-            Token::Name(name) if token.index().is_none() => Some(&**name),
+            PathToken::Name(name) if token.index().is_none() => Some(&**name),
             _ => None,
         })
     }
@@ -154,8 +154,8 @@ impl fmt::Display for Path {
         for (number, token) in self.0.iter().enumerate() {
             match token {
                 // `[]` at the start would be taken for the items themselves.
-                Token::Any if number == 0 => f.write_str("*")?,
-                Token::Name(name)
+                PathToken::Any if number == 0 => f.write_str("*")?,
+                PathToken::Name(name)
                     if number > 0 && token.index().is_none() && !needs_quotes(name) =>
                 {
                     write!(f, ".{token}")?;
@@ -167,7 +167,7 @@ impl fmt::Display for Path {
     }
 }
 
-impl fmt::Display for Token {
+impl fmt::Display for PathToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Name(name) = self else { return f.write_str("[]") };
         if self.index().is_some() {
@@ -200,14 +200,14 @@ fn needs_quotes(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Path, Token};
+    use super::{Path, PathToken};
 
     fn tokens(path: &Path) -> Vec<String> {
         path.0
             .iter()
             .map(|token| match token {
-                Token::Any => "<any>".to_owned(),
-                Token::Name(name) => name.to_string(),
+                PathToken::Any => "<any>".to_owned(),
+                PathToken::Name(name) => name.to_string(),
             })
             .collect()
     }
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn an_index_is_a_canonical_number() {
-        let index = |name: &str| Token::Name(name.into()).index();
+        let index = |name: &str| PathToken::Name(name.into()).index();
         assert_eq!(index("0"), Some(0));
         assert_eq!(index("10"), Some(10));
         for name in ["", "01", "-", "-1", "+1", "1e0", "99999999999999999999"] {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 
 /// A node of a trie.
 pub(crate) type NodeId = u32;
@@ -15,23 +15,23 @@ pub(crate) type NodeId = u32;
 /// Open addressing over a mark of eight bytes, made of the first eight and the length: nearly every key that no child
 /// has is told by one comparison with one slot, in one branch that hardly ever goes the other way.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
-    slots: Vec<Slot>,
+pub(crate) struct NameTable {
+    slots: Vec<NameSlot>,
     names: Vec<(Box<str>, NodeId)>,
     shift: u32,
     /// All names, if too many of them have the same mark. Then `more` is all that the slots say.
-    crowd: Option<HashMap<Box<[u8]>, NodeId>>,
-    sieve: Option<Box<Sieve>>,
+    by_name: Option<HashMap<Box<[u8]>, NodeId>>,
+    key_set: Option<Box<KeySet>>,
 }
 
 /// Tells most keys that no name is, faster than the slots do: a hash that gives no two names the same place.
 #[derive(Clone, Debug)]
-struct Sieve {
+struct KeySet {
     marks: [u64; 256],
     factor: u64,
 }
 
-impl Sieve {
+impl KeySet {
     /// More names than this hardly ever have such a hash.
     const MOST: usize = 64;
     /// Factors that are tried.
@@ -45,23 +45,23 @@ impl Sieve {
         (0..Self::TRIES).find_map(|number| {
             let factor = (2 * number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             // No key has this mark: its first byte is none of a quote and a short length.
-            let mut sieve = Self { marks: [u64::MAX; 256], factor };
-            count(Work::Names, sieve.marks.len());
+            let mut key_set = Self { marks: [u64::MAX; 256], factor };
+            count(WorkKind::Names, key_set.marks.len());
             for (name, _) in names {
-                count(Work::Names, 1);
+                count(WorkKind::Names, 1);
                 let mut head = [b'"'; 8];
                 for (to, from) in head.iter_mut().skip(1).zip(name.bytes()) {
                     *to = from;
                 }
                 let mark = Self::mark(u64::from_le_bytes(head), name.len() + 1);
-                let place = usize::from(sieve.place(mark));
-                let place = sieve.marks.get_mut(place)?;
+                let place = usize::from(key_set.place(mark));
+                let place = key_set.marks.get_mut(place)?;
                 if *place != u64::MAX && *place != mark {
                     return None;
                 }
                 *place = mark;
             }
-            Some(sieve)
+            Some(key_set)
         })
     }
 
@@ -82,7 +82,7 @@ impl Sieve {
 const LONGEST_CHAIN: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct NameSlot {
     mark: u64,
     /// Position in `names`, plus one; 0 is a free slot.
     name: u32,
@@ -90,25 +90,25 @@ struct Slot {
     more: bool,
 }
 
-impl Default for Slot {
+impl Default for NameSlot {
     fn default() -> Self {
         // No name has this mark, for no text has such a byte.
         Self { mark: u64::MAX, name: 0, more: false }
     }
 }
 
-impl Names {
+impl NameTable {
     pub(crate) fn new(names: Vec<(Box<str>, NodeId)>) -> Self {
         let size = (names.len() * 8).next_power_of_two().max(2);
         let mut table = Self {
-            slots: vec![Slot::default(); size],
+            slots: vec![NameSlot::default(); size],
             shift: u64::BITS - size.trailing_zeros(),
             names: Vec::new(),
-            crowd: None,
-            sieve: None,
+            by_name: None,
+            key_set: None,
         };
         if !names.iter().zip(1..).all(|((name, _), number)| table.place(name.as_bytes(), number)) {
-            table.slots.fill(Slot::default());
+            table.slots.fill(NameSlot::default());
             for (name, _) in &names {
                 let home = table.home(mark(name.as_bytes()));
                 if let Some(slot) = table.slots.get_mut(home) {
@@ -116,10 +116,10 @@ impl Names {
                 }
             }
             let all = names.iter().map(|(name, child)| {
-                count(Work::Names, words(name.len()) + 1);
+                count(WorkKind::Names, words(name.len()) + 1);
                 (name.as_bytes().into(), *child)
             });
-            table.crowd = Some(all.collect());
+            table.by_name = Some(all.collect());
         }
         table.names = names;
         table
@@ -127,16 +127,16 @@ impl Names {
 
     /// Makes [`may_have`](Self::may_have) tell.
     pub(super) fn sharpen(&mut self) {
-        self.sieve = Sieve::new(&self.names).map(Box::new);
+        self.key_set = KeySet::new(&self.names).map(Box::new);
     }
 
     /// False if no child is called by the key whose first eight bytes are `head`, opening quote and all, of `len`.
     #[inline(always)]
     pub(crate) fn may_have(&self, head: u64, len: usize) -> bool {
-        count(Work::Names, 1);
-        let Some(sieve) = &self.sieve else { return true };
-        let mark = Sieve::mark(head, len);
-        sieve.marks.get(usize::from(sieve.place(mark))) == Some(&mark)
+        count(WorkKind::Names, 1);
+        let Some(key_set) = &self.key_set else { return true };
+        let mark = KeySet::mark(head, len);
+        key_set.marks.get(usize::from(key_set.place(mark))) == Some(&mark)
     }
 
     /// Puts a name into a free slot; false if that is too far from its home.
@@ -144,11 +144,11 @@ impl Names {
         let mark = mark(name);
         let mut at = self.home(mark);
         for _ in 0..LONGEST_CHAIN {
-            count(Work::Names, 1);
+            count(WorkKind::Names, 1);
             let next = (at + 1) % self.slots.len();
             let Some(slot) = self.slots.get_mut(at) else { return false };
             if slot.name == 0 {
-                *slot = Slot { mark, name: number, more: slot.more };
+                *slot = NameSlot { mark, name: number, more: slot.more };
                 return true;
             }
             slot.more = true;
@@ -174,7 +174,7 @@ impl Names {
         let bytes = text.get(from..).and_then(<[u8]>::first_chunk::<8>);
         // Eight bytes are there, even if the key has fewer, but for the last keys of a text.
         let Some(bytes) = bytes else { return self.get(text.get(from..from + len)?) };
-        count(Work::Names, 1);
+        count(WorkKind::Names, 1);
         let mark = mark_of(u64::from_le_bytes(*bytes), len);
         let slot = self.slots.get(self.home(mark))?;
         if (slot.mark != mark) & !slot.more {
@@ -191,14 +191,14 @@ impl Names {
 
     #[inline(never)]
     fn find(&self, mark: u64, key: &[u8]) -> Option<NodeId> {
-        if let Some(crowd) = &self.crowd {
-            count(Work::Names, words(key.len()) + 1);
-            return crowd.get(key).copied();
+        if let Some(by_name) = &self.by_name {
+            count(WorkKind::Names, words(key.len()) + 1);
+            return by_name.get(key).copied();
         }
         let mut at = self.home(mark);
         // No name is further from its home; chains that join others go on for as long as there are names.
         for _ in 0..LONGEST_CHAIN {
-            count(Work::Names, 1);
+            count(WorkKind::Names, 1);
             let slot = self.slots.get(at)?;
             if slot.mark == mark && slot.name != 0 {
                 let (name, child) = self.names.get(slot.name as usize - 1)?;
@@ -218,7 +218,7 @@ impl Names {
 /// Whether two names are the same, given that their marks are: their lengths and first eight bytes.
 #[inline(always)]
 fn is_same(name: &[u8], key: &[u8]) -> bool {
-    count(Work::Names, words(key.len()));
+    count(WorkKind::Names, words(key.len()));
     // Up to sixteen bytes the last eight decide, if there are eight: no loop, no call.
     match (name.last_chunk::<8>(), key.last_chunk::<8>()) {
         _ if name.len() != key.len() => false,
@@ -258,14 +258,14 @@ fn mark(key: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_CHAIN, Names, mark, mark_of};
-    use crate::work::done;
+    use super::{LONGEST_CHAIN, NameTable, mark, mark_of};
+    use crate::test_work::done;
 
     #[test]
     fn names_are_found_and_others_are_not() {
         let names: Vec<String> =
             (0..500).map(|n| format!("{}{n}", "abcdefghijkl".repeat(n % 3))).collect();
-        let table = Names::new(
+        let table = NameTable::new(
             names.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
         );
         for (n, name) in names.iter().enumerate() {
@@ -280,12 +280,12 @@ mod tests {
                 );
             }
         }
-        let crowd: Vec<String> = (0..2000).map(|n| format!("customer_{n:05}")).collect();
-        let mut table = Names::new(
-            crowd.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
+        let by_name: Vec<String> = (0..2000).map(|n| format!("customer_{n:05}")).collect();
+        let mut table = NameTable::new(
+            by_name.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
         );
-        assert!(table.crowd.is_some(), "the same first bytes and lengths");
-        for (n, name) in crowd.iter().enumerate() {
+        assert!(table.by_name.is_some(), "the same first bytes and lengths");
+        for (n, name) in by_name.iter().enumerate() {
             assert_eq!(table.get(name.as_bytes()), Some(n as u32));
             let text = format!("{name}\":\"{name}");
             assert_eq!(table.get_in(text.as_bytes(), 0, name.len()), Some(n as u32));
@@ -294,8 +294,8 @@ mod tests {
         assert_eq!(table.get(b""), None);
         table.sharpen();
         assert!(table.may_have(u64::MAX, 7), "too many names to tell");
-        assert_eq!(Names::new(vec![("".into(), 7)]).get(b""), Some(7));
-        assert_eq!(Names::new(vec![("a\0".into(), 7)]).get(b"a"), None);
+        assert_eq!(NameTable::new(vec![("".into(), 7)]).get(b""), Some(7));
+        assert_eq!(NameTable::new(vec![("a\0".into(), 7)]).get(b"a"), None);
     }
 
     /// Names that were chosen to fill slot behind slot, each as far from its home as it may be: no key is looked for in more
@@ -304,7 +304,7 @@ mod tests {
     fn chains_that_join_are_not_followed() {
         const NAMES: usize = 2000;
         let plain = (0..NAMES).map(|n| (n.to_string().into(), n as u32));
-        let same_size = Names::new(plain.collect());
+        let same_size = NameTable::new(plain.collect());
         let home = |name: &str| same_size.home(mark(name.as_bytes()));
         // The first of these slots is home to a whole chain, the others to one name each; the rest are keys.
         let mut names = vec![Vec::new(); NAMES];
@@ -319,10 +319,10 @@ mod tests {
             }
         }
         let names: Vec<String> = names.into_iter().flatten().take(NAMES).collect();
-        let table = Names::new(
+        let table = NameTable::new(
             names.iter().enumerate().map(|(n, name)| (name.as_str().into(), n as u32)).collect(),
         );
-        assert!(table.crowd.is_none() && names.len() == NAMES && others.len() > NAMES);
+        assert!(table.by_name.is_none() && names.len() == NAMES && others.len() > NAMES);
         let joined = table.slots.iter().filter(|slot| slot.more).count();
         assert!(joined > NAMES - LONGEST_CHAIN, "{joined} slots tell to go on");
         for (n, name) in names.iter().enumerate() {
@@ -338,9 +338,9 @@ mod tests {
 
     #[test]
     fn a_table_without_names_has_no_sieve() {
-        let mut table = Names::new(Vec::new());
+        let mut table = NameTable::new(Vec::new());
         table.sharpen();
-        assert!(table.sieve.is_none(), "two kilobytes for every leaf");
+        assert!(table.key_set.is_none(), "two kilobytes for every leaf");
         assert_eq!(table.get(b""), None);
     }
 
@@ -356,13 +356,13 @@ mod tests {
                 .map(|n| format!("{}{n}", ["", "user_", "customfield_"][n % 3]))
                 .collect();
             let children = names.iter().zip(0..).map(|(name, n)| (name.as_str().into(), n));
-            let mut table = Names::new(children.collect());
+            let mut table = NameTable::new(children.collect());
             table.sharpen();
             for name in &names {
                 for behind in ["\":1", "\" : ", "", "\":\"0123456789"] {
                     assert!(table.may_have(head(name, behind), name.len() + 1), "{name}");
                 }
-                if table.sieve.is_some() {
+                if table.key_set.is_some() {
                     let longer = format!("{name}x");
                     let alike = |name: &String| {
                         name.len() == longer.len()

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
-use super::{Path, Token};
-use crate::allowance::Allowance;
-use crate::work::{Work, count, words};
+use super::{Path, PathToken};
+use crate::regex_budget::RegexBudget;
+use crate::test_work::{WorkKind, count, words};
 
-pub(crate) use super::names::{Names, NodeId};
+pub(crate) use super::names::{NameTable, NodeId};
 
 /// Nodes that [`Trie::sharpen`] reaches: what it makes of each takes two kilobytes.
 const SHARP: usize = 1000;
@@ -20,15 +20,15 @@ const SHARP: usize = 1000;
 /// Paths that share their beginnings. Node 0 is where all begin.
 #[derive(Clone, Debug)]
 pub(crate) struct Trie {
-    nodes: Vec<Node>,
+    nodes: Vec<TrieNode>,
     longest: usize,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Node {
+struct TrieNode {
     /// Every child by its token, in the order of insertion.
-    children: Vec<(Token, NodeId)>,
-    names: Names,
+    children: Vec<(PathToken, NodeId)>,
+    names: NameTable,
     /// The children whose names are indices, ascending.
     indices: Vec<(u64, NodeId)>,
     any: Option<NodeId>,
@@ -44,19 +44,19 @@ fn is_index(name: &[u8]) -> bool {
 impl Trie {
     /// The trie of `paths`; the rule of a path is its position.
     pub(crate) fn new<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
-        let mut nodes = vec![Node::default()];
+        let mut nodes = vec![TrieNode::default()];
         let mut longest = 0;
         // Children by token while building, so that ten thousand siblings are no quadratic work.
-        let mut known = HashMap::<(NodeId, Token), NodeId>::new();
+        let mut known = HashMap::<(NodeId, PathToken), NodeId>::new();
         for (rule, path) in paths.into_iter().enumerate() {
             let mut at: NodeId = 0;
             for token in &path.0 {
                 longest = longest.max(token.len());
-                count(Work::Names, words(token.len()) + 1);
+                count(WorkKind::Names, words(token.len()) + 1);
                 let next = nodes.len() as NodeId;
                 let child = *known.entry((at, token.clone())).or_insert(next);
                 if child == next {
-                    nodes.push(Node::default());
+                    nodes.push(TrieNode::default());
                     if let Some(node) = nodes.get_mut(at as usize) {
                         node.children.push((token.clone(), child));
                     }
@@ -76,7 +76,7 @@ impl Trie {
     /// The trie of the ways to `paths`, none of which ends in it.
     pub(crate) fn ways<'a>(
         paths: impl IntoIterator<Item = &'a Path>,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Self {
         let mut trie = Self::new(paths);
         for node in &mut trie.nodes {
@@ -91,8 +91,8 @@ impl Trie {
         self.nodes.len()
     }
 
-    /// Makes [`Names::may_have`] tell, for tries whose names are looked for in every member, as long as tables are left.
-    pub(crate) fn sharpen(&mut self, allowance: &mut Allowance) {
+    /// Makes [`NameTable::may_have`] tell, for tries whose names are looked for in every member, as long as tables are left.
+    pub(crate) fn sharpen(&mut self, allowance: &mut RegexBudget) {
         let inner = self.nodes.iter_mut().take(SHARP).filter(|node| !node.children.is_empty());
         for node in inner {
             if !allowance.take_table() {
@@ -112,11 +112,11 @@ impl Trie {
         self.nodes.iter().all(|node| node.ends.is_empty())
     }
 
-    fn node(&self, id: NodeId) -> Option<&Node> {
+    fn node(&self, id: NodeId) -> Option<&TrieNode> {
         self.nodes.get(id as usize)
     }
 
-    pub(crate) fn children(&self, id: NodeId) -> &[(Token, NodeId)] {
+    pub(crate) fn children(&self, id: NodeId) -> &[(PathToken, NodeId)] {
         self.node(id).map_or(&[], |node| &node.children)
     }
 
@@ -132,7 +132,7 @@ impl Trie {
 
     /// The names of the children of a node.
     #[inline]
-    pub(crate) fn names(&self, id: NodeId) -> Option<&Names> {
+    pub(crate) fn names(&self, id: NodeId) -> Option<&NameTable> {
         Some(&self.node(id)?.names)
     }
 
@@ -140,7 +140,7 @@ impl Trie {
     pub(crate) fn element(&self, id: NodeId, index: u64) -> Option<NodeId> {
         let indices = &self.node(id)?.indices;
         // What a binary search visits.
-        count(Work::Names, 1 + indices.len().checked_ilog2().unwrap_or(0) as usize);
+        count(WorkKind::Names, 1 + indices.len().checked_ilog2().unwrap_or(0) as usize);
         let at = indices.binary_search_by_key(&index, |(index, _)| *index).ok()?;
         indices.get(at).map(|(_, child)| *child)
     }
@@ -153,13 +153,13 @@ impl Trie {
     }
 }
 
-impl Node {
+impl TrieNode {
     fn seal(&mut self) {
         let mut names = Vec::new();
         for (token, child) in &self.children {
             match token {
-                Token::Any => self.any = Some(*child),
-                Token::Name(name) => {
+                PathToken::Any => self.any = Some(*child),
+                PathToken::Name(name) => {
                     names.push((name.clone(), *child));
                     if let Some(index) = token.index() {
                         self.indices.push((index, *child));
@@ -168,7 +168,7 @@ impl Node {
             }
         }
         self.indices.sort_unstable();
-        self.names = Names::new(names);
+        self.names = NameTable::new(names);
     }
 }
 
@@ -177,7 +177,7 @@ impl Node {
 /// Usually one; more where an index or a wildcard and a name both lead to a value. Empty: no path goes on from here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cursor {
-    places: SmallVec<[Place; 2]>,
+    places: SmallVec<[CursorPlace; 2]>,
     /// A path ends at this value.
     hit: bool,
 }
@@ -186,7 +186,7 @@ pub(crate) struct Cursor {
 const FEW: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct CursorPlace {
     node: NodeId,
     /// Reached through an array: its names still apply, an index does not apply twice.
     names_only: bool,
@@ -210,7 +210,7 @@ impl Cursor {
     pub(crate) fn member(&self, trie: &Trie, name: Option<&[u8]>) -> Self {
         let mut next = Self::default();
         for place in &self.places {
-            count(Work::Names, 1);
+            count(WorkKind::Names, 1);
             let Some(node) = trie.node(place.node) else { continue };
             if let Some(name) = name
                 && let Some(child) = node.names.get(name)
@@ -229,7 +229,7 @@ impl Cursor {
 
     /// The names of all members that are on a path, if one table has them.
     #[inline]
-    pub(crate) fn names<'a>(&self, trie: &'a Trie) -> Option<&'a Names> {
+    pub(crate) fn names<'a>(&self, trie: &'a Trie) -> Option<&'a NameTable> {
         let [place] = self.places.as_slice() else { return None };
         let node = trie.node(place.node)?;
         node.any.is_none().then_some(&node.names)
@@ -239,7 +239,7 @@ impl Cursor {
     pub(crate) fn element(&self, trie: &Trie, index: u64) -> Self {
         let mut next = Self::default();
         for place in &self.places {
-            count(Work::Names, 1);
+            count(WorkKind::Names, 1);
             let Some(node) = trie.node(place.node) else { continue };
             if !place.names_only {
                 if let Some(child) = trie.element(place.node, index) {
@@ -250,7 +250,7 @@ impl Cursor {
                 }
             }
             if node.children.len() > node.indices.len() + usize::from(node.any.is_some()) {
-                next.add(Place { node: place.node, names_only: true });
+                next.add(CursorPlace { node: place.node, names_only: true });
             }
         }
         next.tidy()
@@ -264,13 +264,13 @@ impl Cursor {
     fn enter(&mut self, trie: &Trie, node: NodeId) {
         self.hit |= !trie.ends(node).is_empty();
         if !trie.children(node).is_empty() {
-            self.add(Place { node, names_only: false });
+            self.add(CursorPlace { node, names_only: false });
         }
     }
 
-    fn add(&mut self, place: Place) {
+    fn add(&mut self, place: CursorPlace) {
         // Few are compared as they come, many once at the end.
-        count(Work::Names, 1 + self.places.len().min(FEW));
+        count(WorkKind::Names, 1 + self.places.len().min(FEW));
         if self.places.len() >= FEW || !self.places.contains(&place) {
             self.places.push(place);
         }
@@ -280,7 +280,7 @@ impl Cursor {
     #[inline]
     fn tidy(mut self) -> Self {
         if self.places.len() > FEW {
-            count(Work::Names, self.places.len() * self.places.len().ilog2() as usize);
+            count(WorkKind::Names, self.places.len() * self.places.len().ilog2() as usize);
             self.places.sort_unstable();
             self.places.dedup();
         }

@@ -1,34 +1,34 @@
-//! The reserved parameters in the input of a call, which is a JSON object.
+//! Reads the reserved parameters from the input of a call, which is a JSON object.
 //!
-//! The engine walks the object and says where their values begin; nothing is copied. Values are read as kimbap reads them
-//! (seed 000): a JSON number is a number however it is written, and what cannot be a budget is none.
+//! The engine walks the object and reports where their values begin; nothing is copied. Values are read as kimbap
+//! reads them (seed 000): a JSON number counts in any notation, and a value that cannot be a budget is ignored.
 
 use super::{BUDGET, OUTPUT_MODE, RAW};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::json::bom::BOM;
 use crate::json::key::{self, is_too_long_for};
-use crate::json::{Halt, Handler, Interest, Kind, Slot, machine};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot, machine};
 
-/// Bytes of a string that may spell something that is understood.
+/// The maximum length, in bytes, of a JSON string that can spell a known word.
 const LONGEST: usize = 256;
 
-/// What the input of a call asks for.
+/// The options that the input of a call requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) raw: bool,
-    /// Bytes, at least 1.
+    /// The budget in bytes, at least 1.
     pub(crate) budget: Option<u64>,
 }
 
 /// Reads the input of a call.
 ///
 /// # Errors
-/// It is no JSON object, or has more containers inside one another than a document may have.
+/// Fails if the input is not a JSON object, or is nested more deeply than a document may be.
 pub(crate) fn read(input: &[u8]) -> Result<Asked, Error> {
     let document = input.strip_prefix(BOM).unwrap_or(input);
     let mut found = Found::default();
     machine::read(document, (input.len() - document.len()) as u64, &mut found)?;
-    let value = |found: Option<(Kind, u64)>| {
+    let value = |found: Option<(ValueKind, u64)>| {
         let (kind, offset) = found?;
         let rest = input.get(usize::try_from(offset).ok()?..)?;
         Some((kind, rest))
@@ -39,28 +39,33 @@ pub(crate) fn read(input: &[u8]) -> Result<Asked, Error> {
     })
 }
 
-/// Where the values begin. Of members of one name the last counts, as for most who read JSON, Go among them: what the
-/// tool sees of its input, and what is seen here, are the same.
+/// The offsets at which the values begin. Of several members with one name, the last one counts, as in most JSON
+/// readers including Go's, so that the tool and this reader see the same values.
 #[derive(Default)]
 struct Found {
-    mode: Option<(Kind, u64)>,
-    budget: Option<(Kind, u64)>,
+    mode: Option<(ValueKind, u64)>,
+    budget: Option<(ValueKind, u64)>,
 }
 
 impl Handler for Found {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+    fn value(
+        &mut self,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
         match slot {
-            Slot::Top if kind == Kind::Object => return Ok(Interest::Inspect),
-            Slot::Top => {
+            ValueSlot::Top if kind == ValueKind::Object => return Ok(Interest::Inspect),
+            ValueSlot::Top => {
                 let message = "the input of a call is a JSON object";
                 return Err(Raise::new(ErrorKind::Syntax, message).into());
             }
-            Slot::Member(key) => key.with_name(|name| match name.map(std::str::from_utf8) {
+            ValueSlot::Member(key) => key.with_name(|name| match name.map(std::str::from_utf8) {
                 Some(Ok(OUTPUT_MODE)) => self.mode = Some((kind, offset)),
                 Some(Ok(BUDGET)) => self.budget = Some((kind, offset)),
                 _ => {}
             }),
-            Slot::Element(_) => {}
+            ValueSlot::Element(_) => {}
         }
         Ok(Interest::Skip)
     }
@@ -76,18 +81,18 @@ impl Handler for Found {
     }
 }
 
-fn is_raw((kind, rest): (Kind, &[u8])) -> Option<bool> {
-    Some(kind == Kind::String && string(rest)? == RAW.as_bytes())
+fn is_raw((kind, rest): (ValueKind, &[u8])) -> Option<bool> {
+    Some(kind == ValueKind::String && string(rest)? == RAW.as_bytes())
 }
 
-/// The number of bytes, if it is one and at least 1.
-fn budget((kind, rest): (Kind, &[u8])) -> Option<u64> {
+/// Returns the number of bytes, if the value is a number of at least 1.
+fn budget((kind, rest): (ValueKind, &[u8])) -> Option<u64> {
     let count = match kind {
-        Kind::Number => {
+        ValueKind::Number => {
             let end = rest.iter().position(|byte| !is_of_number(*byte)).unwrap_or(rest.len());
             whole(rest.get(..end)?)
         }
-        Kind::String => whole(string(rest)?.trim_ascii()),
+        ValueKind::String => whole(string(rest)?.trim_ascii()),
         _ => None,
     };
     count.filter(|count| *count > 0)
@@ -97,7 +102,7 @@ fn is_of_number(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E')
 }
 
-/// The text of a valid JSON string at the beginning of `rest`, if it is short.
+/// Returns the text of the valid JSON string at the beginning of `rest`, if it is short.
 fn string(rest: &[u8]) -> Option<Vec<u8>> {
     let inside = rest.strip_prefix(b"\"")?;
     let mut end = 0;
@@ -113,8 +118,8 @@ fn string(rest: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The whole part of a decimal number, exactly; what is too large is the largest there is. `None`: it is negative, or no
-/// number.
+/// Returns the whole part of a decimal number, exactly, or `u64::MAX` if it is larger. Returns `None` for a negative
+/// number and for text that is not a number.
 fn whole(text: &[u8]) -> Option<u64> {
     let (mantissa, exponent) = match text.iter().position(|byte| matches!(byte, b'e' | b'E')) {
         Some(at) => (text.get(..at)?, exponent(text.get(at + 1..)?)?),
@@ -132,7 +137,7 @@ fn whole(text: &[u8]) -> Option<u64> {
     let mut count = 0_u64;
     let mut left = i64::try_from(before.len()).ok()?.saturating_add(exponent);
     while left > 0 {
-        // Behind the last digit are zeros, of which the first twenty settle it.
+        // Only zeros follow the last digit; twenty of them exceed any value.
         let digit = match digits.next() {
             Some(digit) => u64::from(digit - b'0'),
             None if count == 0 || count == u64::MAX => break,
@@ -144,7 +149,7 @@ fn whole(text: &[u8]) -> Option<u64> {
     Some(count)
 }
 
-/// As much of an exponent as matters: beyond that its sign says all.
+/// Returns an exponent, clamped: beyond that, only its sign matters.
 fn exponent(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -185,7 +190,7 @@ mod tests {
             (r#""_output_mode":{"_output_mode":"raw"}"#, false),
             (r#""input":{"_output_mode":"raw"}"#, false),
             (r#""output_mode":"raw""#, false),
-            // The last one counts.
+            // The last member counts.
             (r#""_output_mode":"raw","_output_mode":"default""#, false),
             (r#""_output_mode":"default","_output_mode":"raw""#, true),
             (r#""_output_mode":"raw","_output_mode":null"#, false),
@@ -202,31 +207,31 @@ mod tests {
             ("4096", Some(4096)),
             ("1", Some(1)),
             ("18446744073709551615", Some(u64::MAX)),
-            // Past 64 bits: the largest there is.
+            // Larger than 64 bits: the maximum.
             ("18446744073709551616", Some(u64::MAX)),
             ("12345678901234567890123", Some(u64::MAX)),
             ("1E400", Some(u64::MAX)),
             ("1e99999999999999999999", Some(u64::MAX)),
-            // A number is one however it is written.
+            // Every notation of a number counts.
             ("4096.0", Some(4096)),
             ("4.096e3", Some(4096)),
             ("4.096E+3", Some(4096)),
             ("409600e-2", Some(4096)),
             ("0.00001e8", Some(1000)),
-            // Exact, where a float is not.
+            // Exact, where a floating-point number is not.
             ("9007199254740993.0", Some(9_007_199_254_740_993)),
-            // A part of a byte is none.
+            // Less than one byte is no budget.
             ("4096.9", Some(4096)),
             ("0.9", None),
             ("1e-1", None),
             ("1e-99999999999999999999", None),
-            // 0 and what is negative.
+            // 0 and negative numbers.
             ("0", None),
             ("-0", None),
             ("-1", None),
             ("-4096", None),
             ("0e99999999999999999999", None),
-            // What models and command lines write.
+            // Spellings that models and command lines use.
             ("\"4096\"", Some(4096)),
             ("\" 4096\\n\"", Some(4096)),
             ("\"\\u0034096\"", Some(4096)),
@@ -273,9 +278,9 @@ mod tests {
             (" null", "byte 1: the input of a call is a JSON object"),
             ("\"_budget\"", "byte 0: the input of a call is a JSON object"),
             ("{\"_budget\":4", "byte 12: the document ends too early"),
-            ("{\"_budget\":04}", "byte 12 at /_budget: this is no JSON number or literal"),
-            ("{} {}", "byte 3: text behind the document"),
-            (&deep, "1024 containers are open"),
+            ("{\"_budget\":04}", "byte 12 at /_budget: invalid number or literal"),
+            ("{} {}", "byte 3: trailing characters after the document"),
+            (&deep, "more than 1024 nested containers"),
         ] {
             let refused = read(input.as_bytes()).unwrap_err().to_string();
             assert!(refused.contains(error), "{refused}");

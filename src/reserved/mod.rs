@@ -1,7 +1,7 @@
-//! The parameters that a tool with a filter takes beside its own (seed 000): their names, what a gateway tells of them, and
-//! what a call's input says.
+//! The parameters that a filtered tool accepts in addition to its own (seed 000): their names, their descriptions for a
+//! gateway, and how they are read from a call's input.
 //!
-//! Knows JSON and no rule: who may use which of them is the spec's affair, what they do the filter's.
+//! Knows JSON and no rules: the spec decides which parameters are available, and the filter implements them.
 
 mod input;
 
@@ -11,12 +11,12 @@ pub(crate) use input::read;
 
 const OUTPUT_MODE: &str = "_output_mode";
 const BUDGET: &str = "_budget";
-/// The word that skips the filter.
+/// The value of `_output_mode` that skips the filter.
 const RAW: &str = "raw";
 
-/// A parameter that a tool takes for its filter, beside its own.
+/// A parameter that a filtered tool accepts in addition to its own.
 ///
-/// A gateway adds it to the tool's input schema, and hands the input of a call to
+/// A gateway adds it to the tool's input schema, and passes the input of a call to
 /// [`CallOptions::from_json`](crate::CallOptions::from_json).
 ///
 /// ```
@@ -33,15 +33,15 @@ pub struct ReservedParameter {
     description: &'static str,
 }
 
-/// What a [`ReservedParameter`] may be.
+/// The type of a [`ReservedParameter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParameterType {
-    /// One of these words; the first is meant where the parameter is left out.
+    /// One of these words; the first is the default.
     Word(&'static [&'static str]),
     /// A whole number.
     Integer {
-        /// The least that has an effect.
+        /// The smallest value that has an effect.
         minimum: u64,
     },
 }
@@ -60,45 +60,46 @@ const ALL: [ReservedParameter; 2] = [
 ];
 
 impl ReservedParameter {
-    /// Its name: `_output_mode`, `_budget`.
+    /// Returns the name: `_output_mode` or `_budget`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What its value may be. It is never required.
+    /// Returns the type of the value. The parameter is never required.
     #[must_use]
     pub fn value(&self) -> ParameterType {
         self.value
     }
 
-    /// What it does, for who makes the call: in English, without quotes, on one line.
+    /// Returns a description for the caller of the tool: English, one line, without quotes.
     #[must_use]
     pub fn description(&self) -> &'static str {
         self.description
     }
 }
 
-/// The parameters that a tool takes for its filter: [`Spec::reserved_parameters`](crate::Spec::reserved_parameters).
+/// The reserved parameters of one tool, from [`Spec::reserved_parameters`](crate::Spec::reserved_parameters).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedParameters {
     raw: bool,
 }
 
 impl ReservedParameters {
-    /// `raw`: a call may ask for the raw output.
+    /// Whether a call may request the raw output.
     pub(crate) fn new(raw: bool) -> Self {
         Self { raw }
     }
 
-    /// Each of them; at least one.
+    /// Iterates over the parameters; there is at least one.
     pub fn iter(&self) -> impl Iterator<Item = &'static ReservedParameter> + use<> {
         let raw = self.raw;
         ALL.iter().filter(move |parameter| raw || parameter.name != OUTPUT_MODE)
     }
 
-    /// The schema of an object that has them, `{"properties": {…}}`, on one line. What is in `properties` goes into those
-    /// of the tool's input schema; nothing else need change there, as none of them is required.
+    /// Returns the JSON Schema of an object with these parameters, `{"properties": {…}}`, on one line. Add the entries
+    /// of `properties` to those of the tool's input schema. Nothing else needs to change, since none of them is
+    /// required.
     ///
     /// ```
     /// use tamis::Spec;

@@ -1,7 +1,7 @@
 //! The AVX2 kernel.
 //!
-//! Only masks are built here; what they mean is in `scan/mod.rs`. Unsafe are the intrinsics, which need a CPU feature,
-//! and the loads of 32 bytes from an array that has them.
+//! Builds masks only; `scan/mod.rs` interprets them. The unsafe code is the intrinsics, which need a CPU feature, and loads
+//! of 32 bytes from an array of that size.
 #![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
 #![allow(
     clippy::indexing_slicing,
@@ -17,7 +17,7 @@ use std::arch::x86_64::{
     _mm256_shuffle_epi8,
 };
 
-use super::{BLOCK, Carry, Classes, Kernel, Window, list_tokens, scan_with};
+use super::{BLOCK, ByteClasses, Carry, Kernel, Window, list_tokens, scan_with};
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ impl Avx2 {
 
 impl Kernel for Avx2 {
     #[inline(always)]
-    fn classify(self, block: &[u8; BLOCK]) -> Classes {
+    fn classify(self, block: &[u8; BLOCK]) -> ByteClasses {
         // SAFETY: as in `scan`.
         unsafe { classify(block) }
     }
@@ -106,7 +106,7 @@ impl Kernel for Avx2 {
     }
 }
 
-/// The bytes of a class by their low four bits. 0x80 stands for none: no byte with a high bit finds anything.
+/// The bytes of a class by their low four bits. 0x80 marks an unused entry: bytes with the high bit set match nothing.
 const fn by_low_half<const N: usize>(bytes: [u8; N]) -> [u8; 16] {
     let mut table = [0x80; 16];
     let mut at = 0;
@@ -124,7 +124,7 @@ const SEPARATOR: [u8; 16] = by_low_half(*b",:");
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn classify(block: &[u8; BLOCK]) -> Classes {
+fn classify(block: &[u8; BLOCK]) -> ByteClasses {
     let [low, high] = load(block);
     // A mask from a comparison of each half.
     macro_rules! mask {
@@ -140,10 +140,10 @@ fn classify(block: &[u8; BLOCK]) -> Classes {
             first | second << 32
         }};
     }
-    // `[` and `{` differ in 0x20 alone, and so do `]` and `}`; no other byte becomes one of them.
+    // `[` and `{` differ only in 0x20, and so do `]` and `}`; no other byte becomes one of them.
     let fold = _mm256_set1_epi8(0x20);
     let (white, bracket, separator) = (table(&WHITE), table(&BRACKET), table(&SEPARATOR));
-    Classes {
+    ByteClasses {
         quote: mask!(v => _mm256_cmpeq_epi8(v, _mm256_set1_epi8(b'"' as i8))),
         backslash: mask!(v => _mm256_cmpeq_epi8(v, _mm256_set1_epi8(b'\\' as i8))),
         bracket: mask!(v => _mm256_cmpeq_epi8(
@@ -185,17 +185,17 @@ fn has_high(all: __m256i) -> bool {
     movemask(all) != 0
 }
 
-/// The top bit of each byte.
+/// Returns the top bit of each byte.
 ///
-/// Not `_mm256_movemask_epi8`: through that the compiler sees a vector of bits, and moves the mask logic of
-/// `scan/mod.rs` into vectors of single bits, which takes ten times as long.
+/// Not `_mm256_movemask_epi8`: the compiler sees a vector of bits through it and moves the mask logic of `scan/mod.rs` into
+/// vectors of single bits, which takes ten times as long.
 #[cfg(not(miri))]
 #[target_feature(enable = "avx2")]
 #[inline]
 fn movemask(bytes: __m256i) -> u64 {
     // A write to half of a register clears the other half.
     let mask: u64;
-    // SAFETY: reads and writes registers alone, and the CPU has AVX2.
+    // SAFETY: reads and writes only registers, and the CPU has AVX2.
     unsafe {
         asm!(
             "vpmovmskb {mask:e}, {bytes}",
@@ -207,7 +207,7 @@ fn movemask(bytes: __m256i) -> u64 {
     mask
 }
 
-/// Miri reads no assembly, and has no compiler to mislead.
+/// For Miri, which does not execute assembly and has no optimiser to mislead.
 #[cfg(miri)]
 #[target_feature(enable = "avx2")]
 fn movemask(bytes: __m256i) -> u64 {
@@ -227,7 +227,7 @@ fn load(block: &[u8; BLOCK]) -> [__m256i; 2] {
     [low, high]
 }
 
-/// A table in both lanes.
+/// Loads a table into both lanes.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn table(bytes: &[u8; 16]) -> __m256i {
@@ -236,8 +236,8 @@ fn table(bytes: &[u8; 16]) -> __m256i {
     _mm256_broadcastsi128_si256(half)
 }
 
-/// Eight at a time, wanted or not, in two words of four: one by one, the compiler gathers them in a vector register, which
-/// takes twice as long.
+/// Writes eight positions at a time in two words of four, even if fewer are needed. Written one by one, the compiler would
+/// gather them in a vector register, which takes twice as long.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
 fn flatten(mut mask: u64, base: u16, positions: &mut [u16; BLOCK]) {
@@ -260,7 +260,7 @@ fn flatten(mut mask: u64, base: u16, positions: &mut [u16; BLOCK]) {
     }
 }
 
-/// Carry-less multiplication by all ones adds up, without carries, all lower bits into each bit.
+/// Carry-less multiplication by all ones adds all lower bits into each bit, without carries.
 #[target_feature(enable = "pclmulqdq")]
 #[inline]
 pub(super) fn prefix_xor(bits: u64) -> u64 {

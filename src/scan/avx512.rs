@@ -1,7 +1,7 @@
-//! The AVX-512 kernel (Ice Lake, Zen 4 and later): comparisons give masks at once, and a compress makes positions.
+//! The AVX-512 kernel (Ice Lake, Zen 4 and later): comparisons yield masks directly, and a compress yields positions.
 //!
-//! Only masks are built here; what they mean is in `scan/mod.rs`. Unsafe are the intrinsics, which need a CPU feature,
-//! and the loads and stores of 64 bytes from and to arrays that have them.
+//! Builds masks only; `scan/mod.rs` interprets them. The unsafe code is the intrinsics, which need a CPU feature, and loads
+//! and stores of 64 bytes from and to arrays of that size.
 #![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
 #![allow(
     clippy::indexing_slicing,
@@ -20,7 +20,7 @@ use std::arch::x86_64::{
 };
 
 use super::avx2::prefix_xor;
-use super::{BLOCK, Carry, Classes, Kernel, ROW, Rows, Window, list_tokens, scan_with};
+use super::{BLOCK, ByteClasses, Carry, Kernel, MaskRows, ROW, Window, list_tokens, scan_with};
 
 /// Proof that the CPU has AVX-512 F, BW, VBMI and VBMI2, GFNI, and what the AVX2 kernel needs.
 #[derive(Clone, Copy, Debug)]
@@ -62,13 +62,13 @@ impl Avx512 {
 
 impl Kernel for Avx512 {
     #[inline(always)]
-    fn classify(self, block: &[u8; BLOCK]) -> Classes {
+    fn classify(self, block: &[u8; BLOCK]) -> ByteClasses {
         // SAFETY: as in `scan`.
         unsafe { classify(block) }
     }
 
     #[inline(always)]
-    fn classify_row(self, blocks: &[[u8; BLOCK]; ROW], rows: &mut Rows<'_>) {
+    fn classify_row(self, blocks: &[[u8; BLOCK]; ROW], rows: &mut MaskRows<'_>) {
         // SAFETY: as in `scan`.
         unsafe { classify_row(blocks, rows) }
     }
@@ -121,18 +121,18 @@ impl Kernel for Avx512 {
 
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-fn classify(block: &[u8; BLOCK]) -> Classes {
+fn classify(block: &[u8; BLOCK]) -> ByteClasses {
     let bytes = load(block);
     let is = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
-    // `[` and `{` differ in 0x20 alone, and so do `]` and `}`; no other byte becomes one of them.
+    // `[` and `{` differ only in 0x20, and so do `]` and `}`; no other byte becomes one of them.
     let folded = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
     let folds_to = |byte: u8| _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8(byte as i8));
-    // The white space whose low four bits are the index; 0x80 stands for none.
+    // The white space whose low four bits are the index; 0x80 marks an unused entry.
     let white = _mm512_broadcast_i32x4(_mm_setr_epi8(
         0x20, -128, -128, -128, -128, -128, -128, -128, -128, 0x09, 0x0a, -128, -128, 0x0d, -128,
         -128,
     ));
-    Classes {
+    ByteClasses {
         quote: is(b'"'),
         backslash: is(b'\\'),
         bracket: folds_to(b'{') | folds_to(b'}'),
@@ -143,17 +143,17 @@ fn classify(block: &[u8; BLOCK]) -> Classes {
     }
 }
 
-/// A table gives each byte one bit a class, a matrix of bits is turned on its side, and then one of words:
+/// A table gives each byte one bit per class. Then a matrix of bits is transposed, and after that a matrix of words:
 ///
 /// ```text
 /// bytes       table               gf2p8affine, permutexvar        words of eight blocks
 /// "a":1   ->  1 0 0 1 2 0 ...  -> quote | backslash | bracket  -> quote | quote | quote ...
 /// ```
 ///
-/// Five masks a block cost half of what five comparisons do, because no mask goes through a mask register.
+/// The five masks of a block cost half of what five comparisons do, because they do not pass through mask registers.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 #[inline]
-fn classify_row(blocks: &[[u8; BLOCK]; ROW], rows: &mut Rows<'_>) {
+fn classify_row(blocks: &[[u8; BLOCK]; ROW], rows: &mut MaskRows<'_>) {
     const CLASS: [[u8; BLOCK]; 2] = {
         let mut class = [[0; BLOCK]; 2];
         let bytes = *b"\"\\{[}],: \t\n\r";
@@ -178,7 +178,7 @@ fn classify_row(blocks: &[[u8; BLOCK]; ROW], rows: &mut Rows<'_>) {
     let (low, high, gather) = (load(&CLASS[0]), load(&CLASS[1]), load(&GATHER));
     let backward =
         _mm512_broadcast_i32x4(_mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
-    // The product with the unit matrix, from the left: the other one, turned.
+    // A product with the unit matrix on the left transposes the other matrix.
     let unit = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
 
     let mut words = [_mm512_setzero_si512(); ROW];
@@ -214,7 +214,7 @@ fn classify_row(blocks: &[[u8; BLOCK]; ROW], rows: &mut Rows<'_>) {
     store_row(white, rows.white);
 }
 
-/// Four by four lanes of 128 bits, turned on their side.
+/// Transposes a matrix of four by four lanes of 128 bits.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn turn([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
@@ -274,7 +274,7 @@ fn flatten(mask: u64, base: u16, positions: &mut [u16; BLOCK]) {
         numbers
     };
     let set = _mm512_maskz_compress_epi8(mask, load(&NUMBERS));
-    // A quarter is enough but for the densest text, and a short store crosses fewer lines of the cache.
+    // A quarter suffices except for the densest text, and a short store crosses fewer cache lines.
     if let Some(quarter) = positions.first_chunk_mut() {
         store_quarter(base, _mm512_castsi512_si128(set), quarter);
     }

@@ -1,20 +1,20 @@
-//! Kernels beside one another, on the same bytes and the same cuts: for tests, and for a fuzzer.
+//! Compares kernels on the same bytes and the same cuts, for tests and for a fuzzer.
 //!
-//! Knows no grammar, and not which kernel is right: the scalar one is what the others are compared with, and what a scan says
-//! must not depend on the cuts.
+//! Knows no grammar. The scalar kernel is the reference for the others, and the result of a scan must not depend on the
+//! cuts.
 
 #![allow(clippy::indexing_slicing, reason = "a panic is what is looked for")]
 
 use super::scanner::Isa;
-use super::{BLOCK, Carry, Flaw, Scanner, WINDOW, Window};
+use super::{BLOCK, ByteError, Carry, Scanner, WINDOW, Window};
 
-/// Bytes that are also scanned one at a time: all of a short text, some of a longer one.
+/// The number of bytes that are also scanned one at a time: all of a short text, a part of a longer one.
 const STRETCH: usize = 200;
 
-/// Scans a text with every kernel that this CPU has; panics where they differ, or where cuts make a difference.
+/// Scans a text with every kernel that this CPU has. Panics if their results differ, or if cuts change a result.
 ///
-/// The first byte of `data` says how many of those behind it are the lengths of chunks, two bytes each, used in turn; what
-/// follows is the text.
+/// The first byte of `data` is the number of bytes after it that encode the lengths of chunks, two bytes each, used in turn.
+/// The rest is the text.
 pub(crate) fn compare(data: &[u8]) {
     let (count, data) = data.split_first().unwrap_or((&0, &[]));
     let (lengths, text) = data.split_at(data.len().min(usize::from(*count)));
@@ -29,7 +29,7 @@ pub(crate) fn compare(data: &[u8]) {
     lengths.push(WINDOW);
     let scalar = Scanner::with(Isa::Scalar).unwrap_or_else(Scanner::new);
     let whole = until_fatal(scan(scalar, text, &[WINDOW]));
-    // Where that is, the first length and that of the text say.
+    // The start of that part depends on the first length and the length of the text.
     let room = text.len().saturating_sub(STRETCH).min(WINDOW);
     let before = 1 + (lengths.first().copied().unwrap_or(0) + text.len()) % (room + 1);
     let mut bytes = vec![1; STRETCH + 2];
@@ -51,7 +51,7 @@ pub(crate) fn compare(data: &[u8]) {
     }
 }
 
-/// Every mask, and what is carried on, of every window.
+/// Compares every mask and the carry of every window.
 fn masks(scalar: Scanner, other: Scanner, text: &[u8], lengths: &[usize], isa: Isa) {
     let mut carries = (Carry::default(), Carry::default());
     let (mut one, mut two) = (Window::new(), Window::new());
@@ -98,20 +98,20 @@ fn masks(scalar: Scanner, other: Scanner, text: &[u8], lengths: &[usize], isa: I
     }
 }
 
-/// What a scan says of a text, with positions from the text's beginning.
+/// The result of a scan, with positions from the beginning of the text.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Said {
+pub(super) struct ScanResult {
     pub(super) tokens: Vec<usize>,
     pub(super) solid: Vec<usize>,
     pub(super) brackets: Vec<usize>,
     pub(super) bad_escapes: Vec<usize>,
-    pub(super) fatal: Option<(usize, Flaw, bool)>,
+    pub(super) fatal: Option<(usize, ByteError, bool)>,
     pub(super) in_string: bool,
 }
 
-/// What `scanner` says, cut into chunks of the given lengths (the last is repeated).
-pub(super) fn scan(scanner: Scanner, text: &[u8], lengths: &[usize]) -> Said {
-    let mut said = Said::default();
+/// Scans a text in chunks of the given lengths; the last length is repeated.
+pub(super) fn scan(scanner: Scanner, text: &[u8], lengths: &[usize]) -> ScanResult {
+    let mut said = ScanResult::default();
     let (mut carry, mut window) = (Carry::default(), Window::new());
     let (mut base, mut cuts) =
         (0, lengths.iter().chain(std::iter::repeat(&lengths[lengths.len() - 1])));
@@ -145,8 +145,8 @@ pub(super) fn scan(scanner: Scanner, text: &[u8], lengths: &[usize]) -> Said {
     said
 }
 
-/// Cuts `said` at its first fatal byte: behind that nothing is promised.
-pub(super) fn until_fatal(mut said: Said) -> Said {
+/// Removes everything after the first fatal byte, where the kernels may differ.
+pub(super) fn until_fatal(mut said: ScanResult) -> ScanResult {
     if let Some((end, _, _)) = said.fatal {
         said.tokens.retain(|at| *at < end);
         said.solid.retain(|at| *at < end);

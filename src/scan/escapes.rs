@@ -1,37 +1,42 @@
-//! Escapes: which bytes a backslash escapes, and which of those must not be there.
+//! Escapes: which bytes a backslash escapes, and which of those are invalid.
 //!
-//! Knows one block and what the block before left; not whether it is in a string.
+//! Knows one block and the state after the block before it, but not whether it is in a string.
 
 use super::BLOCK;
 
-/// Where in an escape a block ends.
+/// The position within an escape at the end of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Escape {
+pub(super) enum EscapeState {
     #[default]
     None,
     /// The next byte is escaped.
     Backslash,
-    /// A `\u` still wants this many digits.
+    /// A `\u` needs this many more digits.
     Hex(u8),
 }
 
-/// Bytes that are escaped, given the backslashes: those behind an odd run of them. One subtraction finds the ends of all
-/// runs at once (the method is simdjson's, `find_escaped_branchless`).
+/// Returns the escaped bytes, given the backslashes: those after a run of backslashes of odd length. One subtraction finds
+/// the ends of all runs at once (simdjson's `find_escaped_branchless`).
 #[inline(always)]
-pub(super) fn resolve_escapes(backslash: u64, len: usize, before: Escape) -> (u64, Escape) {
+pub(super) fn resolve_escapes(
+    backslash: u64,
+    len: usize,
+    before: EscapeState,
+) -> (u64, EscapeState) {
     const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
-    let carry = u64::from(before == Escape::Backslash);
+    let carry = u64::from(before == EscapeState::Backslash);
     let starts = backslash & !carry;
     let runs = ((starts << 1) | ODD).wrapping_sub(starts);
     let code = runs ^ ODD; // escape characters and the bytes they escape
     let escaped = code ^ (backslash | carry);
     let escapes = code & backslash;
-    let next = if escapes >> (len - 1) & 1 != 0 { Escape::Backslash } else { Escape::None };
+    let next =
+        if escapes >> (len - 1) & 1 != 0 { EscapeState::Backslash } else { EscapeState::None };
     (escaped, next)
 }
 
-/// The bytes that an escape must not have there, at most one per escape. `escaped` are the bytes behind an escaping
-/// backslash, in strings; `hex` is the number of digits that a `\u` still wants when the block begins, and ends.
+/// Returns the invalid bytes of escapes, at most one per escape. `escaped` are the bytes after an escaping backslash, in
+/// strings. `hex` is the number of digits that a `\u` needs when the block begins; the number at its end is returned.
 #[inline(never)]
 pub(super) fn bad_escapes(
     block: &[u8; BLOCK],

@@ -1,8 +1,8 @@
-//! Turns bytes into bit masks: which bytes of a window are tokens, which are white space outside strings.
+//! Turns bytes into bit masks: which bytes of a window begin tokens, and which are white space outside strings.
 //!
-//! Knows no grammar: it cannot tell a key from a value, nor a valid number from a bad one. It knows strings (quotes,
-//! escapes, raw control characters), UTF-8, and where a token begins. What crosses the end of a window is in [`Carry`],
-//! so a document may be cut anywhere.
+//! Knows no grammar: it cannot tell a key from a value, or a valid number from an invalid one. It knows strings (quotes,
+//! escapes, raw control characters), UTF-8, and where a token begins. The state at the end of a window is in [`Carry`], so a
+//! document may be cut anywhere.
 //!
 //! One block of 64 bytes, bit 0 on the left:
 //!
@@ -11,11 +11,11 @@
 //! quote       1    1               unescaped quotes
 //! in_string   11111                from each opening quote up to, not including, its closing quote
 //! op         1      1 1 1    1 1   { } [ ] : ,  outside strings
-//! scalar               1  1111     numbers, literals, and anything else that has no business there
+//! scalar               1  1111     numbers, literals, and any other byte outside strings that is not white space
 //! token      11     1 11 1 1  1 1  op, opening quotes, first bytes of scalars
 //! ```
 //!
-//! The algorithm is here once, generic over [`Kernel`]; an instruction set only classifies 64 bytes.
+//! The algorithm is written once, generic over [`Kernel`]. An instruction set only classifies 64 bytes.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -35,22 +35,22 @@ pub(crate) mod tests;
 
 #[cfg(fuzzing)]
 pub(crate) use diff::compare;
-use escapes::{Escape, bad_escapes, resolve_escapes};
+use escapes::{EscapeState, bad_escapes, resolve_escapes};
 #[cfg(test)]
 pub(crate) use scanner::Isa;
 pub(crate) use scanner::Scanner;
-use utf8::Utf8;
+use utf8::Utf8State;
 
-/// Bytes that are scanned before the machine runs over them: their masks stay in the first-level cache.
+/// Bytes that are scanned before the machine walks their tokens, so that their masks stay in the first-level cache.
 pub(crate) const WINDOW: usize = 4096;
 pub(crate) const BLOCK: usize = 64;
 const BLOCKS: usize = WINDOW / BLOCK;
 /// Blocks that are classified together.
 const ROW: usize = 8;
 
-/// The byte classes of one block, a bit a byte. No context: quotes may be escaped, brackets may be in strings.
+/// The byte classes of one block, one bit per byte, without context: quotes may be escaped, brackets may be in strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Classes {
+struct ByteClasses {
     quote: u64,
     backslash: u64,
     bracket: u64,
@@ -63,8 +63,8 @@ struct Classes {
     high: u64,
 }
 
-/// The classes of several blocks that are wanted block by block.
-struct Rows<'a> {
+/// The masks of several blocks for the classes that are needed block by block.
+struct MaskRows<'a> {
     quote: &'a mut [u64; ROW],
     backslash: &'a mut [u64; ROW],
     bracket: &'a mut [u64; ROW],
@@ -72,12 +72,12 @@ struct Rows<'a> {
     white: &'a mut [u64; ROW],
 }
 
-/// What an instruction set contributes. The value proves that the CPU has it.
+/// The operations of an instruction set. A value of the type proves that the CPU has it.
 trait Kernel: Copy {
-    fn classify(self, block: &[u8; BLOCK]) -> Classes;
+    fn classify(self, block: &[u8; BLOCK]) -> ByteClasses;
     #[inline(always)]
-    fn classify_row(self, blocks: &[[u8; BLOCK]; ROW], rows: &mut Rows<'_>) {
-        let Rows { quote, backslash, bracket, separator, white } = rows;
+    fn classify_row(self, blocks: &[[u8; BLOCK]; ROW], rows: &mut MaskRows<'_>) {
+        let MaskRows { quote, backslash, bracket, separator, white } = rows;
         let masks = quote.iter_mut().zip(&mut **backslash).zip(&mut **bracket);
         let masks = masks.zip(&mut **separator).zip(&mut **white);
         for (block, ((((quote, backslash), bracket), separator), white)) in blocks.iter().zip(masks)
@@ -90,7 +90,7 @@ trait Kernel: Copy {
             *white = classes.white;
         }
     }
-    /// What some blocks have in common, gathered more cheaply than by a mask a block.
+    /// A summary of the bytes of several blocks, cheaper to compute than a mask per block.
     type Range: Copy;
     fn no_range(self) -> Self::Range;
     fn widen(self, range: Self::Range, block: &[u8; BLOCK]) -> Self::Range;
@@ -100,25 +100,25 @@ trait Kernel: Copy {
     fn has_high(self, range: Self::Range) -> bool;
     /// Bit `i` of the result is the parity of bits `0..=i`.
     fn prefix_xor(self, bits: u64) -> u64;
-    /// A hint that the bytes at `address` are wanted soon. Any address will do.
+    /// Hints that the bytes at `address` are needed soon. Any address is allowed.
     #[inline(always)]
     fn prefetch(self, _address: *const u8) {}
-    /// Writes `base` plus the position of each set bit, ascending; what is behind them does not matter.
+    /// Writes `base` plus the position of each set bit, in ascending order. The entries after these are unspecified.
     #[inline(always)]
     fn flatten(self, mask: u64, base: u16, positions: &mut [u16; BLOCK]) {
         flatten(mask, base, positions);
     }
 }
 
-/// What one window tells the next.
+/// The state that one window passes to the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Carry {
     /// All ones inside a string.
     in_string: u64,
     /// 1 if the last byte belonged to a scalar.
     scalar: u64,
-    escape: Escape,
-    utf8: Utf8,
+    escape: EscapeState,
+    utf8: Utf8State,
 }
 
 impl Carry {
@@ -127,21 +127,21 @@ impl Carry {
     }
 }
 
-/// A byte that no document could have there, whatever the grammar says.
+/// The kind of a byte that is invalid in every document at its place, whatever the grammar says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flaw {
+pub(crate) enum ByteError {
     /// A raw control character in a string.
     Control,
     /// Not UTF-8.
     Utf8,
-    /// An escape that RFC 8259 does not have, or bad digits after `\u`.
+    /// An escape that RFC 8259 does not define, or invalid digits after `\u`.
     Escape,
 }
 
-/// A mask a block.
+/// One mask per block.
 type Masks = [u64; BLOCKS];
 
-/// The masks of one window. They begin where lines of the cache do, so that eight at once cross none.
+/// The masks of one window, aligned to cache lines, so that a load of eight of them crosses none.
 #[repr(C, align(64))]
 pub(crate) struct Window {
     token: Masks,
@@ -155,7 +155,7 @@ pub(crate) struct Window {
     bad_escape: Masks,
     /// Tokens of the window before each block.
     before: [u16; BLOCKS],
-    /// Positions of the tokens, ascending. The first `tokens` are meant.
+    /// Positions of the tokens in ascending order. Only the first `tokens` entries are valid.
     positions: [u16; WINDOW + BLOCK],
     tokens: usize,
     len: usize,
@@ -165,11 +165,11 @@ pub(crate) struct Window {
     fatal: Option<Fatal>,
 }
 
-/// The first byte of a window that is wrong whatever the grammar says.
+/// The first byte of a window that is invalid whatever the grammar says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fatal {
     pub(crate) at: usize,
-    pub(crate) flaw: Flaw,
+    pub(crate) flaw: ByteError,
     pub(crate) in_string: bool,
 }
 
@@ -195,13 +195,13 @@ impl Window {
         })
     }
 
-    /// The tokens' positions in this window.
+    /// Returns the positions of the tokens in this window.
     #[inline]
     pub(crate) fn tokens(&self) -> &[u16] {
         self.positions.get(..self.tokens).unwrap_or_default()
     }
 
-    /// How many tokens begin before `at`.
+    /// Returns the number of tokens that begin before `at`.
     #[inline]
     pub(crate) fn tokens_before(&self, at: usize) -> usize {
         if at >= self.len {
@@ -219,19 +219,19 @@ impl Window {
         self.fatal
     }
 
-    /// Whether a backslash is anywhere in this window.
+    /// Whether this window contains a backslash.
     #[inline]
     pub(crate) fn any_backslash(&self) -> bool {
         self.any_backslash
     }
 
-    /// Whether an escape is bad.
+    /// Whether this window contains an invalid escape.
     #[inline]
     pub(crate) fn any_bad_escape(&self) -> bool {
         self.any_bad_escape
     }
 
-    /// The first bad escape at `from` or after it.
+    /// Returns the first invalid escape at or after `from`.
     pub(crate) fn bad_escape(&self, from: usize) -> Option<usize> {
         if !self.any_bad_escape {
             return None;
@@ -250,7 +250,7 @@ impl Window {
         }
         let mut at = from;
         while at < to {
-            // The end of this run, then of the white space behind it.
+            // The end of this run, then the end of the white space after it.
             let end = Self::find(at, to, |block| Some(*self.white.get(block)?)).unwrap_or(to);
             if at < end {
                 emit(at, end);
@@ -259,13 +259,13 @@ impl Window {
         }
     }
 
-    /// The brackets outside strings of a block.
+    /// Returns the brackets of a block that are outside strings.
     #[inline(always)]
     pub(crate) fn brackets(&self, block: usize) -> u64 {
         self.bracket.get(block).copied().unwrap_or(0)
     }
 
-    /// The first bit at `from` or after it, before `to`.
+    /// Returns the first set bit at or after `from` and before `to`.
     #[inline(always)]
     fn find(from: usize, to: usize, mask: impl Fn(usize) -> Option<u64>) -> Option<usize> {
         let mut block = from / BLOCK;
@@ -288,10 +288,10 @@ fn is_set(masks: &Masks, at: usize) -> bool {
     masks.get(at / BLOCK).is_some_and(|mask| mask >> (at % BLOCK) & 1 != 0)
 }
 
-/// The algorithm. Inlined into a function per instruction set, so that the kernel's own functions inline too.
+/// The algorithm. Inlined into one function per instruction set, so that the kernel's own functions are inlined, too.
 ///
-/// Three passes over the window, each without a branch that depends on the bytes: what a block needs of the one before
-/// is a single word in the second pass, and all other mask logic runs on several blocks at once.
+/// Makes three passes over the window, none of which has a branch that depends on the bytes. In the second pass a block
+/// needs a single word of the block before it. All other mask logic handles several blocks at once.
 #[inline(always)]
 fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
     let began_in_string = carry.in_string();
@@ -302,7 +302,7 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
 
     let (blocks, tail) = bytes.as_chunks::<BLOCK>();
     let mut last = [b' '; BLOCK];
-    // Spaces behind the end have no effect: they carry nothing on.
+    // Spaces after the end have no effect: they carry nothing on.
     for (to, from) in last.iter_mut().zip(tail) {
         *to = *from;
     }
@@ -312,11 +312,11 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
     let range = classify(kernel, bytes, last, window);
     let masks = window.backslash.iter().take(bytes.len().div_ceil(BLOCK));
     window.any_backslash = masks.fold(0, |any, mask| any | mask) != 0;
-    let escapes = window.any_backslash || carry.escape != Escape::None;
+    let escapes = window.any_backslash || carry.escape != EscapeState::None;
     if escapes {
         strings_with_escapes(kernel, blocks(), bytes.len(), carry, window);
     }
-    // A full window by itself: loops of a known length need neither a beginning nor an end.
+    // A full window is handled separately: loops of constant length need no prologue and no epilogue.
     if bytes.len() == WINDOW {
         if !escapes {
             strings(kernel, WINDOW, carry, window);
@@ -334,7 +334,7 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
             let control = kernel.classify(block).control & string;
             if control != 0 {
                 let at = index * BLOCK + control.trailing_zeros() as usize;
-                window.fatal = Some(Fatal { at, flaw: Flaw::Control, in_string: true });
+                window.fatal = Some(Fatal { at, flaw: ByteError::Control, in_string: true });
                 break;
             }
         }
@@ -343,17 +343,17 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
         && let Err(at) = carry.utf8.check(bytes)
         && window.fatal.is_none_or(|control| at <= control.at)
     {
-        // The state that the byte before left.
+        // The state after the previous byte.
         let in_string =
             at.checked_sub(1).map_or(began_in_string, |at| is_set(&window.in_string, at));
-        window.fatal = Some(Fatal { at, flaw: Flaw::Utf8, in_string });
+        window.fatal = Some(Fatal { at, flaw: ByteError::Utf8, in_string });
     }
 }
 
-/// First pass: the classes of each block, whatever its context. `last` is the block that `bytes` does not fill.
+/// First pass: the classes of each block, without context. `last` is the block that `bytes` does not fill.
 ///
-/// Moving masks out of the vector unit is what takes time here, so only those move that are wanted block by block, and
-/// a kernel may move those of several blocks at once.
+/// The time goes into moving masks out of the vector unit. So only the masks that are needed block by block are moved, and a
+/// kernel may move those of several blocks at once.
 #[inline(always)]
 fn classify<K: Kernel>(
     kernel: K,
@@ -371,10 +371,10 @@ fn classify<K: Kernel>(
     for (row, ((((quote, backslash), bracket), separator), white)) in rows.iter().zip(masks) {
         for block in row {
             range = kernel.widen(range, block);
-            // The hardware does not look beyond a page, and asking for a window at once would stall: a line a block.
+            // The hardware prefetcher stops at a page, and prefetching a whole window at once would stall: one line per block.
             kernel.prefetch(block.as_ptr().wrapping_add(WINDOW));
         }
-        let mut rows = Rows { quote, backslash, bracket, separator, white };
+        let mut rows = MaskRows { quote, backslash, bracket, separator, white };
         kernel.classify_row(row, &mut rows);
     }
 
@@ -406,7 +406,7 @@ fn strings<K: Kernel>(kernel: K, len: usize, carry: &mut Carry, window: &mut Win
     carry.in_string = before;
 }
 
-/// The same where there may be escapes, which it checks.
+/// Second pass for a window that may contain escapes, which it also checks.
 #[inline(always)]
 fn strings_with_escapes<'a, K: Kernel>(
     kernel: K,
@@ -419,16 +419,16 @@ fn strings_with_escapes<'a, K: Kernel>(
     let masks = quote.iter_mut().zip(backslash).zip(in_string);
     for (index, (block, ((quote, backslash), in_string))) in blocks.zip(masks).enumerate() {
         let len = BLOCK.min(len - index * BLOCK);
-        let mut next = Escape::None;
+        let mut next = EscapeState::None;
         let mut escaped = 0;
-        if *backslash != 0 || carry.escape != Escape::None {
+        if *backslash != 0 || carry.escape != EscapeState::None {
             (escaped, next) = resolve_escapes(*backslash, len, carry.escape);
             *quote &= !escaped;
         }
         *in_string = kernel.prefix_xor(*quote) ^ carry.in_string;
         carry.in_string = ((*in_string as i64) >> 63) as u64;
         let escaped = escaped & *in_string;
-        let hex = if let Escape::Hex(digits) = carry.escape { usize::from(digits) } else { 0 };
+        let hex = if let EscapeState::Hex(digits) = carry.escape { usize::from(digits) } else { 0 };
         if escaped != 0 || hex != 0 {
             let (bad, hex) = bad_escapes(block, escaped, len, hex);
             if bad != 0 && !*any_bad_escape {
@@ -441,14 +441,14 @@ fn strings_with_escapes<'a, K: Kernel>(
                 *mask = bad;
             }
             if hex > 0 {
-                next = Escape::Hex(hex as u8);
+                next = EscapeState::Hex(hex as u8);
             }
         }
         carry.escape = next;
     }
 }
 
-/// Third pass: what is outside strings, and where tokens begin.
+/// Third pass: which bytes are outside strings, and where tokens begin.
 #[inline(always)]
 fn tokens(len: usize, carry: &mut Carry, window: &mut Window) {
     let Window { quote, in_string, bracket, separator, white, token, .. } = window;
@@ -469,7 +469,7 @@ fn tokens(len: usize, carry: &mut Carry, window: &mut Window) {
     }
     let last = len.wrapping_sub(1) % BLOCK;
     carry.scalar = before >> last & 1;
-    // The spaces behind the end do not count.
+    // The spaces after the end do not count.
     if last + 1 < BLOCK
         && let Some(white) = window.white.get_mut(len / BLOCK)
     {
@@ -479,7 +479,7 @@ fn tokens(len: usize, carry: &mut Carry, window: &mut Window) {
     window.any_white = any_white != 0;
 }
 
-/// The positions of the tokens, for a window in which tokens are visited.
+/// Lists the positions of the tokens, for a window whose tokens are walked.
 #[inline(always)]
 fn list_tokens<K: Kernel>(kernel: K, window: &mut Window) {
     let len = window.len;
@@ -496,7 +496,8 @@ fn list_tokens<K: Kernel>(kernel: K, window: &mut Window) {
     window.tokens = tokens;
 }
 
-/// Eight at a time, wanted or not: the number of tokens in a block is not predictable, the number of eights is.
+/// Writes eight positions at a time, even if fewer are needed: the number of tokens in a block is not predictable, the
+/// number of groups of eight is.
 #[inline(always)]
 fn flatten(mut mask: u64, base: u16, positions: &mut [u16; BLOCK]) {
     for eight in positions.as_chunks_mut::<8>().0 {

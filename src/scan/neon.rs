@@ -1,10 +1,10 @@
 //! The NEON kernel, for AArch64.
 //!
-//! Only masks are built here; what they mean is in `scan/mod.rs`. Unsafe are the intrinsics, which need a CPU feature,
-//! and the loads of 64 and 16 bytes from arrays that have them.
+//! Builds masks only; `scan/mod.rs` interprets them. The unsafe code is the intrinsics, which need a CPU feature, and loads
+//! of 64 and 16 bytes from arrays of that size.
 //!
-//! There is no instruction that moves one bit a byte out of a vector. What is usual, and commonly known from simdjson's
-//! kernel for ARM: keep in each byte the bit of its place, then add neighbours up until eight bytes are one.
+//! No instruction moves one bit per byte out of a vector. The usual method, known from simdjson's kernel for ARM, keeps in
+//! each byte the bit of its position and then adds neighbours until eight bytes are one.
 #![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
 #![allow(
     clippy::indexing_slicing,
@@ -19,11 +19,11 @@ use std::arch::aarch64::{
 use std::arch::asm;
 use std::arch::is_aarch64_feature_detected;
 
-use super::scalar::Scalar;
-use super::{BLOCK, Carry, Classes, Kernel, Window, list_tokens, scan_with};
+use super::scalar::ScalarKernel;
+use super::{BLOCK, ByteClasses, Carry, Kernel, Window, list_tokens, scan_with};
 
-/// Proof that the CPU has NEON, and with `PMULL` carry-less multiplication too, which comes with AES: small cores, such
-/// as those of the Raspberry Pi 4, have none.
+/// Proof that the CPU has NEON, and with `PMULL` also carry-less multiplication. `PMULL` comes with AES, which small cores
+/// lack, such as those of the Raspberry Pi 4.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Neon<const PMULL: bool>(());
 
@@ -59,7 +59,7 @@ impl<const PMULL: bool> Neon<PMULL> {
 
 impl<const PMULL: bool> Kernel for Neon<PMULL> {
     #[inline(always)]
-    fn classify(self, block: &[u8; BLOCK]) -> Classes {
+    fn classify(self, block: &[u8; BLOCK]) -> ByteClasses {
         // SAFETY: as in `scan`.
         unsafe { classify(block) }
     }
@@ -97,12 +97,13 @@ impl<const PMULL: bool> Kernel for Neon<PMULL> {
             // SAFETY: as in `scan`; with `PMULL`, `new` found that too.
             unsafe { prefix_xor(bits) }
         } else {
-            Scalar.prefix_xor(bits)
+            ScalarKernel.prefix_xor(bits)
         }
     }
 }
 
-/// The bytes of a class by their low four bits. Elsewhere stands a byte that is found at another place, thus never.
+/// The bytes of a class by their low four bits. An unused entry has a byte whose low bits differ from its index, which never
+/// matches.
 const fn by_low_half<const N: usize>(bytes: [u8; N]) -> [u8; 16] {
     let mut table = [0; 16];
     let mut at = 0;
@@ -125,7 +126,7 @@ const SEPARATOR: [u8; 16] = by_low_half(*b",:");
 
 #[target_feature(enable = "neon")]
 #[inline]
-fn classify(block: &[u8; BLOCK]) -> Classes {
+fn classify(block: &[u8; BLOCK]) -> ByteClasses {
     let uint8x16x4_t(a, b, c, d) = load(block);
     // A mask from a comparison of each quarter.
     macro_rules! mask {
@@ -134,11 +135,11 @@ fn classify(block: &[u8; BLOCK]) -> Classes {
             movemask([compare(a), compare(b), compare(c), compare(d)])
         }};
     }
-    // `[` and `{` differ in 0x20 alone, and so do `]` and `}`; no other byte becomes one of them.
+    // `[` and `{` differ only in 0x20, and so do `]` and `}`; no other byte becomes one of them.
     let fold = vdupq_n_u8(0x20);
     let (white, bracket, separator) = (table(&WHITE), table(&BRACKET), table(&SEPARATOR));
     let low_half = vdupq_n_u8(0x0f);
-    Classes {
+    ByteClasses {
         quote: mask!(v => vceqq_u8(v, vdupq_n_u8(b'"'))),
         backslash: mask!(v => vceqq_u8(v, vdupq_n_u8(b'\\'))),
         bracket: mask!(v => vceqq_u8(
@@ -197,15 +198,15 @@ fn movemask([a, b, c, d]: [uint8x16_t; 4]) -> u64 {
     vgetq_lane_u64::<0>(vreinterpretq_u64_u8(add_pairs(abcd, abcd)))
 }
 
-/// The sums of neighbours, those of `low` first.
+/// Adds neighbours; the sums of `low` come first.
 ///
-/// Not `vpaddq_u8`: the compiler sees through that that the bits are apart, and makes of one addition two shuffles and
+/// Not `vpaddq_u8`: the compiler sees through it that the bits are disjoint, and replaces one addition by two shuffles and
 /// an or.
 #[target_feature(enable = "neon")]
 #[inline]
 fn add_pairs(low: uint8x16_t, high: uint8x16_t) -> uint8x16_t {
     let sums: uint8x16_t;
-    // SAFETY: reads and writes registers alone, and the CPU has NEON.
+    // SAFETY: reads and writes only registers, and the CPU has NEON.
     unsafe {
         asm!(
             "addp {sums:v}.16b, {low:v}.16b, {high:v}.16b",
@@ -232,7 +233,7 @@ fn table(bytes: &[u8; 16]) -> uint8x16_t {
     unsafe { vld1q_u8(bytes.as_ptr()) }
 }
 
-/// Carry-less multiplication by all ones adds up, without carries, all lower bits into each bit.
+/// Carry-less multiplication by all ones adds all lower bits into each bit, without carries.
 #[target_feature(enable = "neon,aes")]
 #[inline]
 fn prefix_xor(bits: u64) -> u64 {

@@ -1,14 +1,14 @@
-//! The kernel that every CPU runs, and the oracle that the others are tested against. One byte at a time.
+//! The kernel that every CPU runs, and the reference that the others are tested against. One byte at a time.
 
-use super::{BLOCK, Classes, Kernel};
+use super::{BLOCK, ByteClasses, Kernel};
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scalar;
+pub(super) struct ScalarKernel;
 
-impl Kernel for Scalar {
+impl Kernel for ScalarKernel {
     #[inline(always)]
-    fn classify(self, block: &[u8; BLOCK]) -> Classes {
-        let mut classes = Classes {
+    fn classify(self, block: &[u8; BLOCK]) -> ByteClasses {
+        let mut classes = ByteClasses {
             quote: 0,
             backslash: 0,
             bracket: 0,

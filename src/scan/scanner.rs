@@ -1,21 +1,21 @@
-//! Which kernel runs: the fastest that this CPU has, chosen once.
+//! Chooses the fastest kernel that this CPU has.
 //!
-//! A kernel's value is the proof that the CPU has its instructions, so a choice cannot be wrong; it could only be slow.
+//! A kernel's value proves that the CPU has its instructions, so a wrong choice could only be slow, never unsound.
 
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use super::neon::Neon;
-use super::scalar::Scalar;
+use super::scalar::ScalarKernel;
 use super::{Carry, WINDOW, Window, list_tokens, scan_with};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512::Avx512};
 
 /// A kernel, chosen once.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scanner(Choice);
+pub(crate) struct Scanner(KernelChoice);
 
 #[derive(Clone, Copy, Debug)]
-enum Choice {
-    Scalar(Scalar),
+enum KernelChoice {
+    Scalar(ScalarKernel),
     #[cfg(target_arch = "x86_64")]
     Avx2(Avx2),
     #[cfg(target_arch = "x86_64")]
@@ -27,42 +27,44 @@ enum Choice {
 }
 
 impl Scanner {
-    /// The fastest kernel that this CPU runs.
+    /// Chooses the fastest kernel that this CPU runs.
     pub(crate) fn new() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
             if let Some(kernel) = Avx512::new() {
-                return Self(Choice::Avx512(kernel));
+                return Self(KernelChoice::Avx512(kernel));
             }
             if let Some(kernel) = Avx2::new() {
-                return Self(Choice::Avx2(kernel));
+                return Self(KernelChoice::Avx2(kernel));
             }
         }
         #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
         {
             if let Some(kernel) = Neon::<true>::new() {
-                return Self(Choice::NeonPmull(kernel));
+                return Self(KernelChoice::NeonPmull(kernel));
             }
             if let Some(kernel) = Neon::<false>::new() {
-                return Self(Choice::Neon(kernel));
+                return Self(KernelChoice::Neon(kernel));
             }
         }
-        Self(Choice::Scalar(Scalar))
+        Self(KernelChoice::Scalar(ScalarKernel))
     }
 
-    /// The kernel for `isa`, if this CPU runs it.
+    /// Returns the kernel for `isa`, if this CPU runs it.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn with(isa: Isa) -> Option<Self> {
         match isa {
-            Isa::Scalar => Some(Self(Choice::Scalar(Scalar))),
+            Isa::Scalar => Some(Self(KernelChoice::Scalar(ScalarKernel))),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => Avx2::new().map(|kernel| Self(Choice::Avx2(kernel))),
+            Isa::Avx2 => Avx2::new().map(|kernel| Self(KernelChoice::Avx2(kernel))),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => Avx512::new().map(|kernel| Self(Choice::Avx512(kernel))),
+            Isa::Avx512 => Avx512::new().map(|kernel| Self(KernelChoice::Avx512(kernel))),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            Isa::Neon => Neon::<false>::new().map(|kernel| Self(Choice::Neon(kernel))),
+            Isa::Neon => Neon::<false>::new().map(|kernel| Self(KernelChoice::Neon(kernel))),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            Isa::NeonPmull => Neon::<true>::new().map(|kernel| Self(Choice::NeonPmull(kernel))),
+            Isa::NeonPmull => {
+                Neon::<true>::new().map(|kernel| Self(KernelChoice::NeonPmull(kernel)))
+            }
         }
     }
 
@@ -71,31 +73,31 @@ impl Scanner {
     pub(crate) fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
         debug_assert!(bytes.len() <= WINDOW);
         match self.0 {
-            Choice::Scalar(kernel) => scan_with(kernel, bytes, carry, window),
+            KernelChoice::Scalar(kernel) => scan_with(kernel, bytes, carry, window),
             #[cfg(target_arch = "x86_64")]
-            Choice::Avx2(kernel) => kernel.scan(bytes, carry, window),
+            KernelChoice::Avx2(kernel) => kernel.scan(bytes, carry, window),
             #[cfg(target_arch = "x86_64")]
-            Choice::Avx512(kernel) => kernel.scan(bytes, carry, window),
+            KernelChoice::Avx512(kernel) => kernel.scan(bytes, carry, window),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            Choice::Neon(kernel) => kernel.scan(bytes, carry, window),
+            KernelChoice::Neon(kernel) => kernel.scan(bytes, carry, window),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            Choice::NeonPmull(kernel) => kernel.scan(bytes, carry, window),
+            KernelChoice::NeonPmull(kernel) => kernel.scan(bytes, carry, window),
         }
     }
 
-    /// Makes the positions of the tokens of a window that was scanned.
+    /// Lists the positions of the tokens of a scanned window.
     #[inline]
     pub(crate) fn list_tokens(self, window: &mut Window) {
         match self.0 {
-            Choice::Scalar(kernel) => list_tokens(kernel, window),
+            KernelChoice::Scalar(kernel) => list_tokens(kernel, window),
             #[cfg(target_arch = "x86_64")]
-            Choice::Avx2(kernel) => kernel.list_tokens(window),
+            KernelChoice::Avx2(kernel) => kernel.list_tokens(window),
             #[cfg(target_arch = "x86_64")]
-            Choice::Avx512(kernel) => kernel.list_tokens(window),
+            KernelChoice::Avx512(kernel) => kernel.list_tokens(window),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            Choice::Neon(kernel) => kernel.list_tokens(window),
+            KernelChoice::Neon(kernel) => kernel.list_tokens(window),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            Choice::NeonPmull(kernel) => kernel.list_tokens(window),
+            KernelChoice::NeonPmull(kernel) => kernel.list_tokens(window),
         }
     }
 }

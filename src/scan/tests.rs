@@ -1,10 +1,12 @@
 //! Every kernel against the scalar one, and the algorithm against a byte-by-byte definition.
 
-use super::diff::{Said, compare, scan, until_fatal};
-use super::{BLOCK, Classes, Flaw, Isa, Kernel, ROW, Rows, Scanner, WINDOW, flatten, scalar};
+use super::diff::{ScanResult, compare, scan, until_fatal};
+use super::{
+    BLOCK, ByteClasses, ByteError, Isa, Kernel, MaskRows, ROW, Scanner, WINDOW, flatten, scalar,
+};
 
-/// A kernel, if this machine runs it. One that `TAMIS_REQUIRE_ISA` names must be there; of others it is said that they
-/// were not run.
+/// Returns the kernel if this machine runs it. Panics if `TAMIS_REQUIRE_ISA` names it and it is missing; prints the names
+/// of other missing kernels.
 fn present<K>(name: &str, kernel: Option<K>) -> Option<K> {
     let required = std::env::var("TAMIS_REQUIRE_ISA").unwrap_or_default();
     let must = required.split(',').any(|required| required == name);
@@ -15,7 +17,7 @@ fn present<K>(name: &str, kernel: Option<K>) -> Option<K> {
     kernel
 }
 
-/// How many of so many rounds: Miri, which takes minutes for what is else done in a moment, gets some of them.
+/// The number of rounds: fewer under Miri, which is slow.
 const fn rounds(all: usize) -> usize {
     if cfg!(miri) { all / 100 } else { all }
 }
@@ -27,9 +29,9 @@ pub(crate) fn scanners() -> Vec<(Isa, Scanner)> {
 }
 
 /// Splitmix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
+struct ScanPrng(u64);
 
-impl Random {
+impl ScanPrng {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -52,41 +54,42 @@ macro_rules! kernel_tests {
             #[test]
             fn classifies_as_scalar_does() {
                 let Some(kernel) = present($name, $kernel) else { return };
-                // Every byte in every lane, or, under Miri, in some: all bytes come to all lanes alike.
+                // Every byte in every lane; under Miri in some lanes, because the lanes do not differ.
                 for byte in 0..=255u8 {
                     for lane in (0..BLOCK).step_by(if cfg!(miri) { 9 } else { 1 }) {
                         let mut block = [b'a'; BLOCK];
                         block[lane] = byte;
                         assert_eq!(
                             kernel.classify(&block),
-                            scalar::Scalar.classify(&block),
+                            scalar::ScalarKernel.classify(&block),
                             "byte {byte:#x} in lane {lane}"
                         );
                     }
                 }
-                let mut random = Random(1);
+                let mut random = ScanPrng(1);
                 let all: Vec<u8> = (0..=255).collect();
                 for _ in 0..rounds(2000) {
                     let block: [u8; BLOCK] = random.bytes(&all, BLOCK).try_into().unwrap();
-                    assert_eq!(kernel.classify(&block), scalar::Scalar.classify(&block));
+                    assert_eq!(kernel.classify(&block), scalar::ScalarKernel.classify(&block));
                 }
             }
 
             #[test]
             fn classifies_rows_as_blocks() {
                 let Some(kernel) = present($name, $kernel) else { return };
-                let mut random = Random(6);
+                let mut random = ScanPrng(6);
                 let all: Vec<u8> = (0..=255).chain(*b"\"\\{}[]:, \n\t\r\"\"").collect();
                 for _ in 0..rounds(500) {
                     let blocks: [[u8; BLOCK]; ROW] =
                         std::array::from_fn(|_| random.bytes(&all, BLOCK).try_into().unwrap());
                     let mut masks = [[0; ROW]; 5];
                     let [quote, backslash, bracket, separator, white] = &mut masks;
-                    let mut rows = Rows { quote, backslash, bracket, separator, white };
+                    let mut rows = MaskRows { quote, backslash, bracket, separator, white };
                     kernel.classify_row(&blocks, &mut rows);
                     for (at, block) in blocks.iter().enumerate() {
-                        let expected = scalar::Scalar.classify(block);
-                        let Classes { quote, backslash, bracket, separator, white, .. } = expected;
+                        let expected = scalar::ScalarKernel.classify(block);
+                        let ByteClasses { quote, backslash, bracket, separator, white, .. } =
+                            expected;
                         let expected = [quote, backslash, bracket, separator, white];
                         assert_eq!(masks.map(|row| row[at]), expected, "block {at}");
                         let has = |byte: fn(&u8) -> bool| block.iter().any(byte);
@@ -119,17 +122,17 @@ macro_rules! kernel_tests {
             #[test]
             fn sums_parities_as_scalar_does() {
                 let Some(kernel) = present($name, $kernel) else { return };
-                let mut random = Random(2);
+                let mut random = ScanPrng(2);
                 for _ in 0..rounds(2000) {
                     let bits = random.next() & random.next();
-                    assert_eq!(kernel.prefix_xor(bits), scalar::Scalar.prefix_xor(bits));
+                    assert_eq!(kernel.prefix_xor(bits), scalar::ScalarKernel.prefix_xor(bits));
                 }
             }
 
             #[test]
             fn flattens_as_scalar_does() {
                 let Some(kernel) = present($name, $kernel) else { return };
-                let mut random = Random(3);
+                let mut random = ScanPrng(3);
                 for round in 0..rounds(4000) {
                     let mask = match round % 4 {
                         0 => random.next(),
@@ -149,7 +152,7 @@ macro_rules! kernel_tests {
     };
 }
 
-kernel_tests!(scalar_kernel, "scalar", Some(scalar::Scalar));
+kernel_tests!(scalar_kernel, "scalar", Some(scalar::ScalarKernel));
 #[cfg(target_arch = "x86_64")]
 kernel_tests!(avx2_kernel, "avx2", super::super::avx2::Avx2::new());
 #[cfg(target_arch = "x86_64")]
@@ -160,8 +163,8 @@ kernel_tests!(neon_kernel, "neon", super::super::neon::Neon::<false>::new());
 kernel_tests!(neon_pmull_kernel, "neonpmull", super::super::neon::Neon::<true>::new());
 
 /// The definition, byte by byte.
-fn define(text: &[u8]) -> Said {
-    let mut said = Said::default();
+fn define(text: &[u8]) -> ScanResult {
+    let mut said = ScanResult::default();
     let (mut escaped, mut scalar, mut hex) = (false, false, 0);
     for (at, byte) in text.iter().enumerate() {
         let viable = match std::str::from_utf8(&text[..=at]) {
@@ -169,7 +172,7 @@ fn define(text: &[u8]) -> Said {
             Err(error) => error.error_len().is_none(),
         };
         if said.fatal.is_none() && !viable {
-            said.fatal = Some((at, Flaw::Utf8, said.in_string));
+            said.fatal = Some((at, ByteError::Utf8, said.in_string));
         }
         let was_escaped = std::mem::take(&mut escaped);
         let was_scalar = std::mem::take(&mut scalar);
@@ -183,7 +186,7 @@ fn define(text: &[u8]) -> Said {
                 }
             }
             if *byte < 0x20 && said.fatal.is_none() {
-                said.fatal = Some((at, Flaw::Control, true));
+                said.fatal = Some((at, ByteError::Control, true));
             }
             match byte {
                 b'u' if was_escaped => hex = 4,
@@ -228,7 +231,7 @@ fn scans_as_defined_however_it_is_cut() {
         b"ab\"  ,:{}\xc3\xa9\xe2\x82\xac\x01",
         b"\"abcdefghijklmnop,",
     ];
-    let mut random = Random(4);
+    let mut random = ScanPrng(4);
     for (isa, scanner) in scanners() {
         for round in 0..rounds(600) {
             let len = 1 + random.next() as usize % 300;
@@ -245,7 +248,7 @@ fn scans_as_defined_however_it_is_cut() {
 
 #[test]
 fn long_texts_cross_windows() {
-    let mut random = Random(5);
+    let mut random = ScanPrng(5);
     for (isa, scanner) in scanners() {
         for alphabet in [&b"\"\\{}[]:, 1n"[..], b"\"\\\\", b"{", b",", b"\""] {
             let text = random.bytes(alphabet, 3 * WINDOW + 77);
@@ -259,7 +262,7 @@ fn long_texts_cross_windows() {
     }
 }
 
-/// The tokens alone, for ASCII texts that are too long for the quadratic definition.
+/// Only the tokens, for ASCII texts that are too long for the quadratic definition.
 fn define_ascii(text: &[u8]) -> Vec<usize> {
     let (mut tokens, mut in_string, mut escaped, mut scalar) = (Vec::new(), false, false, false);
     for (at, byte) in text.iter().enumerate() {
@@ -286,14 +289,14 @@ fn define_ascii(text: &[u8]) -> Vec<usize> {
 #[test]
 fn classes_have_no_byte_twice() {
     for byte in 0..=255u8 {
-        let Classes { quote, backslash, bracket, separator, white, control, high } =
-            scalar::Scalar.classify(&[byte; BLOCK]);
+        let ByteClasses { quote, backslash, bracket, separator, white, control, high } =
+            scalar::ScalarKernel.classify(&[byte; BLOCK]);
         let kinds = [quote, backslash, bracket, separator, white | control, high];
         assert!(kinds.iter().filter(|mask| **mask != 0).count() <= 1, "{byte:#x}");
     }
 }
 
-/// What a fuzzer begins with, and what it once found: `fuzz/README.md`.
+/// The seeds of the fuzzer and its earlier findings: `fuzz/README.md`.
 #[test]
 fn kernels_agree_on_what_is_fuzzed() {
     let mut count = 0;
@@ -307,7 +310,7 @@ fn kernels_agree_on_what_is_fuzzed() {
             count += 1;
         }
     }
-    // A package has no seeds.
+    // A published package contains no seeds.
     let packaged = !std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").exists();
     assert!(count >= most.min(100) || packaged, "only {count} inputs");
 }

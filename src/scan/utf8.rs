@@ -5,12 +5,12 @@
 
 /// The bytes of a sequence that has begun and not ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Utf8 {
+pub(super) struct Utf8State {
     part: [u8; 4],
     len: usize,
 }
 
-impl Utf8 {
+impl Utf8State {
     pub(super) fn is_partial(&self) -> bool {
         self.len != 0
     }
@@ -68,7 +68,7 @@ fn cut_off(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::Utf8;
+    use super::Utf8State;
 
     /// Every sequence of up to three bytes from the interesting ones, at every cut, against the definition: the first
     /// byte with which no valid text begins.
@@ -98,7 +98,7 @@ mod tests {
                 let expected =
                     (1..=case.len()).find(|end| !viable(&case[..*end])).map(|end| end - 1);
                 for cut in 0..=case.len() {
-                    let mut utf8 = Utf8::default();
+                    let mut utf8 = Utf8State::default();
                     let found = utf8
                         .check(&case[..cut])
                         .and_then(|()| utf8.check(&case[cut..]).map_err(|at| cut + at))

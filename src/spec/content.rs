@@ -1,13 +1,14 @@
-//! What is declared for pages and other text: which text is taken, and how much of it.
+//! Rules for pages and other text: which text is extracted, and how much of it.
 //!
-//! Data alone; `content` does it. Field names are AIOS's (seed 004: `extract`, `max_tokens`), and SPEC §10's (`format`).
+//! Contains data only; `content` compiles and runs it. Field names are AIOS's (seed 004: `extract`, `max_tokens`), and SPEC
+//! §10's (`format`).
 
 use serde::{Deserialize, Serialize};
 
 use super::is_default;
 
-/// The content of a document: the main text of an HTML page, fields of a JSON answer, or plain text as it is; cut behind a
-/// paragraph, a sentence or a word. The output is text, not JSON. Feature `content` does it.
+/// The content of a document: the main text of an HTML page, fields of a JSON response, or plain text. It may be cut after a
+/// paragraph, a sentence or a word. The output is text, not JSON. Needs feature `content`.
 ///
 /// ```
 /// use tamis::{Content, ContentFormat, Spec};
@@ -29,12 +30,12 @@ pub struct Content {
     pub(crate) format: ContentFormat,
 }
 
-/// What the text of a page is written as.
+/// The format in which the text of a page is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ContentFormat {
-    /// Text: links are their text, code is indented.
+    /// Plain text: links become their text, code is indented.
     #[default]
     Text,
     /// Markdown: headings, links, images, code, tables and quotes are marked.
@@ -42,32 +43,33 @@ pub enum ContentFormat {
 }
 
 impl Content {
-    /// All of the content, as text.
+    /// Creates a spec that keeps all of the content, as text.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Of a JSON answer, takes the value at `path`, as in [`Spec::select`](crate::Spec::select), of the document, or of each
-    /// of its elements if it is an array. Repeat it for more; they come in the order in which they are declared. Where none
-    /// of them is there, or none is declared, the first of `content`, `text` and `body` that has text counts.
+    /// Extracts the value at `path` from a JSON response, with paths as in [`Spec::select`](crate::Spec::select): from the
+    /// document, or from each of its elements if it is an array. Repeat it for more values, which are written in the order of
+    /// declaration. If no path is declared, or the document has none of them, the first of `content`, `text` and `body` that
+    /// contains text is used.
     ///
-    /// A document that begins as JSON and is broken or cut off is an error, if a path is declared; else it is kept as text, and
-    /// the report says so.
+    /// If a path is declared, it is an error if a document begins as JSON and is invalid or incomplete. Otherwise such a
+    /// document is kept as text, and the report says so.
     #[must_use]
     pub fn extract(mut self, path: impl Into<String>) -> Self {
         self.extract.push(path.into());
         self
     }
 
-    /// At most so many tokens are left, and a line that says how many were left out. 0 is no limit.
+    /// Limits the text to this number of tokens and adds a line with the number of omitted ones. 0 means no limit.
     #[must_use]
     pub fn max_tokens(mut self, count: u64) -> Self {
         self.max_tokens = count;
         self
     }
 
-    /// What the text of a page is written as. Default: [`ContentFormat::Text`].
+    /// Sets the format in which the text of a page is written. Default: [`ContentFormat::Text`].
     #[must_use]
     pub fn format(mut self, format: ContentFormat) -> Self {
         self.format = format;

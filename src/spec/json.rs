@@ -1,6 +1,6 @@
-//! JSON values inside a spec, kept as they are written: what patches put into a document, and what is compared with it.
+//! JSON values inside a spec, kept as they are written: values that patches add, and values to compare with.
 //!
-//! Knows no rule. A number in a spec is as exact as one in a document: nothing passes through a float that comes as text.
+//! Knows no rule. A number in a spec is as exact as one in a document: a number that is read as text never becomes a float.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,32 +11,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Raise};
 use crate::json::key::{quote, unescape};
-use crate::json::{Halt, Handler, Interest, Kind, Slot, machine};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot, machine};
 use crate::tree::children;
 
-/// The name by which a deserialiser that has numbers as text may know that it can hand the value over as a JSON text, which
-/// says more than serde's numbers do.
-pub(crate) const TEXT: &str = "tamis::Json";
+/// The newtype name by which a deserialiser recognises that it may pass the value as a JSON text. A text keeps more than
+/// serde's numbers do.
+pub(crate) const TEXT: &str = "tamis::RawJson";
 
-/// A JSON value, as text: what a patch puts into a document, and what a test compares.
+/// A JSON value as text: a value that a patch adds, or that a condition compares with.
 ///
-/// Numbers, strings and keys stay as they were written; white space between tokens goes. It is made from a text
-/// ([`parse`](str::parse)) or from a value of serde's, where numbers are those that serde has.
+/// Numbers, strings and keys keep their spelling; white space between tokens is removed. Create it from a text
+/// ([`parse`](str::parse)), or deserialise it, in which case numbers are as exact as the deserialiser reports them.
 ///
 /// ```
-/// use tamis::Json;
+/// use tamis::RawJson;
 ///
-/// let value: Json = r#"{"price": 1.10, "id": 12345678901234567890123}"#.parse()?;
+/// let value: RawJson = r#"{"price": 1.10, "id": 12345678901234567890123}"#.parse()?;
 /// assert_eq!(value.as_str(), r#"{"price":1.10,"id":12345678901234567890123}"#);
-/// assert_eq!(Json::from("a \"b\"").as_str(), r#""a \"b\"""#);
-/// assert_eq!("[1, 2".parse::<Json>().unwrap_err().offset(), Some(5));
+/// assert_eq!(RawJson::from("a \"b\"").as_str(), r#""a \"b\"""#);
+/// assert_eq!("[1, 2".parse::<RawJson>().unwrap_err().offset(), Some(5));
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Json(Box<str>);
+pub struct RawJson(Box<str>);
 
-impl Json {
-    /// The text, minified.
+impl RawJson {
+    /// Returns the minified text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -47,24 +47,24 @@ impl Json {
     }
 }
 
-impl fmt::Display for Json {
+impl fmt::Display for RawJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl fmt::Debug for Json {
+impl fmt::Debug for RawJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Json({})", self.0)
     }
 }
 
-impl FromStr for Json {
+impl FromStr for RawJson {
     type Err = Error;
 
-    /// Reads a JSON text (RFC 8259) with at most 1,024 containers inside one another.
+    /// Parses a JSON text (RFC 8259) with at most 1,024 nested containers.
     fn from_str(text: &str) -> Result<Self, Error> {
-        let mut minified = Minified(Vec::with_capacity(text.len()));
+        let mut minified = MinifyHandler(Vec::with_capacity(text.len()));
         machine::read(text.as_bytes(), 0, &mut minified)?;
         String::from_utf8(minified.0).map(|text| Self(text.into())).map_err(|_not_utf8| {
             let raise = Raise::new(ErrorKind::Encoding, "the value is not UTF-8");
@@ -73,11 +73,11 @@ impl FromStr for Json {
     }
 }
 
-/// The text without white space.
-struct Minified(Vec<u8>);
+/// Collects the text without white space.
+struct MinifyHandler(Vec<u8>);
 
-impl Handler for Minified {
-    fn value(&mut self, _: Slot<'_>, _: Kind, _: u64) -> Result<Interest, Halt> {
+impl Handler for MinifyHandler {
+    fn value(&mut self, _: ValueSlot<'_>, _: ValueKind, _: u64) -> Result<Interest, Halt> {
         Ok(Interest::Copy)
     }
 
@@ -90,63 +90,63 @@ impl Handler for Minified {
     }
 }
 
-/// `text` as a JSON string.
+/// Returns `text` as a JSON string.
 fn quoted(text: &str) -> String {
     String::from_utf8_lossy(&quote(text)).into_owned()
 }
 
-impl From<&str> for Json {
-    /// A string with this text.
+impl From<&str> for RawJson {
+    /// Creates a string with this text.
     fn from(text: &str) -> Self {
         Self(quoted(text).into())
     }
 }
 
-impl From<bool> for Json {
+impl From<bool> for RawJson {
     fn from(yes: bool) -> Self {
         Self(yes.to_string().into())
     }
 }
 
-impl From<i64> for Json {
+impl From<i64> for RawJson {
     fn from(number: i64) -> Self {
         Self(number.to_string().into())
     }
 }
 
-impl<'de> Deserialize<'de> for Json {
+impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Json;
+        struct RawJsonVisitor;
+        impl<'de> Visitor<'de> for RawJsonVisitor {
+            type Value = RawJson;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON value")
             }
 
-            /// The value itself, as any deserialiser has it.
+            /// Reads the value from any deserialiser.
             fn visit_newtype_struct<D: Deserializer<'de>>(
                 self,
                 deserializer: D,
-            ) -> Result<Json, D::Error> {
+            ) -> Result<RawJson, D::Error> {
                 let mut text = String::new();
-                deserializer.deserialize_any(Build(&mut text))?;
-                Ok(Json(text.into()))
+                deserializer.deserialize_any(RawJsonBuilder(&mut text))?;
+                Ok(RawJson(text.into()))
             }
 
-            /// Its text, from one that knows the name.
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Json, E> {
+            /// Reads the text from a deserialiser that knows the newtype name.
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<RawJson, E> {
                 text.parse().map_err(|error: Error| E::custom(error.message()))
             }
         }
-        deserializer.deserialize_newtype_struct(TEXT, Text)
+        deserializer.deserialize_newtype_struct(TEXT, RawJsonVisitor)
     }
 }
 
-/// Writes a value of serde's behind a text.
-struct Build<'a>(&'a mut String);
+/// Appends a value of serde's data model to a JSON text.
+struct RawJsonBuilder<'a>(&'a mut String);
 
-impl<'de> de::DeserializeSeed<'de> for Build<'_> {
+impl<'de> de::DeserializeSeed<'de> for RawJsonBuilder<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -154,7 +154,7 @@ impl<'de> de::DeserializeSeed<'de> for Build<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Build<'_> {
+impl<'de> Visitor<'de> for RawJsonBuilder<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -188,7 +188,7 @@ impl<'de> Visitor<'de> for Build<'_> {
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<(), E> {
         if !number.is_finite() {
-            return Err(E::custom("JSON has no such number"));
+            return Err(E::custom("JSON cannot represent this number"));
         }
         self.0.push_str(&format!("{number:?}"));
         Ok(())
@@ -224,7 +224,7 @@ impl<'de> Visitor<'de> for Build<'_> {
             if !first {
                 self.0.push(',');
             }
-            if list.next_element_seed(Build(self.0))?.is_none() {
+            if list.next_element_seed(RawJsonBuilder(self.0))?.is_none() {
                 self.0.truncate(at);
                 self.0.push(']');
                 return Ok(());
@@ -242,24 +242,24 @@ impl<'de> Visitor<'de> for Build<'_> {
             }
             self.0.push_str(&quoted(&key));
             self.0.push(':');
-            map.next_value_seed(Build(self.0))?;
+            map.next_value_seed(RawJsonBuilder(self.0))?;
         }
         self.0.push('}');
         Ok(())
     }
 }
 
-impl Serialize for Json {
-    /// As the value that it is. A number that serde has no place for (past 64 bits, or not a float's) is an error.
+impl Serialize for RawJson {
+    /// Serialises the value itself. Fails for a number that serde cannot represent exactly (in 64 bits, or as a float).
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Piece(&self.0).serialize(serializer)
+        RawJsonRef(&self.0).serialize(serializer)
     }
 }
 
-/// A text inside another.
-struct Piece<'a>(&'a str);
+/// A part of a JSON text.
+struct RawJsonRef<'a>(&'a str);
 
-impl Serialize for Piece<'_> {
+impl Serialize for RawJsonRef<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let text = self.0;
         match text.as_bytes() {
@@ -268,13 +268,13 @@ impl Serialize for Piece<'_> {
             b"false" => serializer.serialize_bool(false),
             [b'"', inside @ .., b'"'] => {
                 let inside = unescape(inside).and_then(|text| String::from_utf8(text).ok());
-                let lone = "a string with a lone surrogate is no text";
+                let lone = "a string with a lone surrogate is not valid Unicode";
                 serializer.serialize_str(&inside.ok_or_else(|| ser::Error::custom(lone))?)
             }
             [b'[', ..] => {
                 let mut list = serializer.serialize_seq(None)?;
                 for (_, value) in children(text) {
-                    list.serialize_element(&Piece(value))?;
+                    list.serialize_element(&RawJsonRef(value))?;
                 }
                 list.end()
             }
@@ -282,9 +282,9 @@ impl Serialize for Piece<'_> {
                 let mut map = serializer.serialize_map(None)?;
                 for (key, value) in children(text) {
                     let name = unescape(key.as_bytes()).and_then(|key| String::from_utf8(key).ok());
-                    let lone = "a key with a lone surrogate is no text";
+                    let lone = "a key with a lone surrogate is not valid Unicode";
                     let name = name.ok_or_else(|| ser::Error::custom(lone))?;
-                    map.serialize_entry(&name, &Piece(value))?;
+                    map.serialize_entry(&name, &RawJsonRef(value))?;
                 }
                 map.end()
             }
@@ -292,7 +292,7 @@ impl Serialize for Piece<'_> {
                 if let Ok(number) = text.parse::<u64>() {
                     return serializer.serialize_u64(number);
                 }
-                // Of integers zero has no sign.
+                // An integer zero has no sign.
                 if text != "-0"
                     && let Ok(number) = text.parse::<i64>()
                 {
@@ -313,7 +313,7 @@ impl Serialize for Piece<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Json;
+    use super::RawJson;
 
     #[test]
     fn through_serde_and_back() {
@@ -330,9 +330,9 @@ mod tests {
             r#"[1,[2,{"a":null}],"x"]"#,
             r#"{"a":{"b":[{}]},"":0}"#,
         ] {
-            let json: Json = serde_json::from_str(text).unwrap();
+            let json: RawJson = serde_json::from_str(text).unwrap();
             let back = serde_json::to_string(&json).unwrap();
-            let again: Json = back.parse().unwrap();
+            let again: RawJson = back.parse().unwrap();
             let value: serde_json::Value = serde_json::from_str(text).unwrap();
             assert_eq!(serde_json::from_str::<serde_json::Value>(again.as_str()).unwrap(), value);
             assert_eq!(serde_json::from_str::<serde_json::Value>(json.as_str()).unwrap(), value);
@@ -341,14 +341,14 @@ mod tests {
 
     #[test]
     fn a_negative_zero_stays_negative() {
-        let json: Json = "-0".parse().unwrap();
+        let json: RawJson = "-0".parse().unwrap();
         assert_eq!(serde_json::to_string(&json).unwrap(), "-0.0");
     }
 
     #[test]
     fn numbers_that_serde_does_not_have() {
         for text in ["12345678901234567890123", "1E400", "0.10000000000000000000001"] {
-            let json: Json = text.parse().unwrap();
+            let json: RawJson = text.parse().unwrap();
             assert_eq!(json.as_str(), text);
             assert!(serde_json::to_string(&json).is_err(), "{text} is not rounded");
         }
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn only_white_space_goes() {
-        let json: Json = " { \"\\u0041 b\" : [ 1.10 , -0 ] } ".parse().unwrap();
+        let json: RawJson = " { \"\\u0041 b\" : [ 1.10 , -0 ] } ".parse().unwrap();
         assert_eq!(json.as_str(), r#"{"\u0041 b":[1.10,-0]}"#);
     }
 }

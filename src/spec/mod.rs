@@ -1,8 +1,9 @@
-//! What was declared for one tool: the one representation that everything compiles from.
+//! The rules for one tool: the single representation that every format is read into and every program is compiled from.
 //!
-//! Knows no document. A builder for code, serde for files and for callers' own formats.
+//! Knows no document. Provides a builder for code, and serde for files and for callers' own formats.
 
 mod content;
+mod groups;
 mod json;
 mod output;
 mod patch;
@@ -14,20 +15,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::reserved::ReservedParameters;
 pub use content::{Content, ContentFormat};
-pub use json::Json;
+pub use json::RawJson;
 #[cfg(feature = "manifest")]
 pub(crate) use json::TEXT as JSON_TEXT;
 pub use output::{Budget, Compact, Omitted, OnOver};
-pub use patch::{OnTestFailure, Operation, Otherwise, Test};
-pub(crate) use patch::{Op, named};
-pub use select::{Select, Source};
+pub use patch::{Condition, OnTestFailure, PatchOp, WhenFallback};
+pub(crate) use patch::{PatchOpKind, named};
+pub use select::{SelectPath, Selection};
 #[cfg(feature = "text")]
-pub(crate) use text::Dedup;
-pub use text::TextFilter;
+pub(crate) use text::DedupMode;
+pub use text::TextSpec;
 
-/// The rules for one tool's output.
+/// The rules for the output of one tool.
 ///
-/// Build it in code, or deserialise it: field names are those of the methods.
+/// Build a spec in code, or deserialise it: the field names are the names of the methods.
 ///
 /// ```
 /// use tamis::{Program, Spec, filter_slice};
@@ -54,23 +55,23 @@ pub struct Spec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) extract: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) select: Option<Select>,
+    pub(crate) select: Option<Selection>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) exclude: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retain: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) patches: Option<Vec<Operation>>,
+    pub(crate) patches: Option<Vec<PatchOp>>,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) lenient_remove: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_test_failure: Option<OnTestFailure>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) test: Option<Test>,
+    pub(crate) test: Option<Condition>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) when: Option<Vec<Spec>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) otherwise: Option<Otherwise>,
+    pub(crate) otherwise: Option<WhenFallback>,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) root: Root,
     #[serde(skip_serializing_if = "is_default")]
@@ -84,7 +85,7 @@ pub struct Spec {
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) drop_empty: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) text_filter: Option<TextFilter>,
+    pub(crate) text_filter: Option<TextSpec>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) budget: Option<Budget>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "output::some")]
@@ -107,16 +108,16 @@ pub struct Spec {
     pub(crate) duplicate_keys: DuplicateKeys,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) allow_raw: Option<bool>,
-    /// Of a document that is the payload itself, the members around kimbap's results pass select.
+    /// If the document itself is the payload, members that kimbap adds around results pass `select`.
     #[serde(skip)]
     pub(crate) envelope: bool,
-    /// The spec is another system's, which marks nothing that it leaves out.
+    /// The spec is read from another program's manifest, where omissions are not marked.
     #[serde(skip)]
     pub(crate) foreign: bool,
-    /// A document that is no array becomes one, with itself as its element, unless a total miss leaves it as it is.
+    /// A document that is not an array becomes the only element of one, except after a total miss.
     #[serde(skip)]
     pub(crate) wrap: bool,
-    /// The document passes, whatever it is.
+    /// Every document is passed through.
     #[serde(skip)]
     pub(crate) pass: bool,
 }
@@ -125,26 +126,26 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Where the payload is: the part that the rules on items apply to.
+/// The place of the payload: the part of a document that the rules on items apply to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Root {
-    /// The document if it is an array; of an object `items`, else `result`, else `data`, whichever is an array; else
-    /// the first member that is one; else the object itself (kimbap). May have to hold the document; see
+    /// The document if it is an array. Of an object, the first array among `items`, `result` and `data`; otherwise the
+    /// first member that is an array; otherwise the object itself (kimbap). May have to hold the document; see
     /// [`Limits`](crate::Limits).
     #[default]
     Auto,
-    /// The first member that is an array, decided at once. An object without an array has no payload: a total miss.
+    /// The first member that is an array, decided when it begins. For an object without an array this is a total miss.
     First,
-    /// The document itself, whatever arrays it has.
+    /// The document itself, even if it contains arrays.
     Object,
     /// The value at a path without wildcards.
     At(String),
 }
 
 impl From<String> for Root {
-    /// `auto`, `array` (the same), `first` and `object` name the modes; anything else is a path. A member called like a
-    /// mode is written as a pointer: `/first`.
+    /// `auto`, `array` (an alias of `auto`), `first` and `object` name the variants. Any other text is a path. Write a
+    /// member with one of these names as a pointer: `/first`.
     fn from(text: String) -> Self {
         match text.as_str() {
             "auto" | "array" => Self::Auto,
@@ -167,7 +168,7 @@ impl From<Root> for String {
             Root::Auto => "auto".into(),
             Root::First => "first".into(),
             Root::Object => "object".into(),
-            // Read back, a bare name of a mode would be that mode.
+            // Without the slash, the name would be read as a variant.
             Root::At(path) if !matches!(Root::from(path.as_str()), Root::At(_)) => {
                 format!("/{path}")
             }
@@ -176,76 +177,76 @@ impl From<Root> for String {
     }
 }
 
-/// What becomes of the members beside the payload, and beside the way to it.
+/// What happens to the members next to the payload, and next to the path that leads to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Siblings {
-    /// They pass unchanged.
+    /// They are kept unchanged.
     #[default]
     Keep,
-    /// They go.
+    /// They are removed.
     Drop,
 }
 
-/// What a total miss does: no selected path found in any item, or no payload where the root says. And what an operation of
-/// `patches` does that cannot be applied, or a `test` that fails.
+/// What happens after a total miss: no item has a selected path, or the root has no payload. Also applies if an operation
+/// of `patches` cannot be applied, or one of its tests fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnError {
-    /// What would have been selected from passes at full length; exclude still applies, the report says so. What would have
-    /// been patched passes as `retain` left it. The default
-    /// for specs without rules on the document.
+    /// The payload passes unselected; `exclude` still applies, and the report records the miss. After failed patches, the
+    /// output of `retain` passes unpatched. The default for specs without rules on the document.
     Raw,
-    /// An error, and no output. The default as soon as a spec has `retain`, `patches` or `when`.
+    /// An error without output. The default for specs with `retain`, `patches` or `when`.
     Closed,
 }
 
-/// How far values that are dropped are checked. Kept values always are, in full.
+/// How strictly dropped values are checked. Kept values are always checked in full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validation {
     /// RFC 8259, the whole document.
     #[default]
     Full,
-    /// Of what is skipped: closed strings without raw control characters, matching brackets, UTF-8. For senders that are trusted.
+    /// Skipped values are only checked for terminated strings, balanced brackets, valid UTF-8 and raw control characters.
+    /// For trusted senders.
     Structure,
 }
 
-/// What becomes of white space between tokens.
+/// What happens to white space between tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Whitespace {
-    /// It goes.
+    /// It is removed.
     #[default]
     Minify,
-    /// What is emitted keeps the white space in front of it, and what is kept whole all of it. White space around the
-    /// document goes.
+    /// Emitted tokens keep the white space before them, and values that are kept as a whole keep all of it. White space
+    /// around the document is removed.
     Keep,
 }
 
-/// What becomes of a selected member, or of the payload, whose name came before in the same object. Other members are not
-/// compared: this is no check for duplicates in general.
+/// What happens to a selected member, or to the payload, if its name occurred before in the same object. Other members are
+/// not compared, so this is not a general check for duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DuplicateKeys {
-    /// The first counts. Later ones are not looked for once an item is complete.
+    /// The first one counts. Once an item is complete, later ones are not looked for.
     #[default]
     First,
-    /// The first counts, all later ones are looked for and counted.
+    /// The first one counts. All later ones are looked for and counted in the report.
     Count,
     /// A second one is an error.
     Reject,
 }
 
 impl Spec {
-    /// No rules: validate and minify.
+    /// Creates a spec without rules: the document is validated and minified.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Makes the value at `path`, without wildcards, the document; everything else of the input is validated and dropped.
-    /// It is an error if nothing is there. Applied before all other rules, and to raw output as well.
+    /// Makes the value at `path` the document, before all other rules apply. Everything else is validated and dropped. The
+    /// path must not contain wildcards. It is an error if the document has no value there. Raw output is extracted, too.
     ///
     /// ```
     /// use tamis::{Program, Spec, filter_slice};
@@ -265,48 +266,48 @@ impl Spec {
     /// Keeps the value at `path` of each item, under the last name of the path.
     #[must_use]
     pub fn select(mut self, path: impl Into<String>) -> Self {
-        self.select.get_or_insert_default().0.push(Source { key: None, path: path.into() });
+        self.select.get_or_insert_default().0.push(SelectPath { key: None, path: path.into() });
         self
     }
 
     /// Keeps the value at `path` of each item, under `key`.
     #[must_use]
     pub fn select_as(mut self, key: impl Into<String>, path: impl Into<String>) -> Self {
-        let source = Source { key: Some(key.into()), path: path.into() };
+        let source = SelectPath { key: Some(key.into()), path: path.into() };
         self.select.get_or_insert_default().0.push(source);
         self
     }
 
-    /// Removes what is at `path` from each item, after `select`; names reach through arrays. Of an item that is an array each
-    /// element is treated like an item.
+    /// Removes the values at `path` from each item, after `select`. Names apply to each element of an array on the way. If an
+    /// item is an array, each of its elements is treated as an item.
     #[must_use]
     pub fn exclude(mut self, path: impl Into<String>) -> Self {
         self.exclude.push(path.into());
         self
     }
 
-    /// Keeps what is at this JSON Pointer of the document, with the containers around it. Repeat it for a union; once
-    /// used, everything else goes. Names reach through arrays.
+    /// Keeps the value at this JSON Pointer of the document, with the containers around it, and removes everything that no
+    /// `retain` names. Repeat it to keep more. Names apply to each element of an array on the way.
     #[must_use]
     pub fn retain(mut self, pointer: impl Into<String>) -> Self {
         self.retain.get_or_insert_default().push(pointer.into());
         self
     }
 
-    /// Applies an operation of a JSON Patch (RFC 6902) to what `retain` left; repeat it for a sequence. If an operation cannot
-    /// be applied, or a `test` fails, the whole sequence fails: an error, and nothing is emitted, unless
+    /// Applies an operation of a JSON Patch (RFC 6902) after `retain`. Repeat it for a sequence. If an operation cannot be
+    /// applied, or a `test` fails, the whole sequence fails with an error and without output, unless
     /// [`on_error`](Self::on_error) says otherwise.
     ///
-    /// Operations `add`, `remove` and `replace` on members of objects are applied while the document arrives. For others,
-    /// what `retain` left of the document is held as a whole, up to the limit `item`; each then visits the members and elements
-    /// on its way, so that a sequence costs at most its operations times what is held.
+    /// `add`, `remove` and `replace` on members of objects are applied while the document arrives. For other operations the
+    /// document, as `retain` left it, is held as a whole, up to the limit `item`. Each operation then visits the members and
+    /// elements on its path, so a sequence costs at most the number of operations times the size of the held document.
     ///
     /// ```
-    /// use tamis::{Operation, Program, Spec, filter_slice};
+    /// use tamis::{PatchOp, Program, Spec, filter_slice};
     ///
     /// let spec = Spec::new()
-    ///     .patch(Operation::remove("/user/ssn"))
-    ///     .patch(Operation::add("/user/seen", true));
+    ///     .patch(PatchOp::remove("/user/ssn"))
+    ///     .patch(PatchOp::add("/user/seen", true));
     /// let program = Program::compile(&spec)?;
     /// let (output, report) = filter_slice(&program, br#"{"user": {"ssn": "1", "id": 1.10}}"#)?;
     /// assert_eq!(output, br#"{"user":{"id":1.10,"seen":true}}"#);
@@ -317,30 +318,30 @@ impl Spec {
     /// # Ok::<(), tamis::Error>(())
     /// ```
     #[must_use]
-    pub fn patch(mut self, operation: Operation) -> Self {
+    pub fn patch(mut self, operation: PatchOp) -> Self {
         self.patches.get_or_insert_default().push(operation);
         self
     }
 
-    /// Whether an operation may remove what is not there. Default: no.
+    /// Allows operations to remove a value that does not exist. Default: not allowed.
     #[must_use]
     pub fn lenient_remove(mut self, yes: bool) -> Self {
         self.lenient_remove = yes;
         self
     }
 
-    /// What a failed `test` among the patches does. Default: [`OnTestFailure::Fail`].
+    /// Sets what a failed `test` of the patches does. Default: [`OnTestFailure::Fail`].
     ///
     /// ```
-    /// use tamis::{OnTestFailure, Operation, Program, Spec, filter_slice};
+    /// use tamis::{OnTestFailure, PatchOp, Program, Spec, filter_slice};
     ///
     /// let spec = Spec::new()
-    ///     .patch(Operation::remove("/a"))
-    ///     .patch(Operation::test("/version", 2))
-    ///     .patch(Operation::remove("/b"));
+    ///     .patch(PatchOp::remove("/a"))
+    ///     .patch(PatchOp::test("/version", 2))
+    ///     .patch(PatchOp::remove("/b"));
     /// let input = br#"{"version": 1, "a": 1, "b": 2}"#;
     /// let error = filter_slice(&Program::compile(&spec)?, input).unwrap_err();
-    /// assert_eq!(error.message(), "patches[1], test /version: the test failed: the value there is another one");
+    /// assert_eq!(error.message(), "patches[1], test /version: test failed: the value is different");
     ///
     /// let stops = Program::compile(&spec.on_test_failure(OnTestFailure::Stop))?;
     /// let (output, report) = filter_slice(&stops, input)?;
@@ -354,19 +355,19 @@ impl Spec {
         self
     }
 
-    /// Applies the rules of `branch` where the test holds, and no test of a branch before. Repeat it for more branches.
+    /// Adds a branch: its rules apply if the condition holds and no condition of an earlier branch does.
     ///
-    /// Beside branches a spec has no rules but [`extract`](Self::extract), and says for all of them how the document is read
-    /// ([`validation`](Self::validation), [`whitespace`](Self::whitespace), [`allow_raw`](Self::allow_raw)). A member whose
-    /// name a test's path names must not come twice in its object. Each test of one place is compared with the value there.
+    /// A spec with branches has no rules of its own except [`extract`](Self::extract), and settings that apply to all branches
+    /// ([`validation`](Self::validation), [`whitespace`](Self::whitespace), [`allow_raw`](Self::allow_raw)). It is an error
+    /// if an object has a member that a condition tests twice. All conditions on one place are compared with the value there.
     ///
     /// ```
-    /// use tamis::{Json, Otherwise, Program, Spec, Test, filter_slice};
+    /// use tamis::{Condition, Program, RawJson, Spec, WhenFallback, filter_slice};
     ///
     /// let spec = Spec::new()
-    ///     .when(Test::new("/type", "person"), Spec::new().retain("/person/name"))
-    ///     .when(Test::new("/type", "company"), Spec::new().retain("/company/name"))
-    ///     .otherwise(Otherwise::Drop);
+    ///     .when(Condition::new("/type", "person"), Spec::new().retain("/person/name"))
+    ///     .when(Condition::new("/type", "company"), Spec::new().retain("/company/name"))
+    ///     .otherwise(WhenFallback::Drop);
     /// let program = Program::compile(&spec)?;
     /// let (output, report) = filter_slice(&program, br#"{"type": "person", "person": {"name": "Ada", "ssn": 1}}"#)?;
     /// assert_eq!(output, br#"{"person":{"name":"Ada"}}"#);
@@ -375,40 +376,40 @@ impl Spec {
     /// # Ok::<(), tamis::Error>(())
     /// ```
     #[must_use]
-    pub fn when(mut self, test: Test, branch: Self) -> Self {
+    pub fn when(mut self, test: Condition, branch: Self) -> Self {
         self.when.get_or_insert_default().push(Self { test: Some(test), ..branch });
         self
     }
 
-    /// What happens to a document for which no branch holds. Default: [`Otherwise::Error`].
+    /// Sets what happens to a document for which no branch applies. Default: [`WhenFallback::Error`].
     #[must_use]
-    pub fn otherwise(mut self, otherwise: Otherwise) -> Self {
+    pub fn otherwise(mut self, otherwise: WhenFallback) -> Self {
         self.otherwise = Some(otherwise);
         self
     }
 
-    /// Where the payload is. Default: [`Root::Auto`].
+    /// Sets the place of the payload. Default: [`Root::Auto`].
     #[must_use]
     pub fn root(mut self, root: impl Into<Root>) -> Self {
         self.root = root.into();
         self
     }
 
-    /// What becomes of the members beside the payload. Default: [`Siblings::Keep`].
+    /// Sets what happens to the members next to the payload. Default: [`Siblings::Keep`].
     #[must_use]
     pub fn siblings(mut self, siblings: Siblings) -> Self {
         self.siblings = siblings;
         self
     }
 
-    /// Cuts the payload to its first `count` elements; 0 is no limit.
+    /// Cuts the payload to its first `count` elements. 0 means no limit.
     #[must_use]
     pub fn max_items(mut self, count: u64) -> Self {
         self.max_items = count;
         self
     }
 
-    /// Stops reading at the first element that `max_items` cuts; the output is closed there.
+    /// Stops reading at the first element that `max_items` cuts, and closes the output there.
     #[must_use]
     pub fn stop_early(mut self, yes: bool) -> Self {
         self.stop_early = yes;
@@ -429,49 +430,49 @@ impl Spec {
         self
     }
 
-    /// Operations on the lines of text output: of a string in the document's member `raw`, in which kimbap wraps what a
-    /// command prints. `_text_filtered: true` joins the members then; a document without such a string passes.
+    /// Filters the lines of text output: the string in the document's member `raw`, in which kimbap wraps what a command
+    /// prints. Adds the member `_text_filtered: true`. A document without such a string passes.
     ///
     /// ```
-    /// use tamis::{Spec, TextFilter};
+    /// use tamis::{Spec, TextSpec};
     ///
-    /// let spec = Spec::new().text_filter(TextFilter::new().strip_ansi(true).max_lines(100));
+    /// let spec = Spec::new().text_filter(TextSpec::new().strip_ansi(true).max_lines(100));
     /// let same: Spec = serde_json::from_str(r#"{"text_filter": {"strip_ansi": true, "max_lines": 100}}"#).unwrap();
     /// assert_eq!(same, spec);
     /// ```
     #[must_use]
-    pub fn text_filter(mut self, filter: TextFilter) -> Self {
+    pub fn text_filter(mut self, filter: TextSpec) -> Self {
         self.text_filter = Some(filter);
         self
     }
 
-    /// How long the output may be, minified. Items are dropped from the end until it fits, but not the first
+    /// Limits the length of the minified output. Items are dropped from the end until it fits, except the first
     /// [`min_items`](Self::min_items). If it is still too long, strings are cut, then arrays and objects. If it is too long
-    /// even then, [`on_over`](Self::on_over) applies. [`CallOptions::budget`](crate::CallOptions::budget) overrides it. 0
-    /// bytes or tokens are no limit.
+    /// even then, [`on_over`](Self::on_over) applies. [`CallOptions`](crate::CallOptions) may override the budget of the spec.
+    /// 0 bytes or tokens mean no limit.
     #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = budget.unless_zero();
         self
     }
 
-    /// Items that a budget keeps, its own or a call's: strings, arrays and objects are cut instead. Default: 1, because an
-    /// empty list reads as if there were no results.
+    /// Sets how many items a budget keeps, whether the budget of the spec or of a call. Strings, arrays and objects are cut
+    /// instead. Default: 1, because an empty list reads as if there were no results.
     #[must_use]
     pub fn min_items(mut self, count: u64) -> Self {
         self.min_items = Some(count);
         self
     }
 
-    /// Whether the output says what was left out of it. Default: [`Omitted::Mark`] for what a budget leaves out,
-    /// [`Omitted::Silent`] for what only `max_items` does.
+    /// Sets whether the output marks omissions. Default: [`Omitted::Mark`] for what a budget leaves out, and
+    /// [`Omitted::Silent`] if only `max_items` cuts.
     #[must_use]
     pub fn omitted(mut self, omitted: Omitted) -> Self {
         self.omitted = Some(omitted);
         self
     }
 
-    /// What happens to an output that is longer than its budget when nothing more can be left out. Default:
+    /// Sets what happens to an output that exceeds its budget when nothing more can be left out. Default:
     /// [`OnOver::Warn`].
     #[must_use]
     pub fn on_over(mut self, on_over: OnOver) -> Self {
@@ -479,49 +480,50 @@ impl Spec {
         self
     }
 
-    /// The text that stands for the items.
+    /// Renders the items as lines of text.
     #[must_use]
     pub fn compact(mut self, compact: Compact) -> Self {
         self.compact = Some(compact);
         self
     }
 
-    /// The content of the document: it may be a page or any other text, and so is the output. Goes with no other rule.
+    /// Extracts the content of a page or of any other text. The output is text. Cannot be combined with other rules.
     #[must_use]
     pub fn content(mut self, content: Content) -> Self {
         self.content = Some(content);
         self
     }
 
-    /// What a total miss does, and an operation of `patches` that fails.
+    /// Sets what happens after a total miss, or if an operation of `patches` fails.
     #[must_use]
     pub fn on_error(mut self, on_error: OnError) -> Self {
         self.on_error = Some(on_error);
         self
     }
 
-    /// How far dropped values are checked. Default: [`Validation::Full`].
+    /// Sets how strictly dropped values are checked. Default: [`Validation::Full`].
     #[must_use]
     pub fn validation(mut self, validation: Validation) -> Self {
         self.validation = validation;
         self
     }
 
-    /// What becomes of white space. Default: [`Whitespace::Minify`].
+    /// Sets what happens to white space. Default: [`Whitespace::Minify`].
     #[must_use]
     pub fn whitespace(mut self, whitespace: Whitespace) -> Self {
         self.whitespace = whitespace;
         self
     }
 
-    /// What becomes of duplicate members. Default: [`DuplicateKeys::First`].
+    /// Sets what happens to duplicate members. Default: [`DuplicateKeys::First`].
     #[must_use]
     pub fn duplicate_keys(mut self, duplicate_keys: DuplicateKeys) -> Self {
         self.duplicate_keys = duplicate_keys;
         self
     }
 
-    /// Whether a call may ask for the raw output, which has all that the rules remove. Default: yes; of reShapr's artifacts no.
+    /// Sets whether a call may ask for the raw output, which contains everything that the rules remove. Default: allowed,
+    /// except for reShapr's artifacts.
     #[must_use]
     pub fn allow_raw(mut self, yes: bool) -> Self {
         self.allow_raw = Some(yes);
@@ -536,9 +538,9 @@ impl Spec {
         }
     }
 
-    /// The parameters that a tool with this filter takes beside its own: `_budget`, and `_output_mode` where a call may ask
-    /// for the raw output. `None` for a filter that changes no output: one without a rule, or with nothing but `extract`
-    /// or `root`, which raw output has as well.
+    /// Returns the parameters that a tool with this filter takes in addition to its own: `_budget`, and `_output_mode` if a
+    /// call may ask for the raw output. `None` for a filter that does not change the output: one without rules, or with only
+    /// `extract` or `root`, which also apply to raw output.
     ///
     /// ```
     /// use tamis::Spec;
@@ -560,40 +562,7 @@ impl Spec {
         shapes.then(|| ReservedParameters::new(self.allows_raw()))
     }
 
-    /// Whether a rule is for the filtered document as a whole.
-    pub(crate) fn shapes_output(&self) -> bool {
-        self.text_filter.is_some()
-            || self.budget.is_some()
-            || self.compact.is_some()
-            || (self.omitted == Some(Omitted::Mark) && self.max_items > 0)
-    }
-
-    /// Whether a rule applies to items: what [`is_closed`](Self::is_closed) makes fail.
-    pub(crate) fn has_item_rules(&self) -> bool {
-        self.select.is_some()
-            || !self.exclude.is_empty()
-            || self.max_items > 0
-            || self.drop_nulls
-            || self.drop_empty
-            || self.siblings == Siblings::Drop
-    }
-
     pub(crate) fn allows_raw(&self) -> bool {
         self.allow_raw.unwrap_or(true)
-    }
-
-    /// Whether anything is done to a document but validating it.
-    pub(crate) fn has_rules(&self) -> bool {
-        self.extract.is_some()
-            || self.has_item_rules()
-            || self.has_document_rules()
-            || self.shapes_output()
-            || self.content.is_some()
-            || self.wrap
-    }
-
-    /// Whether a rule applies to the document, and not to items alone.
-    pub(crate) fn has_document_rules(&self) -> bool {
-        self.retain.is_some() || self.patches.is_some() || self.when.is_some()
     }
 }

@@ -1,14 +1,13 @@
-//! What is declared for the output as a whole, behind the rules on items: how long it may be, and the text that stands for
-//! its items.
+//! Rules for the output as a whole, applied after the rules on items: its length, and its items as text.
 //!
-//! Data alone. Field names are kimbap's (`compact`, seed 000), and those of SPEC §6.
+//! Contains data only. Field names are kimbap's (`compact`, seed 000), and those of SPEC §6.
 
 use std::fmt;
 
 use serde::de::{self, Deserializer, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Serialize};
 
-/// How long an output may be. In files `{bytes: 4096}` or `{tokens: 1000}`: one of them, at least 1.
+/// The maximum length of an output. In files `{bytes: 4096}` or `{tokens: 1000}`: one of the two, at least 1.
 ///
 /// ```
 /// use tamis::{Budget, Spec};
@@ -28,14 +27,14 @@ pub enum Budget {
 }
 
 impl Budget {
-    /// The budget, unless it is 0: that is none (seed 000).
+    /// Returns the budget unless it is 0, which means no budget (seed 000).
     pub(crate) fn unless_zero(self) -> Option<Self> {
         let (Self::Bytes(count) | Self::Tokens(count)) = self;
         (count > 0).then_some(self)
     }
 }
 
-/// Whether the output says what a budget or `max_items` left out of it.
+/// Whether the output marks what a budget or `max_items` left out.
 ///
 /// ```
 /// use tamis::{Budget, Omitted, Program, Spec, filter_slice};
@@ -54,11 +53,11 @@ impl Budget {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Omitted {
-    /// A member `_omitted` at the end of the object says how many items or members are missing. In an array that is cut, or
-    /// that is no member of an object, an object with this member is the last element. The mark has a number if a member
-    /// is called like it: `_omitted2`.
+    /// A member `_omitted` at the end of an object gives the number of missing items or members. In an array that is cut, or
+    /// that is not a member of an object, the last element is an object with this member. The name gets a number if a member
+    /// of that name exists: `_omitted2`.
     Mark,
-    /// Only the report says so.
+    /// Only the report records omissions.
     Silent,
 }
 
@@ -82,21 +81,21 @@ pub enum Omitted {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OnOver {
-    /// It leaves as it is, and the report says `budget_exceeded`.
+    /// The output is emitted as it is, and the report has `budget_exceeded`.
     #[default]
     Warn,
-    /// An error, and no output.
+    /// An error without output.
     Error,
 }
 
-/// Reads a value that is there: null is none.
+/// Deserialises a field that must not be null.
 pub(super) fn some<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
-/// `4096 bytes`, `1000 tokens`.
+/// Prints the budget as in `4096 bytes` and `1000 tokens`.
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (count, unit) = match self {
@@ -107,18 +106,18 @@ impl fmt::Display for Budget {
     }
 }
 
-/// What a budget is counted in.
+/// The unit of a budget.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(field_identifier, rename_all = "snake_case")]
-enum Unit {
+enum BudgetUnit {
     Bytes,
     Tokens,
 }
 
 impl<'de> Deserialize<'de> for Budget {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct One;
-        impl<'de> Visitor<'de> for One {
+        struct BudgetVisitor;
+        impl<'de> Visitor<'de> for BudgetVisitor {
             type Value = Budget;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,8 +129,8 @@ impl<'de> Deserialize<'de> for Budget {
                 while let Some(unit) = map.next_key()? {
                     let AtLeastOne(count) = map.next_value()?;
                     let this = match unit {
-                        Unit::Bytes => Budget::Bytes(count),
-                        Unit::Tokens => Budget::Tokens(count),
+                        BudgetUnit::Bytes => Budget::Bytes(count),
+                        BudgetUnit::Tokens => Budget::Tokens(count),
                     };
                     if budget.replace(this).is_some() {
                         let both = "a budget is `bytes: N` or `tokens: N`, not both; leave one of them out";
@@ -142,17 +141,17 @@ impl<'de> Deserialize<'de> for Budget {
                 budget.ok_or_else(|| de::Error::custom(none))
             }
         }
-        deserializer.deserialize_map(One)
+        deserializer.deserialize_map(BudgetVisitor)
     }
 }
 
-/// A number that is no switch: 0 would mean nothing.
+/// A number that is at least 1.
 struct AtLeastOne(u64);
 
 impl<'de> Deserialize<'de> for AtLeastOne {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Number;
-        impl Visitor<'_> for Number {
+        struct AtLeastOneVisitor;
+        impl Visitor<'_> for AtLeastOneVisitor {
             type Value = AtLeastOne;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -173,12 +172,12 @@ impl<'de> Deserialize<'de> for AtLeastOne {
                 }
             }
         }
-        deserializer.deserialize_u64(Number)
+        deserializer.deserialize_u64(AtLeastOneVisitor)
     }
 }
 
-/// The text that stands for the items of an output: a line in front of them, one for each, and one behind them, each a Go
-/// `text/template`; `Templates` (feature `template`) says what is understood.
+/// Renders the items of an output as text: a line before them, one for each item, and a line after them. Each is a Go
+/// `text/template`; `Templates` (feature `template`) documents the supported syntax.
 ///
 /// ```
 /// use tamis::{Compact, Spec};
@@ -205,21 +204,21 @@ pub struct Compact {
 }
 
 impl Compact {
-    /// What each item becomes. It sees the members of the item, as the rules on items left them.
+    /// Creates a summary from the template of an item. It sees the members of the item as the rules on items left them.
     #[must_use]
     pub fn new(item: impl Into<String>) -> Self {
         Self { header: None, item: item.into(), footer: None }
     }
 
-    /// What stands in front of the items. It sees `.Total` and `.Count` (how many there are), `.Original` (how many there
-    /// were in the response) and `.Omitted` (the difference).
+    /// Sets the template of the line before the items. It sees `.Total` and `.Count` (the number of items), `.Original` (the
+    /// number in the response) and `.Omitted` (the difference).
     #[must_use]
     pub fn header(mut self, template: impl Into<String>) -> Self {
         self.header = Some(template.into());
         self
     }
 
-    /// What stands behind the items. It sees what the header sees, and `.Remaining`, which is 0.
+    /// Sets the template of the line after the items. It sees the same values as the header, and `.Remaining`, which is 0.
     #[must_use]
     pub fn footer(mut self, template: impl Into<String>) -> Self {
         self.footer = Some(template.into());
@@ -227,7 +226,7 @@ impl Compact {
     }
 }
 
-/// A template with something in it: an empty one would leave a line for each item, with nothing on it.
+/// Deserialises a template that is not empty. An empty one would write an empty line for each item.
 fn template<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.is_empty() {
@@ -239,7 +238,7 @@ fn template<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Err
 #[cfg(test)]
 mod tests {
     use super::{Budget, Compact, Omitted, OnOver};
-    use crate::spec::{Spec, TextFilter};
+    use crate::spec::{Spec, TextSpec};
 
     fn read(text: &str) -> Result<Spec, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
@@ -247,7 +246,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let filter = TextFilter::new().strip_ansi(true).keep_lines_matching("^x").max_lines(3);
+        let filter = TextSpec::new().strip_ansi(true).keep_lines_matching("^x").max_lines(3);
         for (spec, text) in [
             (Spec::new(), "{}"),
             (Spec::new().budget(Budget::Bytes(1)), r#"{"budget":{"bytes":1}}"#),
@@ -272,7 +271,7 @@ mod tests {
                 Spec::new().text_filter(filter),
                 r#"{"text_filter":{"strip_ansi":true,"keep_lines_matching":["^x"],"max_lines":3}}"#,
             ),
-            // A call without a limit, in the seed's words.
+            // A call without a limit, as kimbap spells it.
             (Spec::new().budget(Budget::Bytes(3)).budget(Budget::Bytes(0)), "{}"),
         ] {
             assert_eq!(serde_json::to_string(&spec).unwrap(), text);

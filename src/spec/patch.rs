@@ -1,27 +1,27 @@
-//! What is declared for the document as a whole: operations on it (RFC 6902), and tests that choose a branch.
+//! Rules for the document as a whole: operations (RFC 6902), and conditions that select a branch.
 //!
-//! Data alone; `filter` compiles it. Field names are those of RFC 6902 and of reShapr's ToolsFilters (seed 003).
+//! Contains data only; `filter` compiles it. Field names are those of RFC 6902 and of reShapr's ToolsFilters (seed 003).
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::Json;
+use super::RawJson;
 use crate::error::{Error, ErrorKind};
 use crate::json::key::unescape;
 use crate::tree::children;
 
-/// One operation of a JSON Patch (RFC 6902). In files an object with `op`, `path`, and `value` or `from`.
+/// One operation of a JSON Patch (RFC 6902). In files it is an object with `op`, `path`, and `value` or `from`.
 ///
-/// Paths are JSON Pointers into the document, as the operations before left it.
+/// Paths are JSON Pointers into the document as the earlier operations left it.
 ///
 /// ```
-/// use tamis::{Json, Operation, Spec};
+/// use tamis::{PatchOp, RawJson, Spec};
 ///
 /// let spec = Spec::new()
 ///     .retain("/user")
-///     .patch(Operation::replace("/user/city", Json::from("Oslo")))
-///     .patch(Operation::remove("/user/ssn"));
+///     .patch(PatchOp::replace("/user/city", RawJson::from("Oslo")))
+///     .patch(PatchOp::remove("/user/ssn"));
 /// let same: Spec = serde_json::from_str(
 ///     r#"{"retain": ["/user"], "patches": [
 ///         {"op": "replace", "path": "/user/city", "value": "Oslo"},
@@ -31,20 +31,20 @@ use crate::tree::children;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Operation {
-    pub(crate) op: Op,
+pub struct PatchOp {
+    pub(crate) op: PatchOpKind,
     pub(crate) path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) from: Option<String>,
-    /// `null` is a value.
+    /// `Some` even if the value is `null`.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "there")]
-    pub(crate) value: Option<Json>,
+    pub(crate) value: Option<RawJson>,
 }
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Op {
+pub(crate) enum PatchOpKind {
     Add,
     Remove,
     Replace,
@@ -53,7 +53,7 @@ pub(crate) enum Op {
     Test,
 }
 
-impl Op {
+impl PatchOpKind {
     const ALL: [Self; 6] =
         [Self::Add, Self::Remove, Self::Replace, Self::Move, Self::Copy, Self::Test];
 
@@ -69,68 +69,68 @@ impl Op {
     }
 }
 
-impl Operation {
-    /// Whether it takes a value out of the document without putting it elsewhere.
+impl PatchOp {
+    /// Whether the operation takes a value out of the document without putting it elsewhere.
     #[cfg(feature = "manifest")]
     pub(crate) fn removes(&self) -> bool {
-        matches!(self.op, Op::Remove | Op::Replace)
+        matches!(self.op, PatchOpKind::Remove | PatchOpKind::Replace)
     }
 
-    fn new(op: Op, path: impl Into<String>) -> Self {
+    fn new(op: PatchOpKind, path: impl Into<String>) -> Self {
         Self { op, path: path.into(), from: None, value: None }
     }
 
-    /// Puts a value at a place: a new member, the new value of one that is there, or a new element in front of the one with
-    /// that index (`-`: at the end).
+    /// Adds a member, sets the value of an existing one, or inserts an element before the one with that index (`-`: at the
+    /// end).
     #[must_use]
-    pub fn add(path: impl Into<String>, value: impl Into<Json>) -> Self {
-        Self { value: Some(value.into()), ..Self::new(Op::Add, path) }
+    pub fn add(path: impl Into<String>, value: impl Into<RawJson>) -> Self {
+        Self { value: Some(value.into()), ..Self::new(PatchOpKind::Add, path) }
     }
 
-    /// Removes what is at a place.
+    /// Removes the value at `path`.
     #[must_use]
     pub fn remove(path: impl Into<String>) -> Self {
-        Self::new(Op::Remove, path)
+        Self::new(PatchOpKind::Remove, path)
     }
 
-    /// Puts a value in place of another.
+    /// Replaces the value at `path`.
     #[must_use]
-    pub fn replace(path: impl Into<String>, value: impl Into<Json>) -> Self {
-        Self { value: Some(value.into()), ..Self::new(Op::Replace, path) }
+    pub fn replace(path: impl Into<String>, value: impl Into<RawJson>) -> Self {
+        Self { value: Some(value.into()), ..Self::new(PatchOpKind::Replace, path) }
     }
 
-    /// Takes a value from one place and adds it at another: RFC 6902's `move`.
+    /// Moves the value at `from` to `path` (`move` in RFC 6902).
     #[must_use]
     pub fn move_from(from: impl Into<String>, path: impl Into<String>) -> Self {
-        Self { from: Some(from.into()), ..Self::new(Op::Move, path) }
+        Self { from: Some(from.into()), ..Self::new(PatchOpKind::Move, path) }
     }
 
-    /// Adds the value of one place at another: RFC 6902's `copy`.
+    /// Copies the value at `from` to `path` (`copy` in RFC 6902).
     #[must_use]
     pub fn copy_from(from: impl Into<String>, path: impl Into<String>) -> Self {
-        Self { from: Some(from.into()), ..Self::new(Op::Copy, path) }
+        Self { from: Some(from.into()), ..Self::new(PatchOpKind::Copy, path) }
     }
 
-    /// Reads a JSON Patch document (RFC 6902, 3): an array of operations. Members that no operation has are ignored, as the
-    /// RFC says; values stay as they are written.
+    /// Parses a JSON Patch document (RFC 6902, 3): an array of operations. Unknown members are ignored, as the RFC demands.
+    /// Values keep their spelling.
     ///
     /// ```
-    /// use tamis::Operation;
+    /// use tamis::PatchOp;
     ///
     /// let patch = r#"[{"op": "add", "path": "/a", "value": 1.10, "comment": "x"}, {"op": "remove", "path": "/b"}]"#;
     /// assert_eq!(
-    ///     Operation::parse_patch(patch)?,
-    ///     [Operation::add("/a", "1.10".parse::<tamis::Json>()?), Operation::remove("/b")]
+    ///     PatchOp::parse_patch(patch)?,
+    ///     [PatchOp::add("/a", "1.10".parse::<tamis::RawJson>()?), PatchOp::remove("/b")]
     /// );
-    /// let error = Operation::parse_patch(r#"[{"op": "erase", "path": "/a"}]"#).unwrap_err();
+    /// let error = PatchOp::parse_patch(r#"[{"op": "erase", "path": "/a"}]"#).unwrap_err();
     /// assert_eq!(error.message(), "operation 0: `op` wants add, remove, replace, move, copy or test, not \"erase\"");
     /// # Ok::<(), tamis::Error>(())
     /// ```
     ///
     /// # Errors
-    /// It is no JSON, or no list of operations; or an operation has a member of ours twice.
+    /// The text is not JSON or not a list of operations, or an operation has a member of RFC 6902 twice.
     pub fn parse_patch(text: &str) -> Result<Vec<Self>, Error> {
-        let document: Json = text.parse()?;
+        let document: RawJson = text.parse()?;
         if !document.as_str().starts_with('[') {
             let message = "a JSON Patch is an array of operations";
             return Err(Error::new(ErrorKind::Spec, message));
@@ -168,12 +168,12 @@ impl Operation {
         };
         let missing = |name: &str| refuse(format!("the member `{name}` is missing"));
         let op = op.ok_or_else(|| missing("op"))?;
-        let op = Op::ALL
+        let op = PatchOpKind::ALL
             .into_iter()
             .find(|known| text_of(op).as_deref() == Some(known.as_str()))
             .ok_or_else(|| {
-            refuse(format!("`op` wants add, remove, replace, move, copy or test, not {op:.40}"))
-        })?;
+                refuse(format!("`op` wants add, remove, replace, move, copy or test, not {op:.40}"))
+            })?;
         Ok(Self {
             op,
             path: string("path", path)?.ok_or_else(|| missing("path"))?,
@@ -182,79 +182,79 @@ impl Operation {
         })
     }
 
-    /// Requires a place to have this value. Where it does not, the test fails, and with it the whole sequence, unless
-    /// [`OnTestFailure::Stop`] says otherwise.
+    /// Requires the value at `path` to equal `value`. If it does not, the test fails, and with it the whole sequence, unless
+    /// [`OnTestFailure::Stop`] is set.
     #[must_use]
-    pub fn test(path: impl Into<String>, value: impl Into<Json>) -> Self {
-        Self { value: Some(value.into()), ..Self::new(Op::Test, path) }
+    pub fn test(path: impl Into<String>, value: impl Into<RawJson>) -> Self {
+        Self { value: Some(value.into()), ..Self::new(PatchOpKind::Test, path) }
     }
 }
 
-/// `remove /user/ssn`, `move /a to /b`.
-impl fmt::Display for Operation {
+/// Prints the operation as in `remove /user/ssn` and `move /a to /b`.
+impl fmt::Display for PatchOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ", self.op.as_str())?;
-        if let (Op::Move | Op::Copy, Some(from)) = (self.op, &self.from) {
+        if let (PatchOpKind::Move | PatchOpKind::Copy, Some(from)) = (self.op, &self.from) {
             write!(f, "{} to ", named(from))?;
         }
         f.write_str(named(&self.path))
     }
 }
 
-/// A pointer, in words where it is empty.
+/// Returns the pointer, or words for the empty one.
 pub(crate) fn named(pointer: &str) -> &str {
     if pointer.is_empty() { "the document" } else { pointer }
 }
 
-/// What a JSON string says.
+/// Returns the text of a JSON string.
 fn text_of(json: &str) -> Option<String> {
     let inside = json.strip_prefix('"')?.strip_suffix('"')?;
     String::from_utf8(unescape(inside.as_bytes())?).ok()
 }
 
-/// A value that is there, whatever it is.
-fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
-    Json::deserialize(deserializer).map(Some)
+/// Deserialises a field that is present, even if it is `null`.
+fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+    RawJson::deserialize(deserializer).map(Some)
 }
 
-/// What a branch of `when` asks of the document: that the value at a JSON Pointer equals this one, compared as by RFC 6902's
-/// `test`. A place where nothing is equals nothing.
+/// The condition of a branch of `when`: the value at a JSON Pointer equals a given value, compared as RFC 6902's `test`
+/// compares. It does not hold if the document has no value there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Test {
+pub struct Condition {
     pub(crate) path: String,
-    pub(crate) value: Json,
+    pub(crate) value: RawJson,
 }
 
-impl Test {
-    /// The value at `path` must equal `value`.
+impl Condition {
+    /// Creates a condition that holds if the value at `path` equals `value`.
     #[must_use]
-    pub fn new(path: impl Into<String>, value: impl Into<Json>) -> Self {
+    pub fn new(path: impl Into<String>, value: impl Into<RawJson>) -> Self {
         Self { path: path.into(), value: value.into() }
     }
 }
 
-/// What a failed `test` among `patches` does.
+/// What a failed `test` of `patches` does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTestFailure {
-    /// The whole sequence fails, as RFC 6902 says: what [`OnError`](super::OnError) says of an operation that cannot be applied
-    /// applies.
+    /// The whole sequence fails, as RFC 6902 demands, like an operation that cannot be applied; see
+    /// [`OnError`](super::OnError).
     #[default]
     Fail,
-    /// The sequence ends there, and what was applied before it stays (reShapr). Operations after the test are not applied, so
-    /// what they would have removed is kept.
+    /// The sequence ends before the test, and the operations before it remain applied (reShapr). Later operations are not
+    /// applied, so values that they would have removed are kept.
     Stop,
 }
 
-/// What happens to a document for which no branch of `when` holds.
+/// What happens to a document for which no branch of `when` applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Otherwise {
-    /// It passes unchanged (reShapr).
+pub enum WhenFallback {
+    /// The document passes unchanged (reShapr).
     Pass,
-    /// Nothing of it is kept: `{}`, `[]` or `null` is left.
+    /// The document is emptied to `{}`, `[]` or `null`.
     Drop,
-    /// It is an error, and nothing is emitted. What is done if nothing is said.
+    /// An error without output. The default.
     Error,
 }

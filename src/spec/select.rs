@@ -1,4 +1,4 @@
-//! The `select` rule as it is written: a map from output keys to paths, or a list of paths.
+//! The `select` rule as it is declared: a map from output keys to paths, or a list of paths.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize};
 
-/// The selected members, in the order in which they were declared.
+/// The selected members in the order of declaration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Select(pub(crate) Vec<Source>);
+pub struct Selection(pub(crate) Vec<SelectPath>);
 
 /// One selected member.
 #[derive(Clone, Debug)]
-pub struct Source {
-    /// The key in the output; `None`: the last name of the path.
+pub struct SelectPath {
+    /// The key in the output; `None` means the last name of the path.
     pub(crate) key: Option<String>,
     pub(crate) path: String,
 }
 
-impl Source {
-    /// The key under which it will appear, if its path parses and has a name.
+impl SelectPath {
+    /// Returns the key in the output, if the path can be parsed and has a name.
     pub(crate) fn output_key(&self) -> Option<String> {
         match &self.key {
             Some(key) => Some(key.clone()),
@@ -28,16 +28,16 @@ impl Source {
     }
 }
 
-/// Two sources are equal when they say the same, whether their key is spelled out or not.
-impl PartialEq for Source {
+/// Two selected paths are equal if they have the same output key, spelled out or not.
+impl PartialEq for SelectPath {
     fn eq(&self, other: &Self) -> bool {
         self.path == other.path && self.output_key() == other.output_key()
     }
 }
 
-impl Eq for Source {}
+impl Eq for SelectPath {}
 
-impl Serialize for Select {
+impl Serialize for Selection {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.0.iter().all(|source| source.key.is_none()) {
             let mut list = serializer.serialize_seq(Some(self.0.len()))?;
@@ -54,32 +54,32 @@ impl Serialize for Select {
     }
 }
 
-impl<'de> Deserialize<'de> for Select {
+impl<'de> Deserialize<'de> for Selection {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = Select;
+        struct SelectionVisitor;
+        impl<'de> Visitor<'de> for SelectionVisitor {
+            type Value = Selection;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a map from output keys to paths, or a list of paths")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Select, A::Error> {
-                let mut select = Select::default();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Selection, A::Error> {
+                let mut select = Selection::default();
                 while let Some((key, path)) = map.next_entry()? {
-                    select.0.push(Source { key: Some(key), path });
+                    select.0.push(SelectPath { key: Some(key), path });
                 }
                 Ok(select)
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Select, A::Error> {
-                let mut select = Select::default();
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Selection, A::Error> {
+                let mut select = Selection::default();
                 while let Some(path) = list.next_element()? {
-                    select.0.push(Source { key: None, path });
+                    select.0.push(SelectPath { key: None, path });
                 }
                 Ok(select)
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(SelectionVisitor)
     }
 }

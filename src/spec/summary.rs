@@ -1,10 +1,10 @@
-//! A spec in a line of words, for lists of tools.
+//! A one-line summary of a spec, for lists of tools.
 
 use super::{Budget, Root, Spec};
 
 impl Spec {
-    /// What is kept, on one line: the output keys, what is retained or excluded, how many items, how long the output may
-    /// be, and whether it becomes text.
+    /// Returns on one line what the spec keeps: the output keys, what is retained or excluded, the number of items, the
+    /// maximum length, and whether the output is text.
     ///
     /// ```
     /// use tamis::{Budget, Compact, Spec};
@@ -17,11 +17,46 @@ impl Spec {
     /// ```
     #[must_use]
     pub fn summary(&self) -> String {
+        // Every field is named: a new rule does not compile until it is described here, or left out on purpose.
+        let Self {
+            extract,
+            select,
+            exclude,
+            retain,
+            patches: _,
+            lenient_remove: _,
+            on_test_failure: _,
+            test: _,
+            when: _,
+            otherwise: _,
+            root,
+            siblings: _,
+            max_items,
+            stop_early: _,
+            drop_nulls: _,
+            drop_empty: _,
+            text_filter,
+            budget,
+            min_items: _,
+            omitted: _,
+            on_over: _,
+            compact,
+            content,
+            on_error: _,
+            validation: _,
+            whitespace: _,
+            duplicate_keys: _,
+            allow_raw: _,
+            envelope: _,
+            foreign: _,
+            wrap: _,
+            pass,
+        } = self;
         let mut parts = Vec::new();
-        if self.pass {
+        if *pass {
             return "the full response".to_owned();
         }
-        if let Some(content) = &self.content {
+        if let Some(content) = content {
             parts.push(match content.extract.as_slice() {
                 [] => "the content".to_owned(),
                 fields => format!("the content, of JSON {}", fields.join(", ")),
@@ -31,35 +66,35 @@ impl Spec {
             }
             return parts.join("; ");
         }
-        if let Some(pointers) = &self.retain {
+        if let Some(pointers) = retain {
             parts.push(format!("retains {}", pointers.join(", ")));
         }
-        if let Some(select) = &self.select {
+        if let Some(select) = select {
             let keys = select.0.iter().map(|source| source.output_key().unwrap_or_default());
             parts.push(keys.collect::<Vec<_>>().join(", "));
         }
-        match (parts.is_empty(), self.exclude.is_empty()) {
+        match (parts.is_empty(), exclude.is_empty()) {
             (true, true) => parts.push("all".to_owned()),
-            (true, false) => parts.push(format!("all but {}", self.exclude.join(", "))),
+            (true, false) => parts.push(format!("all but {}", exclude.join(", "))),
             (false, true) => {}
-            (false, false) => parts.push(format!("without {}", self.exclude.join(", "))),
+            (false, false) => parts.push(format!("without {}", exclude.join(", "))),
         }
-        if let Some(path) = &self.extract {
+        if let Some(path) = extract {
             parts.push(format!("of {path}"));
         }
-        if let Root::At(path) = &self.root {
+        if let Root::At(path) = root {
             parts.push(format!("items at {path}"));
         }
-        if self.max_items > 0 {
-            parts.push(format!("at most {} items", self.max_items));
+        if *max_items > 0 {
+            parts.push(format!("at most {} items", max_items));
         }
-        if self.text_filter.is_some() {
+        if text_filter.is_some() {
             parts.push("text by lines".to_owned());
         }
-        if let Some(budget) = &self.budget {
+        if let Some(budget) = budget {
             parts.push(format!("at most {budget}"));
         }
-        if self.compact.is_some() {
+        if compact.is_some() {
             parts.push("as lines of text".to_owned());
         }
         parts.join("; ")

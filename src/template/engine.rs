@@ -14,7 +14,7 @@ use super::functions;
 use super::meter::{Metered, keep};
 use super::reads::Reads;
 use super::rewrite::{Rewritten, rewrite};
-use crate::allowance::Allowance;
+use crate::regex_budget::RegexBudget;
 
 /// Turns of loops and calls of templates in one rendering.
 const MAX_TURNS: usize = 1_000_000;
@@ -57,7 +57,7 @@ impl Engine {
     pub(super) fn compile(
         part: TemplatePart,
         source: &str,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, TemplateError> {
         let rewritten =
             rewrite(source).map_err(|fault| TemplateError::fault(part, source, fault))?;

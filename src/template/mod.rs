@@ -22,8 +22,8 @@ use std::fmt;
 
 use gtmpl_ng::Value;
 
-use crate::allowance::Allowance;
 use crate::limits::Limits;
+use crate::regex_budget::RegexBudget;
 
 use self::engine::{Data, Engine, Template};
 pub use self::error::{TemplateError, TemplateErrorKind, TemplatePart};
@@ -137,7 +137,7 @@ impl Templates {
         item: &str,
         footer: Option<&str>,
     ) -> Result<Self, TemplateError> {
-        Self::compile_within(header, item, footer, &mut Allowance::new())
+        Self::compile_within(header, item, footer, &mut RegexBudget::new())
     }
 
     /// The same where other templates have taken their part of the allowance.
@@ -145,7 +145,7 @@ impl Templates {
         header: Option<&str>,
         item: &str,
         footer: Option<&str>,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, TemplateError> {
         let mut compile = |part, source: &str| -> Result<Box<dyn Template>, TemplateError> {
             Ok(Box::new(Engine::compile(part, source, allowance)?))

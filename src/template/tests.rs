@@ -589,7 +589,7 @@ fn what_the_engine_gets() {
 
 #[test]
 fn templates_have_an_allowance_together() {
-    let mut allowance = crate::allowance::Allowance::new();
+    let mut allowance = crate::regex_budget::RegexBudget::new();
     let template = "{{.a}}".repeat(3000);
     let mut compiled = 0;
     let error = loop {
@@ -603,7 +603,7 @@ fn templates_have_an_allowance_together() {
     assert!(allowance.is_spent());
     // Text takes next to nothing.
     let text = "x".repeat(64 << 10);
-    let mut allowance = crate::allowance::Allowance::new();
+    let mut allowance = crate::regex_budget::RegexBudget::new();
     for _ in 0..100 {
         Templates::compile_within(None, &text, None, &mut allowance).unwrap();
     }

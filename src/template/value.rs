@@ -18,7 +18,7 @@ use super::reads::Reads;
 use crate::error::{ErrorKind, Raise};
 use crate::json::key::{quote, text_of};
 use crate::json::machine;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 
 /// Containers inside each other that stay containers. The engine copies and prints values by recursion.
@@ -114,9 +114,9 @@ impl Narrow<'_> {
 }
 
 impl Handler for Narrow<'_> {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
         let depth = self.open.len();
-        if let Slot::Member(key) = &slot
+        if let ValueSlot::Member(key) = &slot
             && depth == 1
             && !key.with_name(|name| name.is_none_or(|name| self.reads.has(name)))
         {
@@ -127,15 +127,15 @@ impl Handler for Narrow<'_> {
         {
             self.out.push(b',');
         }
-        if let Slot::Member(key) = slot {
+        if let ValueSlot::Member(key) = slot {
             self.charge(MEMBER + key.raw().len() as u64)?;
             self.out.extend_from_slice(&quote(&text_of(key.raw())));
             self.out.push(b':');
         }
         self.charge(VALUE)?;
         let (begin, end) = match kind {
-            Kind::Object if depth < MAX_DEPTH => (b'{', b'}'),
-            Kind::Array if depth < MAX_DEPTH => (b'[', b']'),
+            ValueKind::Object if depth < MAX_DEPTH => (b'{', b'}'),
+            ValueKind::Array if depth < MAX_DEPTH => (b'[', b']'),
             _ => return Ok(Interest::Copy),
         };
         self.charge(ALLOCATION)?;

@@ -12,7 +12,7 @@ use memchr::memchr_iter;
 
 use super::CR;
 use super::clean::Clean;
-use crate::ansi::{Seen, Terminal, plain};
+use crate::ansi::{Terminal, TerminalEvent, plain};
 
 /// How a line ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -240,12 +240,12 @@ impl Lines {
         if self.terminal {
             let mut ansi = self.ansi;
             self.rewrote |= ansi.write(bytes, &mut |seen| match seen {
-                Seen::Text(text) => self.put(text, take),
-                Seen::Return => {
+                TerminalEvent::Text(text) => self.put(text, take),
+                TerminalEvent::Return => {
                     self.rewrote |= self.returned;
                     self.returned = true;
                 }
-                Seen::Backspace => self.backspace(),
+                TerminalEvent::Backspace => self.backspace(),
             });
             self.ansi = ansi;
             return;
@@ -372,7 +372,7 @@ impl Lines {
     fn end_sequence(&mut self, take: &mut impl Take) {
         let mut ansi = self.ansi;
         ansi.end_line(&mut |seen| {
-            if let Seen::Text(text) = seen {
+            if let TerminalEvent::Text(text) = seen {
                 self.put(text, take);
             }
         });

@@ -1,6 +1,6 @@
 //! Text filters: operations on the lines of a text that arrives in chunks.
 //!
-//! Knows no JSON but the escapes of strings ([`quoted`]), no tool and no command. [`TextFilter`](crate::TextFilter) is what
+//! Knows no JSON but the escapes of strings ([`quoted`]), no tool and no command. [`TextSpec`](crate::TextSpec) is what
 //! is declared, [`TextProgram`] compiles it, [`TextRun`] runs it over a text and [`QuotedTextRun`] over the inside of a JSON
 //! string; [`engine`] has the order of the operations.
 //!
@@ -68,9 +68,9 @@ const CR: u8 = b'\r';
 /// where there are patterns, unless they are certain from its beginning that it stays; else it passes.
 ///
 /// ```
-/// use tamis::{TextFilter, TextProgram, TextRun};
+/// use tamis::{TextProgram, TextRun, TextSpec};
 ///
-/// let program = TextProgram::compile(&TextFilter::new().strip_ansi(true).max_lines(2))?;
+/// let program = TextProgram::compile(&TextSpec::new().strip_ansi(true).max_lines(2))?;
 /// let mut run = TextRun::new(&program, Vec::new());
 /// for chunk in ["\x1b[3", "2mok\x1b[0m\n 10 %\r", "100 %\nx\ny", "\nz\n"] {
 ///     run.write(chunk.as_bytes());
@@ -110,9 +110,9 @@ impl<S: Sink> TextRun<S> {
     /// commands `tamis run` and `tamis text` call it.
     ///
     /// ```
-    /// use tamis::{TextFilter, TextProgram, TextRun};
+    /// use tamis::{TextProgram, TextRun, TextSpec};
     ///
-    /// let program = TextProgram::compile(&TextFilter::new().strip_lines_matching("^DEBUG").dedup(true))?;
+    /// let program = TextProgram::compile(&TextSpec::new().strip_lines_matching("^DEBUG").dedup(true))?;
     /// let mut run = TextRun::new(&program, Vec::new());
     /// run.write(b"DEBUG x\nretrying\nretrying\nContinue? ");
     /// assert_eq!(run.sink(), b"");

@@ -1,4 +1,4 @@
-//! Operations beyond those of [`TextFilter`](crate::TextFilter), as data: what rules for the output of commands declare.
+//! Operations beyond those of [`TextSpec`](crate::TextSpec), as data: what rules for the output of commands declare.
 //!
 //! Data alone, and its compilation to stages in their order: engine, or failures and sections, then replacements, equal lines
 //! anywhere, groups, equal lines in a row.
@@ -24,9 +24,9 @@ use super::sections::{Section, Sections};
 use super::sift::{Sift, SiftStage};
 use super::stage::LineStage;
 use super::whole::Whole;
-use crate::allowance::Allowance;
 use crate::error::Error;
 use crate::limits::Limits;
+use crate::regex_budget::RegexBudget;
 
 /// Makes the stage of an engine, for one run.
 #[derive(Clone)]
@@ -154,7 +154,7 @@ impl Compiled {
     pub(super) fn new(
         more: &More,
         sift: Sift,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<(Self, Sift), Error> {
         let mut single = |rule, part, entry, text: &str| single(rule, part, entry, text, allowance);
         let (mut failures, mut sections) = (Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
 //! Patterns that choose lines: compiled once, with the place of what is wrong in them, and asked for a line.
 //!
 //! Knows text without line ends. Time is linear in the text for any pattern (crate `regex`); what a list compiles to is
-//! bounded, and so is what all lists of a file do together: each is charged to an [`Allowance`], also if it is refused. As
+//! bounded, and so is what all lists of a file do together: each is charged to an [`RegexBudget`], also if it is refused. As
 //! the crate does not tell a size, limits are tried that double, from a guess on; the last one is charged, so that the work is
 //! at most twice of what is charged.
 
@@ -11,9 +11,9 @@ use regex_syntax::hir::translate::TranslatorBuilder;
 use regex_syntax::hir::{Hir, Look};
 
 use super::weigh::{self, Weight};
-use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::excerpt::Excerpt;
+use crate::regex_budget::RegexBudget;
 
 /// Patterns in one list.
 const MAX_PATTERNS: usize = 10_000;
@@ -64,7 +64,7 @@ impl Patterns {
     pub(super) fn compile(
         rule: &'static str,
         texts: &[String],
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
         if texts.len() > MAX_PATTERNS {
             let message = format!("{rule}: {} patterns are more than {MAX_PATTERNS}", texts.len());
@@ -188,7 +188,7 @@ fn parse(
     rule: &'static str,
     entry: usize,
     text: &str,
-    allowance: &mut Allowance,
+    allowance: &mut RegexBudget,
 ) -> Result<(Hir, Weight), Error> {
     if text.len() > COMPILED / weigh::CHARACTER {
         return Err(too_big(rule, entry, ""));
@@ -225,7 +225,7 @@ pub(super) fn single(
     part: &'static str,
     entry: usize,
     text: &str,
-    allowance: &mut Allowance,
+    allowance: &mut RegexBudget,
 ) -> Result<Regex, Error> {
     if text.is_empty() {
         return Err(refuse(part, entry, format!("{rule}: an empty pattern matches every line")));
@@ -240,17 +240,21 @@ pub(super) fn single(
 
 /// What is wrong with a pattern, if anything is.
 #[cfg(feature = "command")]
-pub(crate) fn check(text: &str, allowance: &mut Allowance) -> Result<(), Error> {
+pub(crate) fn check(text: &str, allowance: &mut RegexBudget) -> Result<(), Error> {
     single("pattern", "pattern", 0, text, allowance).map(|_| ())
 }
 
-fn one(text: &str, weight: Weight, allowance: &mut Allowance) -> Result<Regex, Refusal> {
+fn one(text: &str, weight: Weight, allowance: &mut RegexBudget) -> Result<Regex, Refusal> {
     within(weight, allowance, |limit| {
         RegexBuilder::new(text).size_limit(limit).dfa_size_limit(CACHE).build()
     })
 }
 
-fn many(texts: &[String], weight: Weight, allowance: &mut Allowance) -> Result<RegexSet, Refusal> {
+fn many(
+    texts: &[String],
+    weight: Weight,
+    allowance: &mut RegexBudget,
+) -> Result<RegexSet, Refusal> {
     within(weight, allowance, |limit| {
         RegexSetBuilder::new(texts).size_limit(limit).dfa_size_limit(CACHE).build()
     })
@@ -259,7 +263,7 @@ fn many(texts: &[String], weight: Weight, allowance: &mut Allowance) -> Result<R
 /// Builds with the least of the limits that suffices, and charges it, or the last that did not.
 fn within<T>(
     weight: Weight,
-    allowance: &mut Allowance,
+    allowance: &mut RegexBudget,
     build: impl Fn(usize) -> Result<T, regex::Error>,
 ) -> Result<T, Refusal> {
     // Each attempt reads the patterns once more: the limits are no less than that takes.
@@ -322,7 +326,7 @@ fn too_big(rule: &'static str, entry: usize, together: &str) -> Error {
 fn spent(rule: &'static str, entry: usize) -> Error {
     let message = format!(
         "{rule}: with the patterns in front of it, more than {} bytes when compiled; repeat less, or narrower classes",
-        Allowance::BYTES
+        RegexBudget::BYTES
     );
     refuse(rule, entry, message)
 }

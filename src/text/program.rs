@@ -11,17 +11,17 @@ use super::report::TextReport;
 use super::sift::Sift;
 use super::stage::LineStage;
 use super::{TextRun, engine};
-use crate::allowance::Allowance;
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::limits::Limits;
-use crate::spec::{Dedup, TextFilter};
+use crate::regex_budget::RegexBudget;
+use crate::spec::{DedupMode, TextSpec};
 
-/// A [`TextFilter`], compiled. Immutable, cheap to clone, shared by any number of threads.
+/// A [`TextSpec`], compiled. Immutable, cheap to clone, shared by any number of threads.
 ///
 /// ```
-/// use tamis::{TextFilter, TextProgram};
+/// use tamis::{TextProgram, TextSpec};
 ///
-/// let program = TextProgram::compile(&TextFilter::new().strip_ansi(true).dedup(true))?;
+/// let program = TextProgram::compile(&TextSpec::new().strip_ansi(true).dedup(true))?;
 /// let (output, report) = program.apply(b"\x1b[33mretrying\x1b[0m\nretrying\nretrying\ndone\n");
 /// assert_eq!(output, b"retrying (x3)\ndone\n");
 /// assert_eq!(report.lines_folded, 2);
@@ -32,7 +32,7 @@ pub struct TextProgram(Arc<Compiled>);
 
 #[derive(Default)]
 pub(super) struct Compiled {
-    filter: TextFilter,
+    filter: TextSpec,
     sift: Sift,
     more: more::Compiled,
     /// Lines of the input that have the form of a notice are marked: not where there is no operation.
@@ -50,21 +50,21 @@ impl TextProgram {
     /// message names the list, the pattern and the character.
     ///
     /// ```
-    /// use tamis::{TextFilter, TextProgram};
+    /// use tamis::{TextProgram, TextSpec};
     ///
-    /// let error = TextProgram::compile(&TextFilter::new().strip_lines_matching("npm (warn")).unwrap_err();
+    /// let error = TextProgram::compile(&TextSpec::new().strip_lines_matching("npm (warn")).unwrap_err();
     /// assert_eq!(error.to_string(), "strip_lines_matching: unclosed group (character 5 of `npm (warn`)");
     /// assert_eq!(error.excerpt(), Some("npm (warn\n    ^"));
     /// ```
-    pub fn compile(filter: &TextFilter) -> Result<Self, Error> {
-        Self::compile_with(filter, &More::default(), &mut Allowance::new())
+    pub fn compile(filter: &TextSpec) -> Result<Self, Error> {
+        Self::compile_with(filter, &More::default(), &mut RegexBudget::new())
     }
 
     /// The same with more operations, where other patterns have taken their part of the allowance.
     pub(crate) fn compile_with(
-        filter: &TextFilter,
+        filter: &TextSpec,
         more: &More,
-        allowance: &mut Allowance,
+        allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
         let strip = match filter.strip_lines_matching.as_deref() {
             None | Some([]) => None,
@@ -88,15 +88,15 @@ impl TextProgram {
         let mut more = more.clone();
         if more.dedup.is_none() {
             more.dedup = match filter.dedup {
-                Dedup::Off => None,
+                DedupMode::Off => None,
                 scope => Some(more::Dedup {
-                    everywhere: scope == Dedup::Everywhere,
+                    everywhere: scope == DedupMode::Everywhere,
                     ..more::Dedup::default()
                 }),
             };
         }
         let sift = Sift { strip, keep };
-        let is_nothing = *filter == TextFilter::new() && more.is_nothing();
+        let is_nothing = *filter == TextSpec::new() && more.is_nothing();
         let (compiled, sift) = more::Compiled::new(&more, sift, allowance)?;
         Ok(Self(Arc::new(Compiled {
             filter: filter.clone(),
@@ -121,7 +121,7 @@ impl TextProgram {
 
     /// The filter that this program was compiled from.
     #[must_use]
-    pub fn filter(&self) -> &TextFilter {
+    pub fn filter(&self) -> &TextSpec {
         &self.0.filter
     }
 

@@ -40,9 +40,9 @@ const DIGITS: &[u8; 22] = b"0123456789abcdefABCDEF";
 /// stay as they are; so is one of more than 4 KiB. Others keep their spelling.
 ///
 /// ```
-/// use tamis::{QuotedTextRun, TextFilter, TextProgram};
+/// use tamis::{QuotedTextRun, TextProgram, TextSpec};
 ///
-/// let program = TextProgram::compile(&TextFilter::new().strip_ansi(true))?;
+/// let program = TextProgram::compile(&TextSpec::new().strip_ansi(true))?;
 /// let mut run = QuotedTextRun::new(&program, Vec::new());
 /// for chunk in [r"\u001b[1mcaf\u", r"00e9\u001b[0m \ud83d\n"] {
 ///     run.write(chunk.as_bytes());

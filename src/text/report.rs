@@ -9,9 +9,9 @@ use serde::Serialize;
 /// bytes are those of its spelling, all else is about the text that it spells.
 ///
 /// ```
-/// use tamis::{TextFilter, TextProgram};
+/// use tamis::{TextProgram, TextSpec};
 ///
-/// let program = TextProgram::compile(&TextFilter::new().strip_lines_matching("^DEBUG"))?;
+/// let program = TextProgram::compile(&TextSpec::new().strip_lines_matching("^DEBUG"))?;
 /// let (_, report) = program.apply("DEBUG é\nready\n".as_bytes());
 /// assert!(report.changed);
 /// assert_eq!((report.bytes_in, report.chars_in, report.lines_in), (15, 14, 2));

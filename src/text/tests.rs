@@ -4,10 +4,10 @@ use super::engine::Engine;
 use super::more::More;
 use super::program::TextProgram;
 use super::quoted::Quoted;
-use crate::allowance::Allowance;
 use crate::limits::Limits;
+use crate::regex_budget::RegexBudget;
 use crate::sink::Sink;
-use crate::spec::TextFilter;
+use crate::spec::TextSpec;
 
 /// How often a byte of the text is looked at, at most: as it comes, in a line that is held, when that is complete, and
 /// beside the line before.
@@ -39,7 +39,7 @@ fn inputs() -> Vec<(&'static str, &'static [u8], usize)> {
 fn work_is_linear() {
     let limits = Limits::new();
     for (what, unit, count) in inputs() {
-        let filter = TextFilter::new().strip_ansi(true).dedup(true).max_lines(5);
+        let filter = TextSpec::new().strip_ansi(true).dedup(true).max_lines(5);
         let length = (unit.len() * count) as u64;
         for chunk in [unit.len(), 1, 64 << 10] {
             // Every byte alone is the same work for the long one, and takes a while.
@@ -47,7 +47,7 @@ fn work_is_linear() {
                 continue;
             }
             let piece = unit.repeat((chunk / unit.len()).max(1));
-            for filter in [filter.clone(), TextFilter::new()] {
+            for filter in [filter.clone(), TextSpec::new()] {
                 let program = TextProgram::compile(&filter).unwrap();
                 let mut engine = Engine::new(&program, &limits);
                 let mut fed = 0;
@@ -69,7 +69,7 @@ fn work_is_linear() {
 /// The head of a line that is lost is looked at once for each time that it is written over.
 #[test]
 fn long_lines_that_are_written_over() {
-    let filter = TextFilter::new().strip_ansi(true).strip_lines_matching("x$");
+    let filter = TextSpec::new().strip_ansi(true).strip_lines_matching("x$");
     let program = TextProgram::compile(&filter).unwrap();
     let limits = Limits::new().with_line(64);
     for over in [64, 65, 66, 1000] {
@@ -87,7 +87,7 @@ fn long_lines_that_are_written_over() {
 /// Escapes and pairs of them, cut at every byte, far beyond what is held of a string.
 #[test]
 fn escapes_that_chunks_cut() {
-    let program = TextProgram::compile(&TextFilter::new().strip_ansi(true)).unwrap();
+    let program = TextProgram::compile(&TextSpec::new().strip_ansi(true)).unwrap();
     let limits = Limits::new();
     let mut all = Vec::new();
     let mut quoted = Quoted::new(&program, &limits);
@@ -108,9 +108,9 @@ const MIB: usize = 1 << 20;
 /// Bytes that a list may compile to.
 const LIST: usize = 10 * MIB;
 
-fn compile(patterns: &[String], allowance: &mut Allowance) -> Result<(), String> {
+fn compile(patterns: &[String], allowance: &mut RegexBudget) -> Result<(), String> {
     let filter =
-        patterns.iter().fold(TextFilter::new(), |filter, text| filter.strip_lines_matching(text));
+        patterns.iter().fold(TextSpec::new(), |filter, text| filter.strip_lines_matching(text));
     let compiled = TextProgram::compile_with(&filter, &More::default(), allowance);
     compiled.map(|_| ()).map_err(|error| {
         let place = error.rule().unwrap();
@@ -120,11 +120,11 @@ fn compile(patterns: &[String], allowance: &mut Allowance) -> Result<(), String>
 
 /// What a list is charged, and that it needs no less.
 fn charged(what: &str, patterns: &[String]) -> usize {
-    let mut allowance = Allowance::of(Allowance::BYTES);
+    let mut allowance = RegexBudget::of(RegexBudget::BYTES);
     compile(patterns, &mut allowance).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert!(!allowance.is_spent(), "{what}");
-    let charge = Allowance::BYTES - allowance.left();
-    let mut exact = Allowance::of(charge);
+    let charge = RegexBudget::BYTES - allowance.left();
+    let mut exact = RegexBudget::of(charge);
     assert_eq!(compile(patterns, &mut exact), Ok(()), "{what}");
     assert_eq!((exact.left(), exact.is_spent()), (0, false), "{what}");
     // What is left is nothing: not even the smallest pattern.
@@ -168,7 +168,7 @@ fn repetitions_are_bounded() {
         (many(300, &|n| format!("{n}.*x+y?[a-c]*")), "256: strip_lines_matching: together, more"),
     ];
     for (patterns, error) in refused {
-        let told = compile(&patterns, &mut Allowance::new()).unwrap_err();
+        let told = compile(&patterns, &mut RegexBudget::new()).unwrap_err();
         assert!(told.starts_with(error), "{told}");
     }
     let fits: [Vec<String>; 4] = [
@@ -178,7 +178,7 @@ fn repetitions_are_bounded() {
         many(256, &|n| format!("{n}.*x+y?[a-c]*")),
     ];
     for patterns in fits {
-        compile(&patterns, &mut Allowance::new()).unwrap();
+        compile(&patterns, &mut RegexBudget::new()).unwrap();
     }
 }
 
@@ -201,7 +201,7 @@ fn what_is_refused_is_charged_and_bounded() {
             "together",
             copies(r"\w{60}", 40),
             format!("0: strip_lines_matching: together, {alone}"),
-            Allowance::BYTES,
+            RegexBudget::BYTES,
         ),
         // Refused before they are read.
         ("a long one", vec!["a".repeat(MIB)], format!("0: strip_lines_matching: {alone}"), 0),
@@ -230,14 +230,14 @@ fn what_is_refused_is_charged_and_bounded() {
             0,
         ),
     ] {
-        let mut allowance = Allowance::new();
+        let mut allowance = RegexBudget::new();
         let told = compile(&patterns, &mut allowance).unwrap_err();
         assert!(told.starts_with(&error), "{what}: {told}");
-        let charge = Allowance::BYTES - allowance.left();
+        let charge = RegexBudget::BYTES - allowance.left();
         // Beside it, what reading takes.
         assert!((most.min(LIST)..=most + most / 4).contains(&charge), "{what}: {charge}");
         // Where it was not spent, it is used up with lists like this one, soon.
-        for _ in 0..Allowance::BYTES / LIST {
+        for _ in 0..RegexBudget::BYTES / LIST {
             let _ = compile(&[big()], &mut allowance);
         }
         assert!(allowance.is_spent() || most == 0, "{what}");

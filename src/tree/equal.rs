@@ -10,9 +10,9 @@ use memchr::memchr;
 
 use super::number;
 use super::walk::{Child, Children};
-use crate::error::{ErrorKind, Raise};
+use crate::error::{ErrorKind, LimitName, Raise};
 use crate::json::key::unescape_any;
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 
 /// Whether `actual` equals `expected`, both valid and minified. At most `room` bytes are held.
 ///
@@ -21,7 +21,7 @@ use crate::work::{Work, count, words};
 pub(crate) fn equal(actual: &[u8], expected: &[u8], room: u64) -> Result<bool, Raise> {
     let mut pairs = vec![(actual, expected)];
     while let Some((actual, expected)) = pairs.pop() {
-        count(Work::Tree, 1);
+        count(WorkKind::Tree, 1);
         let same = match (Children::of(actual), Children::of(expected)) {
             (Some(a), Some(e)) if a.is_object() != e.is_object() => false,
             (Some(a), Some(e)) if a.is_object() => {
@@ -58,28 +58,26 @@ fn value(text: &[u8], child: Child) -> &[u8] {
 }
 
 /// What a member spells, and its value.
-type Member<'a> = (Cow<'a, [u8]>, &'a [u8]);
+type NamedValue<'a> = (Cow<'a, [u8]>, &'a [u8]);
 
 /// The members of an object by their names.
 fn members<'a>(
     text: &'a [u8],
     children: Children<'_>,
     room: u64,
-) -> Result<Vec<Member<'a>>, Raise> {
-    let most = usize::try_from(room).unwrap_or(usize::MAX) / size_of::<Member<'_>>();
-    let mut members: Vec<Member<'a>> = Vec::new();
+) -> Result<Vec<NamedValue<'a>>, Raise> {
+    let most = usize::try_from(room).unwrap_or(usize::MAX) / size_of::<NamedValue<'_>>();
+    let mut members: Vec<NamedValue<'a>> = Vec::new();
     for child in children {
         if members.len() >= most {
-            let message = format!(
-                "an object with more than {most} members would have to be compared (limit `item`)"
-            );
-            return Err(Raise::new(ErrorKind::Limit, message));
+            let message = format!("cannot compare an object with more than {most} members");
+            return Err(Raise::limit(LimitName::Item, message));
         }
         let key = text.get(child.key.0..child.key.1).unwrap_or_default();
         members.push((name(key), value(text, child)));
     }
     members.sort_by(|(a, _), (b, _)| {
-        count(Work::Tree, 1 + words(a.len().min(b.len())));
+        count(WorkKind::Tree, 1 + words(a.len().min(b.len())));
         a.cmp(b)
     });
     let twice = members.windows(2).find_map(|pair| match pair {
@@ -98,7 +96,7 @@ fn members<'a>(
 
 /// The name that a key spells.
 pub(super) fn name(key: &[u8]) -> Cow<'_, [u8]> {
-    count(Work::Tree, words(key.len()));
+    count(WorkKind::Tree, words(key.len()));
     match memchr(b'\\', key) {
         None => Cow::Borrowed(key),
         Some(_) => Cow::Owned(unescape_any(key).0),
@@ -106,7 +104,7 @@ pub(super) fn name(key: &[u8]) -> Cow<'_, [u8]> {
 }
 
 fn scalars_equal(a: &[u8], b: &[u8]) -> bool {
-    count(Work::Tree, words(a.len() + b.len()));
+    count(WorkKind::Tree, words(a.len() + b.len()));
     let is_number = |text: &[u8]| matches!(text.first(), Some(b'-' | b'0'..=b'9'));
     match (a, b) {
         ([b'"', a @ .., b'"'], [b'"', b @ .., b'"']) => name(a) == name(b),

@@ -18,9 +18,9 @@ pub(crate) mod patch;
 mod tests;
 mod walk;
 
-use crate::error::{ErrorKind, Raise};
+use crate::error::{LimitName, Raise};
 use crate::limits::Meter;
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 pub(crate) use equal::equal;
 use equal::name;
 use walk::{Children, Span};
@@ -32,8 +32,8 @@ pub(crate) struct Tree {
     text: Vec<u8>,
     /// Bytes of the document, which the text begins with whatever is done.
     original: usize,
-    nodes: Vec<Node>,
-    root: Value,
+    nodes: Vec<TreeNode>,
+    root: TreeValue,
     limit: u64,
     used: u64,
     meter: Meter,
@@ -41,27 +41,27 @@ pub(crate) struct Tree {
 
 /// A container that was split.
 #[derive(Debug)]
-enum Node {
-    Object(Vec<Member>),
-    Array(Vec<Value>),
+enum TreeNode {
+    Object(Vec<TreeMember>),
+    Array(Vec<TreeValue>),
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Member {
-    key: Piece,
-    value: Value,
+struct TreeMember {
+    key: TextSpan,
+    value: TreeValue,
 }
 
 /// Bytes of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Piece {
+struct TextSpan {
     at: u32,
     len: u32,
 }
 
 /// A piece, or the node with the number `at` where `len` is [`NODE`]: eight bytes, for an array may have many of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Value(Piece);
+struct TreeValue(TextSpan);
 
 const NODE: u32 = u32::MAX;
 
@@ -82,13 +82,13 @@ pub(crate) fn same_number(a: &str, b: &str) -> bool {
 
 /// Where a value is.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum TreePlace {
     Root,
     /// The child of a node with this position.
     Child(usize, usize),
 }
 
-impl Value {
+impl TreeValue {
     fn node(self) -> Option<usize> {
         (self.0.len == NODE).then_some(self.0.at as usize)
     }
@@ -97,7 +97,7 @@ impl Value {
 impl Tree {
     /// The tree of a document, which is valid and minified. It takes at most `limit` bytes.
     pub(crate) fn new(document: Vec<u8>, limit: u64) -> Result<Self, Raise> {
-        let root = Value(Piece { at: 0, len: 0 });
+        let root = TreeValue(TextSpan { at: 0, len: 0 });
         let mut tree = Self {
             text: Vec::new(),
             original: document.len(),
@@ -108,7 +108,7 @@ impl Tree {
             meter: Meter::default(),
         };
         tree.charge(document.len())?;
-        tree.root = Value(tree.piece(0, document.len())?);
+        tree.root = TreeValue(tree.piece(0, document.len())?);
         tree.text = document;
         Ok(tree)
     }
@@ -129,7 +129,7 @@ impl Tree {
     }
 
     fn charge(&mut self, bytes: usize) -> Result<(), Raise> {
-        self.meter.charge("item", self.limit, self.used, bytes as u64)?;
+        self.meter.charge(LimitName::Item, self.limit, self.used, bytes as u64)?;
         self.used += bytes as u64;
         Ok(())
     }
@@ -139,50 +139,53 @@ impl Tree {
     }
 
     #[allow(clippy::unused_self, reason = "a piece is one of this text")]
-    fn piece(&self, at: usize, len: usize) -> Result<Piece, Raise> {
+    fn piece(&self, at: usize, len: usize) -> Result<TextSpan, Raise> {
         // The length of a node is none of a piece.
         match (u32::try_from(at), u32::try_from(at.saturating_add(len))) {
-            (Ok(at), Ok(end)) if end < NODE => Ok(Piece { at, len: end - at }),
-            _ => Err(Raise::new(ErrorKind::Limit, "a tree takes less than 4 GiB of text")),
+            (Ok(at), Ok(end)) if end < NODE => Ok(TextSpan { at, len: end - at }),
+            _ => Err(Raise::limit(
+                LimitName::Item,
+                "a document to patch as a tree must be smaller than 4 GiB",
+            )),
         }
     }
 
-    fn text(&self, piece: Piece) -> &[u8] {
+    fn text(&self, piece: TextSpan) -> &[u8] {
         let at = piece.at as usize;
         self.text.get(at..at + piece.len as usize).unwrap_or_default()
     }
 
     /// Appends a text, and gives its piece.
-    fn add_text(&mut self, text: &[u8]) -> Result<Piece, Raise> {
+    fn add_text(&mut self, text: &[u8]) -> Result<TextSpan, Raise> {
         self.charge(text.len())?;
         let piece = self.piece(self.text.len(), text.len())?;
-        count(Work::Tree, words(text.len()));
+        count(WorkKind::Tree, words(text.len()));
         self.text.extend_from_slice(text);
         Ok(piece)
     }
 
-    fn get(&self, place: Place) -> Value {
+    fn get(&self, place: TreePlace) -> TreeValue {
         let found = match place {
-            Place::Root => Some(self.root),
-            Place::Child(node, at) => match self.nodes.get(node) {
-                Some(Node::Object(members)) => members.get(at).map(|member| member.value),
-                Some(Node::Array(elements)) => elements.get(at).copied(),
+            TreePlace::Root => Some(self.root),
+            TreePlace::Child(node, at) => match self.nodes.get(node) {
+                Some(TreeNode::Object(members)) => members.get(at).map(|member| member.value),
+                Some(TreeNode::Array(elements)) => elements.get(at).copied(),
                 None => None,
             },
         };
         found.unwrap_or(self.root)
     }
 
-    fn set(&mut self, place: Place, value: Value) {
+    fn set(&mut self, place: TreePlace, value: TreeValue) {
         match place {
-            Place::Root => self.root = value,
-            Place::Child(node, at) => match self.nodes.get_mut(node) {
-                Some(Node::Object(members)) => {
+            TreePlace::Root => self.root = value,
+            TreePlace::Child(node, at) => match self.nodes.get_mut(node) {
+                Some(TreeNode::Object(members)) => {
                     if let Some(member) = members.get_mut(at) {
                         member.value = value;
                     }
                 }
-                Some(Node::Array(elements)) => {
+                Some(TreeNode::Array(elements)) => {
                     if let Some(element) = elements.get_mut(at) {
                         *element = value;
                     }
@@ -193,7 +196,7 @@ impl Tree {
     }
 
     /// The node of the container at a place, which is split if it was not. `None`: a scalar is there.
-    fn open(&mut self, place: Place) -> Result<Option<usize>, Raise> {
+    fn open(&mut self, place: TreePlace) -> Result<Option<usize>, Raise> {
         let value = self.get(place);
         if let Some(node) = value.node() {
             return Ok(Some(node));
@@ -201,34 +204,37 @@ impl Tree {
         let base = value.0.at as usize;
         let Some(children) = Children::of(self.text(value.0)) else { return Ok(None) };
         let count = Children::of(self.text(value.0)).map_or(0, Iterator::count);
-        let size = if children.is_object() { size_of::<Member>() } else { size_of::<Value>() };
-        self.charge(size_of::<Node>() + count * size)?;
+        let size =
+            if children.is_object() { size_of::<TreeMember>() } else { size_of::<TreeValue>() };
+        self.charge(size_of::<TreeNode>() + count * size)?;
         let piece =
-            |span: Span| Piece { at: (base + span.0) as u32, len: (span.1 - span.0) as u32 };
+            |span: Span| TextSpan { at: (base + span.0) as u32, len: (span.1 - span.0) as u32 };
         let Some(children) = Children::of(self.text(value.0)) else { return Ok(None) };
         let node = if children.is_object() {
-            let members = children
-                .map(|child| Member { key: piece(child.key), value: Value(piece(child.value)) });
-            Node::Object(members.collect())
+            let members = children.map(|child| TreeMember {
+                key: piece(child.key),
+                value: TreeValue(piece(child.value)),
+            });
+            TreeNode::Object(members.collect())
         } else {
-            Node::Array(children.map(|child| Value(piece(child.value))).collect())
+            TreeNode::Array(children.map(|child| TreeValue(piece(child.value))).collect())
         };
         let number = self.nodes.len();
         self.nodes.push(node);
-        self.set(place, Value(Piece { at: number as u32, len: NODE }));
+        self.set(place, TreeValue(TextSpan { at: number as u32, len: NODE }));
         Ok(Some(number))
     }
 
     /// Whether a key spells this name.
-    fn is_named(&self, key: Piece, wanted: &str) -> bool {
-        count(Work::Tree, 1);
+    fn is_named(&self, key: TextSpan, wanted: &str) -> bool {
+        count(WorkKind::Tree, 1);
         *name(self.text(key)) == *wanted.as_bytes()
     }
 
     /// Calls `with` with the text of a value, which is charged as long as it is there.
     fn with_text<T>(
         &mut self,
-        value: Value,
+        value: TreeValue,
         with: impl FnOnce(&mut Self, &[u8]) -> Result<T, Raise>,
     ) -> Result<T, Raise> {
         let mut size = 0;
@@ -242,12 +248,12 @@ impl Tree {
         done
     }
 
-    fn write_value(&self, value: Value, put: &mut impl FnMut(&[u8])) {
+    fn write_value(&self, value: TreeValue, put: &mut impl FnMut(&[u8])) {
         // Nodes that are open, and how many of their children were written.
-        let mut open: Vec<(&Node, usize)> = Vec::new();
+        let mut open: Vec<(&TreeNode, usize)> = Vec::new();
         let mut next = Some(value);
         let mut put = |bytes: &[u8]| {
-            count(Work::Tree, words(bytes.len()));
+            count(WorkKind::Tree, words(bytes.len()));
             put(bytes);
         };
         loop {
@@ -255,7 +261,7 @@ impl Tree {
                 match value.node().and_then(|node| self.nodes.get(node)) {
                     None => put(self.text(value.0)),
                     Some(node) => {
-                        put(if matches!(node, Node::Object(_)) { b"{" } else { b"[" });
+                        put(if matches!(node, TreeNode::Object(_)) { b"{" } else { b"[" });
                         open.push((node, 0));
                     }
                 }
@@ -263,7 +269,7 @@ impl Tree {
             let Some((node, at)) = open.last_mut() else { return };
             let first = *at == 0;
             match node {
-                Node::Object(members) => match members.get(*at) {
+                TreeNode::Object(members) => match members.get(*at) {
                     Some(member) => {
                         put(if first { b"\"" } else { b",\"" });
                         put(self.text(member.key));
@@ -272,7 +278,7 @@ impl Tree {
                     }
                     None => put(b"}"),
                 },
-                Node::Array(elements) => match elements.get(*at) {
+                TreeNode::Array(elements) => match elements.get(*at) {
                     Some(element) => {
                         if !first {
                             put(b",");

@@ -30,7 +30,7 @@ struct Decimal<'a> {
 }
 
 /// A power of ten: its sign, and its decimal digits without leading zeros; 0 is positive and has none.
-type Exponent = (bool, Vec<u8>);
+type PowerOfTen = (bool, Vec<u8>);
 
 impl<'a> Decimal<'a> {
     fn new(text: &'a [u8]) -> Self {
@@ -56,7 +56,7 @@ impl<'a> Decimal<'a> {
     }
 
     /// That of the first digit: `0.00012` is 0.12 with the exponent -3.
-    fn exponent(&self) -> Exponent {
+    fn exponent(&self) -> PowerOfTen {
         let whole = without_zeros(self.whole);
         let zeros = self.fraction.len() - without_zeros(self.fraction).len();
         let shift = if whole.is_empty() { -(zeros as i64) } else { whole.len() as i64 };
@@ -84,7 +84,7 @@ fn trimmed(digits: &[u8]) -> &[u8] {
 }
 
 /// `power + shift`, where `shift` is at most the length of a text.
-fn sum(negative: bool, power: &[u8], shift: i64) -> Exponent {
+fn sum(negative: bool, power: &[u8], shift: i64) -> PowerOfTen {
     if power.len() <= SHORT {
         let power = power.iter().fold(0i128, |sum, digit| sum * 10 + i128::from(digit - b'0'));
         let power = if negative { -power } else { power } + i128::from(shift);

@@ -16,10 +16,10 @@
 //! the one that comes or goes; and goes through a value that it tests, or copies once it was split. So a sequence costs at most
 //! operations × what the tree has, and the text once for each level that is split.
 
-use super::{Node, Place, Tree, Value, equal};
+use super::{Tree, TreeNode, TreePlace, TreeValue, equal};
 use crate::error::{ErrorKind, Raise};
-use crate::path::{Path, Token, index};
-use crate::work::{self, Work};
+use crate::path::{Path, PathToken, index};
+use crate::test_work::{self, WorkKind};
 
 /// Why nothing can be added to what is at a place: it is an array, and the token no index.
 pub(crate) const NO_INDEX: &str =
@@ -29,7 +29,7 @@ pub(crate) const NO_PARENT: &str = "what it would be added to is neither an obje
 
 /// One operation.
 #[derive(Clone, Debug)]
-pub(crate) enum Edit {
+pub(crate) enum TreeEdit {
     Add { path: Path, value: Box<[u8]> },
     Remove { path: Path },
     Replace { path: Path, value: Box<[u8]> },
@@ -40,7 +40,7 @@ pub(crate) enum Edit {
 
 /// What an operation that did not fail did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Did {
+pub(crate) enum EditOutcome {
     Apply,
     /// Nothing: there was nothing to remove, and that is allowed.
     Nothing,
@@ -55,25 +55,29 @@ impl Tree {
     ///
     /// # Errors
     /// [`ErrorKind::Patch`]: it cannot be applied. [`ErrorKind::Limit`]: the tree grows too large. The tree is of no use then.
-    pub(crate) fn apply(&mut self, edit: &Edit, lenient: bool) -> Result<Did, Raise> {
+    pub(crate) fn apply(&mut self, edit: &TreeEdit, lenient: bool) -> Result<EditOutcome, Raise> {
         match edit {
-            Edit::Add { path, value } => {
-                let value = Value(self.add_text(value)?);
+            TreeEdit::Add { path, value } => {
+                let value = TreeValue(self.add_text(value)?);
                 self.add(path, value)?;
             }
-            Edit::Remove { path } => {
+            TreeEdit::Remove { path } => {
                 if !self.remove(path)? {
-                    return if lenient { Ok(Did::Nothing) } else { Err(self.nothing_at(path)) };
+                    return if lenient {
+                        Ok(EditOutcome::Nothing)
+                    } else {
+                        Err(self.nothing_at(path))
+                    };
                 }
             }
-            Edit::Replace { path, value } => {
-                let value = Value(self.add_text(value)?);
+            TreeEdit::Replace { path, value } => {
+                let value = TreeValue(self.add_text(value)?);
                 self.replace(path, value)?;
             }
-            Edit::Move { from, path } => {
+            TreeEdit::Move { from, path } => {
                 let value = self.first(from)?.ok_or_else(|| self.nothing_at(from))?;
                 if from == path {
-                    return Ok(Did::Apply);
+                    return Ok(EditOutcome::Apply);
                 }
                 if path.0.starts_with(&from.0) {
                     return Err(refused("a value cannot be moved into itself"));
@@ -81,7 +85,7 @@ impl Tree {
                 self.remove(from)?;
                 self.add(path, value)?;
             }
-            Edit::Copy { from, path } => {
+            TreeEdit::Copy { from, path } => {
                 let value = self.first(from)?.ok_or_else(|| self.nothing_at(from))?;
                 let value = match value.node() {
                     // The text is there, but is to be written once more.
@@ -89,37 +93,42 @@ impl Tree {
                         self.charge(value.0.len as usize)?;
                         value
                     }
-                    Some(_) => Value(self.with_text(value, |tree, text| tree.add_text(text))?),
+                    Some(_) => TreeValue(self.with_text(value, |tree, text| tree.add_text(text))?),
                 };
                 self.add(path, value)?;
             }
-            Edit::Test { path, value } => {
-                let Some(found) = self.first(path)? else { return Ok(Did::Lacks) };
+            TreeEdit::Test { path, value } => {
+                let Some(found) = self.first(path)? else { return Ok(EditOutcome::Lacks) };
                 let same = match found.node() {
                     None => equal(self.text(found.0), value, self.room())?,
                     Some(_) => {
                         self.with_text(found, |tree, text| equal(text, value, tree.room()))?
                     }
                 };
-                return Ok(if same { Did::Apply } else { Did::Differs });
+                return Ok(if same { EditOutcome::Apply } else { EditOutcome::Differs });
             }
         }
-        Ok(Did::Apply)
+        Ok(EditOutcome::Apply)
     }
 
     /// The places that a path leads to, in document order: of members of one name all, or the first alone.
-    fn find(&mut self, path: &[Token], all: bool) -> Result<Vec<Place>, Raise> {
-        path.iter().try_fold(vec![Place::Root], |places, token| self.step(&places, token, all))
+    fn find(&mut self, path: &[PathToken], all: bool) -> Result<Vec<TreePlace>, Raise> {
+        path.iter().try_fold(vec![TreePlace::Root], |places, token| self.step(&places, token, all))
     }
 
-    fn step(&mut self, from: &[Place], token: &Token, all: bool) -> Result<Vec<Place>, Raise> {
+    fn step(
+        &mut self,
+        from: &[TreePlace],
+        token: &PathToken,
+        all: bool,
+    ) -> Result<Vec<TreePlace>, Raise> {
         let mut next = Vec::new();
         for place in from {
-            work::count(Work::Tree, 1);
+            test_work::count(WorkKind::Tree, 1);
             let Some(node) = self.open(*place)? else { continue };
-            let found = |at| Place::Child(node, at);
+            let found = |at| TreePlace::Child(node, at);
             match (self.nodes.get(node), token) {
-                (Some(Node::Object(members)), Token::Name(name)) => {
+                (Some(TreeNode::Object(members)), PathToken::Name(name)) => {
                     let named = members
                         .iter()
                         .enumerate()
@@ -127,7 +136,7 @@ impl Tree {
                     let most = if all { usize::MAX } else { 1 };
                     next.extend(named.take(most).map(|(at, _)| found(at)));
                 }
-                (Some(Node::Array(elements)), _) => {
+                (Some(TreeNode::Array(elements)), _) => {
                     next.extend(position(token).filter(|at| *at < elements.len()).map(found));
                 }
                 _ => {}
@@ -136,7 +145,7 @@ impl Tree {
         Ok(next)
     }
 
-    fn first(&mut self, path: &Path) -> Result<Option<Value>, Raise> {
+    fn first(&mut self, path: &Path) -> Result<Option<TreeValue>, Raise> {
         let places = self.find(&path.0, false)?;
         Ok(places.first().map(|place| self.get(*place)))
     }
@@ -154,15 +163,22 @@ impl Tree {
     }
 
     /// Drops what a token leads to from the container at a place, but for the first `spare` of it.
-    fn drop_child(&mut self, parent: Place, token: &Token, spare: usize) -> Result<bool, Raise> {
+    fn drop_child(
+        &mut self,
+        parent: TreePlace,
+        token: &PathToken,
+        spare: usize,
+    ) -> Result<bool, Raise> {
         let Some(node) = self.open(parent)? else { return Ok(false) };
-        let Some(mut container) =
-            self.nodes.get_mut(node).map(|node| std::mem::replace(node, Node::Array(Vec::new())))
+        let Some(mut container) = self
+            .nodes
+            .get_mut(node)
+            .map(|node| std::mem::replace(node, TreeNode::Array(Vec::new())))
         else {
             return Ok(false);
         };
         let dropped = match (&mut container, token) {
-            (Node::Object(members), Token::Name(name)) => {
+            (TreeNode::Object(members), PathToken::Name(name)) => {
                 let before = members.len();
                 let mut seen = 0;
                 members.retain(|member| {
@@ -172,10 +188,10 @@ impl Tree {
                 });
                 members.len() < before
             }
-            (Node::Array(elements), _) if spare == 0 => {
+            (TreeNode::Array(elements), _) if spare == 0 => {
                 match position(token).filter(|at| *at < elements.len()) {
                     Some(at) => {
-                        work::count(Work::Tree, elements.len() - at);
+                        test_work::count(WorkKind::Tree, elements.len() - at);
                         elements.remove(at);
                         true
                     }
@@ -190,7 +206,7 @@ impl Tree {
         Ok(dropped)
     }
 
-    fn replace(&mut self, path: &Path, value: Value) -> Result<(), Raise> {
+    fn replace(&mut self, path: &Path, value: TreeValue) -> Result<(), Raise> {
         let places = self.find(&path.0, true)?;
         let Some(first) = places.first() else { return Err(self.nothing_at(path)) };
         self.set(*first, value);
@@ -201,18 +217,23 @@ impl Tree {
     }
 
     /// Drops what is at a path but for what is at the place `first`, which is the first of it.
-    fn drop_others(&mut self, parents: &[Token], last: &Token, first: Place) -> Result<(), Raise> {
-        let Place::Child(home, _) = first else { return Ok(()) };
+    fn drop_others(
+        &mut self,
+        parents: &[PathToken],
+        last: &PathToken,
+        first: TreePlace,
+    ) -> Result<(), Raise> {
+        let TreePlace::Child(home, _) = first else { return Ok(()) };
         for parent in self.find(parents, true)? {
             let Some(node) = self.open(parent)? else { continue };
-            if matches!(self.nodes.get(node), Some(Node::Object(_))) {
+            if matches!(self.nodes.get(node), Some(TreeNode::Object(_))) {
                 self.drop_child(parent, last, usize::from(node == home))?;
             }
         }
         Ok(())
     }
 
-    fn add(&mut self, path: &Path, value: Value) -> Result<(), Raise> {
+    fn add(&mut self, path: &Path, value: TreeValue) -> Result<(), Raise> {
         let Some((last, parents)) = path.0.split_last() else {
             self.root = value;
             return Ok(());
@@ -223,8 +244,8 @@ impl Tree {
         let Some(node) = self.open(parent)? else {
             return Err(refused(NO_PARENT));
         };
-        let Token::Name(name) = last else { return Ok(()) };
-        if let Some(Node::Array(elements)) = self.nodes.get(node) {
+        let PathToken::Name(name) = last else { return Ok(()) };
+        if let Some(TreeNode::Array(elements)) = self.nodes.get(node) {
             let count = elements.len();
             let at = match index(name) {
                 _ if **name == *"-" => count,
@@ -238,14 +259,14 @@ impl Tree {
                     format!("the array has {count} elements, and no place for that index");
                 return Err(Raise::new(ErrorKind::Patch, message));
             }
-            self.charge(size_of::<Value>())?;
-            if let Some(Node::Array(elements)) = self.nodes.get_mut(node) {
-                work::count(Work::Tree, elements.len() - at);
+            self.charge(size_of::<TreeValue>())?;
+            if let Some(TreeNode::Array(elements)) = self.nodes.get_mut(node) {
+                test_work::count(WorkKind::Tree, elements.len() - at);
                 elements.insert(at, value);
             }
             return Ok(());
         }
-        let Some(Node::Object(members)) = self.nodes.get(node) else { return Ok(()) };
+        let Some(TreeNode::Object(members)) = self.nodes.get(node) else { return Ok(()) };
         let there = members.iter().position(|member| self.is_named(member.key, name));
         let at = match there {
             Some(at) => at,
@@ -253,21 +274,21 @@ impl Tree {
                 let at = members.len();
                 let quoted = crate::json::key::quote(name);
                 let key = self.add_text(quoted.get(1..quoted.len() - 1).unwrap_or_default())?;
-                self.charge(size_of::<super::Member>())?;
-                if let Some(Node::Object(members)) = self.nodes.get_mut(node) {
-                    members.push(super::Member { key, value });
+                self.charge(size_of::<super::TreeMember>())?;
+                if let Some(TreeNode::Object(members)) = self.nodes.get_mut(node) {
+                    members.push(super::TreeMember { key, value });
                 }
                 at
             }
         };
-        let place = Place::Child(node, at);
+        let place = TreePlace::Child(node, at);
         self.set(place, value);
         self.drop_others(parents, last, place)
     }
 
     /// The error of a path that leads nowhere: says how far it leads.
     fn nothing_at(&mut self, path: &Path) -> Raise {
-        let mut places = vec![Place::Root];
+        let mut places = vec![TreePlace::Root];
         let mut upto = 0usize;
         for token in &path.0 {
             upto += 1;
@@ -282,13 +303,13 @@ impl Tree {
 }
 
 /// The error of a path of which so many steps lead somewhere.
-pub(crate) fn nothing_at(path: &[Token], steps: usize) -> Raise {
+pub(crate) fn nothing_at(path: &[PathToken], steps: usize) -> Raise {
     let missing = Path(path.get(..=steps).unwrap_or(path).to_vec());
     Raise::new(ErrorKind::Patch, format!("nothing is at {}", missing.to_pointer()))
 }
 
 /// The element that a token leads to.
-fn position(token: &Token) -> Option<usize> {
+fn position(token: &PathToken) -> Option<usize> {
     usize::try_from(token.index()?).ok()
 }
 

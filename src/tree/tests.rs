@@ -1,7 +1,7 @@
 //! Operations on trees, one by one; sequences and documents of any kind are in `tests/patch`.
 
 use super::Tree;
-use super::patch::{Did, Edit};
+use super::patch::{EditOutcome, TreeEdit};
 use crate::error::ErrorKind;
 use crate::path::Path;
 
@@ -9,17 +9,17 @@ fn path(text: &str) -> Path {
     Path::pointer(text).unwrap()
 }
 
-fn edit(op: &str, at: &str, with: &str) -> Edit {
+fn edit(op: &str, at: &str, with: &str) -> TreeEdit {
     let path_of = path;
     let value = || with.as_bytes().into();
     let path = path(at);
     match op {
-        "add" => Edit::Add { path, value: value() },
-        "remove" => Edit::Remove { path },
-        "replace" => Edit::Replace { path, value: value() },
-        "move" => Edit::Move { from: path_of(with), path },
-        "copy" => Edit::Copy { from: path_of(with), path },
-        _ => Edit::Test { path, value: value() },
+        "add" => TreeEdit::Add { path, value: value() },
+        "remove" => TreeEdit::Remove { path },
+        "replace" => TreeEdit::Replace { path, value: value() },
+        "move" => TreeEdit::Move { from: path_of(with), path },
+        "copy" => TreeEdit::Copy { from: path_of(with), path },
+        _ => TreeEdit::Test { path, value: value() },
     }
 }
 
@@ -27,7 +27,7 @@ fn patched(document: &str, edits: &[(&str, &str, &str)]) -> Result<String, Strin
     let mut tree = Tree::new(document.as_bytes().to_vec(), 1 << 20).unwrap();
     for (op, at, with) in edits {
         match tree.apply(&edit(op, at, with), false) {
-            Ok(Did::Differs | Did::Lacks) => break,
+            Ok(EditOutcome::Differs | EditOutcome::Lacks) => break,
             Ok(_) => {}
             Err(raise) => {
                 assert_eq!(raise.kind, ErrorKind::Patch);
@@ -125,7 +125,7 @@ fn what_cannot_be_done_says_how_far_it_got() {
 #[test]
 fn growth_is_charged() {
     let mut tree = Tree::new(br#"{"a":[1,2,3]}"#.to_vec(), 4096).unwrap();
-    let double = Edit::Copy { from: path("/a"), path: path("/a/0") };
+    let double = TreeEdit::Copy { from: path("/a"), path: path("/a/0") };
     let failed = (0..100).find_map(|_| tree.apply(&double, false).err()).unwrap();
     assert_eq!(failed.kind, ErrorKind::Limit);
     assert!(tree.peak() <= 4096);

@@ -5,7 +5,7 @@
 
 use memchr::memchr2;
 
-use crate::work::{Work, count, words};
+use crate::test_work::{WorkKind, count, words};
 
 /// A piece of a text: from here, to there.
 pub(super) type Span = (usize, usize);
@@ -58,7 +58,7 @@ impl Iterator for Children<'_> {
             self.at = end + 1;
         }
         let value = (self.at, end_of(self.text, self.at));
-        count(Work::Tree, 1 + words(value.1.saturating_sub(key.0)));
+        count(WorkKind::Tree, 1 + words(value.1.saturating_sub(key.0)));
         self.at = value.1;
         Some(Child { key, value })
     }

@@ -44,7 +44,7 @@ fn until(what: &str, done: impl Fn() -> bool) {
 fn marked(program: &Program, mark: &Arc<()>) -> Transform {
     let mark = Arc::clone(mark);
     let options = CallOptions::new().limits(Limits::new().with_held(200_000));
-    Transform::json_with(program, &options).on_end(move |_, _| drop(mark))
+    Transform::json(program.with_options(&options)).on_end(move |_, _| drop(mark))
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_runtime_that_ends_in_the_middle_is_an_error() {
     let (output, result) = runtime().block_on(crate::collect(stream));
     match result {
         Ok(()) => assert!(output.ends_with(br#"{"id":1}]"#)),
-        Err(error) => assert_eq!(error.kind(), tamis::ErrorKind::Failed),
+        Err(error) => assert_eq!(error.kind(), tamis::ErrorKind::Internal),
     }
     until("the run is gone", || Arc::strong_count(&mark) == 1);
 }

@@ -1,9 +1,10 @@
 //! Filters of every kind, as their synchronous drivers run them.
 
 use tamis::{
-    CallOptions, Coding, CommandLine, Decoding, Error, ErrorKind, FilterStream, Limits, Outcome,
-    OutputFilterRegistry, Program, Prune, PruneProgram, Report, Spec, TextFilter, TextProgram,
-    Transform, filter_events, filter_ndjson, filter_slice, prune_slice,
+    Call, CallOptions, CommandLine, ContentCoding, DecodeOptions, Error, ErrorKind, FailedRun,
+    FilterStream, Limits, Outcome, OutputFilterRegistry, Program, PruneProgram, PruneSpec, Report,
+    Spec, TextFilter, TextProgram, Transform, filter_events, filter_ndjson, filter_slice,
+    prune_slice,
 };
 use tokio_stream::StreamExt;
 
@@ -30,7 +31,7 @@ fn through(transform: impl Fn() -> Transform, document: &[u8]) -> (Vec<u8>, Outc
 
 #[test]
 fn texts() {
-    let filter = TextFilter::new().strip_ansi(true).strip_lines_matching("^DEBUG").max_lines(3);
+    let filter = TextSpec::new().strip_ansi(true).strip_lines_matching("^DEBUG").max_lines(3);
     let program = TextProgram::compile(&filter).unwrap();
     let text = "DEBUG a\n\x1b[1mone\x1b[0m\ntwo\nDEBUG b\nthree\nfour\nfive\n".repeat(40);
     let (output, outcome) = through(|| Transform::text(&program, &Limits::new()), text.as_bytes());
@@ -57,7 +58,7 @@ fn outputs_of_commands() {
 
 #[test]
 fn histories() {
-    let program = PruneProgram::compile(&Prune::new().keep_turns(1).now(7)).unwrap();
+    let program = PruneProgram::compile(&PruneSpec::new().keep_turns(1).now(7)).unwrap();
     let result = "y".repeat(5000);
     let history = format!(
         r#"{{"messages": [
@@ -76,14 +77,14 @@ fn histories() {
 /// What a synchronous driver of records does.
 type Drive = fn(&Program, &CallOptions, &[u8]) -> (Vec<u8>, Report, Result<(), Error>);
 
-fn records(transform: fn(&Program, &CallOptions) -> Transform, drive: Drive, stream: &[u8]) {
+fn records(transform: fn(Call<'_>) -> Transform, drive: Drive, stream: &[u8]) {
     let program = Program::compile(&Spec::new().select("id")).unwrap();
     for held in [0, 20, 1 << 20] {
         let options = CallOptions::new().limits(Limits::new().with_held(held));
         let (wanted, report, bad) = drive(&program, &options, stream);
         for size in [1, 7, 1000] {
             let source = chunks(stream, size);
-            let mut filtered = FilterStream::new(transform(&program, &options), source);
+            let mut filtered = FilterStream::new(transform(program.with_options(&options)), source);
             let mut output = Vec::new();
             let mut result = Ok(());
             runtime().block_on(async {
@@ -110,26 +111,38 @@ fn records(transform: fn(&Program, &CallOptions) -> Transform, drive: Drive, str
 fn lines() {
     let drive: Drive = |program, options, stream| {
         let mut output = Vec::new();
-        let (report, result) = filter_ndjson(program, options, stream, &mut output, |_, _| {});
+        let (report, result) = FailedRun::split(filter_ndjson(
+            program.with_options(options),
+            stream,
+            &mut output,
+            |_, _| {},
+        ));
         (output, report, result)
     };
     let good = r#"{"id": 1, "x": 2}"#.to_owned()
         + "\n\n[{\"id\": 2}, {\"x\": [\"yyyyyyyyyyyyyyyy\"]}]\r\n{\"id\":3}";
-    records(Transform::ndjson_with, drive, good.as_bytes());
-    records(Transform::ndjson_with, drive, (good.clone() + "\n{oops\n" + &good).as_bytes());
+    let transform = |call: Call<'_>| Transform::ndjson(call);
+    records(transform, drive, good.as_bytes());
+    records(transform, drive, (good.clone() + "\n{oops\n" + &good).as_bytes());
 }
 
 #[test]
 fn events() {
     let drive: Drive = |program, options, stream| {
         let mut output = Vec::new();
-        let (report, result) = filter_events(program, options, stream, &mut output, |_, _| {});
+        let (report, result) = FailedRun::split(filter_events(
+            program.with_options(options),
+            stream,
+            &mut output,
+            |_, _| {},
+        ));
         (output, report, result)
     };
     let good = "event: a\ndata: {\"id\": 1,\ndata: \"x\": 2}\n\n: ping\n\ndata: [DONE]\n\n";
-    records(Transform::events_with, drive, good.as_bytes());
+    let transform = |call: Call<'_>| Transform::events(call);
+    records(transform, drive, good.as_bytes());
     let bad = [good, "data: oops\nid: 2\n\n", good].concat();
-    records(Transform::events_with, drive, bad.as_bytes());
+    records(transform, drive, bad.as_bytes());
 }
 
 #[test]
@@ -141,8 +154,8 @@ fn encoded() {
     encoder.write_all(document.as_bytes()).unwrap();
     let encoded = encoder.finish().unwrap();
     let (wanted, _) = filter_slice(&program, document.as_bytes()).unwrap();
-    let decoding = Decoding::new();
-    let transform = || Transform::json(&program).decoded(Coding::Gzip, &decoding);
+    let decoding = DecodeOptions::new();
+    let transform = || Transform::json(&program).decoded(ContentCoding::Gzip, &decoding);
     let (output, _) = through(transform, &encoded);
     assert!(output == wanted);
     let cut = FilterStream::new(transform(), chunks(&encoded[..encoded.len() - 9], 1000));

@@ -9,8 +9,8 @@ use http::{Method, Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full, StreamBody};
 use tamis::{
-    Budget, Coding, Decoding, FilterBody, FilterLayer, Limits, Prune, PruneProgram, Spec,
-    TextFilter, TextProgram, Transform,
+    Budget, ContentCoding, DecodeOptions, FilterBody, FilterLayer, Limits, PruneProgram, PruneSpec,
+    Spec, TextFilter, TextProgram, Transform,
 };
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
@@ -156,7 +156,7 @@ fn a_layer_that_was_cloned_can_be_changed() {
     encoder.write_all(document().as_bytes()).unwrap();
     let gzip = encoder.finish().unwrap();
     let first = layer(&Spec::new().select("id"));
-    let second = first.clone().decode(Decoding::new());
+    let second = first.clone().decode(DecodeOptions::new());
     let third = first
         .clone()
         .on_error(|_, _| Some(Response::builder().status(418).body(Bytes::new()).unwrap()));
@@ -206,13 +206,17 @@ fn a_body_without_a_byte_is_no_document() {
     nothing.flush().unwrap();
     let nothing: &'static [u8] = nothing.finish().unwrap().leak();
     let plain = || Transform::json(&program);
-    let gzip = || Transform::json(&program).decoded(Coding::Gzip, &Decoding::new());
+    let gzip = || Transform::json(&program).decoded(ContentCoding::Gzip, &DecodeOptions::new());
     let none = (200, String::new(), vec![true]);
     assert_eq!(answered(plain, &[], true), none);
     assert_eq!(answered(plain, &[], false), none);
     assert_eq!(answered(plain, &[b"", b""], false), none);
     assert_eq!(
-        answered(|| Transform::prune(&PruneProgram::compile(&Prune::new()).unwrap()), &[], false),
+        answered(
+            || Transform::prune(&PruneProgram::compile(&PruneSpec::new()).unwrap()),
+            &[],
+            false
+        ),
         none
     );
     assert_eq!(answered(gzip, &[], false), none);
@@ -224,7 +228,7 @@ fn a_body_without_a_byte_is_no_document() {
 
 #[test]
 fn of_texts_nothing_is_a_text() {
-    let filter: TextFilter = serde_json::from_str(r#"{"on_empty": "nothing was found"}"#).unwrap();
+    let filter: TextSpec = serde_json::from_str(r#"{"on_empty": "nothing was found"}"#).unwrap();
     let filter = TextProgram::compile(&filter).unwrap();
     let text = || Transform::text(&filter, &Limits::new());
     for known in [true, false] {

@@ -8,8 +8,9 @@ use std::thread::ThreadId;
 
 use bytes::Bytes;
 use tamis::{
-    CallOptions, CommandLine, ErrorKind, FilterResult, FilterStream, Limits, OutputFilter,
-    OutputFilterRegistry, Spec, Transform, filter_async, filter_slice, transform_async,
+    CallOptions, CommandLine, ErrorKind, FailedRun, FilterResult, FilterStream, Limits,
+    OutputFilter, OutputFilterRegistry, Spec, Transform, filter_async, filter_slice,
+    transform_async,
 };
 use tokio_stream::{Stream, StreamExt};
 
@@ -161,7 +162,7 @@ fn what_takes_long_runs_elsewhere() {
     let spilling = options.limits(Limits::new().with_held(10));
     let small = &document[document.len() - 40_000..];
     let small = [b"[1", &small[small.iter().position(|byte| *byte == b',').unwrap()..]].concat();
-    let (thread, output) = last_thread(Transform::json_with(&select, &spilling), &small);
+    let (thread, output) = last_thread(Transform::json(select.with_options(&spilling)), &small);
     assert_ne!(thread, here, "the disk is elsewhere");
     assert_eq!(output, filter_slice(&select, &small).unwrap().0);
 
@@ -194,8 +195,9 @@ fn without_a_runtime_all_steps_are_here() {
     let options = CallOptions::new().limits(Limits::new().with_held(1 << 10));
     let document = late(1);
     let mut output = Vec::new();
-    let transform = Transform::json_with(&select, &options);
-    let (outcome, result) = ready(transform_async(transform, &document[..], &mut output));
+    let transform = Transform::json(select.with_options(&options));
+    let run = ready(transform_async(transform, &document[..], &mut output));
+    let (outcome, result) = FailedRun::split(run);
     result.unwrap();
     assert_eq!(output, filter_slice(&select, &document).unwrap().0);
     assert!(outcome.report().unwrap().held_peak_bytes > 900_000);
@@ -287,7 +289,8 @@ fn a_writer_that_fails_ends_the_run() {
     });
     // More than is worth a write, so that the writer fails in the middle of the run.
     let document = late(1);
-    let (outcome, result) = ready(transform_async(transform, &document[..], Full));
+    let (outcome, result) =
+        FailedRun::split(ready(transform_async(transform, &document[..], Full)));
     assert_eq!(result.unwrap_err().kind(), ErrorKind::Write);
     assert!(!outcome.report().unwrap().filter_applied);
     assert_eq!(told.load(Ordering::Relaxed), 1, "the end is told once");

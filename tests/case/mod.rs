@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
-use tamis::{CallOptions, ErrorKind, Limits, Mode, Program, Spec};
+use tamis::{CallOptions, ErrorKind, ExecutionMode, Limits, Program, Spec};
 
 use crate::adapters::agree_adapters;
 use crate::drivers::{Effort, Run, Subject, Tight, agree, agree_reader, agree_tight};
@@ -303,10 +303,10 @@ fn streams_as_explained(subject: Subject<'_>) -> Result<(), String> {
         let report = run.report.unwrap_or_default();
         let says = report.plan.iter().any(|line| line.contains("hold"));
         // A tree is more than that, and may be beside something that waits.
-        if mode != Mode::Tree && says != (mode == Mode::Hold) {
+        if mode != ExecutionMode::Tree && says != (mode == ExecutionMode::Hold) {
             return Err(format!("explained as {mode}, the plan is {:?}", report.plan));
         }
-        if mode == Mode::Stream && report.held_peak_bytes > 0 {
+        if mode == ExecutionMode::Stream && report.held_peak_bytes > 0 {
             return Err(format!("explained as a stream, {} bytes held", report.held_peak_bytes));
         }
     }

@@ -12,7 +12,9 @@ fn row(transcript: &Transcript) -> String {
     let path = format!("corpus/commands/{}.txt", transcript.name);
     let subject = transcript.subject(&registry, &limits, &raw);
     let (out, _) = Subject { full_output: &path, ..subject }.push([]);
-    let tokens = |bytes: &[u8]| bpe_openai::o200k_base().count(&String::from_utf8_lossy(bytes));
+    let tokens = |bytes: &[u8]| {
+        tiktoken::get_encoding("o200k_base").unwrap().count(&String::from_utf8_lossy(bytes))
+    };
     let cells = |before: usize, after: usize| {
         // Rounded down, as `--stats` does.
         let tenths = (before - after) * 1000 / before;

@@ -8,7 +8,8 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use tamis::{
-    Error, ErrorKind, FilterBody, FilterStream, Limits, Outcome, Transform, transform_async,
+    Error, ErrorKind, FailedRun, FilterBody, FilterStream, Limits, Outcome, Transform,
+    transform_async,
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_stream::{Stream, StreamExt};
@@ -136,7 +137,7 @@ fn run(output: Vec<u8>, outcome: Option<Outcome>, result: Result<(), Error>) -> 
 
 impl Subject<'_> {
     fn transform(&self) -> Transform {
-        Transform::json_with(self.program, self.options)
+        Transform::json(self.program.with_options(self.options))
     }
 
     /// Through each of them.
@@ -148,7 +149,8 @@ impl Subject<'_> {
         };
 
         let mut writer = Slow { output: Vec::new(), prng: Prng::new(seed) };
-        let (outcome, result) = transform_async(self.transform(), source(), &mut writer).await;
+        let ended = transform_async(self.transform(), source(), &mut writer).await;
+        let (outcome, result) = FailedRun::split(ended);
         let written = run(writer.output, Some(outcome), result);
 
         let mut stream = FilterStream::new(self.transform(), source());

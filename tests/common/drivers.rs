@@ -4,8 +4,8 @@ use std::io::{Read, Seek, Write};
 
 use serde_json::Value as Json;
 use tamis::{
-    CallOptions, Error, ErrorKind, Filter, Limits, Program, Report, WriteSink, filter_file,
-    filter_reader, filter_slice_with, pump,
+    CallOptions, Error, ErrorKind, FailedRun, Filter, Limits, Program, Report, WriteSink,
+    filter_file, filter_reader, filter_slice,
 };
 
 use crate::prng::Prng;
@@ -77,16 +77,16 @@ pub(crate) struct Subject<'a> {
 
 impl Subject<'_> {
     pub(crate) fn slice(&self) -> Run {
-        let result = filter_slice_with(self.program, self.options, self.document);
+        let result = filter_slice(self.program.with_options(self.options), self.document);
         match result {
             Ok((output, report)) => Run::new(Some(output), Ok(report), None),
-            Err(error) => Run::new(None, Err(error), None),
+            Err(FailedRun { error, report, .. }) => Run::new(None, Err(error), Some(*report)),
         }
     }
 
     /// In chunks that end at `cuts`, and a last one.
     pub(crate) fn push(&self, cuts: impl IntoIterator<Item = usize>) -> Run {
-        let mut filter = Filter::with_options(self.program, self.options, Vec::new());
+        let mut filter = Filter::new(self.program.with_options(self.options), Vec::new());
         let mut begin = 0;
         let mut result = Ok(());
         for end in cuts.into_iter().chain([self.document.len()]) {
@@ -111,7 +111,7 @@ impl Subject<'_> {
 
     /// With a filter that read something else before: the document's beginning, a broken one, itself.
     fn again(&self, cut: usize) -> Run {
-        let mut filter = Filter::with_options(self.program, self.options, Vec::new());
+        let mut filter = Filter::new(self.program.with_options(self.options), Vec::new());
         let (head, tail) = self.document.split_at(cut);
         for earlier in [&[head][..], &[tail], &[head, b"}]\xff"], &[head, tail]] {
             let written = earlier.iter().try_for_each(|chunk| filter.write(chunk));
@@ -136,8 +136,8 @@ impl Subject<'_> {
         let mut output = Vec::new();
         let reader = Stutter { rest: self.document, prng: Prng::new(seed) };
         let mut filter =
-            Filter::with_options(self.program, self.options, WriteSink::new(&mut output));
-        let result = pump(&mut filter, reader);
+            Filter::new(self.program.with_options(self.options), WriteSink::new(&mut output));
+        let result = filter.read_from(reader);
         let report = filter.report();
         drop(filter);
         Run::new(Some(output), result, Some(report))
@@ -156,8 +156,11 @@ impl Subject<'_> {
         file.write_all(self.document).expect("the file takes the document");
         file.rewind().expect("the file goes back");
         let mut output = Vec::new();
-        let (report, result) =
-            filter_file(self.program, self.options, file, &mut output, |reader| reader);
+        let (report, result) = FailedRun::split(filter_file(
+            self.program.with_options(self.options),
+            file,
+            &mut output,
+        ));
         Run::new(Some(output), result.map(|()| report.clone()), Some(report))
     }
 }

@@ -1,7 +1,7 @@
 //! Cases as data: `tests/content/cases.toml`.
 
 use serde::Deserialize;
-use tamis::{CallOptions, Content, ErrorKind, Limits, Program, Spec, filter_slice_with};
+use tamis::{CallOptions, Content, ContentSource, ErrorKind, Limits, Program, Spec, filter_slice};
 
 use super::{in_pieces, program, run, shown};
 
@@ -35,7 +35,12 @@ fn documents_and_their_text() {
         let (output, report) =
             run(&program(case.content.clone()), &CallOptions::new(), case.input.as_bytes());
         assert_eq!(output, case.output, "{}", case.name);
-        assert_eq!(report.content_from, Some(case.from.as_str()), "{}", case.name);
+        assert_eq!(
+            report.content_from.map(ContentSource::as_str),
+            Some(case.from.as_str()),
+            "{}",
+            case.name
+        );
         assert_eq!(report.filter_error, case.note, "{}", case.name);
         assert_eq!(report.content_hidden, case.hidden, "{}", case.name);
         assert_eq!(report.filter_applied, case.from != "response", "{}", case.name);
@@ -50,7 +55,7 @@ fn documents_and_their_text() {
 
 #[test]
 fn an_empty_document_is_an_error() {
-    let error = filter_slice_with(&program(Content::new()), &CallOptions::new(), b"").unwrap_err();
+    let error = filter_slice(&program(Content::new()), b"").unwrap_err().error;
     assert_eq!(
         (error.kind(), error.to_string()),
         (ErrorKind::UnexpectedEnd, "byte 0: the document is empty".into())
@@ -68,8 +73,8 @@ fn broken_json_is_an_error_where_fields_are_named() {
         ("[", ErrorKind::UnexpectedEnd, 1),
         (r#"[1,{"title":"T","ssn":"CANARY""#, ErrorKind::UnexpectedEnd, 30),
     ] {
-        let error = filter_slice_with(&program, &CallOptions::new(), document.as_bytes());
-        let error = error.unwrap_err();
+        let error = filter_slice(&program, document.as_bytes());
+        let error = error.unwrap_err().error;
         assert_eq!((error.kind(), error.offset()), (kind, Some(offset)), "{document}: {error}");
         for size in [1, 7] {
             let again = in_pieces(&program, &CallOptions::new(), document.as_bytes(), size);
@@ -78,7 +83,7 @@ fn broken_json_is_an_error_where_fields_are_named() {
     }
     // What does not begin as JSON is no broken JSON.
     let (output, report) = run(&program, &CallOptions::new(), b"<p>A page.");
-    assert_eq!((output.as_str(), report.content_from), ("A page.", Some("article")));
+    assert_eq!((output.as_str(), report.content_from), ("A page.", Some(ContentSource::Article)));
 }
 
 #[test]
@@ -91,7 +96,7 @@ fn content_goes_with_no_other_rule() {
     ] {
         let error = Program::compile(&spec).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Spec);
-        assert!(error.to_string().contains("goes with no other rule"), "{error}");
+        assert!(error.to_string().contains("cannot be combined with other rules"), "{error}");
     }
     let error = Program::compile(&Spec::new().content(Content::new().extract("a..b"))).unwrap_err();
     assert!(error.to_string().starts_with("extract: "), "{error}");
@@ -121,7 +126,9 @@ fn what_waits_is_bounded() {
     let good = format!("<html><p>text</p>{}", "<p>more of it</p>".repeat(20_000));
     let json = format!("{{\"text\": \"{}\"}}", "x".repeat(2000));
     for document in [page.as_bytes(), json.as_bytes()] {
-        let error = filter_slice_with(&program(Content::new()), &tight(), document).unwrap_err();
+        let error = filter_slice(program(Content::new()).with_options(&tight()), document)
+            .unwrap_err()
+            .error;
         assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
         for size in [100, 20_000] {
             let again = in_pieces(&program(Content::new()), &tight(), document, size);
@@ -129,10 +136,12 @@ fn what_waits_is_bounded() {
         }
     }
     let (output, _) =
-        filter_slice_with(&program(Content::new()), &tight(), good.as_bytes()).unwrap();
+        filter_slice(program(Content::new()).with_options(&tight()), good.as_bytes()).unwrap();
     assert!(output.starts_with(b"text\n\nmore of it\n\n"));
     let small = CallOptions::new().limits(Limits::new().with_item(1000));
-    let error = filter_slice_with(&program(Content::new()), &small, json.as_bytes()).unwrap_err();
+    let error = filter_slice(program(Content::new()).with_options(&small), json.as_bytes())
+        .unwrap_err()
+        .error;
     assert!(
         error.kind() == ErrorKind::Limit && error.to_string().contains("limit `item`"),
         "{error}"
@@ -152,5 +161,5 @@ fn a_filter_begins_again() {
     }
     assert_eq!(filter.into_sink(), b"One page.\ntwo\nthree\nOne page.\n");
     assert_eq!(reports[0], reports[3]);
-    assert_eq!(reports[1].content_from, Some("fields"));
+    assert_eq!(reports[1].content_from, Some(ContentSource::Fields));
 }

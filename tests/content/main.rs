@@ -20,7 +20,7 @@ mod pages;
 mod parts;
 mod random;
 
-use tamis::{CallOptions, Content, Error, Filter, Program, Report, Spec, filter_slice_with};
+use tamis::{CallOptions, Content, Error, Filter, Program, Report, Spec, filter_slice};
 
 fn program(content: Content) -> Program {
     Program::compile(&Spec::new().content(content)).unwrap()
@@ -33,7 +33,7 @@ fn in_pieces(
     document: &[u8],
     size: usize,
 ) -> Result<(Vec<u8>, Report), Error> {
-    let mut filter = Filter::with_options(program, options, Vec::new());
+    let mut filter = Filter::new(program.with_options(options), Vec::new());
     for piece in document.chunks(size) {
         filter.write(piece)?;
     }
@@ -54,7 +54,7 @@ fn shown(run: Result<(Vec<u8>, Report), Error>) -> String {
 
 /// The output and the report, which are the same however the document comes.
 fn run(program: &Program, options: &CallOptions, document: &[u8]) -> (String, Report) {
-    let whole = shown(filter_slice_with(program, options, document));
+    let whole = shown(filter_slice(program.with_options(options), document).map_err(Error::from));
     for size in [1, 7, 1000, 70_000] {
         // Long documents byte by byte say nothing more.
         if size > 1 || document.len() < 10_000 {
@@ -65,6 +65,6 @@ fn run(program: &Program, options: &CallOptions, document: &[u8]) -> (String, Re
             );
         }
     }
-    let (output, report) = filter_slice_with(program, options, document).unwrap();
+    let (output, report) = filter_slice(program.with_options(options), document).unwrap();
     (String::from_utf8(output).unwrap(), report)
 }

@@ -144,7 +144,7 @@ pub(crate) fn within(output: &str, report: &Report, max: u64) {
     let (kept, mark) = output.split_at(mark);
     assert!(mark.ends_with(" left out]"), "{output}");
     if !report.tokens_estimated {
-        let count = |text: &str| bpe_openai::o200k_base().count(text) as u64;
+        let count = |text: &str| tiktoken::get_encoding("o200k_base").unwrap().count(text) as u64;
         assert!(count(kept.trim_end()) <= max, "{output}");
         assert!(count(output) <= max + count(&format!("\n\n{mark}")), "{output}");
     }

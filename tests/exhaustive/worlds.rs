@@ -232,7 +232,7 @@ fn part(number: usize, of: usize) {
             Program::compile(&rules.spec()).unwrap_or_else(|error| panic!("{rules:?}\n{error}"));
         let mut filter = Filter::new(&program, Vec::new());
         let failed = CallOptions::new().is_error(true);
-        let mut failed = Filter::with_options(&program, &failed, Vec::new());
+        let mut failed = Filter::new(program.with_options(&failed), Vec::new());
         for (split, text, node) in &documents {
             let verdict = eval::run(&rules, node);
             emitted += u64::from(matches!(verdict, Verdict::Passes { .. }));

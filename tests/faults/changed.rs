@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{Read, Write};
 
 use tamis::{
-    CallOptions, Error, ErrorKind, Fault, Prune, PruneProgram, Spec, Test, filter_file, prune_file,
+    Error, ErrorKind, FailedRun, Fault, FileSource, PruneProgram, PruneSpec, Spec, Test,
+    filter_file, prune_file,
 };
 
 use crate::drivers::{Source, compiled, document, history};
@@ -28,15 +29,23 @@ type Run = Box<dyn Fn(File, Box<dyn FnOnce(Source) -> Source>) -> (bool, Result<
 fn filters(spec: &Spec) -> Run {
     let program = compiled(spec);
     Box::new(move |file, around| {
-        let (report, result) = filter_file(&program, &CallOptions::new(), file, Vec::new(), around);
+        let (report, result) = FailedRun::split(filter_file(
+            &program,
+            FileSource::new(file).map_reader(around),
+            Vec::new(),
+        ));
         (report.error.is_some(), result)
     })
 }
 
 fn prunes() -> Run {
-    let program = PruneProgram::compile(&Prune::new()).expect("it compiles");
+    let program = PruneProgram::compile(&PruneSpec::new()).expect("it compiles");
     Box::new(move |file, around| {
-        let (report, result) = prune_file(&program, file, Vec::new(), around);
+        let (report, result) = FailedRun::split(prune_file(
+            &program,
+            FileSource::new(file).map_reader(around),
+            Vec::new(),
+        ));
         (report.error.is_some(), result)
     })
 }
@@ -44,7 +53,7 @@ fn prunes() -> Run {
 #[test]
 fn a_file_that_changes_between_its_readings_is_an_error() {
     // What is at the end decides what becomes of the beginning.
-    let branch = Spec::new().when(Test::new("/total", 40), Spec::new().exclude("x"));
+    let branch = Spec::new().when(Condition::new("/total", 40), Spec::new().exclude("x"));
     let runs = [
         ("auto", document(), filters(&Spec::new().exclude("x"))),
         ("when", document(), filters(&branch)),

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use tamis::{CallOptions, ErrorKind, Limits, Prune, PruneProgram, Spec, Transform};
+use tamis::{CallOptions, ErrorKind, Limits, PruneProgram, PruneSpec, Spec, Transform};
 
 use crate::drivers::{Driver, compiled, histories, json, plain, records};
 use crate::polls::{ADAPTERS, runtime, through};
@@ -33,15 +33,15 @@ fn cases() -> Vec<Case> {
     let whole = compiled(&Spec::new());
     let [lines, events] =
         records("whole", &whole, line.as_bytes(), event.as_bytes()).try_into().ok().expect("two");
-    let prune = PruneProgram::compile(&Prune::new().keep_turns(1)).expect("it compiles");
+    let prune = PruneProgram::compile(&PruneSpec::new().keep_turns(1)).expect("it compiles");
     let mut cases: Vec<Case> = Vec::new();
     let driver = json("late", &select, &late).swap_remove(0);
-    let make = move |limits: &Limits| Transform::json_with(&select, &options(limits));
+    let make = move |limits: &Limits| Transform::json(select.with_options(&options(limits)));
     cases.push((driver, Box::new(make)));
     let program = whole.clone();
-    let make = move |limits: &Limits| Transform::ndjson_with(&program, &options(limits));
+    let make = move |limits: &Limits| Transform::ndjson(program.with_options(&options(limits)));
     cases.push((lines, Box::new(make)));
-    let make = move |limits: &Limits| Transform::events_with(&whole, &options(limits));
+    let make = move |limits: &Limits| Transform::events(whole.with_options(&options(limits)));
     cases.push((events, Box::new(make)));
     let make = move |limits: &Limits| Transform::prune(&prune.clone().with_limits(limits.clone()));
     cases.push((histories(chat.as_bytes()).swap_remove(0), Box::new(make)));
@@ -58,9 +58,11 @@ fn files_may_not_grow() {
         let check = |how: &str, (output, result): (Vec<u8>, Result<(), tamis::Error>)| {
             let said = format!("{}, {how}", driver.name);
             let error = result.expect_err(&said);
-            assert_eq!(error.kind(), ErrorKind::Limit, "{said}: {error}");
-            let told = "the temporary file cannot be written: ";
-            assert!(error.message().contains(told), "{said}: {error}");
+            assert_eq!((error.kind(), error.limit()), (ErrorKind::Spill, None), "{said}: {error}");
+            let message = "cannot write the temporary file";
+            assert!(error.message().contains(message), "{said}: {error}");
+            let cause = error.io_error().map(std::io::Error::kind);
+            assert_eq!(cause, Some(std::io::ErrorKind::FileTooLarge), "{said}: {error}");
             assert!(right.starts_with(&output) && output.len() < right.len(), "{said}");
             // It goes with the run.
             assert_eq!(open_files(), 0, "{said}");

@@ -4,10 +4,10 @@ use std::io::{Cursor, ErrorKind as IoKind, Read, Seek, Write};
 
 use serde_json::Value as Json;
 use tamis::{
-    Budget, CallOptions, CommandLine, Error, Filter, Limits, OnError, Operation,
-    OutputFilterRegistry, Pretty, Program, Prune, PruneProgram, Report, Spec, Tee, TextFilter,
-    TextProgram, TextRun, WriteSink, filter_events, filter_file, filter_lenient, filter_ndjson,
-    filter_reader, prune_file, prune_reader, pump,
+    Budget, CallOptions, CommandLine, Error, FailedRun, FileSource, Filter, Limits, OnError,
+    Operation, OutputFilterRegistry, PrettyWriter, Program, PruneProgram, PruneSpec, Report, Spec,
+    TeeReader, TextFilter, TextProgram, TextRun, WriteSink, filter_events, filter_file,
+    filter_lenient, filter_ndjson, filter_reader, prune_file, prune_reader,
 };
 
 /// What a driver is given to read from.
@@ -96,7 +96,7 @@ pub(crate) fn programs() -> Vec<(&'static str, Program)> {
         ("select", Spec::new().select("id").select("x[]")),
         ("stopped early", Spec::new().select("id").max_items(3).stop_early(true)),
         ("closed", Spec::new().select("zz").on_error(OnError::Closed)),
-        ("patches", Spec::new().patch(Operation::remove("/total")).patch(Operation::add("/a", 1))),
+        ("patches", Spec::new().patch(PatchOp::remove("/total")).patch(PatchOp::add("/a", 1))),
         ("budget", Spec::new().budget(Budget::Bytes(300))),
     ];
     specs.into_iter().map(|(name, spec)| (name, compiled(&spec))).collect()
@@ -138,13 +138,17 @@ pub(crate) fn json(name: &str, program: &Program, input: &[u8]) -> Vec<Driver> {
                 return reported(filter_reader(&one, reader, writer));
             }
             let options = CallOptions::new().limits(limits.clone());
-            let mut filter = Filter::with_options(&one, &options, WriteSink::new(writer));
-            reported(pump(&mut filter, reader))
+            let mut filter = Filter::new(one.with_options(&options), WriteSink::new(writer));
+            reported(filter.read_from(reader))
         };
     let from_file =
         move |limits: &Limits, input: &[u8], around: Around<'_>, writer: &mut dyn Write| {
             let options = CallOptions::new().limits(limits.clone());
-            let (report, result) = filter_file(&two, &options, file(input), writer, around);
+            let (report, result) = FailedRun::split(filter_file(
+                two.with_options(&options),
+                FileSource::new(file(input)).map_reader(around),
+                writer,
+            ));
             (result, told(&report))
         };
     vec![
@@ -170,7 +174,12 @@ pub(crate) fn records(name: &str, program: &Program, lines: &[u8], events: &[u8]
             move |limits, input, around, writer| {
                 let options = CallOptions::new().limits(limits.clone());
                 let reader = around(source(input));
-                let (report, result) = filter_ndjson(&one, &options, reader, writer, |_, _| {});
+                let (report, result) = FailedRun::split(filter_ndjson(
+                    one.with_options(&options),
+                    reader,
+                    writer,
+                    |_, _| {},
+                ));
                 (result, told(&report))
             },
         ),
@@ -181,7 +190,12 @@ pub(crate) fn records(name: &str, program: &Program, lines: &[u8], events: &[u8]
             move |limits, input, around, writer| {
                 let options = CallOptions::new().limits(limits.clone());
                 let reader = around(source(input));
-                let (report, result) = filter_events(&two, &options, reader, writer, |_, _| {});
+                let (report, result) = FailedRun::split(filter_events(
+                    two.with_options(&options),
+                    reader,
+                    writer,
+                    |_, _| {},
+                ));
                 (result, told(&report))
             },
         ),
@@ -192,25 +206,33 @@ pub(crate) fn lenient(name: &str, program: &Program, input: &[u8]) -> Driver {
     let program = program.clone();
     Driver::new(format!("{name}, lenient"), input, true, move |limits, input, around, writer| {
         let options = CallOptions::new().limits(limits.clone());
-        let (report, result) = filter_lenient(&program, &options, around(source(input)), writer);
+        let (report, result) = FailedRun::split(filter_lenient(
+            program.with_options(&options),
+            around(source(input)),
+            writer,
+        ));
         (result, told(&report))
     })
 }
 
 pub(crate) fn histories(input: &[u8]) -> Vec<Driver> {
-    let program = || PruneProgram::compile(&Prune::new().keep_turns(1)).expect("it compiles");
+    let program = || PruneProgram::compile(&PruneSpec::new().keep_turns(1)).expect("it compiles");
     let (one, two) = (program(), program());
     vec![
         Driver::new("prune, reader", input, true, move |limits, input, around, writer| {
             let program = one.clone().with_limits(limits.clone());
             match prune_reader(&program, around(source(input)), writer) {
                 Ok(report) => (Ok(()), told(&report)),
-                Err(error) => (Err(error), Json::Null),
+                Err(FailedRun { error, .. }) => (Err(error), Json::Null),
             }
         }),
         Driver::new("prune, file", input, true, move |limits, input, around, writer| {
             let program = two.clone().with_limits(limits.clone());
-            let (report, result) = prune_file(&program, file(input), writer, around);
+            let (report, result) = FailedRun::split(prune_file(
+                &program,
+                FileSource::new(file(input)).map_reader(around),
+                writer,
+            ));
             (result, told(&report))
         }),
     ]
@@ -229,7 +251,7 @@ fn feed(mut reader: Source, mut take: impl FnMut(&[u8]) -> Result<(), Error>) ->
     }
 }
 
-pub(crate) fn text(name: &str, filter: &TextFilter, input: &[u8]) -> Driver {
+pub(crate) fn text(name: &str, filter: &TextSpec, input: &[u8]) -> Driver {
     let program = TextProgram::compile(filter).expect("it compiles");
     Driver::new(format!("{name}, text"), input, false, move |limits, input, around, writer| {
         let mut run = TextRun::with_limits(&program, limits, WriteSink::new(writer));
@@ -261,8 +283,8 @@ pub(crate) fn command(line: &str, registry: OutputFilterRegistry, input: &[u8]) 
     })
 }
 
-pub(crate) fn terminal() -> TextFilter {
-    TextFilter::new().strip_ansi(true).strip_lines_matching("^secret").dedup(true)
+pub(crate) fn terminal() -> TextSpec {
+    TextSpec::new().strip_ansi(true).strip_lines_matching("^secret").dedup(true)
 }
 
 /// All of them.
@@ -280,19 +302,19 @@ pub(crate) fn all() -> Vec<Driver> {
     all.push(command("cargo build", OutputFilterRegistry::builtin(), &build()));
     let program = select.clone();
     all.push(Driver::new("pretty", document(), true, move |_, input, around, writer| {
-        reported(filter_reader(&program, around(source(input)), Pretty::new(writer)))
+        reported(filter_reader(&program, around(source(input)), PrettyWriter::new(writer)))
     }));
     let program = select.clone();
     // The record is what is written.
     all.push(Driver::new("a record", document(), true, move |_, input, around, writer| {
         let mut output = Vec::new();
-        let reader = Tee::new(around(source(input)), writer);
+        let reader = TeeReader::new(around(source(input)), writer);
         let (result, _) = reported(filter_reader(&program, reader, &mut output));
         (result, Json::from(output))
     }));
     all.push(Driver::new("recorded", document(), true, move |_, input, around, writer| {
         let mut record = Vec::new();
-        let reader = Tee::new(around(source(input)), &mut record);
+        let reader = TeeReader::new(around(source(input)), &mut record);
         let (result, told) = reported(filter_reader(&select, reader, writer));
         assert!(result.is_err() || record == input, "the record is not the document");
         (result, told)

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tamis::{
-    Coding, Compact, Content, Decoding, Error, ErrorKind, FilterResult, Limits, Operation,
-    OutputFilter, OutputFilterRegistry, Spec, Test, TextFilter, Transform,
+    Compact, Content, ContentCoding, DecodeOptions, Error, ErrorKind, FilterResult, Limits,
+    Operation, OutputFilter, OutputFilterRegistry, Spec, Test, TextFilter, Transform,
 };
 
 use crate::drivers::{
@@ -51,11 +51,11 @@ fn uses() -> Vec<(&'static str, Vec<Driver>)> {
         json.extend(drivers::json(name, &program, &document()));
     }
     let twice = Spec::new().select("x").select_as("one", "x[]");
-    let branch = Spec::new().when(Test::new("/total", 40), Spec::new().exclude("x"));
-    let tree = Spec::new().patch(Operation::move_from("/items/0", "/first"));
+    let branch = Spec::new().when(Condition::new("/total", 40), Spec::new().exclude("x"));
+    let tree = Spec::new().patch(PatchOp::move_from("/items/0", "/first"));
     let item = Compact::new("{{.id}}");
     for (name, spec) in [
-        ("needed twice", twice),
+        ("needed by more than one output", twice),
         ("when", branch),
         ("a tree", tree),
         ("compact", Spec::new().compact(item)),
@@ -181,7 +181,7 @@ fn text_filters() -> Vec<(&'static str, model::Declared)> {
 fn of_lines() {
     let mut changed = 0;
     for (name, declared) in text_filters() {
-        let filter: TextFilter = declared.filter();
+        let filter: TextSpec = declared.filter();
         let driver = drivers::text(name, &filter, TEXT);
         let (right, _) = run(&driver, &Limits::new());
         assert_eq!(right, model::run(&declared, TEXT, usize::MAX), "{name}");
@@ -269,15 +269,16 @@ fn of_bodies() {
     let program = compiled(&Spec::new());
     // The ratio of a short body is not asked.
     let long = format!("[{}1]", "1,".repeat(1 << 20)).into_bytes();
-    let with_bytes: fn(u64) -> Decoding = |bound| Decoding::new().with_max_bytes(bound);
-    let with_ratio: fn(u64) -> Decoding = |bound| Decoding::new().with_max_ratio(bound);
+    let with_bytes: fn(u64) -> DecodeOptions = |bound| DecodeOptions::new().with_max_bytes(bound);
+    let with_ratio: fn(u64) -> DecodeOptions = |bound| DecodeOptions::new().with_max_ratio(bound);
     for (name, decoding, text) in
         [("max_bytes", with_bytes, &document()), ("max_ratio", with_ratio, &long)]
     {
         let body = polls::gzip(text);
         for bound in [0, 1] {
             for adapter in polls::ADAPTERS {
-                let transform = Transform::json(&program).decoded(Coding::Gzip, &decoding(bound));
+                let transform =
+                    Transform::json(&program).decoded(ContentCoding::Gzip, &decoding(bound));
                 let run = polls::through(adapter, transform, &body, 1_000);
                 let (output, result) = runtime.block_on(run);
                 let error = result.expect_err("there is a limit");

@@ -10,8 +10,9 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use tamis::{
-    CallOptions, Coding, CommandLine, Decoding, Error, ErrorKind, FilterBody, FilterStream, Limits,
-    OutputFilterRegistry, Prune, PruneProgram, Spec, TextProgram, Transform, transform_async,
+    CallOptions, CommandLine, ContentCoding, DecodeOptions, Error, ErrorKind, FailedRun,
+    FilterBody, FilterStream, Limits, OutputFilterRegistry, PruneProgram, PruneSpec, Spec,
+    TextProgram, Transform, transform_async,
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_stream::{Stream, StreamExt};
@@ -168,7 +169,10 @@ pub(crate) async fn through(adapter: &str, transform: Transform, input: &[u8], s
     match adapter {
         "a writer" => {
             let mut writer = Slowly::new(&[], size);
-            result = transform_async(transform, source, &mut writer).await.1;
+            result = transform_async(transform, source, &mut writer)
+                .await
+                .map(drop)
+                .map_err(Error::from);
             output.extend(writer.bytes);
         }
         "a stream" => {
@@ -211,17 +215,17 @@ fn pairs() -> Vec<Pair> {
     let mut pairs: Vec<Pair> = Vec::new();
     for (name, program) in programs() {
         let driver = json(name, &program, &document()).swap_remove(0);
-        let make = move |limits: &Limits| Transform::json_with(&program, &options(limits));
+        let make = move |limits: &Limits| Transform::json(program.with_options(&options(limits)));
         pairs.push((driver, Box::new(make)));
     }
     let select = compiled(&Spec::new().select("id"));
     let [lines, events] = records("select", &select, LINES, EVENTS).try_into().ok().expect("two");
     let program = select.clone();
-    let make = move |limits: &Limits| Transform::ndjson_with(&program, &options(limits));
+    let make = move |limits: &Limits| Transform::ndjson(program.with_options(&options(limits)));
     pairs.push((lines, Box::new(make)));
-    let make = move |limits: &Limits| Transform::events_with(&select, &options(limits));
+    let make = move |limits: &Limits| Transform::events(select.with_options(&options(limits)));
     pairs.push((events, Box::new(make)));
-    let prune = PruneProgram::compile(&Prune::new().keep_turns(1)).expect("it compiles");
+    let prune = PruneProgram::compile(&PruneSpec::new().keep_turns(1)).expect("it compiles");
     let make = move |limits: &Limits| Transform::prune(&prune.clone().with_limits(limits.clone()));
     pairs.push((histories(&history()).swap_remove(0), Box::new(make)));
     let lines = TextProgram::compile(&terminal()).expect("it compiles");
@@ -251,7 +255,7 @@ fn every_other_poll_waits_and_the_rest_move_a_byte() {
             let limits = Limits::new();
             check("", runtime.block_on(through(adapter, transform(&limits), &driver.input, 1)));
             let body = gzip(&driver.input);
-            let decoded = transform(&limits).decoded(Coding::Gzip, &Decoding::new());
+            let decoded = transform(&limits).decoded(ContentCoding::Gzip, &DecodeOptions::new());
             check(", decoded", runtime.block_on(through(adapter, decoded, &body, 1)));
             // Of a chat the names of tools wait, too, and never in a file.
             let held = if driver.name.starts_with("prune") { 1_000 } else { 0 };
@@ -277,7 +281,7 @@ fn a_receiver_fails_at_any_call() {
                     Slowly::new(&driver.input, 200),
                     &mut writer,
                 );
-                let (_, result) = runtime.block_on(run);
+                let (_, result) = FailedRun::split(runtime.block_on(run));
                 let output: Vec<u8> = writer.inner.bytes.into();
                 assert!(right.starts_with(&output), "{said}: {}", output.escape_ascii());
                 let kind = |result: &Result<(), Error>| result.as_ref().err().map(Error::kind);

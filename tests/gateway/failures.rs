@@ -108,7 +108,7 @@ fn the_user_makes_the_answer() {
         let program = program.clone();
         let layer = FilterLayer::new(move |_, _| {
             let limits = Limits::new().with_depth(4);
-            Some(Transform::json_with(&program, &CallOptions::new().limits(limits)))
+            Some(Transform::json(program.with_options(&CallOptions::new().limits(limits))))
         });
         let layer = layer.on_error(|asked, error| {
             let path = asked.uri.path();
@@ -144,8 +144,8 @@ fn a_filter_that_is_closed_leaks_nothing() {
         closed(Spec::new().root("nothing").select("id")),
         closed(Spec::new().extract("nothing")),
         Spec::new()
-            .when(tamis::Test::new("/kind", "\"other\""), Spec::new().select("id"))
-            .otherwise(tamis::Otherwise::Error),
+            .when(tamis::Condition::new("/kind", "\"other\""), Spec::new().select("id"))
+            .otherwise(tamis::WhenFallback::Error),
     ];
     both(async |threads| {
         for (number, spec) in specs.iter().enumerate() {

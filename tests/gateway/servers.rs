@@ -192,7 +192,7 @@ pub(crate) fn by(
     let program = Program::compile(spec).unwrap();
     FilterLayer::new(move |_, answer| {
         let media_type = answer.headers.get("content-type")?.to_str().unwrap();
-        Transform::for_media_type(media_type, &program, &tamis::CallOptions::new())
+        Transform::for_media_type(media_type, program.with_options(&tamis::CallOptions::new()))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use tamis::Prune;
+use tamis::PruneSpec;
 
 use crate::drivers::check;
 
@@ -17,7 +17,7 @@ struct Cases {
 struct Case {
     name: String,
     #[serde(default)]
-    prune: Prune,
+    prune: PruneSpec,
     input: String,
     /// `None`: nothing changes.
     output: Option<String>,

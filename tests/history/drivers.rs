@@ -4,8 +4,8 @@ use std::io::{Read, Seek, Write};
 
 use serde_json::Value;
 use tamis::{
-    Error, ErrorKind, Prune, PruneProgram, PruneReport, PruneRun, prune_file, prune_reader,
-    prune_slice,
+    Error, ErrorKind, FailedRun, PruneFilter, PruneProgram, PruneReport, PruneSpec, prune_file,
+    prune_reader, prune_slice,
 };
 
 use crate::prng::Prng;
@@ -44,7 +44,7 @@ impl Run {
 pub(crate) fn slice(program: &PruneProgram, history: &[u8]) -> Run {
     match prune_slice(program, history) {
         Ok((output, report)) => Run::new(output, Ok(()), Some(report)),
-        Err(error) => Run::new(Vec::new(), Err(error), None),
+        Err(FailedRun { error, report, .. }) => Run::new(Vec::new(), Err(error), Some(*report)),
     }
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn chunks<'a>(
     program: &PruneProgram,
     chunks: impl IntoIterator<Item = &'a [u8]>,
 ) -> Run {
-    let mut run = PruneRun::new(program, Vec::new());
+    let mut run = PruneFilter::new(program, Vec::new());
     let result = chunks.into_iter().try_for_each(|chunk| run.write(chunk));
     let result = result.and_then(|()| run.end().map(|_| ()));
     if result.is_err() {
@@ -88,12 +88,12 @@ fn file(program: &PruneProgram, history: &[u8]) -> Run {
     file.write_all(history).unwrap();
     file.seek(std::io::SeekFrom::Start(8)).unwrap();
     let mut output = Vec::new();
-    let (report, result) = prune_file(program, file, &mut output, |reader| reader);
+    let (report, result) = FailedRun::split(prune_file(program, file, &mut output));
     Run::new(output, result, Some(report))
 }
 
 /// All drivers do the same. Returns what they do.
-pub(crate) fn check(name: &str, prune: &Prune, history: &[u8]) -> Run {
+pub(crate) fn check(name: &str, prune: &PruneSpec, history: &[u8]) -> Run {
     let prune = if serde_json::to_value(prune).unwrap().get("now").is_none() {
         prune.clone().now(NOW)
     } else {
@@ -113,11 +113,8 @@ pub(crate) fn check(name: &str, prune: &Prune, history: &[u8]) -> Run {
     same("file", file(&program, history));
     let mut output = Vec::new();
     let slow = Slow(history, Prng::named(name));
-    let report = prune_reader(&program, slow, &mut output);
-    match report {
-        Ok(report) => same("reader", Run::new(output, Ok(()), Some(report))),
-        Err(error) => same("reader", Run::new(output, Err(error), None)),
-    }
+    let (report, result) = FailedRun::split(prune_reader(&program, slow, &mut output));
+    same("reader", Run::new(output, result, Some(report)));
     let mut prng = Prng::named(name);
     let cuts: Vec<usize> = if history.len() <= EVERY_SPLIT {
         (0..=history.len()).collect()

@@ -1,7 +1,7 @@
 //! Random histories of every shape, in random spellings, as a request or bare.
 
 use serde_json::{Value, json};
-use tamis::Prune;
+use tamis::PruneSpec;
 
 use super::drivers::NOW;
 use super::model::Rules;
@@ -44,8 +44,8 @@ fn threshold(prng: &mut impl Choices) -> usize {
 }
 
 /// The rules, as they are declared.
-pub(crate) fn prune_of(rules: &Rules) -> Prune {
-    Prune::new()
+pub(crate) fn prune_of(rules: &Rules) -> PruneSpec {
+    PruneSpec::new()
         .keep_turns(rules.keep_turns as u64)
         .protected(&rules.protected)
         .placeholder(&rules.placeholder)

@@ -3,17 +3,17 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use tamis::{ErrorKind, Limits, Prune, PruneProgram, PruneRun, prune_slice};
+use tamis::{Error, ErrorKind, Limits, PruneFilter, PruneProgram, PruneSpec, prune_slice};
 
 use crate::drivers::{NOW, check, chunks, slice};
 
-fn program(prune: &Prune) -> PruneProgram {
+fn program(prune: &PruneSpec) -> PruneProgram {
     PruneProgram::compile(&prune.clone().now(NOW)).unwrap()
 }
 
 /// As it came, or an error; and the same through every driver.
 fn unharmed(name: &str, history: &str) {
-    let run = check(name, &Prune::new(), history.as_bytes());
+    let run = check(name, &PruneSpec::new(), history.as_bytes());
     if let Ok(output) = run.output {
         assert_eq!(String::from_utf8(output).unwrap(), history, "{name}");
     }
@@ -22,7 +22,7 @@ fn unharmed(name: &str, history: &str) {
 #[test]
 fn every_truncation_is_an_error() {
     let history = r#"{"messages":[{"role":"tool","content":"a\u00e9","metadata":{"time":{}}},{"role":"user"},{"role":"user"}]}"#;
-    let program = program(&Prune::new());
+    let program = program(&PruneSpec::new());
     for end in 0..history.len() {
         let run = slice(&program, &history.as_bytes()[..end]);
         let (kind, offset, ..) = run.output.unwrap_err();
@@ -46,12 +46,13 @@ fn what_is_no_json_is_an_error_at_its_place() {
         ("[{\"content\":\"\u{1}\"}]", 13),
         ("[{\"content\":tru}]", 15),
     ] {
-        let run = check(history, &Prune::new(), history.as_bytes());
+        let run = check(history, &PruneSpec::new(), history.as_bytes());
         assert_eq!(run.output.unwrap_err().1, Some(offset), "{history}");
     }
-    check("no UTF-8", &Prune::new(), b"[{\"content\":\"\xff\"}]").output.unwrap_err();
+    check("no UTF-8", &PruneSpec::new(), b"[{\"content\":\"\xff\"}]").output.unwrap_err();
     let marked = "\u{feff}[{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"a\"},{\"role\":\"user\"}]\n";
-    let pruned = check("a byte order mark stays", &Prune::new().keep_turns(1), marked.as_bytes());
+    let pruned =
+        check("a byte order mark stays", &PruneSpec::new().keep_turns(1), marked.as_bytes());
     let expected = marked.replace("\"a\"", "\"<tool-output-compacted />\"");
     assert_eq!(String::from_utf8(pruned.output.unwrap()).unwrap(), expected);
 }
@@ -67,7 +68,7 @@ fn nesting_is_bounded_and_harmless() {
     let history = format!(
         r#"[{{"role":"tool","tool_call_id":"c","content":{{"x":{content}}}}},{{"role":"user"}}]"#
     );
-    let run = check("deep content", &Prune::new().keep_turns(1), history.as_bytes());
+    let run = check("deep content", &PruneSpec::new().keep_turns(1), history.as_bytes());
     let pruned = r#"[{"role":"tool","tool_call_id":"c","content":"<tool-output-compacted />"},{"role":"user"}]"#;
     assert_eq!(String::from_utf8(run.output.unwrap()).unwrap(), pruned);
 }
@@ -85,7 +86,7 @@ fn ids_of_any_length_name_their_calls() {
             r#"[{{"tool_calls":[{{"id":"{asked}","function":{{"name":"skill"}}}}]}},{{"role":"tool","tool_call_id":"{answered}","content":"abc"}},{{"role":"user"}}]"#
         );
         for placeholder in ["gone", "gone: {id}"] {
-            let program = program(&Prune::new().keep_turns(1).placeholder(placeholder));
+            let program = program(&PruneSpec::new().keep_turns(1).placeholder(placeholder));
             let output = slice(&program, history.as_bytes()).output.unwrap();
             let output = String::from_utf8(output).unwrap();
             assert_eq!(output.contains(r#""content":"abc""#), stays);
@@ -97,7 +98,8 @@ fn ids_of_any_length_name_their_calls() {
     let history = format!(
         r#"[{{"role":"tool","metadata":{{"toolName":"{name}"}},"content":"abc"}},{{"role":"user"}}]"#
     );
-    let run = check("a long name", &Prune::new().keep_turns(1).protect("s*"), history.as_bytes());
+    let run =
+        check("a long name", &PruneSpec::new().keep_turns(1).protect("s*"), history.as_bytes());
     assert!(run.report.unwrap()["tools"].get("").is_some());
 }
 
@@ -112,11 +114,11 @@ fn a_million_messages_take_no_memory_and_no_time() {
         .unwrap();
     }
     history += r#"{"role":"user","content":"last"}]"#;
-    let program = program(&Prune::new().protect_tokens(100));
+    let program = program(&PruneSpec::new().protect_tokens(100));
     let begin = Instant::now();
     let mut kept = 0;
     let measured = allocation_counter::measure(|| {
-        let mut run = PruneRun::new(&program, Count(&mut kept));
+        let mut run = PruneFilter::new(&program, Count(&mut kept));
         for chunk in history.as_bytes().chunks(64 << 10) {
             run.write(chunk).unwrap();
         }
@@ -162,7 +164,8 @@ fn calls_that_were_answered_take_no_memory() {
             )
         }),
     ];
-    let program = program(&Prune::new().keep_turns(0)).with_limits(Limits::new().with_held(500));
+    let program =
+        program(&PruneSpec::new().keep_turns(0)).with_limits(Limits::new().with_held(500));
     for (name, shape) in shapes {
         let pairs: String = (0..1000).map(shape).collect();
         let history = format!("[{pairs}0]");
@@ -211,10 +214,10 @@ fn endless_members_reach_a_limit_and_no_memory() {
             ),
         ),
     ] {
-        let program = program(&Prune::new());
+        let program = program(&PruneSpec::new());
         let mut failed = None;
         let measured = allocation_counter::measure(|| {
-            failed = prune_slice(&program, history.as_bytes()).err();
+            failed = prune_slice(&program, history.as_bytes()).map_err(Error::from).err();
         });
         let error = failed.unwrap_or_else(|| panic!("{name} have a limit"));
         assert_eq!(error.kind(), ErrorKind::Limit, "{name}");
@@ -235,9 +238,9 @@ fn endless_members_reach_a_limit_and_no_memory() {
         ("white space", format!("[{}]", many("      "))),
         ("turns", format!("[{}1]", many(r#"{"role":"user"},"#))),
     ] {
-        let program = program(&Prune::new());
+        let program = program(&PruneSpec::new());
         let measured = allocation_counter::measure(|| {
-            let mut run = PruneRun::new(&program, tamis::WriteSink::new(std::io::sink()));
+            let mut run = PruneFilter::new(&program, tamis::WriteSink::new(std::io::sink()));
             for chunk in history.as_bytes().chunks(64 << 10) {
                 run.write(chunk).unwrap();
             }
@@ -252,9 +255,9 @@ fn endless_members_reach_a_limit_and_no_memory() {
 fn outputs_that_could_be_placeholders_reach_the_limit() {
     let content = format!(r#""content":"{}","#, "a".repeat(10_000));
     let history = format!(r#"[{{{}"role":"tool"}},{{"role":"user"}}]"#, content.repeat(2000));
-    let program = program(&Prune::new().keep_turns(1).placeholder("{id}".repeat(250) + "."));
+    let program = program(&PruneSpec::new().keep_turns(1).placeholder("{id}".repeat(250) + "."));
     let measured = allocation_counter::measure(|| {
-        let error = prune_slice(&program, history.as_bytes()).unwrap_err();
+        let error = prune_slice(&program, history.as_bytes()).unwrap_err().error;
         assert_eq!(error.kind(), ErrorKind::Limit);
         assert!(error.message().contains("`held`"), "{error}");
     });
@@ -264,7 +267,7 @@ fn outputs_that_could_be_placeholders_reach_the_limit() {
 #[test]
 fn limits_of_nothing_and_of_one() {
     let history = br#"[{"role":"user"},{"role":"tool","content":"a","metadata":{"toolName":"t"}},{"role":"user"},{"role":"user"}]"#;
-    let prune = Prune::new().now(NOW);
+    let prune = PruneSpec::new().now(NOW);
     let compiled = PruneProgram::compile(&prune).unwrap();
     let expected = slice(&compiled, history);
     for number in [0, 1, 2, 3, 100, 1000] {
@@ -299,8 +302,11 @@ fn limits_of_nothing_and_of_one() {
 /// opencode: outputs of the newest 40,000 tokens stay, and nothing goes unless it is more than 20,000 tokens.
 #[test]
 fn with_its_thresholds_it_does_what_opencode_does() {
-    let prune =
-        Prune::new().protect_tokens(40_000).minimum_tokens(20_000).stop_at_summary(true).now(NOW);
+    let prune = PruneSpec::new()
+        .protect_tokens(40_000)
+        .minimum_tokens(20_000)
+        .stop_at_summary(true)
+        .now(NOW);
     let part = |tokens: usize| {
         let output = "x".repeat(tokens * 4);
         format!(

@@ -1,7 +1,7 @@
 //! Histories of no shape: messages that are of several at once, with members of all of them, in any order and as often as
 //! they like; and rules for them.
 
-use tamis::Prune;
+use tamis::PruneSpec;
 
 use super::drivers::NOW;
 use crate::prng::Choices;
@@ -147,8 +147,8 @@ pub(crate) fn history(prng: &mut impl Choices) -> String {
 }
 
 /// Rules for it.
-pub(crate) fn prune(prng: &mut impl Choices) -> Prune {
-    Prune::new()
+pub(crate) fn prune(prng: &mut impl Choices) -> PruneSpec {
+    PruneSpec::new()
         .keep_turns(prng.below(2) as u64)
         .keep_head(if prng.one_in(3) { prng.below(4) as u64 } else { 0 })
         .keep_tail(if prng.one_in(3) { prng.below(4) as u64 } else { 0 })

@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 use tamis::{
-    CallOptions, Error, Filter, Mode, Program, Report, Spec, Whitespace, filter_slice,
-    filter_slice_with,
+    CallOptions, Error, ExecutionMode, Filter, Program, Report, SkipReason, Spec, Whitespace,
+    filter_slice,
 };
 
 use crate::model::dom::{Node, Value};
@@ -30,7 +30,7 @@ fn compare(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>,
     let program = Program::compile(&spec).map_err(|error| format!("no program: {error}"))?;
     let verdict = eval::run(rules, &Node::parse(text));
 
-    let slice = filter_slice(&program, text.as_bytes()).map_err(|error| (error, Vec::new()));
+    let slice = filter_slice(&program, text.as_bytes()).map_err(|run| (run.error, Vec::new()));
     judge("slice", &verdict, &slice)?;
     let mut cuts = Prng::new(seed).cuts(text.len());
     cuts.push(text.len());
@@ -39,7 +39,7 @@ fn compare(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>,
     same(&slice, &split)?;
     let mode = program.explain(&CallOptions::new()).mode();
     if let Ok((_, report)) = &split
-        && mode == Mode::Stream
+        && mode == ExecutionMode::Stream
         && report.held_peak_bytes > 0
     {
         return Err(format!("explained as a stream, {} bytes held", report.held_peak_bytes));
@@ -57,15 +57,15 @@ fn compare(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>,
 fn failed_call(rules: &Rules, program: &Program, text: &str, cuts: &[usize]) -> Result<(), String> {
     let options = CallOptions::new().is_error(true);
     let verdict = eval::run_failed(rules, &Node::parse(text));
-    let slice = filter_slice_with(program, &options, text.as_bytes());
-    let slice = slice.map_err(|error| (error, Vec::new()));
+    let slice = filter_slice(program.with_options(&options), text.as_bytes());
+    let slice = slice.map_err(|run| (run.error, Vec::new()));
     judge("slice, a failed call", &verdict, &slice)?;
     let split = push(program, &options, text.as_bytes(), cuts);
     judge("chunks, a failed call", &verdict, &split)?;
     same(&slice, &split)?;
     let mode = program.explain(&options).mode();
     match &split {
-        Ok((_, report)) if mode == Mode::Stream && report.held_peak_bytes > 0 => {
+        Ok((_, report)) if mode == ExecutionMode::Stream && report.held_peak_bytes > 0 => {
             Err(format!("explained as a stream, {} bytes held", report.held_peak_bytes))
         }
         _ => Ok(()),
@@ -73,7 +73,7 @@ fn failed_call(rules: &Rules, program: &Program, text: &str, cuts: &[usize]) -> 
 }
 
 fn push(program: &Program, options: &CallOptions, text: &[u8], ends: &[usize]) -> Run {
-    let mut filter = Filter::with_options(program, options, Vec::new());
+    let mut filter = Filter::new(program.with_options(options), Vec::new());
     let mut begin = 0;
     for end in ends {
         if let Err(error) = filter.write(&text[begin..*end]) {
@@ -166,7 +166,7 @@ fn told(report: &Report, expected: &Expected) -> Expected {
     Expected {
         applied: report.filter_applied,
         missed: report.filter_error.is_some(),
-        skipped: report.filter_skipped,
+        skipped: report.filter_skipped.map(SkipReason::as_str),
         partial_miss: report.filter_partial_miss.clone(),
         root: expected.root.is_some().then(|| report.root.clone()).flatten(),
         seen: expected.seen.and(number(report.items_seen)),

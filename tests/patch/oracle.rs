@@ -1,7 +1,7 @@
 //! The json-patch crate over random documents and sequences.
 
 use serde_json::Value;
-use tamis::{OnTestFailure, Operation, Program, Spec, filter_slice};
+use tamis::{Error, OnTestFailure, Operation, Program, Spec, filter_slice};
 
 use crate::beside::{End, Theirs, is_left_out, operation, value};
 use crate::prng::Prng;
@@ -23,13 +23,16 @@ fn as_the_json_patch_crate() {
             }
         }
         let about = format!("round {round}: {document} {}", Value::from(operations.clone()));
-        let patch = Operation::parse_patch(&Value::from(operations).to_string()).unwrap();
+        let patch = PatchOp::parse_patch(&Value::from(operations).to_string()).unwrap();
         let mut spec = patch.into_iter().fold(Spec::new(), Spec::patch);
         if stops {
             spec = spec.on_test_failure(OnTestFailure::Stop);
         }
         let program = Program::compile(&spec).unwrap_or_else(|error| panic!("{about}: {error}"));
-        theirs.compare(&about, &filter_slice(&program, document.to_string().as_bytes()));
+        theirs.compare(
+            &about,
+            &filter_slice(&program, document.to_string().as_bytes()).map_err(Error::from),
+        );
         match theirs.end {
             End::Fine => fine += 1,
             End::Stopped => stopped += 1,

@@ -1,19 +1,20 @@
 //! Where this differs from what reShapr ships, on purpose; each a test.
 
-use tamis::{ErrorKind, OnTestFailure, Operation, Otherwise, Program, Spec, Test, filter_slice};
+use tamis::{
+    Condition, ErrorKind, OnTestFailure, PatchOp, Program, Spec, WhenFallback, filter_slice,
+};
 
 fn filtered(spec: &Spec, document: &str) -> Result<String, tamis::Error> {
     let program = Program::compile(spec).unwrap();
-    filter_slice(&program, document.as_bytes())
-        .map(|(output, _)| String::from_utf8(output).unwrap())
+    let (output, _) = filter_slice(&program, document.as_bytes())?;
+    Ok(String::from_utf8(output).unwrap())
 }
 
 /// reShapr lets the response pass unchanged when an operation cannot be applied: what was to be removed leaves with it.
 #[test]
 fn a_failure_does_not_let_the_response_pass() {
-    let spec = Spec::new()
-        .patch(Operation::remove("/user/nickname"))
-        .patch(Operation::remove("/user/ssn"));
+    let spec =
+        Spec::new().patch(PatchOp::remove("/user/nickname")).patch(PatchOp::remove("/user/ssn"));
     let error = filtered(&spec, r#"{"user": {"ssn": "1"}}"#).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Patch);
     assert_eq!(error.message(), "patches[0], remove /user/nickname: nothing is at /user/nickname");
@@ -23,16 +24,13 @@ fn a_failure_does_not_let_the_response_pass() {
 #[test]
 fn a_failed_test_fails_the_sequence() {
     let spec = Spec::new()
-        .patch(Operation::remove("/user/nickname"))
-        .patch(Operation::test("/version", 2))
-        .patch(Operation::remove("/user/ssn"));
+        .patch(PatchOp::remove("/user/nickname"))
+        .patch(PatchOp::test("/version", 2))
+        .patch(PatchOp::remove("/user/ssn"));
     let document = r#"{"version": 1, "user": {"nickname": "a", "ssn": "1"}}"#;
     let error = filtered(&spec, document).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Patch);
-    assert_eq!(
-        error.message(),
-        "patches[1], test /version: the test failed: the value there is another one"
-    );
+    assert_eq!(error.message(), "patches[1], test /version: test failed: the value is different");
     let stops = spec.on_test_failure(OnTestFailure::Stop);
     assert_eq!(filtered(&stops, document).unwrap(), r#"{"version":1,"user":{"ssn":"1"}}"#);
 }
@@ -52,8 +50,8 @@ fn escapes_in_pointers_are_unescaped() {
     let spec = Spec::new()
         .retain("/a~1b")
         .retain("/c~0d")
-        .patch(Operation::remove("/c~0d"))
-        .patch(Operation::add("/e~1f", true));
+        .patch(PatchOp::remove("/c~0d"))
+        .patch(PatchOp::add("/e~1f", true));
     let document = r#"{"a/b": 1, "c~d": 2, "a~1b": 3}"#;
     assert_eq!(filtered(&spec, document).unwrap(), r#"{"a/b":1,"e/f":true}"#);
 }
@@ -62,9 +60,9 @@ fn escapes_in_pointers_are_unescaped() {
 /// said outside of its artifacts.
 #[test]
 fn no_branch_holds() {
-    let spec = Spec::new().when(Test::new("/type", "a"), Spec::new().retain("/a"));
+    let spec = Spec::new().when(Condition::new("/type", "a"), Spec::new().retain("/a"));
     let document = r#"{"type":"c","secret":1}"#;
     assert_eq!(filtered(&spec, document).unwrap_err().kind(), ErrorKind::Miss);
-    assert_eq!(filtered(&spec.clone().otherwise(Otherwise::Pass), document).unwrap(), document);
-    assert_eq!(filtered(&spec.otherwise(Otherwise::Drop), document).unwrap(), "{}");
+    assert_eq!(filtered(&spec.clone().otherwise(WhenFallback::Pass), document).unwrap(), document);
+    assert_eq!(filtered(&spec.otherwise(WhenFallback::Drop), document).unwrap(), "{}");
 }

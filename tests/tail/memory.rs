@@ -1,6 +1,6 @@
 //! Memory, counted at the allocator, over documents that are far longer than it: they are made while they are read.
 
-use tamis::{Budget, Compact, Filter, Omitted, Program, Report, Sink, Spec, TextFilter};
+use tamis::{Budget, Compact, Filter, Omitted, Program, Report, Sink, Spec, TextSpec};
 
 /// What a run may allocate at once: its own machines, 16 KiB of budget, and what is at hand of a chunk.
 const PEAK: u64 = 1 << 20;
@@ -98,7 +98,7 @@ fn shapes() -> Vec<Shape> {
         ),
         shape(
             "text",
-            budget().root("object").text_filter(TextFilter::new().dedup(true)),
+            budget().root("object").text_filter(TextSpec::new().dedup(true)),
             r#"{"raw":""#,
             "a line\\na line\\nanother\\n",
             "\"}",

@@ -62,7 +62,9 @@ fn the_corpus_at_the_budgets_of_models() {
                     let (output, report) = filter_slice(&program, &document).unwrap();
                     let fits = match budget {
                         Budget::Tokens(limit) => {
-                            bpe_openai::o200k_base().count(std::str::from_utf8(&output).unwrap())
+                            tiktoken::get_encoding("o200k_base")
+                                .unwrap()
+                                .count(std::str::from_utf8(&output).unwrap())
                                 as u64
                                 <= limit
                         }

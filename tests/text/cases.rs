@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
-use tamis::{ErrorKind, Limits, TextFilter, TextProgram};
+use tamis::{ErrorKind, Limits, TextProgram, TextSpec};
 
 use crate::drivers::{Form, Subject, agree};
 use crate::prng::Prng;
@@ -22,7 +22,7 @@ struct File {
 struct Case {
     name: String,
     #[serde(default)]
-    filter: TextFilter,
+    filter: TextSpec,
     /// The limit `line`.
     line: Option<usize>,
     /// A text, and what comes out; how often it comes one after the other.

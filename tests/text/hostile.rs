@@ -1,6 +1,6 @@
 //! Input that is no text: memory stays what it is, whatever comes.
 
-use tamis::{Limits, QuotedTextRun, Sink, TextFilter, TextProgram, TextReport, TextRun};
+use tamis::{Limits, QuotedTextRun, Sink, TextProgram, TextReport, TextRun, TextSpec};
 
 /// Counts the output and keeps none of it.
 #[derive(Default)]
@@ -13,18 +13,18 @@ impl Sink for Nowhere {
 }
 
 /// A filter, how it is called, and whether lines without end pass it.
-fn programs() -> Vec<(&'static str, TextFilter, bool)> {
-    let all = TextFilter::new()
+fn programs() -> Vec<(&'static str, TextSpec, bool)> {
+    let all = TextSpec::new()
         .strip_ansi(true)
         .strip_lines_matching("^DEBUG")
         .dedup(true)
         .max_lines(1_000_000_000)
         .on_empty("nothing");
     vec![
-        ("none", TextFilter::new(), true),
-        ("ansi", TextFilter::new().strip_ansi(true), true),
-        ("dedup", TextFilter::new().dedup(true), true),
-        ("strip", TextFilter::new().strip_lines_matching("x$"), false),
+        ("none", TextSpec::new(), true),
+        ("ansi", TextSpec::new().strip_ansi(true), true),
+        ("dedup", TextSpec::new().dedup(true), true),
+        ("strip", TextSpec::new().strip_lines_matching("x$"), false),
         ("all", all.clone(), true),
         ("keep", all.keep_lines_matching("^(a|b)*$"), false),
     ]
@@ -86,7 +86,7 @@ fn memory_does_not_grow() {
 
 #[test]
 fn a_string_without_end() {
-    let filter = TextFilter::new().strip_ansi(true).dedup(true);
+    let filter = TextSpec::new().strip_ansi(true).dedup(true);
     let program = TextProgram::compile(&filter).unwrap();
     for unit in ["x", r"\u00e9", r"\u001b[1m", r"\ud83d", r"\n", r"\\"] {
         let piece = unit.repeat(10_000);
@@ -107,7 +107,7 @@ fn a_string_without_end() {
 
 #[test]
 fn a_warm_run_allocates_nothing() {
-    let filter = TextFilter::new().strip_ansi(true).dedup(true).strip_lines_matching("DEBUG");
+    let filter = TextSpec::new().strip_ansi(true).dedup(true).strip_lines_matching("DEBUG");
     let program = TextProgram::compile(&filter).unwrap();
     let text =
         "\x1b[32m12:00 INFO\x1b[0m ready\r\n12:01 DEBUG no\nsame\nsame\nno more\nno more\n10 %\r20 %\n".repeat(500);

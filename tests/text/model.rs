@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use regex::bytes::Regex;
 use serde_json::{Value as Json, json};
-use tamis::TextFilter;
+use tamis::TextSpec;
 
 /// How the model knows a pattern: it cannot see from a long line's beginning what the engine may.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    pub(crate) fn filter(&self) -> TextFilter {
+    pub(crate) fn filter(&self) -> TextSpec {
         let texts = |patterns: &[Pattern]| -> Option<Vec<&str>> {
             (!patterns.is_empty()).then(|| patterns.iter().map(|pattern| pattern.text).collect())
         };
@@ -126,7 +126,7 @@ fn without_sequences(text: &[u8]) -> Vec<u8> {
 
 /// What comes out, and whether that is because an operation did something.
 pub(crate) fn run(declared: &Declared, text: &[u8], limit: usize) -> Vec<u8> {
-    let marks = declared.filter() != TextFilter::new();
+    let marks = declared.filter() != TextSpec::new();
     let mut lines = Vec::new();
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         lines.extend(clean(declared, line, limit));

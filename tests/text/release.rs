@@ -1,6 +1,6 @@
 //! Text that is held leaves when nobody waits for more: at the same places, whatever the chunks.
 
-use tamis::{Limits, TextFilter, TextProgram, TextReport, TextRun};
+use tamis::{Limits, TextProgram, TextReport, TextRun, TextSpec};
 
 use crate::generate::{declared, text};
 use crate::prng::Prng;
@@ -49,7 +49,7 @@ fn only_the_places_of_releases_matter() {
 /// Where no operation removes anything all has left.
 #[test]
 fn nothing_stays_behind() {
-    let program = TextProgram::compile(&TextFilter::new().dedup(true)).unwrap();
+    let program = TextProgram::compile(&TextSpec::new().dedup(true)).unwrap();
     let text = "first line\nfirst line\nfirst line\nsecond line\nContinue? [Y/n] ";
     let mut run = TextRun::new(&program, Vec::new());
     run.write(text.as_bytes());
@@ -68,7 +68,7 @@ fn nothing_stays_behind() {
 /// A line of progress that has left in part is written anew when it is written over.
 #[test]
 fn progress_goes_on_in_another_line() {
-    let program = TextProgram::compile(&TextFilter::new().strip_ansi(true)).unwrap();
+    let program = TextProgram::compile(&TextSpec::new().strip_ansi(true)).unwrap();
     let mut run = TextRun::new(&program, Vec::new());
     run.write(b"10 %");
     run.release();
@@ -83,7 +83,7 @@ fn progress_goes_on_in_another_line() {
 /// An imitation that leaves in part is marked where it begins.
 #[test]
 fn the_beginning_of_a_notice_is_marked() {
-    let program = TextProgram::compile(&TextFilter::new().dedup(true)).unwrap();
+    let program = TextProgram::compile(&TextSpec::new().dedup(true)).unwrap();
     let mut run = TextRun::new(&program, Vec::new());
     run.write(b"a\n[ta");
     run.release();
@@ -98,7 +98,7 @@ fn the_beginning_of_a_notice_is_marked() {
 /// A line that may still become a notice waits, so that another line gets no mark.
 #[test]
 fn what_only_begins_like_a_notice_is_not_marked() {
-    let program = TextProgram::compile(&TextFilter::new().strip_ansi(true)).unwrap();
+    let program = TextProgram::compile(&TextSpec::new().strip_ansi(true)).unwrap();
     for pieces in [
         &[".", "..", "\n"][..],
         &["..", "....", " done", "\n"],
@@ -120,7 +120,7 @@ fn what_only_begins_like_a_notice_is_not_marked() {
 /// A line of which it is not certain that it stays waits for its end.
 #[test]
 fn what_may_go_does_not_leave() {
-    let program = TextProgram::compile(&TextFilter::new().strip_lines_matching("secret")).unwrap();
+    let program = TextProgram::compile(&TextSpec::new().strip_lines_matching("secret")).unwrap();
     for (begin, end, left) in [
         ("the secret ", "is out\n", ""),
         ("the sec", "ret\n", ""),

@@ -1,6 +1,6 @@
-//! `tamis check`: what is wrong with manifests, or worth a warning, and how their names go with a list of tools.
+//! `tamis check`: reports errors and warnings of manifests, and compares their names with a list of tools.
 //!
-//! Must not know documents. Findings go to standard error, one after the other; what is fine is told on standard output.
+//! Must not know documents. Findings are printed to standard error, valid manifests are listed on standard output.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -15,13 +15,13 @@ use tamis::{
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files;
+use crate::place::{called, read_once};
 use crate::print::print;
-use crate::text::tell;
-use crate::tool::{called, read_once};
+use crate::rules::print_problems;
 
-/// Bytes of a list of tools.
+/// Maximum size of a manifest or a list of tools, in bytes.
 const MOST: u64 = 16 << 20;
-/// Findings of one kind that are told; the others are counted.
+/// Number of findings of one kind that are printed. The others are only counted.
 const TOLD: usize = 100;
 
 pub(crate) const HELP: &str = "\
@@ -31,20 +31,20 @@ Examples:
   tamis check tools.yaml --tools names.txt --deny-warnings
   tamis check --schema
 
-Exit codes: 0 fine (warnings too), 1 a list of tools cannot be read, 2 a manifest is wrong.";
+Exit codes: 0 valid (possibly with warnings), 1 the list of tools cannot be read, 2 a manifest is wrong.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
     /// The manifests; `-` is standard input
     ///
-    /// Rules for the output of commands (TOML) are manifests, too: their examples are run.
+    /// Rules for the output of commands (TOML) are manifests as well: their examples are run.
     #[arg(value_name = "MANIFEST", required_unless_present = "schema")]
     manifests: Vec<PathBuf>,
 
-    /// Compare the names with those of these tools; `-` is standard input
+    /// Compare the names of filters with those of these tools; `-` is standard input
     ///
-    /// One name a line, a JSON array of names, or what an MCP server answers to `tools/list`. Tools without a filter, and
-    /// filters without a tool, are warnings.
+    /// One name per line, a JSON array of names, or the response of an MCP server to `tools/list`. Tools without a filter
+    /// and filters without a tool are warnings.
     #[arg(long, value_name = "FILE|-", conflicts_with = "schema")]
     tools: Option<PathBuf>,
 
@@ -52,7 +52,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "NAME@VERSION", conflicts_with = "schema")]
     service: Option<String>,
 
-    /// Make warnings errors (exit code 2)
+    /// Treat warnings as errors (exit code 2)
     #[arg(long)]
     deny_warnings: bool,
 
@@ -61,7 +61,7 @@ pub(crate) struct CheckArgs {
     schema: bool,
 }
 
-/// Checks.
+/// Runs `tamis check`.
 pub(crate) fn run(args: &CheckArgs) -> Exit {
     let console = Console::default();
     if args.schema {
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
         let bytes = match read(path) {
             Ok(bytes) => bytes,
             Err(error) => {
-                tell(&console, &error);
+                print_problems(&console, &error);
                 exit = Exit::Usage;
                 continue;
             }
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
         let manifest = match Manifest::parse_bytes(&called(path), &bytes) {
             Ok(manifest) => manifest,
             Err(error) => {
-                tell(&console, &error);
+                print_problems(&console, &error);
                 exit = Exit::Usage;
                 continue;
             }
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
         if let Some(service) = &args.service
             && let Err(error) = manifest.for_service(service)
         {
-            tell(&console, &error);
+            print_problems(&console, &error);
             exit = Exit::Usage;
             continue;
         }
@@ -123,10 +123,10 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
     let merged = Manifest::merge(good);
     match (&merged, &args.tools) {
         (Err(error), _) => {
-            tell(&console, error);
+            print_problems(&console, error);
             exit = Exit::Usage;
         }
-        // Tools whose manifest could not be read have no filter for that reason alone.
+        // A manifest that failed to load would make tools look as if they had no filter.
         (Ok(manifest), Some(path)) if exit == Exit::Done => match names(path) {
             Err(error) => {
                 console.say(&called(path), error);
@@ -150,7 +150,7 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
     print(fine.as_bytes())
 }
 
-/// A file, as far as one may be long; one byte more tells that it is longer.
+/// Reads at most [`MOST`] bytes of a file, plus one that shows that the file is longer.
 fn read(path: &Path) -> Result<Vec<u8>, ManifestError> {
     let name = called(path);
     let cannot = |error: std::io::Error| ManifestError::read(&name, &error);
@@ -160,12 +160,13 @@ fn read(path: &Path) -> Result<Vec<u8>, ManifestError> {
     Ok(bytes)
 }
 
-/// Checks rules for the output of commands, and runs their examples. Returns what is fine with them, and the number of warnings.
+/// Checks rules for the output of commands and runs their examples. Returns the line for standard output and the number
+/// of warnings, or `None` if the rules are wrong.
 fn rules(console: &Console, path: &Path, bytes: &[u8]) -> Option<(String, usize)> {
     let rules = match CommandRules::parse_bytes(&called(path), bytes) {
         Ok(rules) => rules,
         Err(error) => {
-            tell(console, &error);
+            print_problems(console, &error);
             return None;
         }
     };
@@ -196,8 +197,8 @@ fn rules(console: &Console, path: &Path, bytes: &[u8]) -> Option<(String, usize)
     })
 }
 
-/// Warns of tools without a filter and of filters without a tool; tells how many. Two patterns that fit one tool equally
-/// well are an error.
+/// Warns of tools without a filter and of filters without a tool, and returns the number of warnings. Two patterns that
+/// match a tool equally well are an error.
 fn compare(
     console: &Console,
     manifest: &Manifest,
@@ -207,7 +208,7 @@ fn compare(
     let list = called(path);
     let (mut missing, mut unused, mut ambiguous) = (0, 0, 0);
     for tool in tools {
-        // What was meant is looked for among all names: only for those that are told.
+        // Looking for a similar name compares all names: done only for tools that are printed.
         if !manifest.has(tool) {
             missing += 1;
             if missing > TOLD {
@@ -218,7 +219,7 @@ fn compare(
         if error.kind() == ManifestErrorKind::Ambiguous {
             ambiguous += 1;
             if ambiguous <= TOLD {
-                tell(console, &error);
+                print_problems(console, &error);
             }
         } else {
             let message = error.problems().first().map_or("", |problem| problem.message());
@@ -233,7 +234,7 @@ fn compare(
             unused += 1;
             if unused <= TOLD {
                 let place = format!("{}:{}", entry.file(), entry.line());
-                console.warn(&place, format_args!("`{}` fits no tool of {list}", entry.name()));
+                console.warn(&place, format_args!("`{}` matches no tool of {list}", entry.name()));
             }
         }
     }
@@ -241,22 +242,22 @@ fn compare(
         console.warn(&list, format_args!("{} more tools have no filter", missing - TOLD));
     }
     if unused > TOLD {
-        console.warn(&list, format_args!("{} more filters fit no tool", unused - TOLD));
+        console.warn(&list, format_args!("{} more filters match no tool", unused - TOLD));
     }
     if ambiguous > 0 { Err(()) } else { Ok(missing + unused) }
 }
 
-/// A list of tools as JSON.
+/// A list of tools in JSON: names or objects with names, alone or in an MCP response.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Listed {
     Tools(Vec<Named>),
-    Answer { tools: Vec<Named> },
-    Response { result: Answer },
+    List { tools: Vec<Named> },
+    Response { result: ListResult },
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct ListResult {
     tools: Vec<Named>,
 }
 
@@ -285,16 +286,16 @@ fn names(path: &Path) -> Result<Vec<String>, String> {
     }
     let none = |why: &str| {
         format!(
-            "no list of tools{why}; one is a name a line, a JSON array of names, or an MCP `tools/list` result"
+            "not a list of tools{why}: expected one name per line, a JSON array of names, or an MCP `tools/list` result"
         )
     };
-    // What is wrong with the JSON, our engine says with its place.
+    // The engine reports JSON errors with their place.
     Program::compile(&Spec::new())
         .and_then(|all| filter_reader(&all, text.as_bytes(), std::io::sink()))
         .map_err(|error| none(&format!(" ({error})")))?;
     let listed = JsonStreamReader::new(text.as_bytes()).deserialize_next::<Listed>();
     let tools = match listed.map_err(|_no_member_of_ours| none(""))? {
-        Listed::Tools(tools) | Listed::Answer { tools } => tools,
+        Listed::Tools(tools) | Listed::List { tools } => tools,
         Listed::Response { result } => result.tools,
     };
     let name = |tool| match tool {

@@ -1,6 +1,6 @@
-//! When colours are used: `--color`, `NO_COLOR`, `CLICOLOR_FORCE`, and what a terminal can show.
+//! Decides whether output is coloured: `--color`, `NO_COLOR`, `CLICOLOR_FORCE` and the abilities of the terminal.
 //!
-//! Must not know what is coloured. The choice is made once, before anything is said.
+//! Must not know what is coloured. The choice is made once, before anything is printed.
 
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
@@ -9,24 +9,24 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::builder::TypedValueParser;
 
-use crate::args::one_of;
+use crate::choice::one_of;
 
-/// What went wrong.
+/// Style of errors.
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
-/// What is to be known.
+/// Style of warnings.
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
-/// Titles.
+/// Style of titles.
 pub(crate) const TITLE: Style = Style::new().bold().underline();
 
 pub(crate) fn parser() -> impl TypedValueParser<Value = ColorChoice> {
     one_of(&[
         ("auto", "on a terminal, unless NO_COLOR is set (default)", ColorChoice::Auto),
-        ("always", "also into files and pipes", ColorChoice::Always),
+        ("always", "also for files and pipes", ColorChoice::Always),
         ("never", "none", ColorChoice::Never),
     ])
 }
 
-/// Makes the choice from what was typed, so that what is wrong with the rest of it is told in the right colours.
+/// Reads `--color` before the arguments are parsed, so that errors of the parser have the right colours.
 pub(crate) fn choose(args: &[OsString]) {
     let mut choice = None;
     let mut args = args.iter().skip(1).map(OsString::as_os_str);
@@ -51,17 +51,17 @@ pub(crate) fn choose(args: &[OsString]) {
     }
 }
 
-/// Whether standard error shows colours.
+/// Returns whether standard error shows colours.
 pub(crate) fn on_stderr() -> bool {
     AutoStream::choice(&std::io::stderr()) != ColorChoice::Never
 }
 
-/// Whether standard output shows colours.
+/// Returns whether standard output shows colours.
 pub(crate) fn on_stdout() -> bool {
     AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }
 
-/// Whether somebody reads standard error as it comes.
+/// Returns whether standard error is a terminal, so that a person reads it.
 pub(crate) fn is_read_by_people() -> bool {
     std::io::stderr().is_terminal()
 }

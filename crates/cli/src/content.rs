@@ -1,18 +1,19 @@
-//! `tamis content`: the main text of a page, or of an answer, without a manifest.
+//! `tamis content`: extracts the main text of a page or of a JSON response, without a manifest.
 //!
-//! Must not know how text is found or cut: a spec says it.
+//! Must not know how text is found or shortened: a spec declares it.
 
 use std::path::PathBuf;
 
 use clap::builder::TypedValueParser;
 use tamis::{Content, ContentFormat, Spec};
 
-use crate::args::{Waiting, one_of};
+use crate::choice::one_of;
+use crate::groups::Waiting;
 use crate::lists;
-use crate::resolve::{Form, Job, Place, Selected};
+use crate::place::Place;
+use crate::resolve::{Form, Job, Selected};
 
-pub(crate) const HELP_SHORT: &str =
-    "--help says more and gives examples; so does tamis help pages.";
+pub(crate) const HELP_SHORT: &str = "For more and for examples see --help and tamis help pages.";
 
 pub(crate) const HELP: &str = "\
 Examples:
@@ -21,39 +22,39 @@ Examples:
   tamis content --extract title,text answer.json
   tamis content --extract results[].text search.json --report report.json
 
-tamis help pages says what is kept, and where a text is cut. The filters of a tool registry are
-applied by name: tamis filter --manifest tool-registry.yaml --tool NAME.";
+tamis help pages describes what is kept and where a text is shortened. To use the filters of a tool
+registry by name: tamis filter --manifest tool-registry.yaml --tool NAME.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ContentArgs {
-    /// The page, answer or text; `-` is standard input
+    /// The page, JSON response or text; `-` is standard input
     #[arg(value_name = "FILE|-", default_value = "-", hide_default_value = true)]
     file: PathBuf,
 
-    /// At most so many tokens, as `o200k_base` counts them, and a line that says how many were left out
+    /// Keep at most N tokens of the vocabulary `o200k_base`, and a line with the number of tokens left out
     ///
-    /// Cut behind a paragraph, else a sentence, else a word.
+    /// The text is cut after a paragraph, else after a sentence, else after a word.
     #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     max_tokens: Option<u64>,
 
-    /// Of a JSON answer, take the text of these values, of the document or of each of its elements
+    /// Take the text of these values of a JSON response, or of each of its elements
     ///
-    /// Paths, as for `tamis filter --select`. Where none is there, as without this flag, the first of `content`, `text` and
-    /// `body` that has text counts.
+    /// Paths as for `tamis filter --select`. If none of them exists, or without this flag, the first of `content`, `text`
+    /// and `body` that has text is used.
     #[arg(long, value_name = "PATH,PATH", help_heading = "Rules", allow_hyphen_values = true)]
     extract: Vec<String>,
 
-    /// What the text of a page is written as
+    /// The format of the text of a page
     #[arg(long, value_name = "FORMAT", help_heading = "Output", value_parser = format())]
     format: Option<ContentFormat>,
 
-    /// Write what the run did as JSON, also if it failed; `-` is standard error
+    /// Write a report of the run as JSON, even if it failed; `-` is standard error
     #[arg(long, value_name = "PATH|-", help_heading = "Output")]
     report: Option<PathBuf>,
 
     /// Write to a file, which may be FILE itself
     ///
-    /// Written beside it and renamed when the run is done; a run that fails leaves it as it was.
+    /// The output is written to a temporary file, which is renamed when the run succeeds. A run that fails leaves OUT unchanged.
     #[arg(short, long = "output", value_name = "OUT", help_heading = "Output")]
     output: Option<PathBuf>,
 
@@ -67,16 +68,20 @@ pub(crate) struct ContentArgs {
 
 fn format() -> impl TypedValueParser<Value = ContentFormat> {
     one_of(&[
-        ("text", "links are their text, code is indented (default)", ContentFormat::Text),
+        (
+            "text",
+            "plain text: links are replaced by their text, code is indented (default)",
+            ContentFormat::Text,
+        ),
         (
             "markdown",
-            "headings, links, code, tables and quotes are marked",
+            "headings, links, code, tables and quotes are marked up",
             ContentFormat::Markdown,
         ),
     ])
 }
 
-/// What is meant by the flags.
+/// Resolves the flags of `tamis content`.
 pub(crate) fn resolve(args: ContentArgs) -> Job {
     let content = Content::new()
         .max_tokens(args.max_tokens.unwrap_or(0))

@@ -1,7 +1,7 @@
-//! What is said on standard error, in one line each, and the exit codes. On a terminal a line may be coloured, and an
-//! excerpt follow it.
+//! Messages on standard error, one line each, and exit codes. On a terminal a line may be coloured and followed by an
+//! excerpt.
 //!
-//! Must not know flags or rules. What cannot be said is left unsaid: there is no place left to say so.
+//! Must not know flags or rules. Failures to write to standard error are ignored: there is nowhere left to report them.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -22,8 +22,8 @@ pub(crate) enum Exit {
     Done,
     Failed,
     Usage,
-    /// As a command that was run.
-    #[cfg_attr(not(unix), allow(dead_code, reason = "commands are run on Unix alone"))]
+    /// The exit code of a command that was run.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "commands are run only on Unix"))]
     Code(u8),
 }
 
@@ -38,10 +38,10 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What is wrong with the command line, and what to do about it.
+/// An error of the command line or of a manifest, with a remedy.
 ///
-/// Each line is said by itself. One that begins with two spaces is an excerpt for the line before it: a text with a caret,
-/// how to use the command. It is shown where somebody reads it as it comes.
+/// Each line is printed as a message. A line that begins with two spaces is an excerpt for the line before it, such as a
+/// text with a caret or the usage of the command, and is shown only on a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Usage(String);
 
@@ -50,7 +50,7 @@ impl Usage {
         Self(message.into())
     }
 
-    /// From the parser's text: what is wrong and tips become one line, how to use the command stands below.
+    /// Converts an error of the argument parser: the error and its tips become one line, the usage becomes an excerpt.
     pub(crate) fn from_parser(text: &str) -> Self {
         let (wrong, usage) = text.split_once("\nUsage:").unwrap_or((text, ""));
         let lines = wrong.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -61,7 +61,7 @@ impl Usage {
         let message = message.strip_prefix("error: ").unwrap_or(&message).replace(":; ", ": ");
         let usage = usage.lines().next().unwrap_or_default().trim();
         let usage = if usage.is_empty() { String::new() } else { format!("\n  usage: {usage}") };
-        Self(format!("{message}; --help says more{usage}"))
+        Self(format!("{message}; see --help{usage}"))
     }
 }
 
@@ -91,27 +91,27 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// Diagnostics beside a progress bar.
+    /// Creates a console that suspends `bar` while it prints.
     pub(crate) fn new(bar: Bar) -> Self {
         Self { bar }
     }
 
-    /// Says what is wrong with `name`, a file or a stream.
+    /// Prints an error about `name`, a file or a stream.
     pub(crate) fn say(&self, name: &str, message: impl Display) {
         self.line(ERROR, &format!("{name}: {message}"));
     }
 
-    /// Says what is to be known about a run that is done.
+    /// Prints a warning about `name`.
     pub(crate) fn warn(&self, name: &str, message: impl Display) {
         self.line(WARNING, &format!("{name}: warning: {message}"));
     }
 
-    /// Says what was asked for.
+    /// Prints requested information.
     pub(crate) fn note(&self, message: impl Display) {
         self.line(Style::new(), &message.to_string());
     }
 
-    /// Says what is wrong with the command line.
+    /// Prints an error of the command line.
     pub(crate) fn usage(&self, usage: &Usage) {
         let people = colour::is_read_by_people();
         for line in usage.0.lines() {
@@ -131,7 +131,7 @@ impl Console {
     fn put(&self, line: &str) {
         self.bar.aside(|| {
             let stderr = std::io::stderr().lock();
-            // One write a line, so that lines of several processes stay whole.
+            // One write per line, so that lines of several processes are not mixed.
             let _ = if colour::on_stderr() {
                 AutoStream::auto(stderr).write_all(line.as_bytes())
             } else {
@@ -141,7 +141,7 @@ impl Console {
     }
 }
 
-/// A line of bearable length: the middle of a long one is left out.
+/// Shortens a long line by leaving out its middle.
 fn bearable(text: &str) -> Cow<'_, str> {
     const HEAD: usize = 700;
     const TAIL: usize = 300;
@@ -154,7 +154,7 @@ fn bearable(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{head}…{tail}"))
 }
 
-/// A text whose control characters are escaped: names of files and of members are not ours, and one line is one line.
+/// Displays a text with its control characters escaped: names of files and members are untrusted and may contain any.
 struct Plain<'a>(&'a str);
 
 impl Display for Plain<'_> {
@@ -182,15 +182,15 @@ mod tests {
     }
 
     #[test]
-    fn what_the_parser_says_is_one_line() {
+    fn errors_of_the_parser_are_one_line() {
         let text = "error: unexpected argument '--slect' found\n\n  tip: a similar argument exists: '--select'\n\n\
                     Usage: tamis filter --select <K=PATH,PATH> [FILE|-]\n\nFor more information, try '--help'.\n";
         let usage = Usage::from_parser(text);
-        let message = "unexpected argument '--slect' found; tip: a similar argument exists: '--select'; --help says more";
+        let message = "unexpected argument '--slect' found; tip: a similar argument exists: '--select'; see --help";
         let below = "  usage: tamis filter --select <K=PATH,PATH> [FILE|-]";
         assert_eq!(usage.to_string(), format!("{message}\n{below}"));
         let text = "error: unexpected argument '--where' found\n\n  tip: to pass '--where' as a value, use '-- --where'\n\n";
-        let told = "unexpected argument '--where' found; --help says more";
+        let told = "unexpected argument '--where' found; see --help";
         assert_eq!(Usage::from_parser(text).to_string(), told);
     }
 }

@@ -1,19 +1,19 @@
-//! `tamis explain`: the compiled program and its plan, in words or as JSON.
+//! `tamis explain`: prints the compiled program and its plan, as text or as JSON.
 //!
-//! Must not know rules: the library says it.
+//! Must not know rules: the library explains them.
 
 use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::Explanation;
 
-use crate::args::Selection;
 use crate::diagnostics::{Console, Exit, Usage};
+use crate::groups::Selection;
 use crate::print::print;
 use crate::resolve;
 
-pub(crate) const HELP_SHORT: &str = "--help says more and gives examples.";
+pub(crate) const HELP_SHORT: &str = "For more and for examples see --help.";
 
 pub(crate) const HELP: &str = "\
-Nothing is read: give it the rules that you would give to tamis filter.
+No document is read. Use the same flags as for tamis filter.
 
 Examples:
   tamis explain --select id,login=owner.login --max-items 25
@@ -28,7 +28,7 @@ pub(crate) struct ExplainArgs {
 
     /// Print it as JSON, on one line
     ///
-    /// The keys are stable within a `version`; the documentation of the library's `Explanation` has them.
+    /// The keys are stable within a `version`. They are documented at `Explanation` in the library.
     #[arg(long, help_heading = "Output")]
     json: bool,
 }

@@ -1,7 +1,6 @@
-//! Opens what is read and written: standard streams, descriptors, private records, and files that appear when they are
-//! complete.
+//! Opens inputs and outputs: standard streams, descriptors, private copies, and files that appear only when complete.
 //!
-//! Must not know what is in them.
+//! Must not know their content.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Result, StdoutLock, Write};
@@ -9,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::resolve::Place;
+use crate::place::Place;
 
-/// As many links as systems follow.
+/// The number of links that systems follow at most.
 const LINKS: usize = 40;
 
 /// Opens the input.
@@ -22,7 +21,7 @@ pub(crate) fn open(input: &Place) -> Result<File> {
     }
 }
 
-/// Standard input as a file, without the buffer of the standard library: a regular file can be read twice.
+/// Returns standard input as a file, without the buffer of the standard library, so that a regular file can be read twice.
 pub(crate) fn standard_input() -> Result<File> {
     #[cfg(windows)]
     use std::os::windows::io::AsHandle;
@@ -34,7 +33,7 @@ pub(crate) fn standard_input() -> Result<File> {
     std::io::stdin().as_fd().try_clone_to_owned().map(File::from)
 }
 
-/// Standard output as a file, to be asked what it is.
+/// Returns standard output as a file, to query its metadata.
 pub(crate) fn standard_output() -> Result<File> {
     #[cfg(windows)]
     use std::os::windows::io::AsHandle;
@@ -63,13 +62,13 @@ pub(crate) fn check_writable(stream: impl std::os::fd::AsFd) -> Result<()> {
     Ok(())
 }
 
-/// Always succeeds, because this system cannot tell.
+/// Always succeeds: this system cannot query the mode of a stream.
 #[cfg(not(unix))]
 pub(crate) fn check_writable<S>(_: S) -> Result<()> {
     Ok(())
 }
 
-/// A stream that may belong to a program that does not wait: what cannot be taken now is written when it can.
+/// A writer for a stream that another program may have made non-blocking: waits until it can be written to.
 #[cfg(unix)]
 pub(crate) struct Patient(pub(crate) File);
 
@@ -80,7 +79,7 @@ impl Write for Patient {
         loop {
             match self.0.write(bytes) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    // Interrupted or failed: the next write tells.
+                    // If this fails, the next write fails as well.
                     _ = poll(&mut [PollFd::new(&self.0, PollFlags::OUT)], None);
                 }
                 written => return written,
@@ -93,8 +92,8 @@ impl Write for Patient {
     }
 }
 
-/// The number of the descriptor of this process that a path names: `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`, or a link to
-/// one.
+/// Returns the number of the descriptor of this process that a path names: `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`,
+/// or a link to one of these.
 pub(crate) fn descriptor(path: &Path) -> Option<u32> {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {
@@ -117,7 +116,7 @@ fn is_folder_of_descriptors(folder: &Path) -> bool {
     folder.starts_with(process) && folder.ends_with("fd")
 }
 
-/// Opens a descriptor of this process for writing where it is, as a duplicate: nothing is replaced or truncated.
+/// Duplicates a descriptor of this process for writing at its position. Nothing is replaced or truncated.
 #[cfg(unix)]
 fn duplicate(number: u32, path: &Path) -> Result<File> {
     use std::os::fd::AsFd;
@@ -125,7 +124,7 @@ fn duplicate(number: u32, path: &Path) -> Result<File> {
         0 => std::io::stdin().as_fd().try_clone_to_owned(),
         1 => std::io::stdout().as_fd().try_clone_to_owned(),
         2 => std::io::stderr().as_fd().try_clone_to_owned(),
-        // Where the system cannot duplicate it, what it leads to is appended to.
+        // If the system cannot duplicate it, the file behind it is opened for appending.
         _ => match duplicate_by_number(number) {
             Some(duplicate) => duplicate,
             None => return OpenOptions::new().append(true).open(path),
@@ -187,7 +186,7 @@ pub(crate) fn create_private(path: &Path) -> Result<File> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // It may have been there, with other permissions.
+        // An existing file may have other permissions.
         if file.metadata()?.is_file() {
             file.set_permissions(Permissions::from_mode(0o600))?;
         }
@@ -195,7 +194,7 @@ pub(crate) fn create_private(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// The path that links lead to, whether there is a file or not.
+/// Returns the path at the end of a chain of links, whether or not a file exists there.
 pub(crate) fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {
@@ -205,17 +204,17 @@ pub(crate) fn behind_links(path: &Path) -> PathBuf {
     path
 }
 
-/// Where the output goes.
+/// The open output of a run.
 #[derive(Debug)]
 pub(crate) enum Output {
     Standard(StdoutLock<'static>),
-    /// A descriptor, a device or a pipe: there is nothing to be replaced.
+    /// A descriptor, a device or a pipe, which is written to directly.
     Direct(File),
-    /// A file beside the one that it will replace.
+    /// A temporary file in the folder of the file that it will replace.
     Beside(Replacement),
 }
 
-/// A file that takes the place of another when it is complete. Until then only its owner can read it.
+/// A file that replaces another one when it is complete. Until then only its owner can read it.
 #[derive(Debug)]
 pub(crate) struct Replacement {
     file: NamedTempFile,
@@ -225,7 +224,7 @@ pub(crate) struct Replacement {
 }
 
 impl Output {
-    /// Opens it; a file that is to be replaced stays as it is.
+    /// Opens an output. A file that will be replaced is not changed yet.
     pub(crate) fn open(place: &Place) -> Result<Self> {
         let path = match place {
             Place::Standard => {
@@ -238,7 +237,7 @@ impl Output {
         if let Some(number) = descriptor(path) {
             return duplicate(number, path).map(Self::Direct);
         }
-        // A link stays one: what it leads to is replaced, or made.
+        // A link is kept: its target is replaced or created.
         let (path, permissions) = match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => return Err(ErrorKind::IsADirectory.into()),
             Ok(metadata) if !metadata.is_file() => {
@@ -253,7 +252,7 @@ impl Output {
         Replacement::new(path, permissions).map(Self::Beside)
     }
 
-    /// The output is complete.
+    /// Completes the output: a file that was written beside its target replaces it.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.flush()?;
         match self {
@@ -285,13 +284,13 @@ impl Replacement {
     }
 }
 
-/// The permissions that any new file has.
+/// Returns the default permissions of new files.
 #[cfg(unix)]
 fn of_new_files() -> Option<Permissions> {
     use rustix::fs::Mode;
     use rustix::process::umask;
     use std::os::unix::fs::PermissionsExt;
-    // It can only be asked by setting it.
+    // The mask can only be read by setting it.
     let mask = umask(Mode::RWXG | Mode::RWXO);
     umask(mask);
     Some(Permissions::from_mode(0o666 & !mask.bits()))

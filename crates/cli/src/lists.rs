@@ -1,14 +1,14 @@
-//! The small languages inside single values: lists of paths, keys, counts and sizes.
+//! Parses the values of flags: lists of paths, keys, counts and sizes.
 //!
-//! Must not know flags or rules; whether a path is one is the compiler's to say.
+//! Must not know flags or rules. Paths are not validated here; the compiler of specs does.
 
 use crate::diagnostics::Usage;
 
 /// The character that is trimmed around paths.
 const BLANK: char = ' ';
 
-/// Splits a list at its commas, except for those inside `["…"]` and inside braces. There is no other quoting. Blanks around
-/// a part are trimmed, but those behind a JSON Pointer are its own; an empty text is a list of one empty text.
+/// Splits a list at its commas, except inside `["…"]` and inside braces. There is no other quoting. Blanks around a part
+/// are trimmed, except after a JSON Pointer, to which they belong. An empty text is a list of one empty text.
 pub(crate) fn split(list: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = list;
@@ -33,7 +33,7 @@ pub(crate) fn split(list: &str) -> Vec<&str> {
                 keyed = true;
                 pointer |= starts_pointer(rest.get(at + 1..).unwrap_or_default());
             }
-            // In a pointer a brace is a character like any other.
+            // In a JSON Pointer a brace has no special meaning.
             b'{' if !pointer => open += 1,
             b'}' => open = open.saturating_sub(1),
             _ => {}
@@ -44,13 +44,13 @@ pub(crate) fn split(list: &str) -> Vec<&str> {
     parts
 }
 
-/// A part of a list without the blanks around it.
+/// Returns a part of a list without the blanks around it.
 fn trimmed(part: &str, pointer: bool) -> &str {
     let part = part.trim_start_matches(BLANK);
     if pointer { part } else { part.trim_end_matches(BLANK) }
 }
 
-/// Where the quoted name that begins at `at` has ended, its quote included.
+/// Returns the position after the closing quote of the quoted name that begins at `at`.
 fn quoted_end(text: &str, mut at: usize) -> usize {
     while let Some(byte) = text.as_bytes().get(at) {
         match byte {
@@ -62,8 +62,9 @@ fn quoted_end(text: &str, mut at: usize) -> usize {
     text.len()
 }
 
-/// Splits `KEY=PATH` at the first `=`, which no brace and no quoted name comes before. A text that starts with `/` is a pointer, and has no key;
-/// neither has a test or an expression of another path language (`[?x=1]`), which is an error of the path.
+/// Splits `KEY=PATH` at the first `=`, unless a brace or a quoted name precedes it. A text that starts with `/` is a JSON
+/// Pointer without a key. A test or an expression of another path language (`[?x=1]`) has no key either; it is reported as
+/// an error of the path.
 pub(crate) fn key_and_path(source: &str) -> (Option<&str>, &str) {
     match source.split_once('=') {
         Some((key, path))
@@ -76,12 +77,12 @@ pub(crate) fn key_and_path(source: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Reads a whole number.
+/// Parses a whole number.
 pub(crate) fn count(text: &str) -> Result<u64, Usage> {
     number(text).ok_or_else(|| Usage::new("expected a whole number, such as 25"))
 }
 
-/// Reads a number of bytes, with `k`, `M` or `G` for powers of 1024.
+/// Parses a number of bytes, with `k`, `M` or `G` for powers of 1024.
 pub(crate) fn bytes(text: &str) -> Result<u64, Usage> {
     let (digits, unit) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (text.get(..text.len() - 1), 1 << 10),
@@ -96,7 +97,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, Usage> {
 }
 
 fn number(text: &str) -> Option<u64> {
-    // `parse` takes a plus sign.
+    // `parse` accepts a plus sign.
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 

@@ -1,24 +1,41 @@
-//! The command line: what is typed, and who does it.
+//! The command line of tamis.
 //!
-//! A command that runs something has three steps, each in a module: what was typed ([`args`]), what is meant by it
-//! ([`resolve`]), doing it ([`run`], [`explain`]). Exit codes leave through [`main`] alone.
+//! A command has three steps: its arguments are parsed ([`args`], [`groups`] and the module of the command), resolved into a
+//! job ([`resolve`]) and executed ([`run`] or the module of the command). Only [`main`] sets the exit code.
+//!
+//! Modules import only modules below them:
+//!
+//! ```text
+//! main, args                                   the table of commands
+//! filter explain content prune check text      one module per command
+//! tools runner help scripts
+//! run, resolve, tool, patch, rules             jobs, and where their rules come from
+//! report, places, files, print, lists, ...     files, values of flags, standard streams
+//! diagnostics, colour, progress, remedies      messages on standard error
+//! ```
 
 mod args;
 mod check;
+mod choice;
 mod colour;
 mod content;
 mod diagnostics;
 mod explain;
 mod files;
+mod filter;
+mod groups;
 mod help;
 mod lists;
 mod patch;
+mod place;
 mod places;
 mod print;
 mod progress;
 mod prune;
 mod remedies;
+mod report;
 mod resolve;
+mod rules;
 mod run;
 mod runner;
 mod scripts;
@@ -35,8 +52,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anstream::ColorChoice;
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use args::{Args, Command};
 use diagnostics::{Console, Exit, Usage};
@@ -46,7 +63,7 @@ fn main() -> ExitCode {
     colour::choose(&typed);
     let exit = match Args::try_parse_from(typed) {
         Ok(args) => {
-            // What was typed for a command that is run says nothing about our colours.
+            // The arguments of a command that is run do not choose the colours of tamis.
             args.color.unwrap_or(ColorChoice::Auto).write_global();
             execute(args.command)
         }
@@ -57,13 +74,7 @@ fn main() -> ExitCode {
 
 fn execute(command: Command) -> Exit {
     match command {
-        Command::Filter(args) => match resolve::resolve(*args) {
-            Ok(job) => run::run(&job),
-            Err(usage) => {
-                Console::default().usage(&usage);
-                Exit::Usage
-            }
-        },
+        Command::Filter(args) => filter::run(*args),
         Command::Run(args) => runner::run(&args),
         Command::Content(args) => run::run(&content::resolve(args)),
         Command::Explain(args) => explain::run(&args),
@@ -71,13 +82,13 @@ fn execute(command: Command) -> Exit {
         Command::Check(args) => check::run(&args),
         Command::Text(args) => text::run(&args),
         Command::Tools(args) => tools::run(&args),
-        Command::Help(args) => help::run(&args),
-        Command::Completions(args) => scripts::completions(&args),
-        Command::Man(args) => scripts::man(&args),
+        Command::Help(args) => help::run(&args, Args::command()),
+        Command::Completions(args) => scripts::completions(&args, Args::command()),
+        Command::Man(args) => scripts::man(&args, Args::command()),
     }
 }
 
-/// Help and the version were asked for, or what was typed is wrong.
+/// Prints the help or the version, or reports wrong arguments.
 fn not_parsed(error: &clap::Error) -> Exit {
     let text = error.render();
     if !error.use_stderr() {

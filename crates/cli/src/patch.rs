@@ -1,23 +1,23 @@
-//! Files with JSON Patches: their operations, as rules.
+//! Reads the files of `--patch` and adds their operations to a spec.
 //!
-//! Must not know other flags, nor what an operation does.
+//! Must not know other flags or what an operation does.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use tamis::{Error, Operation, Spec};
+use tamis::{Error, PatchOp, Spec};
 
 use crate::files;
-use crate::tool::called;
+use crate::place::called;
 
-/// Bytes of a patch.
+/// Maximum size of a patch, in bytes.
 const MOST: u64 = 16 << 20;
 
-/// A spec with the operations of these files, in their order.
+/// Returns `spec` with the operations of these files appended, in order.
 ///
 /// # Errors
-/// A file cannot be read, or is no JSON Patch.
+/// A file cannot be read or is not a JSON Patch.
 pub(crate) fn add_all(spec: &Spec, paths: &[PathBuf]) -> Result<Spec, Error> {
     let mut spec = spec.clone();
     for path in paths {
@@ -28,7 +28,7 @@ pub(crate) fn add_all(spec: &Spec, paths: &[PathBuf]) -> Result<Spec, Error> {
     Ok(spec)
 }
 
-fn read(path: &Path) -> Result<Vec<Operation>, Error> {
+fn read(path: &Path) -> Result<Vec<PatchOp>, Error> {
     let wrong = |what: &dyn std::fmt::Display| Error::spec(format!("{}: {what}", called(path)));
     let file = if path.as_os_str() == "-" { files::standard_input() } else { File::open(path) };
     let mut text = String::new();
@@ -37,5 +37,5 @@ fn read(path: &Path) -> Result<Vec<Operation>, Error> {
     if text.len() as u64 > MOST {
         return Err(wrong(&format!("a patch has at most {MOST} bytes")));
     }
-    Operation::parse_patch(&text).map_err(|error| wrong(&error))
+    PatchOp::parse_patch(&text).map_err(|error| wrong(&error))
 }

@@ -1,18 +1,18 @@
-//! Rejects runs that name one file twice: a run must not overwrite a file that it reads or writes elsewhere.
+//! Rejects runs that name one file twice: a run must not overwrite a file that it also reads or writes elsewhere.
 //!
-//! Looks at files, opens none.
+//! Reads metadata and opens no file.
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 use crate::diagnostics::Usage;
 use crate::files;
-use crate::resolve::Place;
+use crate::place::Place;
 
-/// What a run reads and writes.
+/// The files and streams that a run reads and writes.
 #[derive(Debug, Default)]
 pub(crate) struct Places<'a> {
-    /// What is filtered.
+    /// The filtered document.
     pub(crate) input: Option<&'a Place>,
     /// Files with rules, each with its flag.
     pub(crate) rules: Vec<(&'static str, &'a Path)>,
@@ -22,13 +22,13 @@ pub(crate) struct Places<'a> {
     pub(crate) report: Option<&'a Place>,
 }
 
-/// Which file a place is, as far as it matters: two runs into a device do no harm.
+/// The identity of a file, to compare places. Devices have none: writing to one twice does no harm.
 #[derive(Debug, PartialEq, Eq)]
 enum Identity {
-    /// No regular file, or not known.
+    /// Not a regular file, or unknown.
     None,
     File(Id),
-    /// There is no such file yet.
+    /// A file that does not exist yet.
     New(PathBuf),
 }
 
@@ -37,14 +37,14 @@ type Id = (u64, u64);
 #[cfg(not(unix))]
 type Id = PathBuf;
 
-/// Refuses a run that would write to one file twice, or to what it reads. The output may replace the input.
+/// Refuses a run that would write one file twice or overwrite a file that it reads. The output may replace the input.
 ///
 /// # Errors
-/// Names both, and what to do.
+/// Names both places and a remedy.
 pub(crate) fn check(places: &Places<'_>) -> Result<(), Usage> {
     let input = places.input.map_or(Identity::None, |place| of_place(place, files::standard_input));
     let output = places.output.unwrap_or(&Place::Standard);
-    // A descriptor is written to as it is: there is nothing that would replace the input when it is complete.
+    // A descriptor is written directly; no complete file replaces the input at the end.
     let replaces = match output {
         Place::Standard => false,
         Place::Path(path) => files::descriptor(path).is_none(),
@@ -79,7 +79,7 @@ pub(crate) fn check(places: &Places<'_>) -> Result<(), Usage> {
 
 fn overwritten() -> Usage {
     Usage::new(
-        "standard output is the input itself, which it would overwrite; use -o, which replaces it when done",
+        "standard output would overwrite the input; use -o, which replaces it when the run is done",
     )
 }
 
@@ -105,13 +105,13 @@ fn of_path(path: &Path) -> Identity {
     }
 }
 
-/// Where a file that is not there yet would be made: links followed, its folder by its real name.
+/// Returns the path at which a missing file would be created: links are followed, and the folder is canonical.
 fn new(path: &Path) -> Option<PathBuf> {
     let path = files::behind_links(path);
     let name = path.file_name()?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    // A folder that is yet to be made has no real name.
+    // A missing folder has no canonical path.
     let folder = folder.canonicalize().or_else(|_| std::path::absolute(folder)).ok()?;
     Some(folder.join(name))
 }

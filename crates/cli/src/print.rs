@@ -1,6 +1,6 @@
-//! Prints a text that is complete: help, explanations, scripts.
+//! Prints complete texts to standard output: help, explanations, scripts.
 //!
-//! Must not know what it is.
+//! Must not know their content.
 
 use std::io::{ErrorKind, Write};
 
@@ -9,7 +9,7 @@ use anstream::AutoStream;
 use crate::diagnostics::{Console, Exit};
 use crate::files;
 
-/// Prints to standard output. A closed pipe is no error: whoever reads has enough of it.
+/// Prints to standard output. A closed pipe is not an error: the reader has enough.
 pub(crate) fn print(text: &[u8]) -> Exit {
     let stdout = std::io::stdout().lock();
     let written = files::check_writable(&stdout).and_then(|()| {

@@ -1,29 +1,29 @@
-//! A progress bar for inputs that take a while.
+//! A progress bar for slow inputs.
 //!
-//! Must not know what is read. Appears when a second has passed, on a terminal that shows nothing else.
+//! Must not know what is read. The bar appears after one second, and only on a terminal that shows no other output.
 
 use std::io::{IsTerminal, Read};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How long an input may take without a bar.
+/// The time after which the bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A bar, which may be hidden. Clones are the same bar.
+/// A bar, which may be hidden. Clones share the bar.
 #[derive(Clone, Debug)]
 pub(crate) struct Bar(Option<ProgressBar>);
 
 impl Default for Bar {
-    /// One that never appears.
+    /// Returns a bar that never appears.
     fn default() -> Self {
         Self(None)
     }
 }
 
 impl Bar {
-    /// A bar for an input of so many bytes, if that is known. It never appears unless standard error is a terminal, nor
-    /// where the output goes to a terminal, which it would garble.
+    /// Creates a bar for an input of `total` bytes, if known. It never appears if standard error is not a terminal, or if
+    /// the output is a terminal, which it would garble.
     pub(crate) fn new(total: Option<u64>, output_is_terminal: bool) -> Self {
         if output_is_terminal || !std::io::stderr().is_terminal() {
             return Self::default();
@@ -39,7 +39,7 @@ impl Bar {
         Self(Some(bar))
     }
 
-    /// Counts what `reader` gives.
+    /// Wraps `reader` to count the bytes that are read.
     pub(crate) fn around(&self, reader: Box<dyn Read>) -> Box<dyn Read> {
         match &self.0 {
             None => reader,
@@ -52,7 +52,7 @@ impl Bar {
         }
     }
 
-    /// Does something with the line on which the bar is.
+    /// Hides the bar while `write` runs.
     pub(crate) fn aside(&self, write: impl FnOnce()) {
         match &self.0 {
             None => write(),

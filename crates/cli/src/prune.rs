@@ -1,4 +1,4 @@
-//! `tamis prune`: old results of tools in a chat history become placeholders.
+//! `tamis prune`: replaces old tool results in a chat history with placeholders.
 //!
 //! Must not know shapes of messages: the library does.
 
@@ -6,22 +6,25 @@ use std::fs::File;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use tamis::{Error, ErrorKind, Failed, Prune, PruneProgram, PruneReport, prune_file};
+use tamis::{
+    Error, ErrorKind, Failed, FailedRun, FileSource, PruneProgram, PruneReport, PruneSpec,
+    prune_file,
+};
 
-use crate::args::Bounds;
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files::{self, Output};
+use crate::groups::Bounds;
+use crate::place::Place;
 use crate::places::Places;
 use crate::progress::Bar;
 use crate::remedies::Remedied;
-use crate::resolve::Place;
-use crate::run::{cannot_report, is_closed_pipe, open_report, write_report};
+use crate::report::{cannot_report, is_closed_pipe, open_report, write_report};
 use crate::stats::saved;
 use crate::tokens::Tally;
 use crate::{lists, places};
 
 pub(crate) const HELP_SHORT: &str = "\
---help says more and gives examples, `tamis help history` has the rules. Exit codes: 0 done, 1 failed, 2 usage.";
+For more and for examples see --help, for the rules `tamis help history`. Exit codes: 0 done, 1 failed, 2 usage.";
 
 pub(crate) const HELP: &str = "\
 Examples:
@@ -31,8 +34,8 @@ Examples:
   tamis prune --protect-tokens 40000 --minimum-tokens 20000 --stop-at-summary history.json
   tamis prune --keep-head 200 --keep-tail 100 --stats history.json
 
-The history is an array of messages, or an object with `messages`, `input` or `contents`, in the form of OpenAI's Chat
-Completions or Responses, of Anthropic, Gemini or opencode. Every byte that is not pruned stays. See tamis help history.
+The history is an array of messages, or an object with `messages`, `input` or `contents`, in the format of OpenAI's Chat
+Completions or Responses, Anthropic, Gemini or opencode. All other bytes are unchanged. See tamis help history.
 
 Exit codes: 0 done, 1 the input or the run failed, 2 the command line is wrong.";
 
@@ -40,19 +43,19 @@ Exit codes: 0 done, 1 the input or the run failed, 2 the command line is wrong."
 pub(crate) struct PruneArgs {
     /// The history; `-` is standard input
     ///
-    /// Regular files are read twice; a pipe is held until it ends.
+    /// A regular file is read twice. A pipe is buffered until it ends.
     #[arg(value_name = "FILE|-", default_value = "-", hide_default_value = true)]
     file: PathBuf,
 
-    /// Keep everything from the N-th last message of the user on [default: 2]
+    /// Keep everything from the N-th last message of the user [default: 2]
     ///
-    /// Where the user has spoken less often, nothing is pruned. Messages that only bring results are no turns.
+    /// With fewer messages of the user, nothing is pruned. Messages that contain only results do not count.
     #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     keep_turns: Option<u64>,
 
-    /// Keep the results of this tool as well; `*` and `?` stand for any text and any character; may be repeated
+    /// Also keep the results of this tool; `*` matches any text, `?` any character; may be repeated
     ///
-    /// Those of `skill` are instructions, and stay by default.
+    /// The results of `skill` are instructions and are kept by default.
     #[arg(long, value_name = "TOOL", help_heading = "Rules")]
     protect: Vec<String>,
 
@@ -60,9 +63,9 @@ pub(crate) struct PruneArgs {
     #[arg(long, help_heading = "Rules")]
     no_default_protect: bool,
 
-    /// What stands in the place of a result [default: <tool-output-compacted />]
+    /// The text that replaces a result [default: <tool-output-compacted />]
     ///
-    /// {tool}, {id}, {bytes} and {tokens} say what was there; {{ and }} are braces.
+    /// {tool}, {id}, {bytes} and {tokens} describe the result; {{ and }} are braces.
     #[arg(long, value_name = "TEXT", help_heading = "Rules", allow_hyphen_values = true)]
     placeholder: Option<String>,
 
@@ -70,49 +73,49 @@ pub(crate) struct PruneArgs {
     #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     keep_head: Option<u64>,
 
-    /// Keep N characters at its end
+    /// Keep N characters at the end of a pruned text
     #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     keep_tail: Option<u64>,
 
-    /// Keep the newest results as long as they have no more than N tokens together
+    /// Keep the newest results while they have at most N tokens in total
     #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     protect_tokens: Option<u64>,
 
-    /// Change nothing unless more than N tokens go
+    /// Change nothing unless more than N tokens are removed
     #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     minimum_tokens: Option<u64>,
 
-    /// Count tokens, as `o200k_base` does, instead of estimating them at four bytes each
+    /// Count tokens with the vocabulary `o200k_base`, instead of estimating four bytes per token
     ///
-    /// Takes many times as long.
+    /// Many times slower.
     #[arg(long, help_heading = "Rules")]
     count_tokens: bool,
 
-    /// Leave alone what comes before the last summary: a message of the assistant with `summary: true`
+    /// Leave everything before the last summary unchanged: a message of the assistant with `summary: true`
     #[arg(long, help_heading = "Rules")]
     stop_at_summary: bool,
 
-    /// Change nothing if fewer bytes are saved than PERCENT of those from the first change on
+    /// Change nothing if fewer bytes are saved than PERCENT of the bytes after the first change
     ///
-    /// There a provider's cache of the prompt ends: 100 saves at least as much as it invalidates.
+    /// The prompt cache of a provider is invalid after the first change. 100 saves at least as much as it invalidates.
     #[arg(long, value_name = "PERCENT", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     min_gain: Option<u64>,
 
-    /// The time to mark results with, in milliseconds since 1970 [default: the clock]
+    /// The time to mark results with, in milliseconds since 1970 [default: now]
     #[arg(long, value_name = "MS", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     now: Option<u64>,
 
-    /// Write what was done as JSON, also if it failed; `-` is standard error
+    /// Write a report of the run as JSON, even if it failed; `-` is standard error
     #[arg(long, value_name = "PATH|-", help_heading = "Output")]
     report: Option<PathBuf>,
 
     /// Write to a file, which may be FILE itself
     ///
-    /// Written beside it and renamed when the run is done; a run that fails leaves it as it was.
+    /// The output is written to a temporary file, which is renamed when the run succeeds. A run that fails leaves OUT unchanged.
     #[arg(short, long = "output", value_name = "OUT", help_heading = "Output")]
     output: Option<PathBuf>,
 
-    /// Say on standard error how much was saved
+    /// Print on standard error how much was saved
     #[arg(long, help_heading = "Output")]
     stats: bool,
 
@@ -122,7 +125,7 @@ pub(crate) struct PruneArgs {
 
 impl PruneArgs {
     fn program(&self) -> Result<PruneProgram, Error> {
-        let mut prune = Prune::new()
+        let mut prune = PruneSpec::new()
             .count_tokens(self.count_tokens)
             .stop_at_summary(self.stop_at_summary)
             .keep_head(self.keep_head.unwrap_or(0))
@@ -133,7 +136,7 @@ impl PruneArgs {
         if self.no_default_protect {
             prune = prune.protected([""; 0]);
         }
-        prune = self.protect.iter().fold(prune, Prune::protect);
+        prune = self.protect.iter().fold(prune, PruneSpec::protect);
         if let Some(turns) = self.keep_turns {
             prune = prune.keep_turns(turns);
         }
@@ -147,7 +150,7 @@ impl PruneArgs {
     }
 }
 
-/// Prunes.
+/// Runs `tamis prune`.
 pub(crate) fn run(args: &PruneArgs) -> Exit {
     let console = Console::default();
     let program = match args.program() {
@@ -198,7 +201,7 @@ pub(crate) fn run(args: &PruneArgs) -> Exit {
     exit
 }
 
-/// Runs; an error comes with the name of what it is about.
+/// Prunes the input into the output. An error has the name of the file or stream that it is about.
 fn prune(
     program: &PruneProgram,
     input: &Place,
@@ -212,7 +215,7 @@ fn prune(
         Ok(opened) => opened,
         Err(error) => {
             let mut report = PruneReport::default();
-            report.error = Some(Failed::from(&error));
+            report.error = Some(FailureReport::from(&error));
             let about = if error.kind() == ErrorKind::Write { to } else { from };
             return (report, Err((about, error)));
         }
@@ -221,10 +224,14 @@ fn prune(
     let to_terminal = *output == Place::Standard && std::io::stdout().is_terminal();
     let bar = Bar::new(size, to_terminal);
     let around = |reader| tally_in.around(bar.around(reader));
-    let (mut report, result) = prune_file(program, file, tally_out.through(&mut writer), around);
+    let (mut report, result) = FailedRun::split(prune_file(
+        program,
+        FileSource::new(file).map_reader(around),
+        tally_out.through(&mut writer),
+    ));
     let result = result.and_then(|()| writer.finish().map_err(Error::write));
     if let Err(error) = &result {
-        report.error.get_or_insert_with(|| Failed::from(error));
+        report.error.get_or_insert_with(|| FailureReport::from(error));
     }
     let blame = |error: Error| (if error.kind() == ErrorKind::Write { to } else { from }, error);
     (report, result.map_err(blame))
@@ -241,7 +248,7 @@ fn no_report(place: Option<&Place>, error: &std::io::Error) -> Exit {
     Exit::Failed
 }
 
-/// What was pruned, in words.
+/// Describes what was pruned, for `--stats`.
 fn stats(report: &PruneReport) -> String {
     let PruneReport { results, results_pruned, results_protected, results_compacted, .. } = *report;
     let mut text = format!("{results_pruned} of {results} results pruned");

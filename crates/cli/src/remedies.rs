@@ -1,4 +1,4 @@
-//! The library's errors in the words of the command line: a limit is raised by a flag, a field of a spec is one.
+//! Rewrites errors of the library in terms of the command line: names the flag that raises a limit or sets a rule.
 //!
 //! Must not know runs.
 
@@ -6,38 +6,38 @@ use std::fmt;
 
 use tamis::{Error, ErrorKind};
 
-/// What the library says of more than one document.
-const DOCUMENTS: &str = "(is it one document a line?)";
+/// The hint of the library if more than one document follows.
+const DOCUMENTS: &str = "(newline-delimited JSON?)";
 
-/// What the library says of a path, and what is said here instead, if the path is in a flag.
+/// A hint of the library about a path, and its replacement if the path is the value of a flag.
 const PAIRS: (&str, &str) = (
     "`retain` (one JSON Pointer each: /items/labels/name, /items/labels/color)",
     "--retain /items/labels/name,/items/labels/color",
 );
-/// What an error of a flag begins with; one of a manifest begins with its place there.
+/// How an error of a flag begins. An error of a manifest begins with its place in the file.
 const RULES: [&str; 5] = ["select: ", "exclude: ", "retain: ", "root: ", "extract: "];
 
-/// What the library says, and what is said here instead.
-const WORDS: [(&str, &str); 7] = [
-    ("(limits `held` and `spill`)", "(raise it with --held or --spill)"),
-    ("(limit `depth`)", "(raise it with --max-depth)"),
-    ("(limit `held`)", "(raise it with --held)"),
-    ("(limit `item`)", "(leave out one of the paths that lead to the same value)"),
-    ("(limit `item` of content)", "(name fewer of them with --extract)"),
+/// Text of the library, and its replacement on the command line.
+const WORDS: [(&str, &str); 2] = [
     (
         DOCUMENTS,
-        "(one document a line? add --ndjson; else `jq -c .` puts each on a line of its own)",
+        "(newline-delimited JSON? try --ndjson; `jq -c .` puts each document on its own line)",
     ),
     ("`duplicate_keys: reject`", "--duplicate-keys reject"),
 ];
 
-/// What a message contains when the disk is full or forbidden, and what is said behind it.
-const DISK: (&str, &str) = (
-    "the temporary file cannot",
-    "; see that the folder of temporary files has room, or lower --spill",
-);
+/// Names of limits, how a message of the library names them, and the advice of the command line.
+const LIMITS: [(&str, &str, &str); 4] = [
+    ("depth", "(limit `depth`)", "(raise it with --max-depth)"),
+    ("held", "(limit `held`)", "(raise it with --held)"),
+    ("held", "(limits `held` and `spill`)", "(raise it with --held or --spill)"),
+    ("item", "(limit `item`)", "(select fewer values, or fewer paths that lead to the same value)"),
+];
 
-/// An error with what to do about it.
+/// The advice for a temporary file that cannot be written or read.
+const DISK: &str = "; see that the folder of temporary files has room, or lower --spill";
+
+/// Displays an error with advice.
 pub(crate) struct Remedied<'a>(pub(crate) &'a Error);
 
 impl fmt::Display for Remedied<'_> {
@@ -47,11 +47,16 @@ impl fmt::Display for Remedied<'_> {
         if RULES.iter().any(|rule| message.starts_with(rule)) && message.contains(pairs) {
             return f.write_str(&told.replace(pairs, flag));
         }
+        if let Some(limit) = self.0.limit() {
+            let own = LIMITS.iter().filter(|(name, ..)| *name == limit);
+            let advised = own.fold(told, |told, (_, named, advice)| told.replace(named, advice));
+            return f.write_str(&advised);
+        }
         if let Some((said, here)) = WORDS.iter().find(|(said, _)| message.contains(said)) {
             return f.write_str(&told.replace(said, here));
         }
-        let (said, more) = DISK;
-        write!(f, "{told}{}", if message.contains(said) { more } else { "" })
+        let more = if self.0.kind() == ErrorKind::Spill { DISK } else { "" };
+        write!(f, "{told}{more}")
     }
 }
 
@@ -67,7 +72,7 @@ impl fmt::Display for InLine<'_> {
             return f.write_str(&error.to_string().replace(DOCUMENTS, here));
         }
         write!(f, "{}", Remedied(error))?;
-        // A document over several lines begins with one that ends too early.
+        // If a document spans several lines, the first line ends too early.
         if line == 1 && error.kind() == ErrorKind::UnexpectedEnd {
             f.write_str(" (a document over several lines? `jq -c .` puts it on one)")?;
         }

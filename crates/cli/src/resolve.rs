@@ -1,18 +1,20 @@
-//! What is meant by what was typed: a spec, options, and where things come from and go to.
+//! Resolves flags into a job: a spec, options, inputs and outputs.
 //!
-//! Must not touch a file; manifests are read when the job runs. Everything that does not go together is refused here, with what to do instead.
+//! Must not touch a file; manifests are read when the job runs. Combinations of flags that make no sense are refused here,
+//! with a remedy.
 
 use std::path::{Path, PathBuf};
 
-use tamis::{Budget, CallOptions, Error, Limits, Program, Root, Spec, Whitespace};
+use tamis::{Budget, CallOptions, Error, Limits, Program, Root, Spec};
 
-use crate::args::{FilterArgs, Selection};
 use crate::diagnostics::Usage;
+use crate::groups::Selection;
+use crate::place::Place;
 use crate::places::Places;
 use crate::tool::{self, Tool};
 use crate::{lists, patch};
 
-/// One run, resolved.
+/// A run with its resolved flags.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) selected: Selected,
@@ -27,7 +29,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// What it reads and writes.
+    /// Returns the files and streams that it reads and writes.
     pub(crate) fn places(&self) -> Places<'_> {
         Places {
             input: Some(&self.input),
@@ -39,70 +41,47 @@ impl Job {
     }
 }
 
-/// A file or a standard stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    Standard,
-    Path(PathBuf),
-}
-
-impl From<PathBuf> for Place {
-    fn from(path: PathBuf) -> Self {
-        if path.as_os_str() == "-" { Self::Standard } else { Self::Path(path) }
-    }
-}
-
-impl Place {
-    /// How diagnostics call it.
-    pub(crate) fn name(&self, standard: &str) -> String {
-        match self {
-            Self::Standard => standard.to_owned(),
-            Self::Path(path) => path.display().to_string(),
-        }
-    }
-}
-
-/// What the input is.
+/// The form of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Document,
-    /// One a line.
+    /// One document per line.
     Lines,
-    /// With comments and trailing commas.
+    /// A document with comments and trailing commas.
     Lenient,
 }
 
-/// A filter, and how a call of it runs.
+/// A filter and the options of a call.
 #[derive(Debug)]
 pub(crate) struct Selected {
     rules: Rules,
     pub(crate) options: CallOptions,
-    /// Raw output was asked for.
+    /// Whether raw output was requested.
     pub(crate) raw: bool,
-    /// Where the items are said to be that `--max-items` counts.
+    /// The root given for the items that `--max-items` counts.
     pub(crate) counted_at: Option<String>,
 }
 
-/// Where the rules are from.
+/// The source of the rules.
 #[derive(Debug)]
 enum Rules {
-    /// The spec, and the files with its patches.
+    /// A spec from flags, and the files with its patches.
     Inline(Box<Spec>, Vec<PathBuf>),
     Tool(Tool),
 }
 
 impl Selected {
-    /// These rules, within these limits.
+    /// Creates a selection from a spec and limits.
     pub(crate) fn inline(spec: Spec, limits: Limits) -> Self {
         let rules = Rules::Inline(Box::new(spec), Vec::new());
         let options = CallOptions::new().suggest(true).limits(limits);
         Self { rules, options, raw: false, counted_at: None }
     }
 
-    /// Compiles it.
+    /// Compiles the rules.
     ///
     /// # Errors
-    /// What is wrong with it, or with the manifest that it is from.
+    /// The rules, or the manifest that has them, are invalid.
     pub(crate) fn program(&self) -> Result<Program, Error> {
         match &self.rules {
             Rules::Inline(spec, patches) if patches.is_empty() => Program::compile(spec),
@@ -111,12 +90,12 @@ impl Selected {
         }
     }
 
-    /// Whether its rules are from the built-in catalog, which selects members that an item need not have.
+    /// Returns whether the rules are from the built-in catalog, which selects members that items may lack.
     pub(crate) fn is_of_catalog(&self) -> bool {
         matches!(&self.rules, Rules::Tool(tool) if tool.manifests.is_empty())
     }
 
-    /// The files that its rules are from, each with its flag.
+    /// Returns the files with the rules, each with its flag.
     fn files(&self) -> Vec<(&'static str, &Path)> {
         let (flag, files) = match &self.rules {
             Rules::Inline(_, patches) => ("--patch", patches),
@@ -126,47 +105,23 @@ impl Selected {
     }
 }
 
-/// Resolves the flags of `tamis filter`.
-///
-/// # Errors
-/// What does not go together.
-pub(crate) fn resolve(args: FilterArgs) -> Result<Job, Usage> {
-    check(&args)?;
-    let selected = select(&args.selection)?;
-    let form = match (args.ndjson, args.lenient) {
-        (true, _) => Form::Lines,
-        (_, true) => Form::Lenient,
-        _ => Form::Document,
-    };
-    Ok(Job {
-        selected,
-        input: args.file.into(),
-        output: args.output.map_or(Place::Standard, Into::into),
-        tee: args.tee,
-        report: args.report.map(Into::into),
-        form,
-        pretty: args.pretty,
-        stats: args.stats,
-    })
-}
-
 /// Resolves the flags that select a filter.
 ///
 /// # Errors
-/// What does not go together.
+/// Flags that cannot be combined.
 pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
     let rules = match tool::resolve(args)? {
         Some(tool) => Rules::Tool(tool),
         None if args.stop_early && args.max_items.is_none_or(|count| count == 0) => {
             return Err(Usage::new(
-                "--stop-early needs --max-items N with N of at least 1: there is no item to stop at",
+                "--stop-early needs --max-items N with N of at least 1: without it there is no item to stop at",
             ));
         }
         None if args.max_items.is_some_and(|count| count > 0)
             && args.root.as_deref().is_some_and(|root| Root::from(root) == Root::Object) =>
         {
             return Err(Usage::new(
-                "--max-items and --root object: the one item there is the document itself; leave one of them out",
+                "--max-items and --root object: the only item is the document itself; leave one of them out",
             ));
         }
         None if args.min_items.is_some()
@@ -193,7 +148,7 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
         }
         None if args.lenient_remove && args.patch.is_empty() => {
             return Err(Usage::new(
-                "--lenient-remove needs --patch: it is about what that removes",
+                "--lenient-remove needs --patch: it applies to the operations of a patch",
             ));
         }
         None => Rules::Inline(Box::new(spec(args)), args.patch.clone()),
@@ -221,30 +176,6 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
             && matches!(Root::from(root.as_str()), Root::At(_))
     });
     Ok(Selected { rules, raw: args.raw, options, counted_at })
-}
-
-/// Refuses what does not go together.
-fn check(args: &FilterArgs) -> Result<(), Usage> {
-    let refused = if args.ndjson && args.pretty {
-        "--ndjson and --pretty: a line cannot be indented; leave one of them out"
-    } else if args.ndjson && args.lenient {
-        "--ndjson and --lenient: a comment may span lines; leave one of them out"
-    } else if args.pretty && args.selection.whitespace == Some(Whitespace::Keep) {
-        "--pretty and --whitespace keep: both say what white space there is; leave one of them out"
-    } else if args.tee.as_ref().is_some_and(|path| path.as_os_str() == "-") {
-        "--tee needs a file: standard output is for what is filtered (a file called - is ./-)"
-    } else if args.file.as_os_str() == "-"
-        && args.selection.patch.iter().any(|path| path.as_os_str() == "-")
-    {
-        "--patch - and the document are both on standard input; give one of them as a file"
-    } else if args.file.as_os_str() == "-"
-        && args.selection.manifest.iter().any(|path| path.as_os_str() == "-")
-    {
-        "--manifest - and the document are both on standard input; give one of them as a file"
-    } else {
-        return Ok(());
-    };
-    Err(Usage::new(refused))
 }
 
 fn spec(args: &Selection) -> Spec {

@@ -1,29 +1,29 @@
-//! Does it: opens, filters, closes, tells, and reports.
+//! Runs a job: opens files, filters, closes them, prints diagnostics and writes the report.
 //!
-//! Must not know flags: a job has what it needs.
+//! Must not know flags: a job has everything.
 
 use std::fs::File;
-use std::io::{ErrorKind as IoKind, IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read, Write};
 
-use serde::Serialize;
-use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::{
-    Error, ErrorKind, Failed, MissedPath, Pretty, Program, Report, Tee, filter_file,
-    filter_lenient, filter_ndjson,
+    Error, ErrorKind, FailedRun, FailureReport, FileSource, MissedPath, PrettyWriter, Program,
+    Report, SkipReason, TeeReader, filter_file, filter_lenient, filter_ndjson,
 };
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files::{self, Output};
+use crate::place::Place;
 use crate::places;
 use crate::progress::Bar;
 use crate::remedies::{InLine, Remedied};
-use crate::resolve::{Form, Job, Place};
+use crate::report::{cannot_report, is_closed_pipe, open_report, write_report};
+use crate::resolve::{Form, Job};
 use crate::stats::Stats;
 use crate::tokens::{Tally, Tokens};
 
-/// Why a run failed, and whose fault it is.
+/// The reason why a run failed.
 struct Failure {
-    /// The file or stream that the error is about; `None` if it is about none, or was told already.
+    /// The file or stream that the error is about; `None` if there is none, or if the error was printed already.
     name: Option<String>,
     error: Error,
 }
@@ -48,17 +48,17 @@ pub(crate) fn run(job: &Job) -> Exit {
     };
     let tally = Tallies::new(job.stats);
     let (report, result) = filter(job, &tally);
-    let exit = tell(job, &report, result);
+    let exit = conclude(job, &report, result);
     if let Some((writer, place)) = report_to
         && let Err(error) = write_report(&report, writer)
     {
         console.say(&place.name("standard error"), cannot_report(&error));
         return if exit == Exit::Done { Exit::Failed } else { exit };
     }
-    // Of lines there is output, even if some were bad.
+    // Lines have output even if some of them were bad.
     if job.stats && (report.error.is_none() || job.form == Form::Lines) {
         let consumed = report.filter_original_bytes;
-        // Comments are part of the text that was read, and whose tokens these are.
+        // The tokens are those of the text with its comments, so the bytes must be as well.
         let read = tally.input.bytes().filter(|_| job.form == Form::Lenient);
         let tokens = tally.tokens(job.form, consumed);
         console.note(Stats { report: &report, original: read.unwrap_or(consumed), tokens });
@@ -77,11 +77,11 @@ impl Tallies {
         Self { input: Tally::new(counts), output: Tally::new(counts) }
     }
 
-    /// The tokens of what was consumed, and of the output. A final newline counts nowhere.
+    /// Returns the tokens of the consumed input and of the output. A final newline is not counted.
     fn tokens(&self, form: Form, consumed: u64) -> [Option<Tokens>; 2] {
         match form {
             Form::Document => [self.input.first(consumed), self.output.all()],
-            // Offsets there are not those of the input.
+            // The report counts bytes without comments, which are not offsets in the input.
             Form::Lenient => [self.input.without_newline(), self.output.all()],
             Form::Lines => [self.input.without_newline(), self.output.without_newline()],
         }
@@ -92,7 +92,7 @@ fn filter(job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>) {
     match open(job) {
         Err(failure) => {
             let mut report = Report::default();
-            report.error = Some(Failed::from(&failure.error));
+            report.error = Some(FailureReport::from(&failure.error));
             (report, Err(failure))
         }
         Ok(opened) => {
@@ -100,7 +100,7 @@ fn filter(job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>) {
             if let Err(failure) = &result
                 && report.error.is_none()
             {
-                report.error = Some(Failed::from(&failure.error));
+                report.error = Some(FailureReport::from(&failure.error));
             }
             (report, result)
         }
@@ -136,7 +136,7 @@ fn open(job: &Job) -> Result<Opened, Failure> {
     Ok(Opened { program, input, tee, output, bar: Bar::new(size, to_terminal) })
 }
 
-/// Refuses what is for JSON alone.
+/// Refuses flags for JSON if the program produces text.
 fn check_text(job: &Job, program: &Program) -> Result<(), Error> {
     let flag = match job.form {
         Form::Lines => "--ndjson",
@@ -147,7 +147,7 @@ fn check_text(job: &Job, program: &Program) -> Result<(), Error> {
     if !program.is_text() {
         return Ok(());
     }
-    Err(Error::spec(format!("{flag}: what this tool answers need not be JSON; leave {flag} out")))
+    Err(Error::spec(format!("{flag}: the response of this tool may not be JSON; leave {flag} out")))
 }
 
 impl Opened {
@@ -157,28 +157,28 @@ impl Opened {
         let around = |reader: Box<dyn Read>| {
             let reader = tally.input.around(bar.around(reader));
             match tee {
-                Some(tee) => Box::new(Tee::new(reader, tee)) as Box<dyn Read>,
+                Some(tee) => Box::new(TeeReader::new(reader, tee)) as Box<dyn Read>,
                 None => reader,
             }
         };
+        let call = program.with_options(&job.selected.options);
         let go = |writer: &mut dyn Write| match job.form {
-            Form::Document => filter_file(&program, &job.selected.options, input, writer, around),
-            Form::Lenient => {
-                filter_lenient(&program, &job.selected.options, around(Box::new(input)), writer)
-            }
+            Form::Document => filter_file(call, FileSource::new(input).map_reader(around), writer),
+            Form::Lenient => filter_lenient(call, around(Box::new(input)), writer),
             Form::Lines => {
                 let reader = around(Box::new(input));
-                filter_ndjson(&program, &job.selected.options, reader, writer, |line, error| {
+                filter_ndjson(call, reader, writer, |line, error| {
                     console.say(&job.input_name(), InLine(line, error));
                 })
             }
         };
-        // Figures are those of the minified output.
-        let (report, result) = match (job.pretty, job.stats) {
-            (true, _) => go(&mut tally.output.through(Pretty::new(&mut output))),
+        // The counted output is the minified one.
+        let result = match (job.pretty, job.stats) {
+            (true, _) => go(&mut tally.output.through(PrettyWriter::new(&mut output))),
             (false, true) => go(&mut tally.output.through(&mut output)),
             (false, false) => go(&mut output),
         };
+        let (report, result) = FailedRun::split(result);
         let result = match result {
             Err(error) => Err(job.blame(error)),
             Ok(()) => {
@@ -199,12 +199,12 @@ impl Job {
         self.output.name("standard output")
     }
 
-    /// Says which file an error of a run is about.
+    /// Adds the name of the file or stream that an error of a run is about.
     fn blame(&self, error: Error) -> Failure {
         let name = match error.kind() {
             ErrorKind::Write => Some(self.output_name()),
             ErrorKind::Read => Some(self.input_name()),
-            // Bad lines were told one by one.
+            // Bad lines were printed one by one.
             _ if self.form == Form::Lines => None,
             _ => Some(self.input_name()),
         };
@@ -212,11 +212,11 @@ impl Job {
     }
 }
 
-/// Says how the run ended.
-fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
+/// Prints how the run ended and returns the exit code.
+fn conclude(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     let console = Console::default();
     let input = job.input_name();
-    if job.selected.raw && report.filter_skipped != Some("raw_mode") && result.is_ok() {
+    if job.selected.raw && report.filter_skipped != Some(SkipReason::RawMode) && result.is_ok() {
         console.warn(&input, "--raw is ignored: the filter of this tool does not allow it");
     }
     if let Some(why) = &report.filter_error
@@ -237,15 +237,18 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
         && report.root.is_some()
         && report.items_seen.or(report.items_at_least).is_none()
     {
-        console.warn(&input, format!("what is at `{root}` is no array: --max-items has no effect"));
+        console.warn(
+            &input,
+            format!("the value at `{root}` is not an array: --max-items has no effect"),
+        );
     }
     if let Some(why) = &report.compact_error
         && result.is_ok()
     {
-        console.warn(&input, format!("no summary: {why}; the items are left as they are"));
+        console.warn(&input, format!("no summary: {why}; the items are unchanged"));
     }
     if report.budget_exceeded && result.is_ok() {
-        let message = "the output is longer than its budget, and nothing more can be left out";
+        let message = "the output exceeds its budget and cannot be shortened further";
         console.warn(&input, message);
     }
     let Err(Failure { name, error }) = result else { return Exit::Done };
@@ -259,57 +262,21 @@ fn tell(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     if let Some(name) = name {
         console.say(&name, Remedied(&error));
     } else if let Place::Path(path) = &job.output {
-        console.say(&path.display().to_string(), "not written, for lines of the input failed");
+        console.say(&path.display().to_string(), "not written, because lines of the input failed");
     }
     Exit::Failed
 }
 
 /// Describes the selected paths that no item had.
 fn missed(form: Form, paths: &[MissedPath]) -> String {
-    const TOLD: usize = 5;
-    let told = paths.iter().take(TOLD).map(|missed| match &missed.meant {
+    const LISTED: usize = 5;
+    let listed = paths.iter().take(LISTED).map(|missed| match &missed.meant {
         Some(meant) => format!("`{}` (did you mean `{meant}`?)", missed.path),
         None => format!("`{}`", missed.path),
     });
-    let mut told = told.collect::<Vec<_>>().join(", ");
-    if paths.len() > TOLD {
-        told.push_str(&format!(" and {} more of the selected paths", paths.len() - TOLD));
+    let mut listed = listed.collect::<Vec<_>>().join(", ");
+    if paths.len() > LISTED {
+        listed.push_str(&format!(" and {} more of the selected paths", paths.len() - LISTED));
     }
-    format!("no {} has {told}", if form == Form::Lines { "line" } else { "item" })
-}
-
-/// Whether whoever reads the output has enough of it.
-pub(crate) fn is_closed_pipe(error: &Error) -> bool {
-    error.kind() == ErrorKind::Write
-        && error.io_error().is_some_and(|error| error.kind() == IoKind::BrokenPipe)
-}
-
-/// Opens the place of a report.
-pub(crate) fn open_report(place: &Place) -> std::io::Result<Box<dyn Write>> {
-    Ok(match place {
-        Place::Standard => {
-            let stream = std::io::stderr();
-            files::check_writable(&stream)?;
-            Box::new(stream)
-        }
-        Place::Path(path) => Box::new(files::create(path)?),
-    })
-}
-
-/// Writes a report, as one line of JSON.
-pub(crate) fn write_report(
-    report: &impl Serialize,
-    mut writer: Box<dyn Write>,
-) -> std::io::Result<()> {
-    let mut json = JsonStreamWriter::new(Vec::new());
-    json.serialize_value(report).map_err(std::io::Error::other)?;
-    let mut text = json.finish_document()?;
-    text.push(b'\n');
-    writer.write_all(&text)?;
-    writer.flush()
-}
-
-/// Says that it was not written.
-pub(crate) fn cannot_report(error: &std::io::Error) -> String {
-    format!("cannot write the report: {error}")
+    format!("no {} has {listed}", if form == Form::Lines { "line" } else { "item" })
 }

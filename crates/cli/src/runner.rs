@@ -1,6 +1,6 @@
-//! `tamis run`: runs a command, records its full output, prints it filtered, ends as it did.
+//! `tamis run`: runs a command, saves its full output, prints the filtered output and exits like the command.
 //!
-//! Must not know rules, nor how a process is run.
+//! Must not know rules or how a process is run.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -24,15 +24,15 @@ use crate::lists;
 use crate::{
     diagnostics::Usage,
     files,
+    place::Place,
     places::{self, Places},
-    resolve::Place,
-    run::{cannot_report, open_report, write_report},
-    signals, stats, text,
+    report::{cannot_report, open_report, write_report},
+    rules, signals, stats,
     tokens::{Tally, Tokens},
 };
 
 pub(crate) const HELP_SHORT: &str = "\
---help says more and gives examples. tamis ends as the command did; 127: not found, 126: not executable.";
+For more and for examples see --help. tamis exits like the command; 127: not found, 126: not executable.";
 
 pub(crate) const HELP: &str = "\
 Examples:
@@ -40,21 +40,21 @@ Examples:
   tamis run --stats -- sh -c 'cd corpus && cargo build 2>&1'
   tamis run --keep --overflow-dir logs -- make -j4
 
-What is filtered: tamis help commands. What becomes of the command: tamis help running.
+Rules and what they keep: tamis help commands. Signals, files and exit codes: tamis help running.
 
 Exit codes:
-  that of the command; if a signal killed it, tamis dies of the same one
-  127  the command is not found
+  that of the command; if a signal killed the command, tamis ends by the same signal
+  127  the command was not found
   126  it cannot be executed
   1    the output could not be written
   2    the command line or a manifest is wrong";
 
 #[derive(Debug, clap::Args)]
-#[cfg_attr(not(unix), allow(dead_code, reason = "commands are run on Unix alone"))]
+#[cfg_attr(not(unix), allow(dead_code, reason = "commands are run only on Unix"))]
 pub(crate) struct RunArgs {
     /// The command and its arguments
     ///
-    /// Found and run as by env(1): no shell is between. What it reads, its folder and its environment are those of tamis.
+    /// Run directly, as by env(1), without a shell. It inherits standard input, the current folder and the environment.
     #[arg(
         value_name = "COMMAND",
         required = true,
@@ -63,46 +63,46 @@ pub(crate) struct RunArgs {
     )]
     command: Vec<OsString>,
 
-    /// Rules in TOML, which go before those that come with tamis; may be repeated
+    /// Rules in TOML, which take precedence over the built-in rules; may be repeated
     ///
-    /// How they are written: tamis help commands.
+    /// The format is described by tamis help commands.
     #[arg(long, value_name = "RULES.toml", help_heading = "Rules")]
     manifest: Vec<PathBuf>,
 
-    /// Print the output as it is
+    /// Print the output unfiltered
     #[arg(long, help_heading = "Rules")]
     raw: bool,
 
-    /// Keep the full output, even if nothing was cut, and say where
+    /// Save the full output even if nothing was removed, and print its path
     #[arg(long, help_heading = "Full output")]
     keep: bool,
 
     /// The folder for full outputs
     ///
-    /// It is made if it is not there, and must be its owner's alone (0700). Default: `output` in $TAMIS_STATE_DIR, else in
+    /// Created if missing. Only its owner may have access (0700). Default: `output` in $TAMIS_STATE_DIR, else in
     /// $XDG_STATE_HOME/tamis, else in ~/.local/state/tamis.
     #[arg(long, value_name = "DIR", help_heading = "Full output")]
     overflow_dir: Option<PathBuf>,
 
-    /// At most so many bytes of the full output are kept, its beginning (k, M, G: powers of 1024) [default: 256M]
+    /// Save at most the first BYTES bytes of the full output (k, M, G: powers of 1024) [default: 256M]
     #[arg(long, value_name = "BYTES", help_heading = "Full output", value_parser = lists::bytes, allow_negative_numbers = true)]
     overflow_limit: Option<u64>,
 
-    /// Keep no full output: what is cut is gone
+    /// Do not save the full output: removed lines are lost
     #[arg(long, help_heading = "Full output", conflicts_with_all = ["keep", "overflow_dir", "overflow_limit"])]
     no_overflow: bool,
 
-    /// How long output may be quiet after the command's end while something it started has it open [default: 0.25]
+    /// How long to wait for more output after the command's end, while a process it started keeps it open [default: 0.25]
     ///
-    /// Servers and daemons hold it open for good. What never falls silent is read for ten times as long.
+    /// Servers and daemons keep it open for good. Output that never pauses is read for ten times as long.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     linger: Option<std::time::Duration>,
 
-    /// Write what the run did as JSON, also if it failed; `-` is standard error
+    /// Write a report of the run as JSON, even if it failed; `-` is standard error
     #[arg(long, value_name = "PATH|-", help_heading = "Output")]
     report: Option<PathBuf>,
 
-    /// Say on standard error which filter ran and how much was saved
+    /// Print on standard error which filter ran and how much was saved
     #[arg(long, help_heading = "Output")]
     stats: bool,
 }
@@ -113,16 +113,18 @@ fn seconds(text: &str) -> Result<std::time::Duration, String> {
     number.ok_or_else(|| String::from("expected seconds, such as 0.5"))
 }
 
-/// Says that it cannot be done here.
+/// Reports that commands cannot be run on this system.
 #[cfg(not(unix))]
 pub(crate) fn run(args: &RunArgs) -> Exit {
     _ = args;
-    Console::default()
-        .say("run", "commands are run on Unix systems alone; pipe their output to tamis instead");
+    Console::default().say(
+        "run",
+        "commands are run only on Unix systems; pipe their output to tamis text instead",
+    );
     Exit::Failed
 }
 
-/// Runs a command.
+/// Runs `tamis run`.
 #[cfg(unix)]
 pub(crate) fn run(args: &RunArgs) -> Exit {
     let console = Console::default();
@@ -151,11 +153,11 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         ));
         return Exit::Usage;
     }
-    let registry = match text::registry(&args.manifest) {
+    let registry = match rules::registry(&args.manifest) {
         Ok(registry) if args.raw => registry.with_enabled(false),
         Ok(registry) => registry,
         Err(error) => {
-            text::tell(&console, &error);
+            rules::print_problems(&console, &error);
             return Exit::Usage;
         }
     };
@@ -175,12 +177,12 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
             console.say(&name, why);
             Exit::Code(code)
         }
-        Ok(report) => tell(args, &console, &name, &report, &tally),
+        Ok(report) => conclude(args, &console, &name, &report, &tally),
     };
     if unreported && exit == Exit::Code(0) { Exit::Failed } else { exit }
 }
 
-/// How the command is called in diagnostics.
+/// Returns the name of the command in diagnostics.
 #[cfg(unix)]
 fn name(args: &RunArgs) -> String {
     args.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
@@ -195,7 +197,7 @@ fn execute(
 ) -> io::Result<RunReport> {
     let name = name(args);
     let mut overflow = None;
-    // What is not filtered needs no record.
+    // Unfiltered output needs no copy.
     if !args.no_overflow && (args.keep || !args.raw) {
         let folder = args.overflow_dir.clone().map(OverflowFolder::new);
         match folder.or_else(OverflowFolder::of_user) {
@@ -205,7 +207,7 @@ fn execute(
             }
             None => {
                 let error =
-                    "there is no home; name a folder with --overflow-dir, or say --no-overflow";
+                    "no home folder; name a folder with --overflow-dir, or use --no-overflow";
                 console.warn(&name, Notice::NoRecord(io::Error::other(error)));
                 registry = registry.with_enabled(false);
             }
@@ -238,7 +240,7 @@ fn execute(
     command.args(arguments);
     match run(command) {
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
-            // A script without a first line that says what runs it: the shell does, as execvp has it.
+            // A script without a `#!` line is run by the shell, as execvp(3) does.
             let mut command = Command::new("/bin/sh");
             command.arg(found(program).ok_or(error)?).args(arguments);
             run(command)
@@ -247,7 +249,7 @@ fn execute(
     }
 }
 
-/// The file that is run for a name.
+/// Returns the file that is run for a name.
 #[cfg(unix)]
 fn found(program: &std::ffi::OsStr) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
@@ -259,7 +261,7 @@ fn found(program: &std::ffi::OsStr) -> Option<PathBuf> {
     files.find(|file| file.is_file())
 }
 
-/// The exit code of a command that does not start, as shells have it, and why.
+/// Returns the exit code that shells use for a command that does not start, and the reason.
 #[cfg(unix)]
 fn not_started(error: &io::Error) -> (u8, String) {
     match error.kind() {
@@ -269,9 +271,15 @@ fn not_started(error: &io::Error) -> (u8, String) {
     }
 }
 
-/// Says how the run ended, and ends so.
+/// Prints how the run ended and returns its exit code, or ends by the signal that killed the command.
 #[cfg(unix)]
-fn tell(args: &RunArgs, console: &Console, name: &str, report: &RunReport, tally: &Tally) -> Exit {
+fn conclude(
+    args: &RunArgs,
+    console: &Console,
+    name: &str,
+    report: &RunReport,
+    tally: &Tally,
+) -> Exit {
     if let Some(record) = report.record.as_ref().filter(|_| args.keep) {
         console.note(format_args!("{name}: the full output is in {}", record.display()));
     }
@@ -285,7 +293,7 @@ fn tell(args: &RunArgs, console: &Console, name: &str, report: &RunReport, tally
         && error.io_error().is_none_or(|error| error.kind() != IoKind::BrokenPipe)
     {
         let kept = report.record.as_ref();
-        let kept = kept.map(|path| format!("; what was read of it is in {}", path.display()));
+        let kept = kept.map(|path| format!("; the output read so far is in {}", path.display()));
         let about = if error.kind() == ErrorKind::Write { "standard output" } else { name };
         console.say(about, format_args!("{error}{}", kept.unwrap_or_default()));
         return Exit::Failed;
@@ -293,7 +301,7 @@ fn tell(args: &RunArgs, console: &Console, name: &str, report: &RunReport, tally
     signals::end_as(report.status)
 }
 
-/// The report of a run: that on the output, and how the command ended.
+/// The report of a run: the report on the output, and how the command ended.
 #[cfg(unix)]
 #[derive(Serialize)]
 struct Told<'a> {

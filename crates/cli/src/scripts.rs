@@ -1,12 +1,9 @@
-//! What is generated from the command line's own description: completions and manual pages.
+//! `tamis completions` and `tamis man`: generated from the description of the command line.
 //!
 //! Must not know any command.
 
 use std::path::PathBuf;
 
-use clap::CommandFactory;
-
-use crate::args::Args;
 use crate::diagnostics::{Console, Exit};
 use crate::print::print;
 
@@ -30,30 +27,30 @@ pub(crate) struct CompletionsArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManArgs {
-    /// Where to write the pages; it is made if it is not there
+    /// The folder for the pages; created if missing
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }
 
 /// Prints a completion script.
-pub(crate) fn completions(args: &CompletionsArgs) -> Exit {
+pub(crate) fn completions(args: &CompletionsArgs, mut tamis: clap::Command) -> Exit {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "tamis", &mut script);
+    clap_complete::generate(args.shell, &mut tamis, "tamis", &mut script);
     print(&script)
 }
 
-/// Prints the manual page, or writes those of all commands into a folder.
-pub(crate) fn man(args: &ManArgs) -> Exit {
+/// Prints the manual page, or writes the pages of all commands into a folder.
+pub(crate) fn man(args: &ManArgs, tamis: clap::Command) -> Exit {
     let Some(folder) = &args.folder else {
         let mut page = Vec::new();
-        let rendered = clap_mangen::Man::new(Args::command()).render(&mut page);
+        let rendered = clap_mangen::Man::new(tamis).render(&mut page);
         return match rendered {
             Ok(()) => print(&page),
             Err(error) => failed("standard output", &error),
         };
     };
-    let written = std::fs::create_dir_all(folder)
-        .and_then(|()| clap_mangen::generate_to(Args::command(), folder));
+    let written =
+        std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(tamis, folder));
     match written {
         Ok(()) => Exit::Done,
         Err(error) => failed(&folder.display().to_string(), &error),

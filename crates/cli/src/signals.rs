@@ -1,8 +1,8 @@
-//! Signals. Those that tamis gets while a command runs are forwarded to it, and tamis ends as the command did. A signal that
-//! ends tamis leaves no temporary file, and `tamis text` first writes the output that it holds.
+//! Signals. While a command runs, signals are forwarded to it, and tamis ends like the command. A signal that ends tamis
+//! leaves no temporary file, and `tamis text` first writes its buffered output.
 //!
-//! Must not know what the command does. Handlers are installed when the command runs, so that it starts with those that
-//! tamis was started with: what `nohup` ignores stays ignored.
+//! Must not know what the command does. Handlers are installed after the command was started, so that it inherits the
+//! dispositions of tamis: signals that `nohup` ignores stay ignored.
 
 use std::fs::File;
 use std::io::{PipeReader, Result, Write};
@@ -26,22 +26,22 @@ use tempfile::NamedTempFile;
 
 use crate::diagnostics::Exit;
 
-/// Those that ask a process for something. What stops and continues, a terminal sends to both.
+/// The signals that are forwarded. Signals that stop and continue are sent to both processes by a terminal.
 const FORWARDED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
-/// Makes sure that the end of a command can be waited for: where tamis is started with SIGCHLD ignored, the system would
-/// forget how it ended. The command starts with the default, as it does where nothing is ignored.
+/// Makes sure that tamis can wait for the end of a command: if tamis was started with SIGCHLD ignored, the system would
+/// discard the exit status. The command starts with the default disposition.
 pub(crate) fn wait_for_children() -> Result<()> {
     signal_hook::flag::register(SIGCHLD, Arc::default()).map(|_| ())
 }
 
-/// Sends signals on, from now on.
+/// Forwards signals from now on.
 pub(crate) fn forward(controls: CommandControls) -> Result<()> {
     let mut signals = Signals::new(FORWARDED)?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
             if !is_from_terminal(signal, &controls) {
-                // If it is not allowed (the command is another user's now) there is nobody to tell.
+                // Not permitted if the command changed its user; there is no one to report this to.
                 _ = controls.signal(signal);
             }
         }
@@ -49,10 +49,10 @@ pub(crate) fn forward(controls: CommandControls) -> Result<()> {
     Ok(())
 }
 
-/// Creates a file, and removes it if a signal ends tamis, which then ends by that signal. Signals that are ignored stay ignored.
+/// Creates a file and removes it if a signal ends tamis, which then ends by that signal. Ignored signals stay ignored.
 ///
-/// A signal that comes while the file is created waits until its path is known. Where signals cannot be waited for, the file
-/// only stays after one.
+/// A signal that arrives while the file is created is handled when its path is known. If no handler can be installed, a
+/// signal leaves the file behind.
 pub(crate) fn create_until_ended(
     create: impl FnOnce() -> Result<NamedTempFile>,
 ) -> Result<NamedTempFile> {
@@ -70,7 +70,7 @@ fn remove_when_ended(path: Arc<Mutex<Option<PathBuf>>>) -> Result<()> {
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
             let path = path.lock().unwrap_or_else(PoisonError::into_inner).take();
-            // It has another name by now if the output is complete.
+            // A complete output has been renamed already.
             _ = path.map(std::fs::remove_file);
             _ = emulate_default_handler(signal);
         }
@@ -78,19 +78,19 @@ fn remove_when_ended(path: Arc<Mutex<Option<PathBuf>>>) -> Result<()> {
     Ok(())
 }
 
-/// A signal that is to end this process, once what is held is written.
+/// A signal that ends this process after its buffered output is written.
 #[derive(Debug)]
 pub(crate) struct Stop {
     signal: Arc<AtomicI32>,
-    /// Becomes readable with the signal.
+    /// Becomes readable when the signal arrives.
     pub(crate) came: PipeReader,
 }
 
 impl Stop {
-    /// How long writing what is held may take: whoever reads the output may not take it. A second signal waits for nothing.
+    /// The time for writing buffered output, whose reader may not read it. A second signal ends the process at once.
     const PATIENCE: Duration = Duration::from_secs(10);
 
-    /// Waits for the signals that end a process.
+    /// Installs handlers for the signals that end a process.
     pub(crate) fn new() -> Result<Self> {
         let mut signals = Signals::new(ending())?;
         let (came, mut comes) = std::io::pipe()?;
@@ -114,7 +114,7 @@ impl Stop {
         Ok(Self { signal, came })
     }
 
-    /// Ends as the signal does that came, if one did.
+    /// Ends the process by the signal that arrived, if any.
     pub(crate) fn end(&self) {
         match self.signal.load(Ordering::SeqCst) {
             0 => {}
@@ -122,13 +122,13 @@ impl Stop {
         }
     }
 
-    /// Whether one came.
+    /// Returns whether a signal arrived.
     pub(crate) fn has_come(&self) -> bool {
         self.signal.load(Ordering::SeqCst) != 0
     }
 }
 
-/// The signals that end a process, except those that tamis was started with ignored.
+/// Returns the signals that end a process, except those that were ignored when tamis was started.
 fn ending() -> impl Iterator<Item = i32> {
     [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal))
 }
@@ -142,8 +142,8 @@ fn is_ignored(signal: i32) -> bool {
     mask.map_or(signal == SIGHUP, |mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// Whether a terminal has sent it to the command as well. Where both are in the foreground, Ctrl-C and Ctrl-\ reach both,
-/// and many programs understand a second one as "at once".
+/// Returns whether a terminal has also sent the signal to the command. If both are in the foreground, Ctrl-C and Ctrl-\ reach
+/// both, and many programs take a second signal as a request to end at once.
 fn is_from_terminal(signal: i32, controls: &CommandControls) -> bool {
     let both = || -> Option<bool> {
         let foreground = tcgetpgrp(File::open("/dev/tty").ok()?).ok()?;
@@ -153,7 +153,7 @@ fn is_from_terminal(signal: i32, controls: &CommandControls) -> bool {
     [SIGINT, SIGQUIT].contains(&signal) && both().unwrap_or(false)
 }
 
-/// Ends as a command did: with its exit code, or by the signal that killed it.
+/// Ends like a command: returns its exit code, or ends by the signal that killed it.
 pub(crate) fn end_as(status: ExitStatus) -> Exit {
     let Some(signal) = status.signal() else {
         return status
@@ -161,13 +161,13 @@ pub(crate) fn end_as(status: ExitStatus) -> Exit {
             .and_then(|code| u8::try_from(code).ok())
             .map_or(Exit::Failed, Exit::Code);
     };
-    // The command has left its memory where it is wanted; ours is not.
+    // The command has written its core dump; tamis must not write another one.
     _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     #[cfg(target_os = "linux")]
     {
         _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
-    // It does not return, but for signals that it does not know.
+    // Returns only for unknown signals.
     _ = emulate_default_handler(signal);
     Exit::Code(u8::try_from(128 + signal).unwrap_or(u8::MAX))
 }

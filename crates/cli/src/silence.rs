@@ -1,6 +1,6 @@
-//! Reads input with a timeout: reports when no input has come for a while, and when a signal should end the process.
+//! Reads input with a timeout: reports when no input has arrived for a while, and when a signal should end the process.
 //!
-//! Must not know what is read. Where the system cannot wait for input with a time limit, an input is never silent.
+//! Must not know what is read. On systems that cannot wait for input with a timeout, an input is never silent.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result};
@@ -9,18 +9,18 @@ use std::time::Duration;
 #[cfg(unix)]
 use crate::signals::Stop;
 
-/// How long an input may be silent before what is held of it leaves.
+/// How long an input may be silent before its buffered output is written.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The result of reading an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Given {
-    /// So many bytes; none at its end.
+    /// The number of bytes read; 0 at the end.
     Bytes(usize),
-    /// Nothing for [`PATIENCE`]. It is said once.
+    /// No input for [`PATIENCE`]. Reported once per pause.
     #[cfg_attr(not(unix), allow(dead_code, reason = "an input is never silent there"))]
     Silence,
-    /// A signal that is to end the process.
+    /// A signal should end the process.
     #[cfg(unix)]
     Stop,
 }
@@ -28,7 +28,7 @@ pub(crate) enum Given {
 #[derive(Debug)]
 pub(crate) struct Input {
     file: File,
-    /// Something came, and no silence after it.
+    /// Input has arrived, and no silence has been reported since.
     waits: bool,
     #[cfg(unix)]
     stop: Option<Stop>,
@@ -39,13 +39,13 @@ impl Input {
         Self {
             file,
             waits: false,
-            // Without it signals end the process at once.
+            // Without a handler, signals end the process at once.
             #[cfg(unix)]
             stop: Stop::new().ok(),
         }
     }
 
-    /// Reads what there is.
+    /// Reads available input, or waits for it.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<Given> {
         loop {
             #[cfg(unix)]
@@ -63,7 +63,7 @@ impl Input {
         }
     }
 
-    /// Waits for input; says what comes instead.
+    /// Waits for input. Returns `None` if there is some, else what happened instead.
     #[cfg(unix)]
     fn wait(&mut self) -> Option<Given> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -71,7 +71,7 @@ impl Input {
         let time = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
         let mut ends = vec![PollFd::new(&self.file, PollFlags::IN)];
         ends.extend(self.stop.as_ref().map(|stop| PollFd::new(&stop.came, PollFlags::IN)));
-        // Interrupted by a signal, it may be too early to be told which: that is said in the pipe.
+        // After an interruption the signal may not be recorded yet: the pipe becomes readable when it is.
         let waited = loop {
             match poll(&mut ends, self.waits.then_some(&time)) {
                 Err(Errno::INTR) => {}
@@ -85,11 +85,11 @@ impl Input {
             self.waits = false;
             return Some(Given::Silence);
         }
-        // If waiting failed, reading tells.
+        // If waiting failed, reading fails as well.
         None
     }
 
-    /// Ends the process if a signal came that is to end it.
+    /// Ends the process if a signal arrived that should end it.
     pub(crate) fn end(&self) {
         #[cfg(unix)]
         self.stop.iter().for_each(Stop::end);

@@ -1,6 +1,6 @@
-//! The line of `--stats`: how much was saved.
+//! The line of `--stats`: how much a run saved.
 //!
-//! Must not know flags or files: a report has all of it.
+//! Must not know flags or files: a report has all figures.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use tamis::Report;
 
 use crate::tokens::Tokens;
 
-/// How much a run saved, in words.
+/// Displays how much a run saved.
 pub(crate) struct Stats<'a> {
     pub(crate) report: &'a Report,
-    /// Bytes of the input.
+    /// Size of the input, in bytes.
     pub(crate) original: u64,
-    /// Of the input and of the output.
+    /// Tokens of the input and of the output.
     pub(crate) tokens: [Option<Tokens>; 2],
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for Stats<'_> {
         f.write_str(&saved([self.original, result], self.tokens))?;
         let Some(kept) = self.report.items_kept else { return Ok(()) };
         match (self.report.items_seen, self.report.items_at_least) {
-            // Of lines, some may have stopped early.
+            // With `--ndjson`, some lines may have stopped early.
             (_, Some(least)) => {
                 let seen = least.saturating_add(self.report.items_seen.unwrap_or(0));
                 write!(f, "; {} of at least {} items", HumanCount(kept), HumanCount(seen))
@@ -39,20 +39,20 @@ impl fmt::Display for Stats<'_> {
     }
 }
 
-/// How many bytes became how many, and how many tokens.
+/// Describes sizes before and after, in bytes and tokens, and the saved percentage.
 pub(crate) fn saved([original, result]: [u64; 2], tokens: [Option<Tokens>; 2]) -> String {
     let [before, after] = tokens;
     let before = before.map_or_else(String::new, |tokens| format!(" ({tokens} tokens)"));
     let after = after.map_or_else(String::new, |tokens| format!(" ({tokens})"));
-    let told =
+    let sizes =
         format!("{} bytes{before} in, {}{after} out", HumanCount(original), HumanCount(result));
     if original == 0 {
-        return told;
+        return sizes;
     }
     let saved = u128::from(original.saturating_sub(result));
-    // Tenths of a percent, rounded down: 100 % is said only of an empty output.
+    // Tenths of a percent, rounded down: only an empty output saves 100 %.
     let tenths = saved * 1000 / u128::from(original);
-    format!("{told}, {}.{} % saved", tenths / 10, tenths % 10)
+    format!("{sizes}, {}.{} % saved", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn savings_in_words() {
-        let told = |original, result, items: [Option<u64>; 3]| {
+        let shown = |original, result, items: [Option<u64>; 3]| {
             let mut report = Report::default();
             report.filter_result_bytes = result;
             [report.items_kept, report.items_seen, report.items_at_least] = items;
@@ -72,17 +72,17 @@ mod tests {
         let none = [None; 3];
         let items = [Some(2), Some(20), None];
         let expected = "123,396 bytes in, 312 out, 99.7 % saved; 2 of 20 items";
-        assert_eq!(told(123_396, 312, items), expected);
-        assert_eq!(told(0, 0, none), "0 bytes in, 0 out");
-        assert_eq!(told(2, 2, none), "2 bytes in, 2 out, 0.0 % saved");
-        assert_eq!(told(1_000_000, 1, none), "1,000,000 bytes in, 1 out, 99.9 % saved");
+        assert_eq!(shown(123_396, 312, items), expected);
+        assert_eq!(shown(0, 0, none), "0 bytes in, 0 out");
+        assert_eq!(shown(2, 2, none), "2 bytes in, 2 out, 0.0 % saved");
+        assert_eq!(shown(1_000_000, 1, none), "1,000,000 bytes in, 1 out, 99.9 % saved");
         assert_eq!(
-            told(4, 2, [Some(1), Some(1), None]),
+            shown(4, 2, [Some(1), Some(1), None]),
             "4 bytes in, 2 out, 50.0 % saved; 1 of 1 item"
         );
-        assert!(told(4, 2, [Some(1), None, Some(2)]).ends_with("; 1 of at least 2 items"));
-        assert!(told(u64::MAX, 0, none).ends_with("100.0 % saved"));
-        // Lines that are scalars may come out longer than they were.
-        assert!(told(1, 2, none).ends_with("0.0 % saved"));
+        assert!(shown(4, 2, [Some(1), None, Some(2)]).ends_with("; 1 of at least 2 items"));
+        assert!(shown(u64::MAX, 0, none).ends_with("100.0 % saved"));
+        // The output of scalar lines may be longer than the input.
+        assert!(shown(1, 2, none).ends_with("0.0 % saved"));
     }
 }

@@ -2,23 +2,20 @@
 //!
 //! Must not know rules: a registry has them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use tamis::{
-    CommandLine, CommandReport, CommandRules, Error, Limits, ManifestError, OutputFilterRegistry,
-    WriteSink,
-};
+use tamis::{CommandLine, CommandReport, Error, Limits, OutputFilterRegistry, WriteSink};
 
-use crate::diagnostics::{Console, Exit, Usage};
+use crate::diagnostics::{Console, Exit};
 use crate::files::{self, Output};
 use crate::lists;
+use crate::place::{Place, read_once};
 use crate::places::{self, Places};
-use crate::resolve::Place;
-use crate::run::{cannot_report, is_closed_pipe, open_report, write_report};
+use crate::report::{cannot_report, is_closed_pipe, open_report, write_report};
+use crate::rules;
 use crate::silence::{Given, Input};
 use crate::stats::saved;
 use crate::tokens::Tally;
-use crate::tool::{called, read_once};
 
 pub(crate) const HELP: &str = "\
 Examples:
@@ -26,37 +23,37 @@ Examples:
   git log | tamis text --command 'git log' --stats
   tamis text --command make --manifest rules.toml --report report.json make.log
 
-What is filtered, and how rules are written: tamis help commands.
+Rules and their format: tamis help commands.
 
 Exit codes: 0 done, 1 the input or the run failed, 2 the command line or a file of rules is wrong.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TextArgs {
-    /// The output; `-` is standard input
+    /// The output of the command; `-` is standard input
     #[arg(value_name = "FILE|-", default_value = "-", hide_default_value = true)]
     file: PathBuf,
 
-    /// The command whose output it is, as it was typed
+    /// The command line that produced the output
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     command: String,
 
-    /// How the command ended; some rules ask
+    /// The exit code of the command; some rules depend on it
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     exit_code: Option<i32>,
 
-    /// Rules in TOML, which go before those that come with tamis; may be repeated
+    /// Rules in TOML, which take precedence over the built-in rules; may be repeated
     #[arg(long, value_name = "RULES.toml")]
     manifest: Vec<PathBuf>,
 
-    /// Bytes that may wait in memory (k, M, G: powers of 1024) [default: 4M]
+    /// Bytes to buffer in memory at most (k, M, G: powers of 1024) [default: 4M]
     #[arg(long, value_name = "BYTES", value_parser = lists::bytes, allow_negative_numbers = true)]
     held: Option<u64>,
 
-    /// Write what the run did as JSON; `-` is standard error
+    /// Write a report of the run as JSON; `-` is standard error
     #[arg(long, value_name = "PATH|-")]
     report: Option<PathBuf>,
 
-    /// Say on standard error which filter ran and how much was saved
+    /// Print on standard error which filter ran and how much was saved
     #[arg(long)]
     stats: bool,
 
@@ -65,7 +62,7 @@ pub(crate) struct TextArgs {
     output: Option<PathBuf>,
 }
 
-/// Filters.
+/// Runs `tamis text`.
 pub(crate) fn run(args: &TextArgs) -> Exit {
     let console = Console::default();
     let read = args.manifest.iter().chain(Some(&args.file));
@@ -87,10 +84,10 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
         console.usage(&usage);
         return Exit::Usage;
     }
-    let registry = match registry(&args.manifest) {
+    let registry = match rules::registry(&args.manifest) {
         Ok(registry) => registry,
         Err(error) => {
-            tell(&console, &error);
+            rules::print_problems(&console, &error);
             return Exit::Usage;
         }
     };
@@ -105,7 +102,7 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
     let tallies = [Tally::new(args.stats), Tally::new(args.stats)];
     let (report, stopped) = match filter(args, &registry, &tallies) {
         Ok(done) => done,
-        // Whoever reads the output has enough of it.
+        // The reader of the output has enough.
         Err((_, error)) if is_closed_pipe(&error) => return Exit::Done,
         Err((name, error)) => {
             console.say(&name, error);
@@ -130,36 +127,8 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
     Exit::Done
 }
 
-/// The rules of files, and those that come with tamis behind them.
-pub(crate) fn registry(manifests: &[PathBuf]) -> Result<OutputFilterRegistry, ManifestError> {
-    let mut registry = OutputFilterRegistry::new();
-    for path in manifests {
-        registry = registry.register_rules(load(path)?);
-    }
-    Ok(registry.register_rules(CommandRules::builtin()))
-}
-
-/// Reads a file of rules.
-pub(crate) fn load(path: &Path) -> Result<CommandRules, ManifestError> {
-    if path.as_os_str() != "-" {
-        return CommandRules::load(path);
-    }
-    let name = called(path);
-    let input = files::standard_input().map_err(|error| ManifestError::read(&name, &error))?;
-    CommandRules::read(&name, input)
-}
-
-/// Says each problem.
-pub(crate) fn tell(console: &Console, error: &ManifestError) {
-    for problem in error.problems() {
-        console.usage(&Usage::new(problem.to_string()));
-    }
-    if error.more() > 0 {
-        console.usage(&Usage::new(format!("{} more problems", error.more())));
-    }
-}
-
-/// Runs the filter; on failure, what the error is about. With the report, the input if a signal came that is to end the process.
+/// Runs the filter. Returns the report, and the input if a signal arrived that should end the process. An error has the
+/// name of the file or stream that it is about.
 fn filter(
     args: &TextArgs,
     registry: &OutputFilterRegistry,
@@ -182,7 +151,7 @@ fn filter(
     let mut stopped = false;
     loop {
         match reader.read(&mut buffer).map_err(|error| (from.clone(), Error::read(error)))? {
-            // What was filtered so far is all that there will be.
+            // The input has ended.
             Given::Bytes(0) => break,
             #[cfg(unix)]
             Given::Stop => {
@@ -198,7 +167,7 @@ fn filter(
         }
         run.sink_mut().flush().map_err(|error| (to.clone(), error))?;
     }
-    // All of the output is where it was read.
+    // The full output is in the input file, unless that is replaced.
     let full = match &input {
         Place::Path(path) if args.output.as_ref() != Some(path) => path.to_str(),
         _ => None,
@@ -208,7 +177,7 @@ fn filter(
     drop(sink);
     #[cfg(unix)]
     if stopped {
-        // A file that is to be replaced stays as it is.
+        // A file that would be replaced is left unchanged.
         drop(writer);
         return Ok((report, Some(reader)));
     }

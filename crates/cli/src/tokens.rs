@@ -1,6 +1,6 @@
-//! Counts tokens of what is read and written, for `--stats`.
+//! Counts tokens of inputs and outputs, for `--stats`.
 //!
-//! Must not know what is in it. Nothing is counted, and the vocabulary not loaded, unless it was asked for.
+//! Must not know their content. Nothing is counted, and the vocabulary is not loaded, unless requested.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use indicatif::HumanCount;
 use tamis::{TokenCount, TokenCounter};
 
-/// A number of tokens, in words: `~` stands before one that may be too large by a few.
+/// A number of tokens. Displayed with a leading `~` if it may be too large by a few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tokens {
     tokens: u64,
@@ -30,26 +30,26 @@ impl fmt::Display for Tokens {
     }
 }
 
-/// Counts what goes through it, if it counts at all. Clones are the same tally.
+/// Counts the bytes that pass through it, if counting is on. Clones share the count.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally(Option<Rc<RefCell<Count>>>);
 
 #[derive(Debug, Default)]
 struct Count {
     counter: TokenCounter,
-    /// The last bytes. They are counted when more come, or when it is known how many of them were consumed.
+    /// The last bytes. They are counted when more arrive, or when the number of consumed bytes is known.
     last: Vec<u8>,
-    /// Bytes before that.
+    /// Number of bytes before `last`.
     before: u64,
 }
 
 impl Tally {
-    /// A tally that counts if that is asked for.
+    /// Creates a tally, which counts only if `counts` is true.
     pub(crate) fn new(counts: bool) -> Self {
         Self(counts.then(Rc::default))
     }
 
-    /// Takes more of the text.
+    /// Adds more of the text.
     pub(crate) fn push(&self, bytes: &[u8]) {
         let Some(count) = &self.0 else { return };
         if bytes.is_empty() {
@@ -63,7 +63,7 @@ impl Tally {
         last.extend_from_slice(bytes);
     }
 
-    /// Counts what `reader` gives.
+    /// Wraps `reader` to count the text that is read.
     pub(crate) fn around<'a>(&self, reader: Box<dyn Read + 'a>) -> Box<dyn Read + 'a> {
         match &self.0 {
             None => reader,
@@ -71,29 +71,29 @@ impl Tally {
         }
     }
 
-    /// Counts what is written to `writer`.
+    /// Wraps `writer` to count the text that is written.
     pub(crate) fn through<W>(&self, writer: W) -> Counted<W> {
         Counted { inner: writer, tally: self.clone() }
     }
 
-    /// The tokens of all that came.
+    /// Returns the tokens of the whole text.
     pub(crate) fn all(&self) -> Option<Tokens> {
         self.first(u64::MAX)
     }
 
-    /// The tokens of all that came, without a final newline.
+    /// Returns the tokens of the text without a final newline.
     pub(crate) fn without_newline(&self) -> Option<Tokens> {
         self.first(self.bytes()?)
     }
 
-    /// The bytes that came, without a final newline.
+    /// Returns the number of bytes without a final newline.
     pub(crate) fn bytes(&self) -> Option<u64> {
         let count = self.0.as_ref()?.borrow();
         let newline = u64::from(count.last.ends_with(b"\n"));
         Some(count.before + count.last.len() as u64 - newline)
     }
 
-    /// The tokens of the first bytes; a run that stops early has read more than it consumed.
+    /// Returns the tokens of the first `bytes` bytes. A run that stops early has read more than it consumed.
     pub(crate) fn first(&self, bytes: u64) -> Option<Tokens> {
         let mut count = self.0.as_ref()?.take();
         let wanted = bytes.checked_sub(count.before);
@@ -101,7 +101,7 @@ impl Tally {
         let last = count.last.get(..wanted.unwrap_or(0).min(count.last.len()));
         count.counter.push(last.unwrap_or_default());
         let tokens = Tokens::from(count.counter.end());
-        // Less was consumed than came before the last piece: how much of it is not known here.
+        // Fewer bytes were consumed than were already counted, so the count is not exact.
         Some(Tokens { exact: tokens.exact && wanted.is_some(), ..tokens })
     }
 }

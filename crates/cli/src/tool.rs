@@ -1,38 +1,36 @@
-//! The filter of a tool: which manifests are meant, and what they have for it.
+//! Finds the filter of a tool in manifests or in the built-in catalog.
 //!
-//! Must not know other flags, nor what is done with the filter.
+//! Must not know other flags or what is done with the filter.
 
 use std::path::{Path, PathBuf};
 
 use tamis::{Error, Manifest, ManifestError, ManifestErrorKind, Program, Validation, Whitespace};
 
-use crate::args::Selection;
 use crate::diagnostics::Usage;
 use crate::files;
-use crate::resolve::Place;
+use crate::groups::Selection;
+use crate::place::{called, read_once};
 
-/// A filter by name.
+/// A filter that is selected by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tool {
-    /// None: the built-in catalog.
+    /// Empty for the built-in catalog.
     pub(crate) manifests: Vec<PathBuf>,
-    /// May be left out where there is one filter.
+    /// Optional if there is only one filter.
     pub(crate) name: Option<String>,
-    /// Only artifacts of this service count.
+    /// Only artifacts of this service are used.
     pub(crate) service: Option<String>,
     pub(crate) validation: Option<Validation>,
     pub(crate) whitespace: Option<Whitespace>,
 }
 
-/// The tool that is meant, if the rules are not inline.
+/// Returns the selected tool, or `None` if the rules are given as flags.
 ///
 /// # Errors
-/// Rules from both.
+/// Rules from both sources.
 pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
     if args.manifest.is_empty() && args.service.is_some() {
-        return Err(Usage::new(
-            "--service needs --manifest: it says which of the artifacts there counts",
-        ));
+        return Err(Usage::new("--service needs --manifest: it selects artifacts of the manifest"));
     }
     if args.manifest.is_empty() && args.tool.is_none() {
         return Ok(None);
@@ -69,10 +67,10 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
 }
 
 impl Tool {
-    /// The compiled filter.
+    /// Returns the compiled filter.
     ///
     /// # Errors
-    /// What is wrong with the manifests, or with the name.
+    /// The manifests are invalid, or have no filter of this name.
     pub(crate) fn program(&self) -> Result<Program, Error> {
         let manifest = match (self.manifests.as_slice(), &self.name) {
             ([], Some(name)) => Manifest::catalog_for(name)?,
@@ -100,17 +98,17 @@ impl Tool {
         Program::compile(&spec)
     }
 
-    /// Where filters are, if the catalog has none for the tool.
+    /// Adds advice to the error for a tool that is not in the catalog.
     fn remedied(&self, error: ManifestError) -> Error {
         if self.manifests.is_empty() && error.kind() == ManifestErrorKind::UnknownTool {
             return Error::spec(format!(
-                "{error} (`tamis tools` lists all; --manifest FILE takes yours)"
+                "{error} (`tamis tools` lists all; --manifest FILE uses your own)"
             ));
         }
         error.into()
     }
 
-    /// The one filter of the manifests.
+    /// Returns the only filter of the manifests.
     fn only(&self, manifest: &Manifest) -> Result<Program, Error> {
         let mut files: Vec<String> = self.manifests.iter().take(5).map(called).collect();
         if self.manifests.len() > files.len() {
@@ -121,7 +119,7 @@ impl Tool {
         match (entries.next(), entries.len()) {
             (Some(entry), 0) => Ok(entry.program().clone()),
             (None, _) => Err(Error::spec(format!(
-                "{files}: there is no filter; add one under `filters:` (see tamis help manifests)"
+                "{files}: no filter; add one under `filters:` (see tamis help manifests)"
             ))),
             (Some(_), more) => {
                 let mut names: Vec<&str> = manifest.names().take(10).collect();
@@ -138,28 +136,10 @@ impl Tool {
     }
 }
 
-/// How diagnostics call a manifest, or another file of a command.
-pub(crate) fn called(path: impl AsRef<Path>) -> String {
-    Place::from(path.as_ref().to_path_buf()).name("standard input")
-}
-
-/// Refuses to read standard input twice.
+/// Reads manifests and merges them.
 ///
 /// # Errors
-/// `-` comes twice.
-pub(crate) fn read_once<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Usage> {
-    if paths.into_iter().filter(|path| path.as_os_str() == "-").count() > 1 {
-        return Err(Usage::new(
-            "`-` comes twice: standard input can be read once; give the others as files",
-        ));
-    }
-    Ok(())
-}
-
-/// Reads manifests, as one.
-///
-/// # Errors
-/// As for [`load`], and names that two of them have.
+/// As for [`load`], and for a name that is in two manifests.
 pub(crate) fn load_all(paths: &[PathBuf]) -> Result<Manifest, ManifestError> {
     Manifest::merge(paths.iter().map(load).collect::<Result<Vec<_>, _>>()?)
 }

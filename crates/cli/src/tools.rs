@@ -1,4 +1,4 @@
-//! `tamis tools`: the tools that there are filters for, with what each keeps.
+//! `tamis tools`: lists the tools that have filters, with a summary of each filter.
 //!
 //! Must not know documents.
 
@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use tamis::Manifest;
 
 use crate::diagnostics::{Console, Exit, Usage};
+use crate::place::read_once;
 use crate::print::print;
-use crate::tool::{load_all, read_once};
+use crate::tool::load_all;
 
 pub(crate) const HELP: &str = "\
 Examples:
@@ -18,16 +19,16 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ToolsArgs {
-    /// Those whose names begin so
+    /// List only tools whose names begin with PREFIX
     #[arg(value_name = "PREFIX", default_value = "", hide_default_value = true)]
     prefix: String,
 
-    /// List the tools of a manifest instead of the built-in catalog's; may be repeated
+    /// List the tools of a manifest instead of the built-in catalog; may be repeated
     #[arg(long, value_name = "M")]
     manifest: Vec<PathBuf>,
 }
 
-/// Lists.
+/// Runs `tamis tools`.
 pub(crate) fn run(args: &ToolsArgs) -> Exit {
     let console = Console::default();
     let manifest = match manifest(&args.manifest) {
@@ -60,7 +61,7 @@ fn manifest(paths: &[PathBuf]) -> Result<Manifest, Usage> {
     read.map_err(|error| Usage::new(error.to_string()))
 }
 
-/// A path may have any character in it; a line is a line.
+/// Replaces control characters, which names and paths may contain, so that the text stays on one line.
 fn one_line(text: &str) -> String {
     text.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
 }

@@ -6,9 +6,9 @@ use regex::bytes::RegexSet;
 
 use super::matcher::Matcher;
 use super::{Exit, Rule};
-use crate::allowance::Allowance;
 use crate::command::chain;
-use crate::spec::TextFilter;
+use crate::regex_budget::RegexBudget;
+use crate::spec::TextSpec;
 use crate::text::TextProgram;
 use crate::text::more::More;
 
@@ -68,8 +68,8 @@ fn program(programs: &[(Exit, TextProgram)], exit: Exit) -> Option<TextProgram> 
 
 fn compile(links: Vec<TextProgram>, security: &[Arc<RegexSet>]) -> Option<TextProgram> {
     let strip_ansi = links.iter().all(|program| program.filter().strip_ansi);
-    let filter = TextFilter::new().strip_ansi(strip_ansi);
+    let filter = TextSpec::new().strip_ansi(strip_ansi);
     let engine = Some(chain::engine(links, security.to_vec()));
     let more = More { engine, marks: true, keeps_doubtful: true, ..More::default() };
-    TextProgram::compile_with(&filter, &more, &mut Allowance::new()).ok()
+    TextProgram::compile_with(&filter, &more, &mut RegexBudget::new()).ok()
 }

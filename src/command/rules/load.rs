@@ -10,11 +10,11 @@ use super::matcher::{Form, Matcher};
 use super::operations::Operations;
 use super::tree::{Node, Reader, syntax};
 use super::{Exit, Rule, Rules, overlap};
-use crate::allowance::Allowance;
 use crate::command::engines;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::unknown;
 use crate::manifest::{ManifestError, ManifestErrorKind, Problem};
+use crate::regex_budget::RegexBudget;
 use crate::text::more::{Between, Dedup, Edge, GroupBy, Swap};
 
 /// Bytes of a file.
@@ -83,7 +83,7 @@ pub(in crate::command) fn read(
     name: &str,
     text: &str,
     known: &Known,
-    allowance: &mut Allowance,
+    allowance: &mut RegexBudget,
 ) -> Result<Rules, ManifestError> {
     let invalid = |problems: Problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
     if text.len() > MOST {

@@ -18,8 +18,8 @@ use std::sync::{Arc, OnceLock};
 
 use regex::bytes::RegexSet;
 
-use crate::allowance::Allowance;
 use crate::manifest::{ManifestError, Problem};
+use crate::regex_budget::RegexBudget;
 use crate::text::TextProgram;
 
 use super::builtin;
@@ -73,7 +73,7 @@ impl Rule {
     /// What runs; `None` if it cannot be compiled, which is told when a file is read.
     pub(crate) fn programs(&self) -> Option<&[(Exit, TextProgram)]> {
         // The file was charged for it when it was read; none compiles to more than it did then.
-        let mut allowance = Allowance::new();
+        let mut allowance = RegexBudget::new();
         let compile = |(exit, operations): &(Exit, Operations)| {
             operations.compile(&mut allowance).ok().map(|program| (*exit, program))
         };
@@ -145,7 +145,7 @@ impl CommandRules {
     /// assert_eq!(error.problems()[0].message(), "unknown key `stripp`; did you mean `strip`?");
     /// ```
     pub fn parse(name: &str, text: &str) -> Result<Self, ManifestError> {
-        let rules = load::read(name, text, &load::Known::builtin(), &mut Allowance::new())?;
+        let rules = load::read(name, text, &load::Known::builtin(), &mut RegexBudget::new())?;
         Ok(Self(Arc::new(rules)))
     }
 
@@ -257,7 +257,7 @@ impl CommandRules {
 pub(super) fn together<'a>(name: &str, files: impl Iterator<Item = (&'a str, &'a str)>) -> Rules {
     let mut all = Rules::none(name);
     for (file, text) in files {
-        if let Ok(rules) = load::read(file, text, &load::Known::none(), &mut Allowance::new()) {
+        if let Ok(rules) = load::read(file, text, &load::Known::none(), &mut RegexBudget::new()) {
             all.rules.extend(rules.rules);
         }
     }
@@ -269,7 +269,7 @@ pub(super) fn together<'a>(name: &str, files: impl Iterator<Item = (&'a str, &'a
 pub(super) fn read_alone(
     name: &str,
     text: &str,
-    allowance: &mut Allowance,
+    allowance: &mut RegexBudget,
 ) -> Result<CommandRules, ManifestError> {
     load::read(name, text, &load::Known::none(), allowance)
         .map(|rules| CommandRules(Arc::new(rules)))

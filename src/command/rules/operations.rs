@@ -1,8 +1,8 @@
 //! What a rule does with lines, as it is declared for one way to end, and the program that this is.
 
-use crate::allowance::Allowance;
 use crate::error::Error;
-use crate::spec::TextFilter;
+use crate::regex_budget::RegexBudget;
+use crate::spec::TextSpec;
 use crate::text::TextProgram;
 use crate::text::more::{Between, Dedup, GroupBy, MakeEngine, More, Swap};
 
@@ -65,8 +65,8 @@ impl Operations {
     }
 
     /// Compiles them. Escape sequences and returns go unless the rule says otherwise.
-    pub(super) fn compile(&self, allowance: &mut Allowance) -> Result<TextProgram, Error> {
-        let mut filter = TextFilter::new().strip_ansi(self.strip_ansi.unwrap_or(true));
+    pub(super) fn compile(&self, allowance: &mut RegexBudget) -> Result<TextProgram, Error> {
+        let mut filter = TextSpec::new().strip_ansi(self.strip_ansi.unwrap_or(true));
         for pattern in self.strip.iter().flatten() {
             filter = filter.strip_lines_matching(pattern);
         }

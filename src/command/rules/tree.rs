@@ -7,10 +7,10 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::allowance::Allowance;
 use crate::manifest::Problem;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::unknown;
+use crate::regex_budget::RegexBudget;
 use crate::text::check_pattern;
 
 pub(super) type Node<'t> = &'t Spanned<DeValue<'t>>;
@@ -22,7 +22,7 @@ pub(super) struct Reader<'a> {
     /// What is right, and has no effect.
     pub(super) warnings: Vec<Problem>,
     /// What is left for the patterns of all rules.
-    pub(super) allowance: &'a mut Allowance,
+    pub(super) allowance: &'a mut RegexBudget,
 }
 
 impl Reader<'_> {

@@ -28,7 +28,7 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::sink::Sink;
 #[cfg(feature = "tokens")]
-use crate::tokens::{Counter as TokenCounter, TokenCount};
+use crate::tokens::{TokenCount, TokenCounter};
 
 pub use overflow::{OverflowFile, OverflowFolder};
 pub use process::{CommandControls, RunningCommand};

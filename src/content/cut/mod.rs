@@ -1,29 +1,29 @@
-//! Cuts a text at about a number of tokens: behind a paragraph, else a sentence, else a word (seed: AIOS; SPEC §10).
+//! Cuts a text at about a number of tokens: after a paragraph, else a sentence, else a word (seed: AIOS; SPEC §10).
 //!
-//! Knows text alone: blank lines, items of lists, fences and indentation tell what belongs together. What is left is never
-//! more than asked for, but for the mark that says how much was left out. Holds at most [`WINDOW`] bytes: a text that is
-//! longer leaves while it is certain to stay.
+//! Knows only text: blank lines, list items, fences and indentation show what belongs together. The result never
+//! exceeds the limit, apart from the mark that states how much was left out. Buffers at most [`WINDOW`] bytes: the
+//! beginning of a longer text is written as soon as it is certain to be kept.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::notice;
 use crate::spec::Budget;
 #[cfg(feature = "tokens")]
-use crate::tokens::Counter;
+use crate::tokens::TokenCounter;
 
-/// Bytes that wait for the end of the text, or for the place where it is cut.
+/// How many bytes are buffered until the end of the text, or the place of the cut, is known.
 const WINDOW: usize = 256 << 10;
-/// Of those, what stays when the rest leaves: enough to go back to the end of a paragraph.
+/// How many of those stay buffered when the rest is written: enough to go back to the end of a paragraph.
 const BACK: usize = 64 << 10;
-/// Characters of a word that are looked at, where not even one fits.
+/// How many characters of a word are inspected if not even one word fits.
 const UNIT: usize = 16 << 10;
-/// Bytes in which the ends of sentences are looked for together: behind each full stop, and each space or bracket that
-/// follows it, the search looks ahead as far as it may.
+/// The block size, in bytes, of the search for ends of sentences. After each full stop, and each space or bracket that
+/// follows it, the search looks ahead as far as the block goes.
 const SENTENCE: usize = 2 << 10;
-/// Bytes in front of the end of a sentence that tell whether it is one.
+/// How many bytes before a full stop are inspected to decide whether it ends a sentence.
 const TAIL: usize = 64;
 
-/// Words that end with a full stop and no sentence.
+/// Abbreviations: words whose full stop does not end a sentence.
 const ABBREVIATIONS: [&str; 48] = [
     "dr", "mr", "mrs", "ms", "prof", "st", "sr", "jr", "rev", "gen", "col", "capt", "lt", "sgt",
     "hon", "gov", "sen", "rep", "vs", "etc", "e.g", "i.e", "cf", "al", "approx", "dept", "est",
@@ -31,39 +31,39 @@ const ABBREVIATIONS: [&str; 48] = [
     "bros", "u.s", "u.k", "z.b", "bzw", "ca", "nr",
 ];
 
-/// How much a text is: tokens, counted with the feature `tokens`, else estimated.
+/// The size of a text in tokens, counted with the feature `tokens`, else estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sizes {
-    /// The whole text.
+    /// The size of the whole text.
     pub(crate) original: u64,
-    /// What is left, with the mark.
+    /// The size of the result, including the mark.
     pub(crate) result: u64,
-    /// Bytes of the whole text.
+    /// The size of the whole text in bytes.
     pub(crate) bytes: u64,
-    /// Something was left out.
+    /// Whether something was left out.
     pub(crate) cut: bool,
 }
 
-/// Takes a text in parts, and gives what is left of it.
+/// Takes a text in parts and writes the part of it that is kept.
 #[derive(Debug)]
 pub(crate) struct Cut {
-    /// `None`: there is no limit.
+    /// The limit in tokens, or `None`.
     limit: Option<u64>,
     unit: Unit,
     held: String,
-    /// Tokens that have left.
+    /// The number of tokens written so far.
     left: u64,
-    /// Tokens that were left out; from then on everything is.
+    /// The number of tokens left out. Once set, all further input is left out.
     out: Option<u64>,
     rest: Measure,
     bytes: u64,
-    /// What left last ends a line.
+    /// The bytes written last end with a line break.
     newline: bool,
     result: u64,
 }
 
 impl Cut {
-    /// At most so much of it; `None` is no limit.
+    /// Creates a cut at a number of tokens; `None` is no limit.
     pub(crate) fn new(budget: Option<Budget>) -> Self {
         let (limit, unit) = match budget {
             None => (None, Unit::Tokens),
@@ -83,7 +83,7 @@ impl Cut {
         }
     }
 
-    /// Takes more of the text; what is certain to stay goes to `to`.
+    /// Adds more of the text; the part that is certain to be kept is appended to `to`.
     pub(crate) fn push(&mut self, text: &str, to: &mut dyn FnMut(&str)) {
         self.bytes += text.len() as u64;
         if self.limit.is_none() {
@@ -94,7 +94,7 @@ impl Cut {
             if self.out.is_some() {
                 return self.rest.push(rest);
             }
-            // The same places, however the text comes.
+            // The window is evaluated at the same offsets for every chunking.
             let room = WINDOW.saturating_sub(self.held.len()).max(1);
             let at = floor(rest, room).max(rest.chars().next().map_or(1, char::len_utf8));
             let (now, later) = rest.split_at(at);
@@ -106,7 +106,7 @@ impl Cut {
         }
     }
 
-    /// The window is full: its beginning leaves, or the text is cut in it.
+    /// Handles a full window: its beginning is written, or the text is cut inside it.
     fn let_go(&mut self, to: &mut dyn FnMut(&str)) {
         let head = floor(&self.held, WINDOW - BACK);
         let head = self.held.get(..head).unwrap_or_default();
@@ -123,7 +123,7 @@ impl Cut {
         self.held.drain(..at);
     }
 
-    /// Cuts what is held: it is too much, or what comes is.
+    /// Cuts the buffered text, because it, or the input that follows, exceeds the limit.
     fn cut(&mut self, to: &mut dyn FnMut(&str)) {
         let limit = self.limit.unwrap_or(u64::MAX).saturating_sub(self.left);
         let kept = longest(&self.held, limit, self.unit);
@@ -137,14 +137,14 @@ impl Cut {
         self.held = String::new();
     }
 
-    /// The text is complete.
+    /// Ends the text.
     pub(crate) fn end(&mut self, to: &mut dyn FnMut(&str)) -> Sizes {
         if let Some(limit) = self.limit
             && self.out.is_none()
         {
             let held = std::mem::take(&mut self.held);
             let whole = self.unit.of(&held);
-            // White space at the end is no part of what is left, where there is too much.
+            // Trailing white space is not kept if the text exceeds the limit.
             let bare =
                 if self.left.saturating_add(whole) > limit { held.trim_end() } else { &held };
             let tokens = if bare.len() < held.len() { self.unit.of(bare) } else { whole };
@@ -168,7 +168,7 @@ impl Cut {
     }
 }
 
-/// What a text is measured in.
+/// The unit in which a text is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Unit {
     #[default]
@@ -184,7 +184,7 @@ impl Unit {
         measure.finish()
     }
 
-    /// What stands for the rest.
+    /// Returns the mark that replaces the rest.
     fn mark(self, out: u64, alone: bool) -> String {
         let gap = if alone { "" } else { "\n\n" };
         let (about, unit) = match self {
@@ -202,7 +202,7 @@ struct Measure {
     unit: Unit,
     bytes: u64,
     #[cfg(feature = "tokens")]
-    counter: Counter,
+    counter: TokenCounter,
 }
 
 impl Measure {
@@ -211,7 +211,7 @@ impl Measure {
             unit,
             bytes: 0,
             #[cfg(feature = "tokens")]
-            counter: Counter::default(),
+            counter: TokenCounter::default(),
         }
     }
 
@@ -234,22 +234,23 @@ impl Measure {
     }
 }
 
-/// The last place of a character at or before `at`.
+/// Returns the last character boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The first place of a character at or behind `at`.
+/// Returns the first character boundary at or after `at`.
 fn ceil(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
-/// How much of a text has at most `limit` tokens, and ends where something ends.
+/// Returns how much of a text to keep: at most `limit` tokens, up to the end of a paragraph, a sentence or a word.
 fn longest(text: &str, limit: u64, unit: Unit) -> usize {
     let blocks = blocks(text);
     let (kept, spent) = take(text, 0, &blocks, limit, unit);
-    // A text that is mostly there ends behind a paragraph; one of which more than half is missing goes on in the next.
+    // If most of the text fits, it ends after a paragraph. If that leaves less than half of it, the next paragraph is
+    // cut.
     let end = if spent * 2 >= limit {
         kept
     } else {
@@ -261,20 +262,20 @@ fn longest(text: &str, limit: u64, unit: Unit) -> usize {
     settle(text, end, limit, unit)
 }
 
-/// How far into a block a text may go.
+/// Returns how much of a block to keep.
 fn inside(text: &str, from: usize, to: usize, limit: u64, unit: Unit) -> usize {
     let block = text.get(from..to).unwrap_or_default();
-    // White space alone is nothing.
+    // White space without text is not kept.
     let says = |kept: usize| !text.get(from..kept).unwrap_or_default().trim().is_empty();
     let sentences = if is_lines(block) { Vec::new() } else { sentences(block) };
-    // A line that is broken ends no sentence, and is better than a word.
+    // A line break is not the end of a sentence, but it is better than the end of a word.
     for units in [sentences, lines(block), words(block)] {
         let (kept, _) = take(text, from, &shifted(&units, from), limit, unit);
         if says(kept) {
             return kept;
         }
     }
-    // Not even a word.
+    // Not even one word fits.
     let chars: Vec<usize> =
         block.char_indices().take(UNIT).map(|(at, char)| at + char.len_utf8()).collect();
     let most = chars.partition_point(|end| unit.of(block.get(..*end).unwrap_or_default()) <= limit);
@@ -285,13 +286,13 @@ fn shifted(ends: &[usize], by: usize) -> Vec<usize> {
     ends.iter().map(|end| end + by).collect()
 }
 
-/// The parts, told by their ends, that fit from `from` on: where they end, and how much they are. White space counts with
-/// what is behind it, as tokens have it; what is at the end is none of what is left.
+/// Returns the end of the parts that fit, beginning at `from`, and their size; the parts are given by their ends.
+/// White space counts with the part after it, as in a tokenizer; trailing white space is not kept.
 fn take(text: &str, from: usize, ends: &[usize], limit: u64, unit: Unit) -> (usize, u64) {
     let mut measured = text.get(..from).unwrap_or_default().trim_end().len();
     let (mut at, mut spent) = (from, 0);
     for end in ends {
-        // From the last end on, so that white space is not gone through again and again.
+        // From the last end on, so that white space is not visited repeatedly.
         let part = text.get(at..*end).unwrap_or_default().trim_end();
         if !part.is_empty() {
             let until = at + part.len();
@@ -307,7 +308,7 @@ fn take(text: &str, from: usize, ends: &[usize], limit: u64, unit: Unit) -> (usi
     (at, spent)
 }
 
-/// Parts of a text may be fewer tokens than the text: goes back until it fits, and no further than it has to.
+/// The parts of a text may have fewer tokens than the text as a whole: goes back until it fits, and not further.
 fn settle(text: &str, end: usize, limit: u64, unit: Unit) -> usize {
     let fits = |end: usize| unit.of(text.get(..end).unwrap_or_default().trim_end()) <= limit;
     let (mut low, mut high, mut step) = (end, end, 1);
@@ -318,7 +319,7 @@ fn settle(text: &str, end: usize, limit: u64, unit: Unit) -> usize {
         }
         step *= 2;
     }
-    // More and more words were passed at once: some of them may fit.
+    // The steps back grew, so some of the words that were dropped last may fit.
     let passed = text.get(low..high).unwrap_or_default().char_indices();
     let passed: Vec<usize> = passed
         .filter(|(_, char)| char.is_whitespace())
@@ -329,25 +330,25 @@ fn settle(text: &str, end: usize, limit: u64, unit: Unit) -> usize {
     last.filter(|at| fits(*at)).unwrap_or(low)
 }
 
-/// Where the last word before `end` begins; of one that begins the text, its middle.
+/// Returns the beginning of the last word before `end`, or the middle of a word that begins the text.
 fn word_before(text: &str, end: usize) -> usize {
     let before = text.get(..end).unwrap_or_default().trim_end();
     let word = before.rfind(char::is_whitespace).map(|at| ceil(before, at + 1));
     word.unwrap_or_else(|| floor(before, before.len() / 2))
 }
 
-/// The ends of paragraphs, items of lists and blocks of code.
+/// Returns the ends of paragraphs, list items and blocks of code.
 fn blocks(text: &str) -> Vec<usize> {
     let mut ends = Vec::new();
     let (mut at, mut fence, mut code, mut blank) = (0, None, false, false);
-    // White space in front of everything is part of the first.
+    // Leading white space belongs to the first block.
     let mut begun = false;
     for line in text.split_inclusive('\n') {
         let bare = line.trim();
         let ticks = bare.len() - bare.trim_start_matches('`').len();
         let indented = line.starts_with("    ") || line.starts_with('\t');
         match fence {
-            // The line ends the block, and the blank one behind it comes with it.
+            // The line ends the block; the blank line after it belongs to the block.
             Some(open) if ticks >= open && bare.len() == ticks => fence = None,
             Some(_) => {}
             None if bare.is_empty() => {
@@ -356,7 +357,7 @@ fn blocks(text: &str) -> Vec<usize> {
                 continue;
             }
             None => {
-                // Code goes on behind a blank line that more of it follows.
+                // A blank line does not end code if more code follows.
                 let goes_on = code && indented;
                 if begun && ((blank && !goes_on) || (is_item(line) && !indented)) {
                     ends.push(at);
@@ -374,7 +375,7 @@ fn blocks(text: &str) -> Vec<usize> {
     ends
 }
 
-/// Whether a line is an item of a list that is at the margin, or a little beside it.
+/// Whether a line is a list item with little or no indentation.
 fn is_item(line: &str) -> bool {
     let bare = line.trim_start();
     let digits = bare.len() - bare.trim_start_matches(|char: char| char.is_ascii_digit()).len();
@@ -388,7 +389,7 @@ fn is_code(block: &str) -> bool {
     block.starts_with("```") || block.starts_with("    ") || block.starts_with('\t')
 }
 
-/// Whether the lines of a block are what it is made of: code, rows of a table.
+/// Whether a block consists of lines, such as code or the rows of a table.
 fn is_lines(block: &str) -> bool {
     is_code(block)
         || block.trim_start().starts_with("| ")
@@ -409,8 +410,8 @@ fn ends(lengths: impl Iterator<Item = usize>) -> Vec<usize> {
         .collect()
 }
 
-/// The ends of sentences (UAX #29), but for those behind an abbreviation or an initial. The end of a line is white space
-/// here: what is broken into lines are paragraphs.
+/// Returns the ends of sentences (UAX #29), except after an abbreviation or an initial. A line break counts as white
+/// space here, since paragraphs are broken into lines.
 fn sentences(block: &str) -> Vec<usize> {
     let flat = block.replace(['\n', '\r'], " ");
     let (mut ends, mut from) = (Vec::new(), 0);
@@ -423,7 +424,7 @@ fn sentences(block: &str) -> Vec<usize> {
             at += sentence.len();
             at
         }));
-        // The last one may go on in the next part; one that is longer than that has its end there.
+        // The last sentence may continue in the next block; one that is longer than a block ends there.
         if part.len() < rest.len() {
             ends.pop();
         }
@@ -433,7 +434,7 @@ fn sentences(block: &str) -> Vec<usize> {
     ends
 }
 
-/// Whether a text ends with a full stop that ends no sentence.
+/// Whether a text ends with a full stop that does not end a sentence.
 fn ends_short(text: &str) -> bool {
     let tail = text.get(ceil(text, text.len().saturating_sub(TAIL))..).unwrap_or_default();
     let Some(text) = tail.trim_end().strip_suffix('.') else { return false };
@@ -444,10 +445,10 @@ fn ends_short(text: &str) -> bool {
     initial || ABBREVIATIONS.iter().any(|short| short.eq_ignore_ascii_case(word))
 }
 
-/// The ends of words, white space behind them included.
+/// Returns the ends of words, including the white space after them.
 fn words(block: &str) -> Vec<usize> {
     let mut ends: Vec<usize> = ends(block.split_word_bounds().map(str::len));
-    // No end in front of white space or of what closes a word.
+    // No word ends before white space or before a closing bracket or quote.
     ends.retain(|end| {
         let next = block.get(*end..).and_then(|rest| rest.chars().next());
         next.is_none_or(|char| !char.is_whitespace() && !char.is_ascii_punctuation())

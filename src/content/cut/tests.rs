@@ -1,4 +1,4 @@
-//! Where texts are cut, in bytes so that the places are plain; and what is never broken, on random texts.
+//! Where texts are cut (measured in bytes, so that the places are obvious), and invariants on random texts.
 
 use super::{Cut, Sizes, Unit, blocks, sentences};
 use crate::spec::Budget;
@@ -29,24 +29,24 @@ fn cuts_where_something_ends() {
     let code = "Intro to it.\n\n```sh\nmake all\nmake install\n```\n\nAfter the code.";
     let indented = "Intro to it.\n\n    make all\n\n    make install\n\nAfter.";
     for (text, limit, expected) in [
-        // All of it.
+        // The whole text.
         (two, 44, two),
         ("short  \n\n\n", 5, "short"),
-        // Behind a paragraph.
+        // After a paragraph.
         (two, 43, "First one here.\n\nSecond one, longer.\n\n[... 6 bytes left out]"),
         (two, 20, "First one here.\n\n[... 27 bytes left out]"),
-        // Behind a sentence, where a paragraph would leave less than half.
+        // After a sentence, if a paragraph would leave less than half.
         (prose, 45, "One is short. Two came by boat, at noon.\n\n[... 26 bytes left out]"),
-        // Behind a word.
+        // After a word.
         (prose, 11, "One is\n\n[... 60 bytes left out]"),
-        // In a word.
+        // Inside a word.
         ("abcdefghij", 4, "abcd\n\n[... 6 bytes left out]"),
         ("日本語の文", 7, "日本\n\n[... 9 bytes left out]"),
-        // White space is nothing.
+        // White space is not kept.
         ("    abcdefghij", 8, "    abcd\n\n[... 6 bytes left out]"),
-        // Not even a character.
+        // Not even one character fits.
         ("日本語", 2, "[... 9 bytes left out]"),
-        // Items and code stay in one piece.
+        // Items and code are not split.
         (
             list,
             50,
@@ -55,7 +55,7 @@ fn cuts_where_something_ends() {
         (code, 44, "Intro to it.\n\n[... 48 bytes left out]"),
         (code, 52, "Intro to it.\n\n```sh\nmake all\nmake install\n```\n\n[... 15 bytes left out]"),
         (indented, 40, "Intro to it.\n\n[... 38 bytes left out]"),
-        // Unless there is nothing else: then behind a line.
+        // Unless there is nothing else: then the cut is after a line.
         (
             "```\nline one\nline two\nline three\n```",
             22,
@@ -83,9 +83,9 @@ fn lines_end_no_sentence() {
     let lines = "One came by boat,\nat noon. Dr.\nOkafor did not\ncome at all.";
     let at = |limit| bytes(lines, limit).split("\n\n[").next().unwrap().to_owned();
     assert_eq!(at(40), "One came by boat,\nat noon.");
-    // Behind a line, if no sentence fits, before a word.
+    // After a line, if no sentence fits, rather than after a word.
     assert_eq!(at(24), "One came by boat,");
-    // A sentence that is longer than what is looked at ends where it does.
+    // A sentence that is longer than a block ends at its own end.
     let long = format!("Short. A {}end of it. Another one. ", "word ".repeat(super::SENTENCE));
     let ends = sentences(&long);
     assert_eq!(ends, [7, long.len() - 13, long.len()]);
@@ -93,7 +93,7 @@ fn lines_end_no_sentence() {
     assert_eq!(sentences(&many), (1..=1000).map(|count| 18 * count).collect::<Vec<_>>());
 }
 
-/// Within one window, work does not grow with its square.
+/// Within one window, the work is not quadratic.
 #[test]
 fn no_text_is_looked_at_again_and_again() {
     for (begin, part) in [
@@ -113,14 +113,14 @@ fn no_text_is_looked_at_again_and_again() {
         for limit in [1, 3, 1000, 100_000] {
             let start = std::time::Instant::now();
             let (out, _) = cut_in(&text, Budget::Bytes(limit), usize::MAX);
-            // Where it did, this was minutes.
+            // Quadratic work would take minutes.
             assert!(start.elapsed().as_secs() < 10, "{begin:?} {part:?} {limit}");
             assert!(out.starts_with(begin.get(..1).unwrap()), "{begin:?} {part:?} {limit}: {out}");
         }
     }
 }
 
-/// What is too much goes, and no more.
+/// The cut removes as much as necessary, and not more.
 #[test]
 fn goes_back_no_further_than_it_has_to() {
     let text = format!("x{}y z. y z.", "\n".repeat(100_000));
@@ -151,7 +151,7 @@ fn blocks_are_paragraphs_items_and_code() {
     assert_eq!(parts("\n\na"), ["\n\na"]);
 }
 
-/// A long text leaves while it comes, and is cut as if it had been there at once.
+/// A long text is written while it arrives, and cut at the same place as if it had been there at once.
 #[test]
 fn long_texts_are_cut_as_well() {
     let paragraph = "Tides rise and fall, and the almanac says when. So do prices, but there is no almanac.\n\n";

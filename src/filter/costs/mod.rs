@@ -1,45 +1,47 @@
-//! What hostile documents cost, counted where it is done: steps of the machines, all other work ([`Work`]), bytes that wait.
+//! Counts what hostile documents cost: steps of the machines, other work ([`Work`]), and held bytes.
 //!
-//! Seconds are of no account here. How costs grow with the rules of a program is in [`rules`].
+//! The tests count rather than measure time. [`rules`] tests how costs grow with the rules of a program.
 
 mod rules;
 
-use super::{CallOptions, Filter, Program};
+use super::Filter;
+use crate::filter::compile::program::Program;
+use crate::filter::options::CallOptions;
 use crate::limits::Limits;
 #[cfg(feature = "template")]
 use crate::spec::Compact;
 #[cfg(feature = "text")]
-use crate::spec::TextFilter;
-use crate::spec::{Budget, OnError, Operation, Otherwise, Spec, Test, Validation};
-use crate::work::{Done, done};
+use crate::spec::TextSpec;
+use crate::spec::{Budget, Condition, OnError, PatchOp, Spec, Validation, WhenFallback};
+use crate::test_work::{WorkDone, done};
 
-/// Steps a byte that no input may exceed, with what a run and a chunk cost at most.
+/// The largest number of steps per byte on any input, including the fixed cost of a run and of chunks.
 const STEPS_A_BYTE: u64 = 4;
-/// The same for 100 bytes, of programs whose budget or summary reads what the rules left once more.
+/// The largest number of steps per 100 bytes for programs whose budget or summary reads the filtered document again.
 const STEPS: u64 = 700;
-/// Units of work for 100 bytes, steps included, that no input may exceed. A budget in tokens counts those of each shorter form,
-/// of which there are 17.
+/// The largest number of units of work per 100 bytes on any input, including steps. A budget in tokens counts the
+/// tokens of each of the 17 shorter forms.
 const WORK: u64 = 5000;
-/// What work is for, in the order of [`Done`].
+/// The kinds of work, in the order of [`WorkDone`].
 const KINDS: [&str; 5] = ["names", "branches", "tree", "hold", "tail"];
 
-/// What one run took.
+/// The cost of one run.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     steps: u64,
-    done: Done,
+    done: WorkDone,
     held: u64,
-    /// It ended well.
+    /// The run ended without an error.
     ended: bool,
 }
 
 impl Cost {
-    /// Steps and all other work.
+    /// Returns steps and all other work.
     fn work(&self) -> u64 {
         self.steps + self.done.iter().sum::<u64>()
     }
 
-    /// What most of the work was for.
+    /// Returns the kind of most of the work.
     fn most(&self) -> &'static str {
         let kinds = KINDS.iter().zip(self.done);
         let most = kinds.max_by_key(|(_, units)| *units);
@@ -47,14 +49,14 @@ impl Cost {
     }
 }
 
-/// Runs to the end or an error.
+/// Runs to the end or to an error.
 fn run(program: &Program, limits: &Limits, document: &[u8], chunk: usize) -> Cost {
     let options = CallOptions::new().limits(limits.clone());
     done();
-    let mut filter = Filter::with_options(program, &options, Vec::new());
+    let mut filter = Filter::new(program.with_options(&options), Vec::new());
     let fed = document.chunks(chunk).try_for_each(|chunk| filter.write(chunk));
     let ended = fed.and_then(|()| filter.end()).is_ok();
-    let steps = filter.core.steps() + filter.core.tail_steps().0;
+    let steps = filter.run.steps() + filter.run.output_steps().0;
     Cost { steps, done: done(), held: filter.report().held_peak_bytes, ended }
 }
 
@@ -151,7 +153,7 @@ fn steps_grow_with_the_bytes_and_no_faster() {
     }
 }
 
-/// Programs whose size, or whose way of waiting, could make a byte dear.
+/// Programs that could make a byte expensive by their size or by what they hold.
 fn costly() -> Vec<(&'static str, Spec, Limits)> {
     let held = Limits::new().with_depth(usize::MAX);
     let spilled = held.clone().with_held(100);
@@ -159,7 +161,7 @@ fn costly() -> Vec<(&'static str, Spec, Limits)> {
         (0..count).fold(Spec::new(), |spec, number| rule(spec, name(number)))
     };
     let deep = |number| format!("a{number}.b.c");
-    // Of the same length, and with the same first bytes: all but the last tell nothing.
+    // Names of the same length that only differ in their last byte.
     let alike = |number| format!("customer_{:05}", 3 * number);
     let near = many(
         3000,
@@ -169,27 +171,27 @@ fn costly() -> Vec<(&'static str, Spec, Limits)> {
     let near = (0..3000).fold(near, |spec, number| spec.select(alike(number)));
     let branches = |path: fn(usize) -> String| {
         let branch = |spec: Spec, number| {
-            spec.when(Test::new(path(number), number as i64), Spec::new().retain("/a"))
+            spec.when(Condition::new(path(number), number as i64), Spec::new().retain("/a"))
         };
-        (0..500).fold(Spec::new(), branch).otherwise(Otherwise::Pass)
+        (0..500).fold(Spec::new(), branch).otherwise(WhenFallback::Pass)
     };
     let many_branches = (0..10_000).fold(Spec::new(), |spec, number| {
-        spec.when(Test::new(format!("/a{number}"), number), Spec::new().retain("/a"))
+        spec.when(Condition::new(format!("/a{number}"), number), Spec::new().retain("/a"))
     });
-    let last = Spec::new().when(Test::new("/z", 1), Spec::new().retain("/a"));
+    let last = Spec::new().when(Condition::new("/z", 1), Spec::new().retain("/a"));
     let patched = Spec::new()
         .retain("/a")
-        .patch(Operation::remove("/a/zz"))
-        .patch(Operation::add("/a/new", 1))
+        .patch(PatchOp::remove("/a/zz"))
+        .patch(PatchOp::add("/a/new", 1))
         .lenient_remove(true);
-    let tree = Spec::new().patch(Operation::copy_from("/a", "/b")).lenient_remove(true);
+    let tree = Spec::new().patch(PatchOp::copy_from("/a", "/b")).lenient_remove(true);
     let array = Spec::new()
-        .patch(Operation::add("/x/0", 1))
-        .patch(Operation::remove("/x/1"))
-        .patch(Operation::move_from("/x/2", "/x/0"))
-        .patch(Operation::test("/x/0/a", 1))
-        .patch(Operation::copy_from("/x", "/y"))
-        .patch(Operation::move_from("/y", "/x"))
+        .patch(PatchOp::add("/x/0", 1))
+        .patch(PatchOp::remove("/x/1"))
+        .patch(PatchOp::move_from("/x/2", "/x/0"))
+        .patch(PatchOp::test("/x/0/a", 1))
+        .patch(PatchOp::copy_from("/x", "/y"))
+        .patch(PatchOp::move_from("/y", "/x"))
         .on_error(OnError::Raw);
     let programs = [
         ("10,000 excluded", many(9_999, Spec::exclude, deep).exclude("a.b"), &held),
@@ -201,14 +203,14 @@ fn costly() -> Vec<(&'static str, Spec, Limits)> {
         ("9,000 names alike", near.root("object"), &held),
         ("500 branches", branches(|number| format!("/a/{number}")), &held),
         ("500 branches of one place", branches(|_| "/a".to_owned()), &held),
-        ("10,000 branches", many_branches.otherwise(Otherwise::Pass), &held),
+        ("10,000 branches", many_branches.otherwise(WhenFallback::Pass), &held),
         ("patches that stream", patched, &held),
         ("patches on a tree", tree, &held),
         ("patches on an array", array, &held),
         ("spilled: select", Spec::new().select("zz").root("object"), &spilled),
         ("spilled: auto", Spec::new().exclude("b").max_items(1), &spilled),
         ("spilled: closed", Spec::new().select("zz").on_error(OnError::Closed), &spilled),
-        ("spilled: branch", last.otherwise(Otherwise::Pass), &spilled),
+        ("spilled: branch", last.otherwise(WhenFallback::Pass), &spilled),
         ("budget", Spec::new().budget(Budget::Bytes(5000)), &held),
         ("spilled: budget", Spec::new().budget(Budget::Bytes(5000)), &spilled),
         ("budget in tokens", Spec::new().budget(Budget::Tokens(500)), &held),
@@ -217,7 +219,7 @@ fn costly() -> Vec<(&'static str, Spec, Limits)> {
         #[cfg(feature = "template")]
         ("spilled: compact", Spec::new().root("first").compact(Compact::new("{{.a}}")), &spilled),
         #[cfg(feature = "text")]
-        ("text", Spec::new().text_filter(TextFilter::new().dedup(true).max_lines(100)), &held),
+        ("text", Spec::new().text_filter(TextSpec::new().dedup(true).max_lines(100)), &held),
     ];
     programs.map(|(name, spec, limits)| (name, spec, limits.clone())).into()
 }

@@ -1,4 +1,4 @@
-//! What rules cost: how the work on one document grows with the rules of a program, and that of compiling with them.
+//! Counts how the cost of a document, and of compiling, grows with the rules of a program.
 //!
 //! | of a program | on a document |
 //! |---|---|
@@ -9,26 +9,26 @@
 //! | names and wildcards that lead to the same value | a look at each place that they lead to, no more than there are rules |
 
 use super::run;
-use crate::filter::Program;
+use crate::filter::compile::program::Program;
 use crate::limits::Limits;
-use crate::spec::{Json, Operation, Otherwise, Spec, Test};
-use crate::work::done;
+use crate::spec::{Condition, PatchOp, RawJson, Spec, WhenFallback};
+use crate::test_work::done;
 
-/// Units a byte, steps included, where rules cost nothing.
+/// Units per byte, including steps, if rules cost nothing.
 const A_BYTE: u64 = 12;
-/// Units for a branch whose test is looked at.
+/// Units for a branch whose test is evaluated.
 const A_BRANCH: u64 = 8;
-/// Units to compile a rule, if its name has few beside it; tables that sift names are tried, up to a bound.
+/// Units to compile a rule with few siblings. Hash tables for names are searched for up to a bound.
 const A_RULE: u64 = 6000;
 
-/// Makes the name with this number.
+/// Returns the name with this number.
 type Name = fn(usize) -> String;
 /// Adds a rule for a path.
 type Add = fn(Spec, &[String]) -> Spec;
-/// The path to a name with this number.
+/// Returns the path to a name with this number.
 type Nest = fn(usize, String) -> Vec<String>;
 
-/// Ways to number names.
+/// Patterns of numbered names.
 const NAMINGS: [(&str, Name); 4] = [
     ("short", |number| format!("a{number}")),
     ("one length, one beginning", |number| format!("customer_{number:05}")),
@@ -36,21 +36,21 @@ const NAMINGS: [(&str, Name); 4] = [
     ("numbers", |number| number.to_string()),
 ];
 
-/// Rules of one path each.
+/// Rules with one path each.
 const RULES: [(&str, Add); 4] = [
     ("exclude", |spec, path| spec.exclude(path.join("."))),
     ("retain", |spec, path| spec.retain(format!("/{}", path.join("/")))),
     ("select", |spec, path| spec.select_as(path.join("."), path.join("."))),
-    ("patches", |spec, path| spec.patch(Operation::remove(format!("/{}/x", path.join("/"))))),
+    ("patches", |spec, path| spec.patch(PatchOp::remove(format!("/{}/x", path.join("/"))))),
 ];
 
-/// What a document costs, in all.
+/// Returns the total cost of a document.
 fn work(spec: &Spec, document: &[u8], chunk: usize) -> u64 {
     let program = Program::compile(spec).unwrap();
     run(&program, &Limits::new(), document, chunk).work()
 }
 
-/// What compiling costs.
+/// Returns the cost of compiling.
 fn compiling(spec: &Spec) -> u64 {
     done();
     Program::compile(spec).unwrap();
@@ -90,14 +90,14 @@ fn branches_cost_one_look_each() {
     for count in [500, 1000, 5000] {
         let branches = |place: &str, spec: Spec| {
             let branch = |spec: Spec, number| {
-                let test = Test::new(format!("{place}/k{number}"), number as i64);
+                let test = Condition::new(format!("{place}/k{number}"), number as i64);
                 spec.when(test, Spec::new().retain("/a"))
             };
-            (0..count).fold(spec, branch).otherwise(Otherwise::Pass)
+            (0..count).fold(spec, branch).otherwise(WhenFallback::Pass)
         };
-        let object: Json = r#"{"z":1}"#.parse().unwrap();
+        let object: RawJson = r#"{"z":1}"#.parse().unwrap();
         // The first test wants all of the value, so that it is held and looked at at once.
-        let first = Spec::new().when(Test::new("/a", object), Spec::new().retain("/a"));
+        let first = Spec::new().when(Condition::new("/a", object), Spec::new().retain("/a"));
         let cases = [
             ("places of their own", branches("", Spec::new()), &flat),
             ("in a value that is held", branches("/a", first), &captured),
@@ -120,12 +120,12 @@ fn branches_for_one_place_compare_its_value() {
     let object = format!("{{{}}}", members.join(","));
     for (value, literal) in [("7", "1"), ("\"text\"", "\"other\""), (&object, r#"{"z":1}"#)] {
         let document = format!("{{\"a\":{value}}}").into_bytes();
-        let literal: Json = literal.parse().unwrap();
+        let literal: RawJson = literal.parse().unwrap();
         for count in [500, 1000] {
             let branch = |spec: Spec, _| {
-                spec.when(Test::new("/a", literal.clone()), Spec::new().retain("/a"))
+                spec.when(Condition::new("/a", literal.clone()), Spec::new().retain("/a"))
             };
-            let spec = (0..count).fold(Spec::new(), branch).otherwise(Otherwise::Pass);
+            let spec = (0..count).fold(Spec::new(), branch).otherwise(WhenFallback::Pass);
             let units = work(&spec, &document, usize::MAX);
             let bound =
                 A_BYTE * document.len() as u64 + count * (A_BRANCH + 4 * value.len() as u64);
@@ -146,32 +146,31 @@ fn patches_on_a_tree_cost_what_is_on_their_way() {
         let other = (0..SIZE).map(|other| if other + 1 < SIZE { other } else { number });
         format!("[{}]", other.map(|other| other.to_string()).collect::<Vec<_>>().join(","))
     };
-    let array = large(SIZE - 1).parse::<Json>().unwrap();
+    let array = large(SIZE - 1).parse::<RawJson>().unwrap();
     // With what an element or member on the way costs at most.
-    type Make<'a> = &'a dyn Fn(u64) -> Operation;
+    type Make<'a> = &'a dyn Fn(u64) -> PatchOp;
     let operations: [(&str, u64, Make<'_>); 10] = [
-        ("insert in front", 2, &|_| Operation::add("/x/0", 1)),
-        ("append", 1, &|_| Operation::add("/x/-", 1)),
-        ("remove the first", 2, &|_| Operation::remove("/x/0")),
-        ("move the last", 2, &|_| Operation::move_from(format!("/x/{}", SIZE - 1), "/x/0")),
-        ("replace the last member", 8, &|_| Operation::replace(format!("/o/k{}", SIZE - 1), 1)),
-        ("copy the last member", 4, &|_| Operation::copy_from(format!("/o/k{}", SIZE - 1), "/x/-")),
+        ("insert in front", 2, &|_| PatchOp::add("/x/0", 1)),
+        ("append", 1, &|_| PatchOp::add("/x/-", 1)),
+        ("remove the first", 2, &|_| PatchOp::remove("/x/0")),
+        ("move the last", 2, &|_| PatchOp::move_from(format!("/x/{}", SIZE - 1), "/x/0")),
+        ("replace the last member", 8, &|_| PatchOp::replace(format!("/o/k{}", SIZE - 1), 1)),
+        ("copy the last member", 4, &|_| PatchOp::copy_from(format!("/o/k{}", SIZE - 1), "/x/-")),
         ("test the last member", 4, &|_| {
-            Operation::test(format!("/o/k{}", SIZE - 1), SIZE as i64 - 1)
+            PatchOp::test(format!("/o/k{}", SIZE - 1), SIZE as i64 - 1)
         }),
         ("move a large value", 1, &|number| match number % 2 {
-            0 => Operation::move_from("/x", "/y"),
-            _ => Operation::move_from("/y", "/x"),
+            0 => PatchOp::move_from("/x", "/y"),
+            _ => PatchOp::move_from("/y", "/x"),
         }),
-        ("copy a large value", 6, &|_| Operation::copy_from("/x", "/y")),
-        ("test a large value", 16, &|_| Operation::test("/x", array.clone())),
+        ("copy a large value", 6, &|_| PatchOp::copy_from("/x", "/y")),
+        ("test a large value", 16, &|_| PatchOp::test("/x", array.clone())),
     ];
     let bytes = document.len() as u64;
     for (name, each, operation) in operations {
         let cost = |count: u64| {
             // So that it is a tree, and split where the others go, whatever follows.
-            let spec =
-                Spec::new().patch(Operation::test("/x/0", 0)).patch(Operation::test("/o/k0", 0));
+            let spec = Spec::new().patch(PatchOp::test("/x/0", 0)).patch(PatchOp::test("/o/k0", 0));
             work(&(0..count).map(operation).fold(spec, Spec::patch), &document, usize::MAX)
         };
         let [none, some, many] = [0, 100, 1000].map(cost);

@@ -1,9 +1,10 @@
-//! Says how a program runs, before it does: its stages in their order, and what each may have to hold, and why.
+//! Describes how a program will run: its stages in order, what each may have to hold, and why.
 //!
-//! Knows the compiled rules, no document. Must say what the run does: a program that is explained as a stream holds
-//! nothing, on any document (`tests/explain.rs`).
+//! The description only depends on the compiled rules. It has to agree with the run: a program that is explained as a
+//! stream holds nothing on any document (`tests/explain.rs`).
 
 mod document;
+mod output;
 mod text;
 mod tree;
 
@@ -11,77 +12,96 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::CallOptions;
-use super::options::Skips;
-use super::program::{Compiled, ItemRules, Program, RootRule, WaitFrom};
-use super::seek::Seeking;
-use super::tail::Policy;
-use super::when::When;
+use crate::filter::compile::call::Skips;
+use crate::filter::compile::items::{ItemRules, RootRule, WaitFrom};
+use crate::filter::compile::program::{CompiledProgram, Program};
+use crate::filter::compile::size_policy::SizePolicy;
+use crate::filter::compile::when::When;
+use crate::filter::options::CallOptions;
 use crate::limits::Limits;
 use crate::spec::{
     Budget, Content, DuplicateKeys, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings, Spec,
     Validation, Whitespace,
 };
 use document::{branches, choice, extract_stage, whole_stage};
-use tree::Paths;
+use output::output_stages;
+use tree::PathList;
 
-/// How a program runs: the stages that it has, whether each streams or may have to hold input, and why.
+/// A description of how a program runs: its stages, whether each one streams or may have to hold input, and why.
 ///
-/// `Display` says it in words, with the paths of each rule as a tree. It serialises to an object with these keys, which
-/// stay as they are within a `version`; new ones may come:
+/// `Display` prints it as text, with the paths of each rule as a tree. It serialises to an object with the keys
+/// below. Within a `version` these keys do not change, but new ones may be added:
 ///
 /// | key | value |
 /// |---|---|
 /// | `version` | 1 |
 /// | `mode` | `stream`, or `hold` if any stage may hold |
-/// | `skipped` | why some rules do not apply (`raw_mode`, `error_response`), so that they are not among the stages; left out if all apply |
+/// | `skipped` | why some rules do not apply (`raw_mode`, `error_response`) and are not among the stages; omitted if all apply |
 /// | `validation`, `whitespace`, `duplicate_keys` | as in a [`Spec`] |
 /// | `stages` | in the order in which they run, each with `stage`, `mode`, `holds` and the keys below |
-/// | `total_miss` | `on_error` (`raw`, `closed`), `default` (not said by the spec) and `effect`, in words; left out if there can be none |
-/// | `branches` | those of `when`, and `otherwise`: each with its `name`, its `test` in words, and the keys of its own explanation; left out if there are none |
+/// | `total_miss` | `on_error` (`raw`, `closed`), `default` (not set by the spec) and a textual `effect`; omitted if no total miss is possible |
+/// | `branches` | the branches of `when`, and `otherwise`: each with its `name`, its textual `test`, and the keys of its own explanation; omitted if there are none |
 /// | `limits` | `depth`, `key`, `held`, `spill`, `item` of the call |
 ///
-/// `stage` is `validate` (there is no rule), `extract` (with its `path`, and `optional` if the document need not have it), `when` (with what `otherwise` does), `retain`, `patches` (with `operations` in words,
-/// `lenient_remove`, `on_test_failure` if one is a test, and `tree`: why a tree is needed, if it is), `root`, `max_items`, `select`, `exclude`, `drop_nulls` or
-/// `drop_empty`, `wrap` (a document that is no array becomes one), `refuse` (every document is an error), `text_filter`, `budget` (with `budget`, as in a [`Spec`]: `bytes` or `tokens`, `min_items`, `omitted` and `on_over`), `mark` (of what `max_items` leaves out, without a budget), `compact`;
-/// or, alone, `content` (with `content`: `max_tokens`, `extract`, `format`) or `pass` (the document passes, whatever it is). `retain`, `select` and `exclude` have `paths`, a list of `path` as written and, for `select`, `key`,
-/// `many` (it yields an array of all that is found), `excluded` (a later rule removes it) and `held`; `root` has `root`,
-/// `siblings`, and `or_array` if the array of `auto` takes the place of a document in which nothing is found; `max_items` has `count` and `stop_early`; `select` has `early_skip` with `on` and `why`. Each of `holds` has
-/// `what`, `until`, `limits` (their names) and `instead`, when nothing is held.
+/// `stage` is one of:
+///
+/// - `validate`: there is no rule.
+/// - `extract`: with its `path`, and `optional` if the document may lack it.
+/// - `when`: with the action of `otherwise`.
+/// - `retain`: with `paths`.
+/// - `patches`: with textual `operations`, `lenient_remove`, `on_test_failure` if one is a test, and `tree`, the
+///   reason why a tree is needed, if it is.
+/// - `root`: with `root`, `siblings`, and `or_array` if the array of `auto` replaces a document without a hit.
+/// - `max_items`: with `count` and `stop_early`.
+/// - `select`: with `paths`, and `early_skip` with `on` and `why`.
+/// - `exclude`: with `paths`.
+/// - `drop_nulls`, `drop_empty`.
+/// - `wrap`: a document that is not an array is wrapped in one.
+/// - `refuse`: every document is an error.
+/// - `text_filter`.
+/// - `budget`: with `budget` as in a [`Spec`] (`bytes` or `tokens`), `min_items`, `omitted` and `on_over`.
+/// - `mark`: marks what `max_items` leaves out, without a budget.
+/// - `compact`.
+/// - `content`, as the only stage: with `content` (`max_tokens`, `extract`, `format`).
+/// - `pass`, as the only stage: every document is forwarded unchanged.
+///
+/// `paths` is a list of objects with the `path` as written. For `select` they also have `key`, `many` (yields an
+/// array of all matches), `excluded` (a later rule removes it) and `held`. Each of `holds` has `what`, `until`,
+/// `limits` (their names) and `instead`, the cases in which nothing is held.
 ///
 /// ```
-/// use tamis::{CallOptions, Mode, Program, Spec};
+/// use tamis::{CallOptions, ExecutionMode, Program, Spec};
 ///
 /// let program = Program::compile(&Spec::new().exclude("body").root("/items"))?;
 /// let explanation = program.explain(&CallOptions::new());
-/// assert_eq!(explanation.mode(), Mode::Stream);
+/// assert_eq!(explanation.mode(), ExecutionMode::Stream);
 /// assert!(explanation.to_string().contains("2. exclude: stream"));
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
-/// assert_eq!(program.explain(&CallOptions::new()).mode(), Mode::Hold);
+/// assert_eq!(program.explain(&CallOptions::new()).mode(), ExecutionMode::Hold);
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     version: u32,
-    mode: Mode,
+    mode: ExecutionMode,
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped: Option<&'static str>,
     validation: Validation,
     whitespace: Whitespace,
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate_keys: Option<DuplicateKeys>,
-    stages: Vec<Stage>,
+    stages: Vec<StageExplanation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    branches: Vec<Branch>,
+    branches: Vec<BranchExplanation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     total_miss: Option<TotalMiss>,
-    limits: Bounds,
+    limits: LimitValues,
 }
 
-/// What happens to a document for which a branch holds, or none.
+/// The explanation of one branch, or of `otherwise`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Branch {
+struct BranchExplanation {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     test: Option<String>,
@@ -93,28 +113,28 @@ struct Branch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Mode {
-    /// Output leaves while input arrives; nothing waits.
+pub enum ExecutionMode {
+    /// Output is written while input arrives. Nothing is held.
     Stream,
-    /// A bounded amount may have to wait until something is decided.
+    /// A bounded amount may have to be held until something is decided.
     Hold,
-    /// What is left of the document is held as a whole, as a tree of raw pieces.
+    /// The document after earlier stages is held as a whole, as a tree of raw pieces.
     Tree,
 }
 
-/// One stage.
+/// The explanation of one stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Stage {
+struct StageExplanation {
     #[serde(flatten)]
-    does: Does,
-    mode: Mode,
-    holds: Vec<Holds>,
+    does: StageAction,
+    mode: ExecutionMode,
+    holds: Vec<HoldExplanation>,
 }
 
-/// What a stage does.
+/// The action of a stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
-enum Does {
+enum StageAction {
     /// There is no rule.
     Validate,
     Extract {
@@ -123,7 +143,7 @@ enum Does {
         optional: bool,
     },
     Retain {
-        paths: Paths,
+        paths: PathList,
     },
     When {
         otherwise: &'static str,
@@ -131,7 +151,7 @@ enum Does {
     Patches {
         operations: Vec<String>,
         lenient_remove: bool,
-        /// There if one of them is a test.
+        /// Present if one of the operations is a test.
         #[serde(skip_serializing_if = "Option::is_none")]
         on_test_failure: Option<OnTestFailure>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,11 +169,11 @@ enum Does {
         stop_early: bool,
     },
     Select {
-        paths: Paths,
+        paths: PathList,
         early_skip: EarlySkip,
     },
     Exclude {
-        paths: Paths,
+        paths: PathList,
     },
     DropNulls,
     DropEmpty,
@@ -173,9 +193,9 @@ enum Does {
     Wrap,
 }
 
-/// What waits, until when, and within which limits.
+/// What is held, until when, and within which limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Holds {
+struct HoldExplanation {
     what: &'static str,
     until: &'static str,
     limits: &'static [&'static str],
@@ -183,7 +203,7 @@ struct Holds {
     instead: Option<&'static str>,
 }
 
-/// Whether the rest of an item is skipped once it has all that is selected.
+/// Whether the rest of an item is skipped once all selected values were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 struct EarlySkip {
     on: bool,
@@ -198,7 +218,7 @@ struct TotalMiss {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-struct Bounds {
+struct LimitValues {
     depth: usize,
     key: usize,
     held: u64,
@@ -207,55 +227,66 @@ struct Bounds {
 }
 
 impl Explanation {
-    /// [`Mode::Stream`] if no stage ever holds input.
+    /// Returns [`ExecutionMode::Stream`] if no stage ever holds input.
     #[must_use]
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> ExecutionMode {
         self.mode
     }
 }
 
 impl Program {
-    /// How this program runs for a call: what it does, and what it may have to hold under the call's limits.
+    /// Describes how this program runs for a call: what it does, and what it may have to hold within the call's
+    /// limits.
     #[must_use]
     pub fn explain(&self, options: &CallOptions) -> Explanation {
         let skips = options.skips(self.compiled());
         let explanation = self.for_call(skips).explained(&options.of_rest(skips));
-        Explanation { skipped: skips.map(Skips::as_str), ..explanation }
+        Explanation { skipped: skips.map(|skips| skips.reason().as_str()), ..explanation }
     }
 
-    /// The same for a call that skips no rule.
+    /// Explains the program of a call that skips no rule.
     fn explained(&self, options: &CallOptions) -> Explanation {
         let compiled = self.compiled();
-        let spec = &compiled.spec;
-        let policy = Policy::new(spec, options);
+        let CompiledProgram {
+            spec,
+            extract: _,
+            may_lack_extract: _,
+            when,
+            retain,
+            patches,
+            items,
+            whole: _,
+            output: _,
+            derived: _,
+        } = &**compiled;
+        let policy = SizePolicy::new(spec, options.policy());
         let budget = policy.budget;
-        let tail = compiled.spec.shapes_output() || policy.applies(spec);
-        let items = Some(&compiled.items).filter(|items| !self.is_text() && (!items.idle || tail));
+        let tail = spec.shapes_output() || policy.applies(spec);
+        let items = Some(items).filter(|items| !self.is_text() && (!items.idle || tail));
         let mut stages = Vec::new();
         if self.is_text() {
             stages.push(whole_stage(spec, budget));
         }
         stages.extend(extract_stage(compiled));
         if !self.is_text() {
-            stages.extend(compiled.retain.as_ref().map(|trie| {
-                let paths = Paths::plain(trie, spec.retain.as_deref().unwrap_or_default(), true);
-                Stage::new(Does::Retain { paths }, Vec::new())
+            stages.extend(retain.as_ref().map(|trie| {
+                let paths = PathList::plain(trie, spec.retain.as_deref().unwrap_or_default(), true);
+                StageExplanation::new(StageAction::Retain { paths }, Vec::new())
             }));
-            stages.extend(compiled.patches.as_ref().map(|patches| patches.stage(spec)));
-            stages.extend(compiled.when.as_ref().map(|_| choice(spec)));
+            stages.extend(patches.as_ref().map(|patches| patches.stage(spec)));
+            stages.extend(when.as_ref().map(|_| choice(spec)));
             stages.extend(items.into_iter().flat_map(|items| items.stages(compiled)));
-            stages.extend(tail_stages(spec, &policy));
+            stages.extend(output_stages(spec, &policy));
         }
         if stages.is_empty() {
-            stages.push(Stage::new(Does::Validate, Vec::new()));
+            stages.push(StageExplanation::new(StageAction::Validate, Vec::new()));
         }
-        let branches =
-            compiled.when.as_ref().map_or_else(Vec::new, |when| branches(when, spec, options));
+        let branches = when.as_ref().map_or_else(Vec::new, |when| branches(when, spec, options));
         let modes = stages.iter().map(|stage| stage.mode);
         let modes = modes.chain(branches.iter().map(|branch| branch.explanation.mode));
         Explanation {
             version: 1,
-            mode: modes.max().unwrap_or(Mode::Stream),
+            mode: modes.max().unwrap_or(ExecutionMode::Stream),
             skipped: None,
             validation: spec.validation,
             whitespace: spec.whitespace,
@@ -263,21 +294,21 @@ impl Program {
             stages,
             branches,
             total_miss: items.and_then(|items| items.total_miss(spec)),
-            limits: Bounds::from(options.limits_ref()),
+            limits: LimitValues::from(options.limits_ref()),
         }
     }
 
-    /// How each stage runs over a stream, in a line each: what it does, and what it may have to hold. What the
-    /// [`Report`](crate::Report) has as its `plan`; [`explain`](Self::explain) says more.
+    /// Returns one line for each stage: what it does, and what it may have to hold. The [`Report`](crate::Report)
+    /// contains these lines as its `plan`. [`explain`](Self::explain) returns more detail.
     #[must_use]
     pub fn plan(&self) -> Vec<String> {
         self.plan_with(&CallOptions::new())
     }
 
-    /// The same, for a call.
+    /// Returns the plan for a call.
     pub(super) fn plan_with(&self, options: &CallOptions) -> Vec<String> {
         let compiled = self.compiled();
-        let policy = Policy::new(&compiled.spec, options);
+        let policy = SizePolicy::new(&compiled.spec, options.policy());
         let mut plan = Vec::new();
         if self.is_text() {
             return vec![
@@ -291,7 +322,7 @@ impl Program {
         match (&compiled.extract, compiled.may_lack_extract) {
             (None, _) => {}
             (Some(_), false) => plan.push("extract: stream"),
-            (Some(_), true) => plan.push(Seeking::PLAN),
+            (Some(_), true) => plan.push(EXTRACT_SEARCH),
         }
         if compiled.when.is_some() {
             plan.push(CHOICE);
@@ -302,12 +333,12 @@ impl Program {
         let patches = compiled.patches.as_ref().map(|patches| patches.line(&compiled.spec));
         plan.extend(patches.as_deref());
         let items = &compiled.items;
-        // The branches have their own.
+        // The branches have their own plans.
         let rules = compiled.when.is_none();
         if rules && !items.idle || compiled.spec.shapes_output() || policy.applies(&compiled.spec) {
             let reasons = items.reasons();
             plan.extend(reasons.iter().map(|reason| reason.line()));
-            if !reasons.contains(&Reason::Shared) {
+            if !reasons.contains(&HoldReason::Shared) {
                 plan.push("items: stream");
             }
         }
@@ -335,7 +366,7 @@ impl Program {
         plan
     }
 
-    /// How the run went over a document for which this branch held.
+    /// Returns the plan of a run over a document to which this branch applied.
     pub(super) fn plan_of_branch(&self, program: &Self, options: &CallOptions) -> Vec<String> {
         let mut plan = program.plan_with(options);
         let at = usize::from(program.compiled().extract.is_some());
@@ -344,11 +375,15 @@ impl Program {
     }
 }
 
-/// The line of a budget.
+/// The plan's line for a value to extract that may be missing.
+pub(super) const EXTRACT_SEARCH: &str = "extract: hold the document until it is certain to have that value, or not (limits held, \
+                                   spill)";
+
+/// The plan's line for a budget.
 pub(super) const BUDGET: &str =
     "budget: hold what fits until the document ends (limits held, spill)";
 
-/// The line of a choice.
+/// The plan's line for the choice of a branch.
 const CHOICE: &str = "when: hold the document until a branch is certain (limits held, spill, item); slices and files are read \
                       twice instead";
 
@@ -360,18 +395,18 @@ impl fmt::Display for Program {
 
 /// Why rules on items may have to hold something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
-    /// Where the payload is, is decided late.
+enum HoldReason {
+    /// The location of the payload is decided late.
     Root,
-    /// The same, where it is the document if that has a value that is selected.
+    /// The document is the payload if it contains a selected value.
     RootByHit,
-    /// Nothing may leave, or all must, if nothing is found.
+    /// The output depends on whether there is a hit.
     Hit { from: WaitFrom, closed: bool },
     /// More than one output needs a value.
     Shared,
 }
 
-impl Reason {
+impl HoldReason {
     fn line(self) -> &'static str {
         match self {
             Self::Root => {
@@ -397,26 +432,26 @@ impl Reason {
         }
     }
 
-    fn holds(self, compiled: &Compiled, items: &ItemRules) -> Holds {
+    fn holds(self, compiled: &CompiledProgram, items: &ItemRules) -> HoldExplanation {
         let both: &[&str] = &["held", "spill"];
-        // What an earlier stage leaves comes as a stream, whatever the document is.
+        // The output of an earlier stage always arrives as a stream.
         let first =
             compiled.extract.is_none() && compiled.retain.is_none() && compiled.patches.is_none();
         let one_slice = first.then_some("nothing, where the document is one slice");
         match self {
-            Self::Root => Holds {
+            Self::Root => HoldExplanation {
                 what: "the document",
                 until: "an array `items` begins or the object ends",
                 limits: both,
                 instead: Some("a slice or a regular file is read twice"),
             },
-            Self::RootByHit => Holds {
+            Self::RootByHit => HoldExplanation {
                 what: "the document",
                 until: "one of the selected paths is found in it, or it ends",
                 limits: both,
                 instead: Some("a slice or a regular file is read twice"),
             },
-            Self::Hit { from, .. } => Holds {
+            Self::Hit { from, .. } => HoldExplanation {
                 what: match from {
                     WaitFrom::Document => "the document",
                     WaitFrom::Payload => "the payload",
@@ -428,7 +463,7 @@ impl Reason {
                 limits: both,
                 instead: one_slice,
             },
-            Self::Shared => Holds {
+            Self::Shared => HoldExplanation {
                 what: "a value that more than one output needs",
                 until: "it is complete; then it is read once for each",
                 limits: &["item"],
@@ -438,88 +473,72 @@ impl Reason {
     }
 }
 
-/// The stages behind those on items.
-fn tail_stages(spec: &Spec, policy: &Policy) -> Vec<Stage> {
-    let text = spec.text_filter.as_ref().map(|_| Stage::new(Does::TextFilter, Vec::new()));
-    let mark = policy.budget.is_none() && policy.marks_max_items(spec);
-    let mark = mark.then(|| Stage::new(Does::Mark, Vec::new()));
-    let compact = spec.compact.as_ref().map(|_| {
-        let document = Holds {
-            what: "the filtered document, then its text,",
-            until: "the last item is rendered",
-            limits: &["held", "spill"],
-            instead: None,
-        };
-        let item =
-            Holds { what: "an item", until: "it is rendered", limits: &["item"], instead: None };
-        Stage::new(Does::Compact, vec![document, item])
-    });
-    [text, budget_stage(policy), mark, compact].into_iter().flatten().collect()
-}
-
-/// The stage that keeps a budget, if there is one.
-fn budget_stage(policy: &Policy) -> Option<Stage> {
-    let Policy { budget, min_items, omitted, on_over } = *policy;
-    let holds = Holds {
-        what: "what fits",
-        until: "the document ends",
-        limits: &["held", "spill"],
-        instead: None,
-    };
-    let omitted = omitted.unwrap_or(Omitted::Mark);
-    budget
-        .map(|budget| Stage::new(Does::Budget { budget, min_items, omitted, on_over }, vec![holds]))
-}
-
 impl ItemRules {
-    fn reasons(&self) -> Vec<Reason> {
+    fn reasons(&self) -> Vec<HoldReason> {
         let root = match self.root {
-            RootRule::Auto => Some(Reason::Root),
-            RootRule::DocumentOrArray => Some(Reason::RootByHit),
+            RootRule::Auto => Some(HoldReason::Root),
+            RootRule::DocumentOrArray => Some(HoldReason::RootByHit),
             _ => None,
         };
-        let hit = self.waits().map(|from| Reason::Hit { from, closed: self.closed });
+        let hit = self.waits().map(|from| HoldReason::Hit { from, closed: self.closed });
         let shared = self.select.iter().flat_map(|select| &select.nodes).any(|node| node.shared);
-        [root, hit, shared.then_some(Reason::Shared)].into_iter().flatten().collect()
+        [root, hit, shared.then_some(HoldReason::Shared)].into_iter().flatten().collect()
     }
 
-    fn stages(&self, compiled: &Compiled) -> Vec<Stage> {
+    fn stages(&self, compiled: &CompiledProgram) -> Vec<StageExplanation> {
         let spec = &compiled.spec;
+        // Every rule is named: a new one does not compile until it is explained.
+        let Self {
+            idle: _,
+            root,
+            keep_siblings: _,
+            max_items: _,
+            stop_early: _,
+            select,
+            exclude,
+            drop_nulls,
+            drop_empty,
+            closed: _,
+            judges: _,
+            refuses,
+            duplicates: _,
+        } = self;
         let (at_root, at_select): (Vec<_>, Vec<_>) =
             self.reasons().into_iter().partition(|reason| {
-                matches!(reason, Reason::Root | Reason::RootByHit) || self.select.is_none()
+                matches!(reason, HoldReason::Root | HoldReason::RootByHit) || select.is_none()
             });
-        let hold = |reasons: Vec<Reason>| {
+        let hold = |reasons: Vec<HoldReason>| {
             reasons.into_iter().map(|reason| reason.holds(compiled, self)).collect::<Vec<_>>()
         };
-        if self.refuses {
-            return vec![Stage::new(Does::Refuse, Vec::new())];
+        if *refuses {
+            return vec![StageExplanation::new(StageAction::Refuse, Vec::new())];
         }
-        let or_array = self.root == RootRule::DocumentOrArray;
-        let root = Does::Root { root: spec.root.clone(), siblings: spec.siblings, or_array };
-        let mut stages = vec![Stage::new(root, hold(at_root))];
-        let mut streams = |does| stages.push(Stage::new(does, Vec::new()));
+        let or_array = *root == RootRule::DocumentOrArray;
+        let action =
+            StageAction::Root { root: spec.root.clone(), siblings: spec.siblings, or_array };
+        let mut stages = vec![StageExplanation::new(action, hold(at_root))];
+        let mut streams = |does| stages.push(StageExplanation::new(does, Vec::new()));
         if spec.max_items > 0 {
-            streams(Does::MaxItems { count: spec.max_items, stop_early: spec.stop_early });
+            streams(StageAction::MaxItems { count: spec.max_items, stop_early: spec.stop_early });
         }
-        if let Some(select) = &self.select {
-            let paths = Paths::selected(select, spec);
+        if let Some(select) = select {
+            let paths = PathList::selected(select, spec);
             let from_the_item = select.node(0).shared;
-            let does = Does::Select { paths, early_skip: self.early_skip(from_the_item) };
-            stages.push(Stage::new(does, hold(at_select)));
+            let does = StageAction::Select { paths, early_skip: self.early_skip(from_the_item) };
+            stages.push(StageExplanation::new(does, hold(at_select)));
         }
-        let mut streams = |does| stages.push(Stage::new(does, Vec::new()));
-        if !self.exclude.is_empty() {
-            streams(Does::Exclude { paths: Paths::plain(&self.exclude, &spec.exclude, false) });
+        let mut streams = |does| stages.push(StageExplanation::new(does, Vec::new()));
+        if !exclude.is_empty() {
+            streams(StageAction::Exclude { paths: PathList::plain(exclude, &spec.exclude, false) });
         }
-        if self.drop_nulls {
-            streams(Does::DropNulls);
+        if *drop_nulls {
+            streams(StageAction::DropNulls);
         }
-        if self.drop_empty {
-            streams(Does::DropEmpty);
+        if *drop_empty {
+            streams(StageAction::DropEmpty);
         }
         if spec.wrap {
-            streams(Does::Wrap);
+            streams(StageAction::Wrap);
         }
         stages
     }
@@ -545,23 +564,23 @@ impl ItemRules {
             (_, None) if !misses_root => return None,
             (true, _) => "an error, and no output",
             (false, Some(_)) => {
-                "what would have been selected from passes at full length, with a warning; exclude and drops still apply"
+                "the payload passes unselected, with a warning; exclude and drops still apply"
             }
-            (false, None) => "the rules on items apply to nothing, with a warning",
+            (false, None) => "the rules on items have no effect, with a warning",
         };
         let on_error = if self.closed { OnError::Closed } else { OnError::Raw };
         Some(TotalMiss { on_error, default: spec.on_error.is_none(), effect })
     }
 }
 
-impl Stage {
-    fn new(does: Does, holds: Vec<Holds>) -> Self {
-        let mode = if holds.is_empty() { Mode::Stream } else { Mode::Hold };
+impl StageExplanation {
+    fn new(does: StageAction, holds: Vec<HoldExplanation>) -> Self {
+        let mode = if holds.is_empty() { ExecutionMode::Stream } else { ExecutionMode::Hold };
         Self { does, mode, holds }
     }
 }
 
-impl From<&Limits> for Bounds {
+impl From<&Limits> for LimitValues {
     fn from(limits: &Limits) -> Self {
         Self {
             depth: limits.depth(),

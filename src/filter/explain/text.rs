@@ -1,14 +1,16 @@
-//! An explanation in words.
+//! Prints an explanation as text.
 
 use std::fmt;
 
-use super::{Bounds, Does, Explanation, Holds, Mode, Stage};
+use super::{
+    ExecutionMode, Explanation, HoldExplanation, LimitValues, StageAction, StageExplanation,
+};
 use crate::limits::Limits;
 use crate::spec::{
     DuplicateKeys, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings, Validation, Whitespace,
 };
 
-impl fmt::Display for Mode {
+impl fmt::Display for ExecutionMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Stream => "stream",
@@ -25,29 +27,33 @@ impl fmt::Display for Explanation {
             None => {}
             Some("error_response") => writeln!(
                 f,
-                "skipped: the call failed; rules that select, cut or sum up items do not apply, and nothing is a miss"
+                "skipped: the call failed; rules that select, limit or summarise items do not apply, and nothing is a miss"
             )?,
             Some(_) => {
-                let extracts =
-                    self.stages.iter().any(|stage| matches!(stage.does, Does::Extract { .. }));
+                let extracts = self
+                    .stages
+                    .iter()
+                    .any(|stage| matches!(stage.does, StageAction::Extract { .. }));
                 let which = if extracts { "no rule but extract" } else { "no rule" };
-                writeln!(f, "skipped: raw output was asked for; {which} applies")?;
+                writeln!(f, "skipped: raw output was requested; {which} applies")?;
             }
         }
         let validation = match self.validation {
             Validation::Full => "full: RFC 8259, the whole document, dropped values too",
             Validation::Structure => {
-                "structure: of dropped values strings, brackets and UTF-8 only; kept ones in full"
+                "structure: dropped values are checked for strings, brackets and UTF-8 only; kept values in full"
             }
         };
-        // What may be any text is not validated.
-        let text = |stage: &Stage| matches!(stage.does, Does::Pass | Does::Content { .. });
+        // Documents that may be any text are not validated.
+        let text = |stage: &StageExplanation| {
+            matches!(stage.does, StageAction::Pass | StageAction::Content { .. })
+        };
         if !self.stages.iter().any(text) {
             writeln!(f, "validation: {validation}")?;
         }
         let whitespace = match self.whitespace {
             Whitespace::Minify => "minify",
-            Whitespace::Keep => "keep: as it stands in front of what is kept",
+            Whitespace::Keep => "keep: the white space before kept values",
         };
         if !self.stages.iter().any(text) {
             writeln!(f, "white space: {whitespace}")?;
@@ -55,10 +61,10 @@ impl fmt::Display for Explanation {
         if let Some(duplicates) = self.duplicate_keys {
             let duplicates = match duplicates {
                 DuplicateKeys::First => {
-                    "first: of selected members and of the payload the first counts"
+                    "first: the first selected member or payload of a name is used"
                 }
                 DuplicateKeys::Count => {
-                    "count: of selected members and of the payload the first counts; all others are counted"
+                    "count: the first selected member or payload of a name is used; duplicates are counted"
                 }
                 DuplicateKeys::Reject => {
                     "reject: a second selected member or payload of one name is an error"
@@ -69,7 +75,7 @@ impl fmt::Display for Explanation {
         self.fmt_stages(f)?;
         for branch in &self.branches {
             let test = branch.test.as_deref().map_or("no branch holds", |test| test);
-            writeln!(f, "\n{}: where {}", branch.name, Plain(test))?;
+            writeln!(f, "\n{}: where {}", branch.name, OneLine(test))?;
             branch.explanation.fmt_stages(f)?;
         }
         Ok(())
@@ -94,7 +100,7 @@ impl Explanation {
     }
 }
 
-impl Does {
+impl StageAction {
     fn name(&self) -> &'static str {
         match self {
             Self::Validate => "validate",
@@ -120,32 +126,35 @@ impl Does {
     }
 }
 
-impl Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>, limits: &Bounds) -> fmt::Result {
+impl StageExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>, limits: &LimitValues) -> fmt::Result {
         match &self.does {
-            Does::Validate => writeln!(f, "   the document passes")?,
-            Does::Extract { path, optional } => {
+            StageAction::Validate => writeln!(f, "   the document passes")?,
+            StageAction::Extract { path, optional } => {
                 let without = if *optional { "the document as it is" } else { "an error" };
-                let path = Plain(path);
+                let path = OneLine(path);
                 writeln!(f, "   the value at {path} is the document; without it, {without}")?;
             }
-            Does::Retain { paths } => {
+            StageAction::Retain { paths } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
-                writeln!(f, "   everything else goes; names reach through arrays")?;
+                writeln!(f, "   everything else is removed; names match inside arrays")?;
             }
-            Does::When { otherwise } => {
-                writeln!(f, "   the first branch applies whose test holds; they are below")?;
-                writeln!(f, "   a member on the path of a test that comes twice is an error")?;
+            StageAction::When { otherwise } => {
+                writeln!(
+                    f,
+                    "   the first branch whose test holds applies; the branches are listed below"
+                )?;
+                writeln!(f, "   a duplicate member on the path of a test is an error")?;
                 if *otherwise == "error" {
-                    writeln!(f, "   where none holds: an error, and no output")?;
+                    writeln!(f, "   if none holds: an error without output")?;
                 }
             }
-            Does::Patches { operations, lenient_remove, on_test_failure, tree } => {
+            StageAction::Patches { operations, lenient_remove, on_test_failure, tree } => {
                 for operation in operations {
-                    writeln!(f, "   {}", Plain(operation))?;
+                    writeln!(f, "   {}", OneLine(operation))?;
                 }
                 if *lenient_remove {
-                    writeln!(f, "   what is to be removed need not be there")?;
+                    writeln!(f, "   removing a missing value is allowed")?;
                 }
                 match on_test_failure {
                     Some(OnTestFailure::Fail) => {
@@ -154,17 +163,17 @@ impl Stage {
                     Some(OnTestFailure::Stop) => {
                         writeln!(
                             f,
-                            "   if a test fails, the rest is not applied; what was applied stays"
+                            "   if a test fails, the rest is not applied; earlier operations are kept"
                         )?;
                     }
                     None => {}
                 }
                 if let Some(why) = tree {
-                    writeln!(f, "   needs a tree: {}", Plain(why))?;
+                    writeln!(f, "   needs a tree: {}", OneLine(why))?;
                 }
             }
-            Does::Root { root, siblings, or_array } => {
-                writeln!(f, "   {}", Where(root))?;
+            StageAction::Root { root, siblings, or_array } => {
+                writeln!(f, "   {}", RootText(root))?;
                 if *or_array {
                     writeln!(
                         f,
@@ -174,61 +183,76 @@ impl Stage {
                 }
                 match siblings {
                     _ if *root == Root::Object => {}
-                    Siblings::Keep => writeln!(f, "   members beside it pass unchanged")?,
-                    Siblings::Drop => writeln!(f, "   members beside it go")?,
+                    Siblings::Keep => writeln!(f, "   siblings are kept unchanged")?,
+                    Siblings::Drop => writeln!(f, "   siblings are removed")?,
                 }
             }
-            Does::Refuse => writeln!(
+            StageAction::Refuse => writeln!(
                 f,
-                "   an error, and no output: only what is selected may leave (`on_error: closed`), and the call failed"
+                "   an error without output: only selected values may be emitted (`on_error: closed`), but the call failed"
             )?,
-            Does::MaxItems { count, stop_early } => {
+            StageAction::MaxItems { count, stop_early } => {
                 let rest = if *stop_early {
                     "reading stops at the next one, and what follows is not validated"
                 } else {
                     "the others are read, validated and counted"
                 };
                 match count {
-                    1 => writeln!(f, "   the first item stays; {rest}")?,
-                    count => writeln!(f, "   the first {} items stay; {rest}", Number(*count))?,
+                    1 => writeln!(f, "   the first item is kept; {rest}")?,
+                    count => writeln!(
+                        f,
+                        "   the first {} items are kept; {rest}",
+                        GroupedNumber(*count)
+                    )?,
                 }
             }
-            Does::Select { paths, early_skip } => {
+            StageAction::Select { paths, early_skip } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
                 let on = if early_skip.on { "on" } else { "off" };
                 let count = paths.len() as u64;
                 let paths = if count == 1 { "path" } else { "paths" };
-                writeln!(f, "   {} {paths}; early skip {on}: {}", Number(count), early_skip.why)?;
+                writeln!(
+                    f,
+                    "   {} {paths}; early skip {on}: {}",
+                    GroupedNumber(count),
+                    early_skip.why
+                )?;
             }
-            Does::Exclude { paths } => {
+            StageAction::Exclude { paths } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
-                writeln!(f, "   every duplicate too; names reach through arrays")?;
+                writeln!(f, "   including duplicates; names match inside arrays")?;
             }
-            Does::Pass => writeln!(f, "   the document passes, whatever it is")?,
-            Does::Wrap => writeln!(f, "   a document that is no array becomes the element of one")?,
-            Does::Content { content } => {
+            StageAction::Pass => writeln!(f, "   every document is forwarded unchanged")?,
+            StageAction::Wrap => {
+                writeln!(f, "   a document that is not an array is wrapped in one")?
+            }
+            StageAction::Content { content } => {
                 let fields = match content.extract.as_slice() {
                     [] => "content, else text, else body".to_owned(),
                     paths => paths.join(", "),
                 };
-                writeln!(f, "   of a page its main text; of JSON the text of {}", Plain(&fields))?;
+                writeln!(
+                    f,
+                    "   the main text of a page; from JSON, the text of {}",
+                    OneLine(&fields)
+                )?;
                 if content.max_tokens > 0 {
-                    let tokens = Number(content.max_tokens);
+                    let tokens = GroupedNumber(content.max_tokens);
                     writeln!(
                         f,
-                        "   at most {tokens} tokens, cut behind a paragraph, a sentence or a word"
+                        "   at most {tokens} tokens, cut after a paragraph, a sentence or a word"
                     )?;
                 }
-                writeln!(f, "   where there is no text, the document as it is")?;
+                writeln!(f, "   without text, the document is unchanged")?;
             }
-            Does::TextFilter => {
+            StageAction::TextFilter => {
                 writeln!(f, "   the lines of a text in the document's member `raw` are filtered")?;
             }
-            Does::Budget { budget, min_items, omitted, on_over } => {
+            StageAction::Budget { budget, min_items, omitted, on_over } => {
                 let least = match min_items {
                     0 => "all of them if need be".to_owned(),
                     1 => "but the first is kept".to_owned(),
-                    count => format!("but the first {} are kept", Number(*count)),
+                    count => format!("but the first {} are kept", GroupedNumber(*count)),
                 };
                 writeln!(f, "   at most {budget}")?;
                 writeln!(f, "   too long: items are dropped from the end, {least}")?;
@@ -249,25 +273,25 @@ impl Stage {
                     )?;
                 }
             }
-            Does::Mark => {
+            StageAction::Mark => {
                 writeln!(f, "   a member `_omitted` says how many items are missing")?;
             }
-            Does::Compact => {
+            StageAction::Compact => {
                 writeln!(
                     f,
-                    "   an array of items becomes text, made by templates; an object stays"
+                    "   an array of items becomes text rendered by templates; an object is kept"
                 )?;
             }
-            Does::DropNulls => {
+            StageAction::DropNulls => {
                 writeln!(
                     f,
-                    "   members that are null go, at every depth of an item; elements stay"
+                    "   null members are removed at every depth of an item; elements are kept"
                 )?;
             }
-            Does::DropEmpty => {
+            StageAction::DropEmpty => {
                 writeln!(
                     f,
-                    "   members that are \"\", [] or {{}} go, after all other drops; elements stay"
+                    "   members that are \"\", [] or {{}} are removed after all other drops; elements are kept"
                 )?;
             }
         }
@@ -275,16 +299,16 @@ impl Stage {
     }
 }
 
-impl Holds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>, limits: &Bounds) -> fmt::Result {
+impl HoldExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>, limits: &LimitValues) -> fmt::Result {
         writeln!(f, "   holds {} until {}", self.what, self.until)?;
-        let default = Bounds::from(&Limits::new());
+        let default = LimitValues::from(&Limits::new());
         let said = |now: u64, default: u64| if now == default { ", the default" } else { "" };
         if self.limits.contains(&"item") {
             let said = said(limits.item, default.item);
-            writeln!(f, "     at most {} (limit item{said})", Size(limits.item))?;
+            writeln!(f, "     at most {} (limit item{said})", ByteSize(limits.item))?;
         } else {
-            let (held, spill) = (Size(limits.held), Size(limits.spill));
+            let (held, spill) = (ByteSize(limits.held), ByteSize(limits.spill));
             let held_said = said(limits.held, default.held);
             let spill_said = said(limits.spill, default.spill);
             write!(f, "     at most {held} in memory (limit held{held_said}), then ")?;
@@ -301,10 +325,10 @@ impl Holds {
     }
 }
 
-/// Where the payload is.
-struct Where<'a>(&'a Root);
+/// The location of the payload.
+struct RootText<'a>(&'a Root);
 
-impl fmt::Display for Where<'_> {
+impl fmt::Display for RootText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Root::Auto => f.write_str(
@@ -313,25 +337,25 @@ impl fmt::Display for Where<'_> {
             ),
             Root::First => f.write_str("first: the document if it is an array, else its first array"),
             Root::Object => f.write_str("object: the document itself, whatever arrays it has"),
-            Root::At(path) => write!(f, "the value at {}", Plain(path)),
+            Root::At(path) => write!(f, "the value at {}", OneLine(path)),
         }
     }
 }
 
-/// A path on one line, whatever it has.
-struct Plain<'a>(&'a str);
+/// Prints a path on one line.
+struct OneLine<'a>(&'a str);
 
-impl fmt::Display for Plain<'_> {
+impl fmt::Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = self.0.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char });
         plain.collect::<String>().fmt(f)
     }
 }
 
-/// A number with its thousands apart.
-struct Number(u64);
+/// Prints a number with thousands separators.
+struct GroupedNumber(u64);
 
-impl fmt::Display for Number {
+impl fmt::Display for GroupedNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = self.0.to_string();
         for (at, digit) in digits.chars().enumerate() {
@@ -344,16 +368,16 @@ impl fmt::Display for Number {
     }
 }
 
-/// A number of bytes, in the largest unit in which it is whole.
-struct Size(u64);
+/// Prints a number of bytes in the largest unit that divides it.
+struct ByteSize(u64);
 
-impl fmt::Display for Size {
+impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (shift, unit) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] {
             if self.0 > 0 && self.0.trailing_zeros() >= shift {
-                return write!(f, "{} {unit}", Number(self.0 >> shift));
+                return write!(f, "{} {unit}", GroupedNumber(self.0 >> shift));
             }
         }
-        write!(f, "{} bytes", Number(self.0))
+        write!(f, "{} bytes", GroupedNumber(self.0))
     }
 }

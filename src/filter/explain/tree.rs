@@ -1,30 +1,30 @@
 //! The paths of a rule, as a list for programs and as a tree for people.
 //!
-//! A step that leads to one place only stands on the line of the next, so that what is drawn is no longer than a few
-//! times the paths themselves.
+//! A step with a single child is printed on the line of that child. This keeps the tree no longer than a few times
+//! the paths themselves.
 
 use std::fmt::Write as _;
 
 use serde::{Serialize, Serializer};
 
-use crate::filter::program::Selection;
+use crate::filter::compile::items::SelectRules;
 use crate::path::trie::{NodeId, Trie};
-use crate::path::{Path, Token};
+use crate::path::{Path, PathToken};
 use crate::spec::Spec;
 
-/// Marks stand in one column up to this width.
+/// The largest column in which marks are aligned.
 const WIDEST: usize = 40;
 
-/// Paths, each with what happens there.
+/// The paths of a rule with what happens to each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Paths {
-    leaves: Vec<Leaf>,
+pub(super) struct PathList {
+    leaves: Vec<PathEntry>,
     drawn: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-struct Leaf {
-    /// As it was written.
+struct PathEntry {
+    /// The path as written.
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
@@ -36,32 +36,34 @@ struct Leaf {
     held: Option<bool>,
 }
 
-impl Serialize for Paths {
+impl Serialize for PathList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.leaves.serialize(serializer)
     }
 }
 
-impl Paths {
-    /// Of a rule that does one thing with all its paths: `retain` keeps, `exclude` removes.
+impl PathList {
+    /// Returns the paths of a rule with one effect: `retain` keeps, `exclude` removes.
     pub(super) fn plain(trie: &Trie, written: &[String], retain: bool) -> Self {
-        let leaves =
-            written.iter().map(|path| Leaf { path: path.clone(), ..Leaf::default() }).collect();
+        let leaves = written
+            .iter()
+            .map(|path| PathEntry { path: path.clone(), ..PathEntry::default() })
+            .collect();
         let (root, what) = if retain { ("document", "keep") } else { ("item", "remove") };
         let mark = |node| (!trie.ends(node).is_empty()).then(|| what.to_owned());
         Self { leaves, drawn: draw(trie, root, retain, mark) }
     }
 
-    pub(super) fn selected(select: &Selection, spec: &Spec) -> Self {
+    pub(super) fn selected(select: &SelectRules, spec: &Spec) -> Self {
         let written = spec.select.iter().flat_map(|select| &select.0);
-        let leaves = select.sources.iter().zip(written).map(|(source, written)| Leaf {
+        let leaves = select.sources.iter().zip(written).map(|(source, written)| PathEntry {
             path: source.text.clone(),
             key: written.output_key(),
-            many: Some(source.path.0.contains(&Token::Any)),
+            many: Some(source.path.0.contains(&PathToken::Any)),
             excluded: Some(source.exclude.is_hit()),
             held: Some(false),
         });
-        let mut leaves: Vec<Leaf> = leaves.collect();
+        let mut leaves: Vec<PathEntry> = leaves.collect();
         for node in select.nodes.iter().filter(|node| node.shared) {
             for source in &node.starts {
                 if let Some(leaf) = leaves.get_mut(*source as usize) {
@@ -75,7 +77,7 @@ impl Paths {
                 let Some(source) = select.sources.get(*number as usize) else { continue };
                 let key = String::from_utf8_lossy(&source.key);
                 let many =
-                    if source.path.0.contains(&Token::Any) { ", all in an array" } else { "" };
+                    if source.path.0.contains(&PathToken::Any) { ", all in an array" } else { "" };
                 let gone = if source.exclude.is_hit() { ", removed by exclude" } else { "" };
                 let beside =
                     if source.passing { ", of a single object: neither hit nor miss" } else { "" };
@@ -89,21 +91,21 @@ impl Paths {
         Self { leaves, drawn: draw(&select.trie, "item", false, mark) }
     }
 
-    /// How many there are.
+    /// Returns the number of paths.
     pub(super) fn len(&self) -> usize {
         self.leaves.len()
     }
 
-    /// The tree, a line for each place.
+    /// Returns the lines of the tree.
     pub(super) fn drawn(&self) -> impl Iterator<Item = &str> {
         self.drawn.lines()
     }
 }
 
-/// One line of a tree that waits to be drawn.
-struct Next {
+/// A line of the tree that is not drawn yet.
+struct PendingNode {
     node: NodeId,
-    /// The tokens from the line above.
+    /// The tokens after the parent line.
     steps: Path,
     depth: usize,
     last: bool,
@@ -116,11 +118,11 @@ fn draw(
     mark: impl Fn(NodeId) -> Option<String>,
 ) -> String {
     let mut lines = vec![(root.to_owned(), mark(0))];
-    // By depth: whether the line there is the last of its siblings.
+    // By depth: whether the line is the last of its siblings.
     let mut ends: Vec<bool> = Vec::new();
     let mut todo = Vec::new();
     below(trie, 0, 0, &mut todo);
-    while let Some(Next { node, steps, depth, last }) = todo.pop() {
+    while let Some(PendingNode { node, steps, depth, last }) = todo.pop() {
         ends.truncate(depth);
         let mut line = String::new();
         for end in &ends {
@@ -139,8 +141,8 @@ fn draw(
         }
         let name = match steps.0.first() {
             _ if pointers => steps.to_pointer(),
-            // Below a name a wildcard is not the beginning of a path.
-            Some(Token::Any) if depth > 0 => steps.to_string().replacen('*', "[]", 1),
+            // Below a name, a wildcard is written as `[]`.
+            Some(PathToken::Any) if depth > 0 => steps.to_string().replacen('*', "[]", 1),
             _ => steps.to_string(),
         };
         for char in name.chars() {
@@ -169,10 +171,10 @@ fn draw(
     drawn
 }
 
-/// Puts the places below `node` on the stack, the first on top.
-fn below(trie: &Trie, node: NodeId, depth: usize, todo: &mut Vec<Next>) {
+/// Pushes the children of `node` in reverse order.
+fn below(trie: &Trie, node: NodeId, depth: usize, todo: &mut Vec<PendingNode>) {
     for (number, (token, child)) in trie.children(node).iter().rev().enumerate() {
         let steps = Path(vec![token.clone()]);
-        todo.push(Next { node: *child, steps, depth, last: number == 0 });
+        todo.push(PendingNode { node: *child, steps, depth, last: number == 0 });
     }
 }

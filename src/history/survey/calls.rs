@@ -1,26 +1,26 @@
-//! Which call a result is of: tools by number, and the calls that have no result yet.
+//! Maps results to calls and tools: tools by number, and the calls that have no result yet.
 //!
-//! A call names the results behind it. Ids may come again (some servers number the calls of each answer from 0): the last call
-//! counts. What was answered is forgotten, unless its tool is protected: of a protected tool every result stays.
+//! A call names the results after it. Ids may be reused (some servers number the calls of each response from 0); the last call
+//! counts. A call is forgotten when its result was read, unless its tool is protected: then every result is kept.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher, RandomState};
 
 use super::super::program::Compiled;
-use crate::error::Raise;
+use crate::error::{LimitName, Raise};
 use crate::limits::{Limits, Meter};
 
-/// A tool that is not known.
+/// The number of an unknown tool.
 pub(super) const UNKNOWN: u32 = 0;
 
-/// What an entry of a table takes, beside its text.
+/// Size of a table entry in bytes, without its text.
 const ENTRY: u64 = 40;
 
 #[derive(Debug)]
 pub(in crate::history) struct Calls {
     tools: Vec<Tool>,
     by_name: HashMap<String, u32>,
-    /// By the two hashes of their ids, whose keys are drawn for each run.
+    /// By two hashes of the id, whose keys are random for each run.
     open: HashMap<(u64, u64), u32, BuildHasherDefault<Hashed>>,
     hashes: [RandomState; 2],
     meter: Meter,
@@ -33,7 +33,7 @@ struct Tool {
     protected: bool,
 }
 
-/// The hash of what is a hash already.
+/// A hasher for keys that are hashes already.
 #[derive(Debug, Default)]
 struct Hashed(u64);
 
@@ -70,7 +70,7 @@ impl Calls {
         &self.hashes
     }
 
-    /// The number of a tool.
+    /// Returns the number of a tool, and assigns one if needed.
     pub(super) fn tool(&mut self, name: &str, program: &Compiled) -> Result<u32, Raise> {
         if name.is_empty() {
             return Ok(UNKNOWN);
@@ -85,7 +85,7 @@ impl Calls {
         Ok(number)
     }
 
-    /// A call of a tool, by the hash of its id.
+    /// Adds a call of a tool, by the hash of its id.
     pub(super) fn call(&mut self, id: (u64, u64), tool: u32, limits: &Limits) -> Result<(), Raise> {
         if self.open.insert(id, tool).is_none() {
             self.charge(ENTRY, limits)?;
@@ -93,7 +93,7 @@ impl Calls {
         Ok(())
     }
 
-    /// The tool of the call with this id.
+    /// Returns the tool of the call with this id.
     pub(super) fn answer(&mut self, id: (u64, u64)) -> Option<u32> {
         let tool = *self.open.get(&id)?;
         if !self.is_protected(tool) {
@@ -104,7 +104,7 @@ impl Calls {
         Some(tool)
     }
 
-    /// Another history begins: no call of the one before has its result there.
+    /// Starts another history, in which no earlier call has its result.
     pub(super) fn forget(&mut self) {
         let open = self.open.len() as u64 * ENTRY;
         self.open.clear();
@@ -125,7 +125,7 @@ impl Calls {
     }
 
     fn charge(&mut self, bytes: u64, limits: &Limits) -> Result<(), Raise> {
-        self.meter.charge("held", limits.held(), self.taken, bytes)?;
+        self.meter.charge(LimitName::Held, limits.held(), self.taken, bytes)?;
         self.taken += bytes;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What a value that was read, and a container that has ended, come to: calls, results, turns.
+//! Evaluates values and containers at their end: calls, results, turns.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::message::{
 };
 use super::shape::{Frame, Member};
 use super::value::{Value, ValueKind, Verdict};
-use crate::error::Raise;
+use crate::error::{LimitName, Raise};
 
 impl Survey {
     pub(super) fn was_read(
@@ -32,7 +32,7 @@ impl Survey {
         };
         let program = self.program.compiled();
         let Self { message, block, part, call, calls, .. } = self;
-        // A tool is known by its number from here on.
+        // The tool has a number from here on.
         let tool = |calls: &mut Calls| match text.and_then(|text| std::str::from_utf8(text).ok()) {
             Some(name) => calls.tool(name, program).map(Some),
             None => Ok(None),
@@ -92,7 +92,7 @@ impl Survey {
         Ok(())
     }
 
-    /// An output is complete, in one of its places.
+    /// Completes an output, in one of its places.
     fn add(&mut self, frame: Frame, value: Value) -> Result<(), Raise> {
         let values = match frame {
             Frame::Block => &mut self.block.call.values,
@@ -107,15 +107,15 @@ impl Survey {
         if is_first { Ok(()) } else { self.wait(bytes) }
     }
 
-    /// More waits for the end of the message.
+    /// Charges bytes that are held until the end of the message.
     fn wait(&mut self, bytes: u64) -> Result<(), Raise> {
         let limit = self.program.compiled().limits.held();
-        self.waiting.charge("held", limit, self.waits, bytes)?;
+        self.waiting.charge(LimitName::Held, limit, self.waits, bytes)?;
         self.waits += bytes;
         Ok(())
     }
 
-    /// The container that was entered last has ended, with its bracket at `at`.
+    /// Completes the container that was entered last. Its closing bracket is at offset `at`.
     pub(super) fn closed(&mut self, frame: Frame, at: u64) -> Result<(), Raise> {
         let outer = self.frame().unwrap_or(Frame::Document);
         let span = |from: u64| from..at + 1;
@@ -133,7 +133,7 @@ impl Survey {
                 let call = std::mem::take(&mut self.call);
                 self.end_call(call)
             }
-            // The results in it are the results.
+            // The nested results are the results.
             Frame::Content if self.content.has_results => Ok(()),
             Frame::Content => {
                 let value =
@@ -157,7 +157,7 @@ impl Survey {
             }
             Frame::FunctionResponse => {
                 let Call { id, tool, values } = std::mem::take(&mut self.call);
-                // Its own name is the one that counts; the call is answered all the same.
+                // The name in the result counts, but the call has its result.
                 let called = self.answered(id.as_ref(), None)?;
                 let tool = tool.filter(|tool| *tool != UNKNOWN).unwrap_or(called);
                 self.message.results_inside = true;
@@ -202,11 +202,11 @@ impl Survey {
             Some(BlockKind::SdkResult) => {
                 self.message.results_inside = true;
                 self.content.has_results = true;
-                // It names its tool; the call is answered all the same.
+                // The result names its tool, but the call has its result, too.
                 let called = self.answered(block.sdk_id.as_ref(), None)?;
                 let tool = block.sdk_tool.filter(|tool| *tool != UNKNOWN).unwrap_or(called);
                 let origin = Origin { tool, id: block.sdk_id, ..Origin::default() };
-                // Whose message it is in is certain only at its end.
+                // The role of the message is certain only at its end.
                 self.keep(PendingResult { values: block.call.values, origin, of_tool: true })
             }
             None => Ok(()),
@@ -216,7 +216,7 @@ impl Survey {
     fn end_part(&mut self) -> Result<(), Raise> {
         let part = std::mem::take(&mut self.part);
         self.message.response_parts += u64::from(part.response);
-        // What has a response is Gemini's, and its result is in the log already: results there are in the order of the document.
+        // A part with a response is Gemini's. Its result is in the findings already, in document order.
         if !part.is_tool || part.response {
             return Ok(());
         }
@@ -231,8 +231,8 @@ impl Survey {
         self.found(part.values, origin)
     }
 
-    /// A result inside a message. Changes are written down in the order of the document, so it waits where something that may
-    /// be one stands before it.
+    /// Completes a result inside a message. Findings are in document order, so the result is held if a possible result precedes
+    /// it.
     fn found(&mut self, values: Values, origin: Origin) -> Result<(), Raise> {
         let Message { content, output, waiting, .. } = &self.message;
         if content.is_empty() && output.is_empty() && waiting.is_empty() {
@@ -271,7 +271,7 @@ impl Survey {
         Ok(())
     }
 
-    /// A message without results inside: a call, a result, or nothing of a tool.
+    /// Completes a message without nested results: a call, a result, or neither.
     fn end_plain(&mut self, message: Message, is_tool: bool, end: u64) -> Result<(), Raise> {
         let role = message.role.or(message.info_role);
         let Message { item, call_id, tool_call_id, name, metadata, .. } = message;
@@ -283,7 +283,7 @@ impl Survey {
                 self.result(&message.output, origin)
             }
             None if is_tool => {
-                // What names a call or a tool in a way of its own is of an API, and those refuse unknown members.
+                // A message that names a call or a tool in its own way is of an API that rejects unknown members.
                 let api = tool_call_id.is_some() || name.is_some() || role == Some(Role::Function);
                 let marked = metadata.whole != Place::Absent || !api;
                 let metadata = if marked { metadata } else { Stamp::default() };
@@ -301,8 +301,8 @@ impl Survey {
         }
     }
 
-    /// The results inside a message that waited; and what would be its own result, were there none inside: each of its places
-    /// is one, since others are between them.
+    /// Records the held results of a message. The message's own outputs, which would be one result if there were none inside, are
+    /// recorded separately, because others are between them.
     fn end_results(&mut self, message: Message, is_tool: bool) -> Result<(), Raise> {
         let Message { item, call_id, tool_call_id, name, content, output, mut waiting, .. } =
             message;
@@ -336,7 +336,7 @@ impl Survey {
         Ok(())
     }
 
-    /// The tool of a result: that of its call, else the one that it names itself.
+    /// Returns the tool of a result: that of its call, otherwise the one it names itself.
     fn answered(&mut self, id: Option<&Id>, name: Option<&str>) -> Result<u32, Raise> {
         match id.and_then(|id| self.calls.answer(id.hash)) {
             Some(tool) => Ok(tool),
@@ -344,7 +344,7 @@ impl Survey {
         }
     }
 
-    /// The result of a call: writes down what may go of it.
+    /// Records what may be pruned of the result of a call.
     fn result(&mut self, values: &[Value], origin: Origin) -> Result<(), Raise> {
         let Origin { tool, id, mark, attachments, compacted } = origin;
         if values.is_empty() {
@@ -389,9 +389,9 @@ impl Survey {
 }
 
 impl Message {
-    /// Whether the user speaks in it. Results alone are no words, whoever sends them.
+    /// Returns whether the message is a turn of the user. A message with only results is not, whatever its role.
     fn is_turn(&self, role: Option<Role>) -> bool {
-        // Gemini: who sends contents without a role is the user.
+        // In Gemini's contents, the role defaults to the user.
         let user = match role {
             Some(role) => role == Role::User,
             None => self.has_parts && !self.info && self.item.is_none(),

@@ -1,14 +1,14 @@
-//! What is known of the message that is open, and of what is open in it.
+//! The state of the open message and its open parts.
 //!
-//! State alone; `finish.rs` says what it comes to.
+//! Only data; `finish.rs` evaluates it.
 
 use super::super::log::{Act, Edit};
 use super::super::text::Found;
 use super::shape::Member;
 use super::value::{Text, Value};
-use crate::json::Kind;
+use crate::json::ValueKind;
 
-/// All places of an output: more than one where its member comes again.
+/// All places of an output: more than one if its member is repeated.
 pub(super) type Values = Vec<Value>;
 
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(super) struct Message {
     pub(super) from: u64,
     pub(super) role: Option<Role>,
     pub(super) info_role: Option<Role>,
-    /// It has an `info`, as opencode's messages have.
+    /// The message has an `info`, as in opencode.
     pub(super) info: bool,
     pub(super) summary: bool,
     pub(super) item: Option<Item>,
@@ -28,16 +28,16 @@ pub(super) struct Message {
     pub(super) metadata_tool: Option<u32>,
     pub(super) content: Values,
     pub(super) output: Values,
-    /// Elements of `content`, and those that are results.
+    /// Number of elements of `content`, and of results among them.
     pub(super) blocks: u64,
     pub(super) block_results: u64,
     pub(super) has_parts: bool,
-    /// Elements of `parts`, and those that are responses of functions.
+    /// Number of elements of `parts`, and of function responses among them.
     pub(super) parts: u64,
     pub(super) response_parts: u64,
-    /// Results are inside.
+    /// There are results inside.
     pub(super) results_inside: bool,
-    /// Results that wait for its end, in the order of the document.
+    /// Results held until the end of the message, in document order.
     pub(super) waiting: Vec<PendingResult>,
 }
 
@@ -62,7 +62,7 @@ impl Role {
     }
 }
 
-/// An item of OpenAI's Responses that is no message.
+/// An item of OpenAI's Responses that is not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     Call,
@@ -79,40 +79,40 @@ impl Item {
     }
 }
 
-/// A result that was read, and where its parts are beside its outputs.
+/// A result that was read, and the places of its parts other than its outputs.
 #[derive(Debug)]
 pub(super) struct PendingResult {
     pub(super) values: Values,
     pub(super) origin: Origin,
-    /// It is one only in a message of a tool: in that of an assistant the AI SDK has what a provider ran, which it reads again.
+    /// It counts only in a message of a tool. In an assistant's, the AI SDK has results of provider-executed tools, which it reads.
     pub(super) of_tool: bool,
 }
 
-/// What a result is of.
+/// The call that a result belongs to.
 #[derive(Debug, Default)]
 pub(super) struct Origin {
     pub(super) tool: u32,
     pub(super) id: Option<Id>,
-    /// The time of pruning that is added.
+    /// The time of pruning, which is added.
     pub(super) mark: Option<Edit>,
-    /// Files that go with it.
+    /// Files that are removed together with it.
     pub(super) attachments: Vec<Edit>,
     pub(super) compacted: bool,
 }
 
-/// The id of a call: its hashes, and as much of it as a placeholder may show.
+/// The id of a call: its hashes, and the part of it that a placeholder may show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Id {
     pub(super) hash: (u64, u64),
     pub(super) shown: String,
 }
 
-/// A call: its id and its tool.
+/// The id and the tool of a call.
 #[derive(Debug, Default)]
 pub(super) struct Call {
     pub(super) id: Option<Id>,
     pub(super) tool: Option<u32>,
-    /// Gemini: what the function answered.
+    /// Gemini: the response of the function.
     pub(super) values: Values,
 }
 
@@ -121,7 +121,7 @@ pub(super) struct Call {
 pub(super) struct Block {
     pub(super) kind: Option<BlockKind>,
     pub(super) call: Call,
-    /// The call that it is the result of; the AI SDK's own, whose members have other names.
+    /// The call of a result; the AI SDK's results have members of other names.
     pub(super) call_id: Option<Id>,
     pub(super) sdk_id: Option<Id>,
     pub(super) sdk_tool: Option<u32>,
@@ -131,7 +131,7 @@ pub(super) struct Block {
 pub(super) enum BlockKind {
     ToolUse,
     ToolResult,
-    /// The AI SDK's.
+    /// Of the AI SDK.
     SdkCall,
     SdkResult,
 }
@@ -151,15 +151,15 @@ impl BlockKind {
 /// An element of a message's `parts`.
 #[derive(Debug, Default)]
 pub(super) struct Part {
-    /// opencode: it is a call of a tool, with its result.
+    /// opencode: the call of a tool, with its result.
     pub(super) is_tool: bool,
     pub(super) tool: Option<u32>,
     pub(super) call_id: Option<Id>,
     pub(super) values: Values,
-    /// opencode: lists of files, which go with the output.
+    /// opencode: lists of files, which are removed together with the output.
     pub(super) attachments: Vec<Edit>,
     pub(super) state: Stamp,
-    /// Gemini: it has the response of a function.
+    /// Gemini: the part has the response of a function.
     pub(super) response: bool,
 }
 
@@ -167,15 +167,15 @@ pub(super) struct Part {
 #[derive(Debug, Default)]
 pub(super) struct List {
     pub(super) from: u64,
-    /// The member that it is the value of.
+    /// The member whose value it is.
     pub(super) member: Option<Member>,
-    /// Results of tools are in it.
+    /// It contains tool results.
     pub(super) has_results: bool,
-    /// The AI SDK: its types, and whether the last says that its value is a text.
+    /// The AI SDK: its types, and whether the last one declares the value a text.
     pub(super) types: u64,
     pub(super) is_text: bool,
     pub(super) children: u64,
-    /// The last text of it.
+    /// The last text in it.
     pub(super) text: Option<Text>,
     pub(super) texts: u64,
     /// Tokens of the texts, if they were counted, and their bytes.
@@ -196,30 +196,30 @@ impl List {
         self.text = Some(Text::new(at, found, text));
     }
 
-    /// Its only child, if that is a text.
+    /// Returns the only child, if it is a text.
     pub(super) fn only(&mut self) -> Option<Text> {
         self.text.take().filter(|_| self.children == 1 && self.texts == 1)
     }
 }
 
-/// Where a value is that holds the time of pruning, or would.
+/// The place of the value that has the time of pruning, or to which it can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Place {
     #[default]
     Absent,
-    /// It begins here.
+    /// The offset of its first byte.
     Null(u64),
-    /// Its closing bracket is here; whether there is something in front of that.
+    /// The offset of its closing bracket, and whether it has members.
     Object { close: u64, members: bool },
-    /// It holds no members.
+    /// The value cannot have members.
     Other,
 }
 
 impl Place {
-    pub(super) fn of(kind: Kind, offset: u64) -> Self {
+    pub(super) fn of(kind: ValueKind, offset: u64) -> Self {
         match kind {
-            Kind::Null => Self::Null(offset),
-            Kind::Object => Self::Object { close: offset, members: false },
+            ValueKind::Null => Self::Null(offset),
+            ValueKind::Object => Self::Object { close: offset, members: false },
             _ => Self::Other,
         }
     }
@@ -238,13 +238,13 @@ pub(super) struct Stamp {
 pub(super) enum Compacted {
     #[default]
     Absent,
-    /// It says that it is not.
+    /// The value says that the result is not pruned.
     Not(u64, u64),
     Yes,
 }
 
 impl Compacted {
-    /// What a value says that is a scalar: null, false, nothing and zero say no, also as text.
+    /// Evaluates a scalar. Null, false, zero and an empty text mean "not pruned", also as text.
     pub(super) fn of(text: Option<&[u8]>, from: u64, to: u64) -> Self {
         let is_zero = |text: &[u8]| {
             let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
@@ -259,7 +259,7 @@ impl Compacted {
 }
 
 impl Stamp {
-    /// A member of `time`, or of what that is in.
+    /// Takes a member of `time`, or of the object that contains it.
     pub(super) fn has_member(&mut self, in_time: bool) {
         let place = if in_time { &mut self.time } else { &mut self.whole };
         if let Place::Object { members, .. } = place {
@@ -267,7 +267,7 @@ impl Stamp {
         }
     }
 
-    /// `time`, or what that is in, ends.
+    /// Ends `time`, or the object that contains it.
     pub(super) fn close(&mut self, is_time: bool, at: u64) {
         let place = if is_time { &mut self.time } else { &mut self.whole };
         if let Place::Object { close, .. } = place {
@@ -280,7 +280,7 @@ impl Stamp {
             && self.compacted == Compacted::Yes
     }
 
-    /// The change that sets it; `end` is the closing bracket of what it is in. What holds no members is left as it is.
+    /// Returns the change that sets the time; `end` is the closing bracket of the container. A value without members is kept.
     pub(super) fn edit(&self, end: u64) -> Option<Edit> {
         let null = "null".len() as u64;
         let (from, to, act) = match (self.whole, self.time) {

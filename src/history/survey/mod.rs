@@ -1,11 +1,11 @@
-//! Reads a history once and writes down what may go: the turns of the user, and the results of tools with their places.
+//! The first pass over a history: records user turns and tool results with their places.
 //!
-//! Knows the shapes of messages, not which results go: that is certain at the end alone, and the [`plan`](super::plan)'s to
-//! say. A shape is recognised message by message. Of a member that comes twice the last one counts, as for those who parse
-//! requests; but a result goes in all its places, and of a history that comes twice all are read. Here is what is entered and read; `shape.rs` has the names, `finish.rs` what
-//! the open message comes to.
+//! Knows the shapes of messages, but not which results are pruned: the [plan](super::plan) decides that after the end of the
+//! document. The shape is recognized message by message. If a member is repeated, the last one counts, as for the APIs' parsers.
+//! But all outputs of a result are pruned, and all histories are read if their member is repeated. This file enters containers and
+//! reads values, `shape.rs` has the names, and `finish.rs` evaluates the open message.
 //!
-//! Invariant: what is kept is bounded by the open message, and by limits; all else is in the log and in the table of calls.
+//! Invariant: memory is bounded by the open message and by limits. Everything else is in the findings and in the table of calls.
 
 mod calls;
 mod finish;
@@ -23,23 +23,23 @@ use super::placeholder::SHOWN_BYTES;
 use super::text::{Cut, Reading, Wanted};
 use crate::error::Raise;
 use crate::json::key::is_too_long_for;
-use crate::json::{Halt, Handler, Interest, Kind, Slot};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Meter;
-use crate::path::trie::{Names, NodeId};
+use crate::path::trie::{NameTable, NodeId};
 
 pub(super) use self::calls::Calls;
 
-/// Bytes of a role, a type or a time that are looked at.
+/// Maximum length in bytes of a role, a type or a time.
 const WORD: usize = 64;
-/// Bytes of the name of a tool. No pattern fits a longer one, which is no name.
+/// Maximum length in bytes of a tool's name. A longer one matches no pattern.
 const NAME: usize = crate::glob::LONGEST;
 
-/// What a history has.
+/// Counts over a history.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) messages: u64,
     pub(super) turns: u64,
-    /// Those of the history that counts, and whether there are others before it.
+    /// Turns of the last history, which counts, and whether there are others before it.
     pub(super) turns_of_last: u64,
     pub(super) several: bool,
     pub(super) results: u64,
@@ -55,7 +55,7 @@ pub(super) struct Survey {
     pub(super) calls: Calls,
     pub(super) counts: Counts,
     frames: SmallVec<[Frame; 8]>,
-    /// The member that the history is in.
+    /// The member that contains the history.
     history: Option<Member>,
     message: Message,
     block: Block,
@@ -66,20 +66,20 @@ pub(super) struct Survey {
     content: List,
     /// The list or object in a block, an item or a part.
     list: List,
-    /// What the value is for that is read.
+    /// The purpose of the value that is being read.
     read: Option<Read>,
     reading: Reading,
-    /// What waits for the end of its message.
+    /// Charges what is held until the end of its message.
     waiting: Meter,
     waits: u64,
 }
 
-/// A value that is being read.
+/// The purpose of a value that is being read.
 struct Read {
     frame: Frame,
     member: Member,
     from: u64,
-    kind: Kind,
+    kind: ValueKind,
 }
 
 impl Survey {
@@ -113,8 +113,8 @@ impl Survey {
         Interest::Inspect
     }
 
-    /// Reads a value, which [`Handler::copied`] hands on.
-    fn read(&mut self, frame: Frame, member: Member, kind: Kind, from: u64) -> Interest {
+    /// Starts to read a value, whose bytes arrive through [`Handler::copied`].
+    fn read(&mut self, frame: Frame, member: Member, kind: ValueKind, from: u64) -> Interest {
         let program = self.program.compiled();
         let word = Wanted { kept: WORD, ..Wanted::default() };
         let wanted = match member {
@@ -125,9 +125,9 @@ impl Survey {
             | Member::Result
             | Member::Experimental
             | Member::Value => {
-                let tail = usize::try_from(program.prune.keep_tail).unwrap_or(usize::MAX);
-                let cut = Cut { head: program.prune.keep_head, tail };
-                Wanted { kept: program.longest, cut, counted: program.prune.count_tokens, ..word }
+                let tail = usize::try_from(program.spec.keep_tail).unwrap_or(usize::MAX);
+                let cut = Cut { head: program.spec.keep_head, tail };
+                Wanted { kept: program.longest, cut, counted: program.spec.count_tokens, ..word }
             }
             Member::Id | Member::CallId | Member::ToolCallId => {
                 let kept = if program.placeholder.has_id() { SHOWN_BYTES } else { 0 };
@@ -141,8 +141,8 @@ impl Survey {
         Interest::Copy
     }
 
-    /// An element of an array that was entered.
-    fn element(&mut self, frame: Frame, kind: Kind, offset: u64) -> Interest {
+    /// Visits an element of the entered array.
+    fn element(&mut self, frame: Frame, kind: ValueKind, offset: u64) -> Interest {
         let inside = match frame {
             Frame::Messages => {
                 self.counts.messages += 1;
@@ -170,18 +170,18 @@ impl Survey {
             }
             _ => return Interest::Skip,
         };
-        if kind == Kind::Object { self.enter(inside) } else { Interest::Skip }
+        if kind == ValueKind::Object { self.enter(inside) } else { Interest::Skip }
     }
 
-    /// A member whose name matters.
+    /// Visits a member whose name matters.
     fn member(
         &mut self,
         frame: Frame,
         member: Member,
-        kind: Kind,
+        kind: ValueKind,
         offset: u64,
     ) -> Result<Interest, Raise> {
-        let (object, array) = (kind == Kind::Object, kind == Kind::Array);
+        let (object, array) = (kind == ValueKind::Object, kind == ValueKind::Array);
         Ok(match (frame, member) {
             (Frame::Document, _) if array && self.history.is_none_or(|name| name == member) => {
                 self.begin_history(member, offset)?;
@@ -197,7 +197,7 @@ impl Survey {
             }
             (Frame::Message | Frame::Info, Member::Summary) => {
                 self.message.summary = false;
-                if kind == Kind::Bool {
+                if kind == ValueKind::Bool {
                     self.read(frame, member, kind, offset)
                 } else {
                     Interest::Skip
@@ -296,7 +296,7 @@ impl Survey {
         })
     }
 
-    /// A history begins; where its member comes again, another one.
+    /// Starts a history, or another one if its member is repeated.
     fn begin_history(&mut self, member: Member, offset: u64) -> Result<(), Raise> {
         if self.history.replace(member).is_some() {
             self.counts.several = true;
@@ -307,7 +307,7 @@ impl Survey {
         Ok(())
     }
 
-    /// A member comes again, perhaps with a value that says nothing.
+    /// Resets what a repeated member set before. Its new value may be of another kind.
     fn forget(&mut self, frame: Frame, member: Member) {
         let Self { message, block, part, call, .. } = self;
         match (frame, member) {
@@ -335,31 +335,36 @@ impl Survey {
         if container { self.enter(frame) } else { Interest::Skip }
     }
 
-    fn string(&mut self, frame: Frame, member: Member, kind: Kind, offset: u64) -> Interest {
+    fn string(&mut self, frame: Frame, member: Member, kind: ValueKind, offset: u64) -> Interest {
         if is_string(kind) { self.read(frame, member, kind, offset) } else { Interest::Skip }
     }
 }
 
-fn is_string(kind: Kind) -> bool {
-    matches!(kind, Kind::String | Kind::EmptyString)
+fn is_string(kind: ValueKind) -> bool {
+    matches!(kind, ValueKind::String | ValueKind::EmptyString)
 }
 
 impl Handler for Survey {
-    fn value(&mut self, slot: Slot<'_>, kind: Kind, offset: u64) -> Result<Interest, Halt> {
+    fn value(
+        &mut self,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
         let Some(frame) = self.frame() else {
             // The document itself.
             return Ok(match kind {
-                Kind::Object => self.enter(Frame::Document),
-                Kind::Array => self.enter(Frame::Messages),
+                ValueKind::Object => self.enter(Frame::Document),
+                ValueKind::Array => self.enter(Frame::Messages),
                 _ => Interest::Skip,
             });
         };
         Ok(match slot {
-            Slot::Member(_) if frame == Frame::Response => {
+            ValueSlot::Member(_) if frame == Frame::Response => {
                 self.list.children += 1;
                 self.string(frame, Member::Response, kind, offset)
             }
-            Slot::Member(key) => {
+            ValueSlot::Member(key) => {
                 match frame {
                     Frame::Metadata | Frame::MetadataTime => {
                         self.message.metadata.has_member(frame == Frame::MetadataTime);
@@ -380,7 +385,7 @@ impl Handler for Survey {
     }
 
     #[inline]
-    fn wanted(&self) -> Option<&Names> {
+    fn wanted(&self) -> Option<&NameTable> {
         let frame = self.frame()?;
         if frame.is_counted() { None } else { frame.names() }
     }
@@ -389,8 +394,8 @@ impl Handler for Survey {
     fn found(
         &mut self,
         child: NodeId,
-        _: Slot<'_>,
-        kind: Kind,
+        _: ValueSlot<'_>,
+        kind: ValueKind,
         offset: u64,
     ) -> Result<Interest, Halt> {
         Ok(match (self.frame(), Member::of(child)) {
@@ -417,7 +422,7 @@ impl Handler for Survey {
             return Ok(());
         };
         let found = self.reading.finish();
-        // White space may stand between a scalar and what tells its end.
+        // There may be white space between a scalar and the byte that ends it.
         let to = if kind.is_container() { offset } else { from + found.raw };
         let (text, whole) = self.reading.take_text();
         let read = self.was_read(frame, member, from..to, is_string(kind), found, (&text, whole));

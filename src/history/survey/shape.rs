@@ -1,13 +1,12 @@
-//! The members that matter, by the place in a history where they stand.
+//! The members that matter, by their place in a history.
 //!
-//! Names alone: what they mean is the survey's to say. Sources: opencode's session format (`parts`, `state`); OpenAI's Chat
-//! Completions (`tool_calls`, `tool_call_id`) and Responses (`function_call_output`); Anthropic's Messages (`tool_use`,
-//! `tool_result`); the AI SDK's messages (`tool-call`, `tool-result`); Gemini's `functionCall` and `functionResponse`, in both
-//! spellings.
+//! Only names; the survey interprets them. Sources: opencode's session format (`parts`, `state`); OpenAI's Chat Completions
+//! (`tool_calls`, `tool_call_id`) and Responses (`function_call_output`); Anthropic's Messages (`tool_use`, `tool_result`); the AI
+//! SDK's messages (`tool-call`, `tool-result`); Gemini's `functionCall` and `functionResponse`, in both spellings.
 
 use std::sync::LazyLock;
 
-use crate::path::trie::{Names, NodeId};
+use crate::path::trie::{NameTable, NodeId};
 
 /// A container that is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +21,10 @@ pub(super) enum Frame {
     ToolCalls,
     ToolCall,
     ToolFunction,
-    /// The `content` of a message, if it is a list; an element of it.
+    /// The `content` of a message, if it is a list; then an element of it.
     Content,
     Block,
-    /// The `content` of a `tool_result`, or an `output`, if it is a list; an element of it.
+    /// The `content` of a `tool_result`, or an `output`, if it is a list; then an element of it.
     Pieces,
     Piece,
     /// The `output` of a `tool-result`.
@@ -182,21 +181,21 @@ impl Frame {
         }
     }
 
-    /// Whether it matters that there are other members.
+    /// Returns whether the presence of other members matters.
     pub(super) fn is_counted(self) -> bool {
         matches!(self, Self::Metadata | Self::MetadataTime | Self::State | Self::StateTime)
     }
 
-    /// The names of the members that matter; `None` where all children do.
-    pub(super) fn names(self) -> Option<&'static Names> {
-        static NAMES: LazyLock<Vec<Option<Names>>> = LazyLock::new(|| {
+    /// Returns the names of the members that matter; `None` if all children do.
+    pub(super) fn names(self) -> Option<&'static NameTable> {
+        static NAMES: LazyLock<Vec<Option<NameTable>>> = LazyLock::new(|| {
             FRAMES
                 .iter()
                 .map(|frame| {
                     let members = frame.members().iter();
                     let names: Vec<_> =
                         members.map(|(name, member)| ((*name).into(), *member as NodeId)).collect();
-                    (!names.is_empty()).then(|| Names::new(names))
+                    (!names.is_empty()).then(|| NameTable::new(names))
                 })
                 .collect()
         });
@@ -204,7 +203,7 @@ impl Frame {
     }
 }
 
-/// Bytes of the longest name.
+/// Length of the longest name in bytes.
 pub(super) fn longest_name() -> usize {
     FRAMES.iter().flat_map(|frame| frame.members()).map(|(name, _)| name.len()).max().unwrap_or(0)
 }

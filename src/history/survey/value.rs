@@ -1,13 +1,13 @@
-//! The output of a tool as it stands in a document, and the change that takes it away.
+//! The output of a tool in a document, and the change that removes it.
 //!
-//! Knows spans and texts; which message it is in is the survey's to know.
+//! Knows spans and texts; the survey knows the message around it.
 //!
 //! ```text
-//! "text"                          Inside: what is between the quotes, or a part of it
+//! "text"                          Inside: the text between the quotes, or a part of it
 //! [{"type":"text","text":"…"}]    Inside, of its only text; any other list becomes a list with one text
 //! {"type":"text","value":"…"}     Inside, of its value; any other output of the AI SDK becomes one like this
-//! {"output":"…"}                  an object of Gemini's has to stay one; Inside, if a part of its only text stays
-//! 12, null, {…}                   Text: a string in its place
+//! {"output":"…"}                  an object of Gemini's has to remain an object; Inside, if a part of its only text is kept
+//! 12, null, {…}                   Text: replaced by a string
 //! ```
 
 use std::ops::Range;
@@ -18,14 +18,14 @@ use super::super::program::Compiled;
 use super::super::text::Found;
 use super::message::List;
 use super::shape::Member;
-use crate::work::{Work, count};
+use crate::test_work::{WorkKind, count};
 
-/// A string that is an output, or all of one.
+/// A string that is an output, or the only text in one.
 #[derive(Clone, Debug)]
 pub(super) struct Text {
     at: u64,
     found: Found,
-    /// What it says, if it is no longer than a placeholder.
+    /// The text, if it is no longer than a placeholder.
     short: Option<Vec<u8>>,
 }
 
@@ -42,9 +42,9 @@ pub(super) struct Value {
     pub(super) kind: ValueKind,
     /// The string, or the only text in the list or the object.
     pub(super) text: Option<Text>,
-    /// The member that it is the value of.
+    /// The member whose value it is.
     pub(super) member: Member,
-    /// Of the texts in a list or an object: their tokens, if those were counted, and their bytes.
+    /// For the texts in a list or an object: their tokens, if they were counted, and their bytes.
     pub(super) counted: (u64, u64),
 }
 
@@ -54,30 +54,30 @@ pub(super) enum ValueKind {
     List,
     /// A list in an item of OpenAI's Responses.
     InputList,
-    /// The object in which Gemini takes a response.
+    /// The object that Gemini requires for a response.
     Object,
-    /// The object in which the AI SDK takes an output.
+    /// The object that the AI SDK requires for an output.
     ToolOutput,
     Other,
 }
 
-/// What is to be done with an output.
+/// What can be done with an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It was pruned before.
     Compacted,
-    /// It would not become shorter by what is left of it.
+    /// It would not become shorter, because too much of it is kept.
     Short,
     Prune {
         edit: Edit,
         tokens: u64,
-        /// Not all of them were counted.
+        /// Not all tokens were counted.
         estimated: bool,
     },
 }
 
 impl Value {
-    /// A scalar, or a container that was not looked into.
+    /// Creates the output for a scalar, or for a container that was not entered.
     pub(super) fn plain(
         at: Range<u64>,
         member: Member,
@@ -90,17 +90,17 @@ impl Value {
         Self { from: at.start, to: at.end, kind, text, member, counted: (0, 0) }
     }
 
-    /// A list of parts, or an object.
+    /// Creates the output for a list of parts, or for an object.
     pub(super) fn list(at: Range<u64>, kind: ValueKind, list: &mut List) -> Self {
         let text = list.only();
-        // Of the AI SDK's outputs two types have a text for their value.
+        // Two types of the AI SDK's outputs have a text as their value.
         let text =
             text.filter(|_| kind != ValueKind::ToolOutput || (list.is_text && list.types == 1));
         let member = list.member.unwrap_or(Member::Content);
         Self { from: at.start, to: at.end, kind, text, member, counted: list.counted }
     }
 
-    /// Bytes that it takes while its message is open.
+    /// Returns the bytes that it occupies while its message is open.
     pub(super) fn memory(&self) -> u64 {
         let texts = self.text.iter().flat_map(|text| [&text.short, &text.found.middle]);
         let texts: usize = texts.flatten().map(Vec::len).sum();
@@ -108,7 +108,7 @@ impl Value {
     }
 
     pub(super) fn verdict(&self, program: &Compiled, tool: &str, id: &str) -> Verdict {
-        count(Work::History, 1);
+        count(WorkKind::History, 1);
         if let Some(text) = &self.text {
             let mut texts = [&text.short, &text.found.middle].into_iter().flatten();
             if texts.any(|text| program.is_placeholder(text, tool, id)) {
@@ -116,7 +116,7 @@ impl Value {
             }
         }
         match (self.kind, &self.text) {
-            // In a list the members beside its only text stay: a `cache_control` among them.
+            // In a list, the members next to its only text are kept, such as a `cache_control`.
             (
                 ValueKind::Text | ValueKind::List | ValueKind::InputList | ValueKind::ToolOutput,
                 Some(text),
@@ -138,7 +138,7 @@ impl Value {
     }
 }
 
-/// The whole inside of a text goes, or its middle.
+/// Removes the whole inside of a text, or its middle.
 fn inside(text: &Text, program: &Compiled, tool: &str, id: &str) -> Verdict {
     let Text { at, found, .. } = text;
     let edit = Edit { from: at + found.from, to: at + found.to, act: Act::Inside };
@@ -153,7 +153,7 @@ fn inside(text: &Text, program: &Compiled, tool: &str, id: &str) -> Verdict {
     Verdict::Prune { edit, tokens, estimated: found.tokens.is_none() }
 }
 
-/// Tokens of so many bytes, at four each.
+/// Estimates the tokens of a number of bytes, at four bytes each.
 fn estimate(bytes: u64) -> u64 {
     bytes.div_ceil(4)
 }

@@ -1,10 +1,10 @@
-//! Decodes content codings in front of a filter: encoded bytes are pushed, pieces of text come out, nothing is read.
+//! Decodes content codings before a filter: encoded bytes are pushed in, pieces of text are returned.
 //!
-//! Over the decoders of compression-codecs. Knows where members and frames end and what a call may cost; nothing of the text.
+//! Uses the decoders of compression-codecs. Knows where members and frames end and what a call may cost; nothing about the text.
 //!
-//! Invariants: a call takes at most [`SHARE`] encoded bytes and gives at most [`PIECE`] decoded ones, whatever the body is.
-//! Work is linear in both (a Brotli decoder fills its window, 16 MiB at most, before it gives the first piece of it). The
-//! body is never copied as a whole. Memory is that of [`Decoding`].
+//! Invariants: a call takes at most [`SHARE`] encoded bytes and returns at most [`PIECE`] decoded ones, whatever the body is. Work is
+//! linear in both (a Brotli decoder fills its window, 16 MiB at most, before it returns the first piece of it). The body is never
+//! copied as a whole. Memory is that of [`DecodeOptions`].
 
 mod coding;
 #[cfg(test)]
@@ -18,41 +18,41 @@ use compression_codecs::zstd::params::DParameter;
 use compression_codecs::{BrotliDecoder, DecodeV2, GzipDecoder, ZstdDecoder};
 use compression_core::util::{PartialBuffer, WriteBuffer};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, LimitName, Raise};
 
-pub use coding::{Coding, Decoding};
+pub use coding::{ContentCoding, DecodeOptions};
 
-/// Decoded bytes that a call gives at most.
+/// Maximum number of decoded bytes that a call returns.
 const PIECE: usize = 64 << 10;
 
-/// Encoded bytes that a call takes at most: a body can be long and decode to nothing, at the cost of a table for every ten
-/// bits (empty blocks in gzip: some 2 µs each).
+/// Maximum number of encoded bytes that a call takes. A long body can decode to nothing, at the cost of a table for every ten bits
+/// (empty blocks in gzip: about 2 µs each).
 const SHARE: usize = 4 << 10;
 
-/// What a body may decode to before its ratio is asked: a short text of equal records has a high one.
+/// Decoded bytes that are exempt from the ratio, because a short text of equal records has a high one.
 const ALLOWANCE: u64 = 1 << 20;
 
-/// The largest window of a content coding `zstd`, as a power of two: 8 MiB (RFC 9659, section 3).
+/// The largest window of the content coding `zstd`, as a power of two: 8 MiB (RFC 9659, section 3).
 const ZSTD_WINDOW_LOG: u32 = 23;
 
 /// Decodes one body.
 pub(crate) struct Decoder {
-    coding: Coding,
-    decoding: Decoding,
+    coding: ContentCoding,
+    decoding: DecodeOptions,
     codec: Box<dyn DecodeV2 + Send + Sync>,
     place: Place,
-    /// The last piece was full: there may be more without more input.
+    /// The last piece was full, so there may be more without more input.
     full: bool,
     failed: bool,
     /// Encoded bytes so far.
     taken: u64,
     /// Decoded bytes so far.
     made: u64,
-    /// Where the codec writes; pieces are copied out of it, so that a short one does not hold 64 KiB.
+    /// The output buffer of the codec. Pieces are copied out of it, so that a short one does not occupy 64 KiB.
     scratch: Box<[u8]>,
 }
 
-/// Where in the body the decoder is.
+/// The position of the decoder in the body.
 ///
 /// ```text
 /// Start ──byte──▶ Inside ──its end──▶ Between ──byte──▶ Inside (gzip, zstd)
@@ -60,33 +60,33 @@ pub(crate) struct Decoder {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// No byte came yet. A body that ends here is empty, and its text is: that is what servers send in answer to HEAD, or
-    /// with 204 and 304, and what browsers make of it.
+    /// No byte was read yet. A body that ends here decodes to an empty text, as in browsers: servers send such a body in response to
+    /// HEAD, and with 204 and 304.
     Start,
     /// Within a gzip member, a zstd frame, or the one Brotli stream.
     Inside,
-    /// Behind one. The body may end here.
+    /// After a member, a frame or the stream. The body may end here.
     Between,
 }
 
-/// Why decoding cannot go on, without the place.
+/// Why decoding cannot continue, without the place.
 enum Flaw {
-    /// The codec refuses.
+    /// The codec returned an error.
     Codec(std::io::Error),
     /// The codec panicked, or makes no progress.
     Stuck,
-    /// What follows the end is not another member or frame.
+    /// The end is followed by something other than a member or frame.
     Trailing,
-    /// A Brotli stream that is not of RFC 7932.
+    /// A Brotli stream with a window that RFC 7932 does not allow.
     LargeWindow,
 }
 
 impl Decoder {
-    pub(crate) fn new(coding: Coding, decoding: &Decoding) -> Self {
+    pub(crate) fn new(coding: ContentCoding, decoding: &DecodeOptions) -> Self {
         let codec: Box<dyn DecodeV2 + Send + Sync> = match coding {
-            Coding::Gzip => Box::new(GzipDecoder::new()),
-            Coding::Brotli => Box::new(BrotliDecoder::new()),
-            Coding::Zstd => {
+            ContentCoding::Gzip => Box::new(GzipDecoder::new()),
+            ContentCoding::Brotli => Box::new(BrotliDecoder::new()),
+            ContentCoding::Zstd => {
                 let window = DParameter::window_log_max(ZSTD_WINDOW_LOG);
                 Box::new(ZstdDecoder::new_with_params(&[window]))
             }
@@ -104,23 +104,23 @@ impl Decoder {
         }
     }
 
-    /// Decodes some of `input`, and advances it, into a piece of at most 64 KiB. None: all of it is taken, and more is needed.
+    /// Decodes the start of `input`, advances it, and returns a piece of at most 64 KiB. Returns `None` if all of it was taken and
+    /// more is needed.
     ///
-    /// A piece is empty where a call did its share of work and there is nothing to show for it: headers, empty blocks, frames
-    /// to skip.
+    /// A piece is empty if a call did its share of work without output: headers, empty blocks, skipped frames.
     ///
     /// # Errors
-    /// What cannot be decoded, and the limits of [`Decoding`]. What came before an error is right, and a part of the text.
+    /// Input that cannot be decoded, and the limits of [`DecodeOptions`]. Pieces returned before an error are correct.
     pub(crate) fn next(&mut self, input: &mut Bytes) -> Result<Option<Bytes>, Error> {
         if self.failed {
-            return Err(Error::new(ErrorKind::Failed, "decoding had failed before"));
+            return Err(Error::new(ErrorKind::Failed, "the decoder has failed before"));
         }
         let piece = self.piece(input);
         self.failed = piece.is_err();
         piece
     }
 
-    /// The input is complete: what is left, piece by piece, then None.
+    /// Decodes the rest after all input was pushed, piece by piece, then returns `None`.
     ///
     /// # Errors
     /// As for [`next`](Self::next), and [`ErrorKind::UnexpectedEnd`] for a body that is cut off.
@@ -128,7 +128,7 @@ impl Decoder {
         let piece = self.next(&mut Bytes::new())?;
         if piece.is_none() && self.place == Place::Inside {
             self.failed = true;
-            let message = format!("the {} body is cut off", self.coding.as_str());
+            let message = format!("unexpected end of the {} body", self.coding.as_str());
             return Err(Error::in_encoded(ErrorKind::UnexpectedEnd, message, self.taken));
         }
         Ok(piece)
@@ -138,7 +138,7 @@ impl Decoder {
         let mut encoded = PartialBuffer::new(input.get(..SHARE).unwrap_or(input));
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut decoded = WriteBuffer::new_initialized(&mut scratch);
-        // The codecs are told to be safe with any bytes; a mistake in one of them must not end more than this body.
+        // The codecs should accept any bytes; a bug in one of them must not affect more than this body.
         let ran = catch_unwind(AssertUnwindSafe(|| self.run(&mut encoded, &mut decoded)));
         let (taken, made) = (encoded.written_len(), decoded.written_len());
         self.taken += taken as u64;
@@ -150,7 +150,7 @@ impl Decoder {
         if piece.is_empty() && input.is_empty() { Ok(None) } else { Ok(Some(piece)) }
     }
 
-    /// Until all of `encoded` is taken, or `decoded` is full. Leaves through an error or with progress.
+    /// Runs until all of `encoded` is taken, or `decoded` is full. Returns an error, or makes progress.
     fn run(
         &mut self,
         encoded: &mut PartialBuffer<&[u8]>,
@@ -164,8 +164,8 @@ impl Decoder {
             }
             let drains = encoded.unwritten().is_empty();
             let before = (encoded.written_len(), decoded.written_len());
-            let ended = if drains && self.coding == Coding::Gzip {
-                // Without input, the one for deflate gives what waits and takes the end for an error; `flush` does not.
+            let ended = if drains && self.coding == ContentCoding::Gzip {
+                // Without input, the deflate decoder returns what is pending and reports the end as an error; `flush` does not.
                 self.codec.flush(decoded).map(|_| false)
             } else {
                 self.codec.decode(encoded, decoded)
@@ -181,15 +181,17 @@ impl Decoder {
         Ok(())
     }
 
-    /// The first byte of a member, a frame or the stream.
+    /// Takes the first byte of a member, a frame or the stream.
     fn enter(&mut self, byte: u8) -> Result<(), Flaw> {
         match (self.coding, self.place) {
-            // RFC 7932 has no window that begins like this; the codec would take up to 1 GiB for it.
-            (Coding::Brotli, Place::Start) if byte & 0x7F == 0x11 => return Err(Flaw::LargeWindow),
+            // RFC 7932 has no window that begins like this; the codec would allocate up to 1 GiB for it.
+            (ContentCoding::Brotli, Place::Start) if byte & 0x7F == 0x11 => {
+                return Err(Flaw::LargeWindow);
+            }
             (_, Place::Start) => {}
-            (Coding::Gzip, _) if byte == 0x1F => {}
-            // The magic numbers are 0xFD2FB528 and, for frames to skip, 0x184D2A50 to 0x184D2A5F, low byte first.
-            (Coding::Zstd, _) if byte == 0x28 || byte & 0xF0 == 0x50 => {}
+            (ContentCoding::Gzip, _) if byte == 0x1F => {}
+            // The magic numbers are 0xFD2FB528 and, for skippable frames, 0x184D2A50 to 0x184D2A5F, low byte first.
+            (ContentCoding::Zstd, _) if byte == 0x28 || byte & 0xF0 == 0x50 => {}
             _ => return Err(Flaw::Trailing),
         }
         if self.place == Place::Between {
@@ -202,16 +204,16 @@ impl Decoder {
     fn charge(&mut self, made: usize) -> Result<(), Error> {
         self.made += made as u64;
         let (max_bytes, max_ratio) = (self.decoding.max_bytes(), self.decoding.max_ratio());
-        let message = if self.made > max_bytes {
-            format!("the body decodes to more than {max_bytes} bytes (limit `max_bytes`)")
+        let raise = if self.made > max_bytes {
+            let message = format!("the body decodes to more than {max_bytes} bytes");
+            Raise::limit(LimitName::MaxBytes, message)
         } else if self.made > self.taken.saturating_mul(max_ratio).saturating_add(ALLOWANCE) {
-            format!(
-                "the body decodes to more than {max_ratio} times its length (limit `max_ratio`)"
-            )
+            let message = format!("the body decodes to more than {max_ratio} times its length");
+            Raise::limit(LimitName::MaxRatio, message)
         } else {
             return Ok(());
         };
-        Err(Error::new(ErrorKind::Limit, message))
+        Err(Error::from(raise))
     }
 
     fn flawed(&self, flaw: Flaw) -> Error {
@@ -220,12 +222,12 @@ impl Decoder {
             Error::new(ErrorKind::Encoding, format!("cannot decode the {name} body: {reason}"))
         };
         match flaw {
-            // Its one error says nothing.
-            Flaw::Codec(_) if self.coding == Coding::Brotli => refused(&"it is corrupt"),
+            // The codec's only error has no details.
+            Flaw::Codec(_) if self.coding == ContentCoding::Brotli => refused(&"it is corrupt"),
             Flaw::Codec(error) => {
                 let reason = error.to_string();
-                // In the words of libzstd. The place of the frame's header is not told.
-                if self.coding == Coding::Zstd && reason.contains("too much memory") {
+                // The message is libzstd's. The offset of the frame's header is not available.
+                if self.coding == ContentCoding::Zstd && reason.contains("too much memory") {
                     refused(&"its window has more than 8 MiB (RFC 9659)")
                 } else {
                     refused(&reason)
@@ -234,7 +236,7 @@ impl Decoder {
             Flaw::Stuck => refused(&"the decoder failed"),
             Flaw::LargeWindow => refused(&"its window has more than 16 MiB (RFC 7932)"),
             Flaw::Trailing => {
-                let message = format!("bytes follow the end of the {name} body");
+                let message = format!("trailing bytes after the {name} body");
                 Error::in_encoded(ErrorKind::Encoding, message, self.taken)
             }
         }

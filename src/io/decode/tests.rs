@@ -7,22 +7,23 @@ use compression_codecs::{BrotliEncoder, EncodeV2, GzipEncoder, ZstdEncoder, brot
 use compression_core::Level;
 use compression_core::util::{PartialBuffer, WriteBuffer};
 
-use super::{ALLOWANCE, Coding, Decoder, Decoding, PIECE, SHARE};
+use super::{ALLOWANCE, ContentCoding, DecodeOptions, Decoder, PIECE, SHARE};
 use crate::{Error, ErrorKind, Fault};
 
-const CODINGS: [Coding; 3] = [Coding::Gzip, Coding::Brotli, Coding::Zstd];
+const CODINGS: [ContentCoding; 3] =
+    [ContentCoding::Gzip, ContentCoding::Brotli, ContentCoding::Zstd];
 
-/// A zstd frame of four bytes to skip (RFC 8878, section 3.1.2).
+/// A skippable zstd frame of four bytes (RFC 8878, section 3.1.2).
 const SKIPPABLE: &[u8] = &[0x5A, 0x2A, 0x4D, 0x18, 4, 0, 0, 0, b's', b'k', b'i', b'p'];
 
-fn encoder(coding: Coding) -> Box<dyn EncodeV2> {
+fn encoder(coding: ContentCoding) -> Box<dyn EncodeV2> {
     match coding {
-        Coding::Gzip => Box::new(GzipEncoder::new(FlateEncoderParams::from(Level::Default))),
-        Coding::Brotli => {
+        ContentCoding::Gzip => Box::new(GzipEncoder::new(FlateEncoderParams::from(Level::Default))),
+        ContentCoding::Brotli => {
             let params = brotli::params::EncoderParams::default().quality(Level::Precise(5));
             Box::new(BrotliEncoder::new(params))
         }
-        Coding::Zstd => {
+        ContentCoding::Zstd => {
             Box::new(ZstdEncoder::new_with_params(3, &[CParameter::checksum_flag(true)]))
         }
     }
@@ -45,14 +46,14 @@ fn encode_with(encoder: &mut dyn EncodeV2, text: &[u8]) -> Vec<u8> {
     body
 }
 
-fn encode(coding: Coding, text: &[u8]) -> Vec<u8> {
+fn encode(coding: ContentCoding, text: &[u8]) -> Vec<u8> {
     encode_with(&mut *encoder(coding), text)
 }
 
-/// What came out, and how it ended. Every call keeps to its share.
+/// Returns the decoded text and the result, after checking that every call kept to its share.
 fn decode_as(
-    coding: Coding,
-    decoding: &Decoding,
+    coding: ContentCoding,
+    decoding: &DecodeOptions,
     chunks: impl IntoIterator<Item = Bytes>,
 ) -> (Vec<u8>, Result<(), Error>) {
     let mut decoder = Decoder::new(coding, decoding);
@@ -80,20 +81,20 @@ fn decode_as(
     (text, result)
 }
 
-fn decode(coding: Coding, body: &[u8]) -> (Vec<u8>, Result<(), Error>) {
-    decode_as(coding, &Decoding::new(), [Bytes::copy_from_slice(body)])
+fn decode(coding: ContentCoding, body: &[u8]) -> (Vec<u8>, Result<(), Error>) {
+    decode_as(coding, &DecodeOptions::new(), [Bytes::copy_from_slice(body)])
 }
 
-/// Chunks of so many bytes.
+/// Splits a body into chunks of `size` bytes.
 fn chunks(body: &[u8], size: usize) -> Vec<Bytes> {
     body.chunks(size).map(Bytes::copy_from_slice).collect()
 }
 
-fn refused(coding: Coding, body: &[u8]) -> Error {
+fn refused(coding: ContentCoding, body: &[u8]) -> Error {
     decode(coding, body).1.expect_err("it is refused")
 }
 
-/// Numbers that look random, the same each time (splitmix64).
+/// Pseudo-random numbers, the same in each run (splitmix64).
 struct Numbers(u64);
 
 impl Numbers {
@@ -110,7 +111,7 @@ impl Numbers {
     }
 }
 
-/// JSON of about so many bytes, with parts that do not compress.
+/// JSON of about `size` bytes, with parts that do not compress.
 fn json(bytes: usize) -> Vec<u8> {
     let mut numbers = Numbers(1);
     let mut text = String::from("[0");
@@ -128,7 +129,8 @@ fn a_body_is_decoded_in_chunks_of_any_size() {
             let text = if size < 2 { vec![b'7'; size] } else { json(size) };
             let body = encode(coding, &text);
             for chunk in [1, 2, 3, 7, 1000, SHARE, 1 << 20] {
-                let (decoded, result) = decode_as(coding, &Decoding::new(), chunks(&body, chunk));
+                let (decoded, result) =
+                    decode_as(coding, &DecodeOptions::new(), chunks(&body, chunk));
                 result.unwrap_or_else(|error| panic!("{coding:?}, {size}, {chunk}: {error}"));
                 assert!(decoded == text, "{coding:?}, {size}, {chunk}");
             }
@@ -142,20 +144,20 @@ fn a_body_is_decoded_at_every_cut() {
         let text = json(900);
         let mut body = encode(coding, &text);
         let mut expected = text.clone();
-        if coding != Coding::Brotli {
+        if coding != ContentCoding::Brotli {
             body.extend_from_slice(&encode(coding, &text));
             expected.extend_from_slice(&text);
         }
         for at in 0..=body.len() {
             let (front, back) = body.split_at(at);
             let two = [front, b"", back].map(Bytes::copy_from_slice);
-            let (decoded, result) = decode_as(coding, &Decoding::new(), two);
+            let (decoded, result) = decode_as(coding, &DecodeOptions::new(), two);
             assert!(result.is_ok() && decoded == expected, "{coding:?}, {at}: {result:?}");
         }
     }
 }
 
-/// What a chunk holds comes out before more is asked for: a filter need not wait for the end.
+/// The content of a chunk is returned before more input is needed, so a filter need not wait for the end.
 #[test]
 fn what_can_be_decoded_is_given_at_once() {
     for coding in CODINGS {
@@ -165,7 +167,7 @@ fn what_can_be_decoded_is_given_at_once() {
         encoder.encode(&mut PartialBuffer::new(&b"{\"first\":1,"[..]), &mut output).unwrap();
         assert!(encoder.flush(&mut output).unwrap());
         let mut chunk = Bytes::copy_from_slice(output.written());
-        let mut decoder = Decoder::new(coding, &Decoding::new());
+        let mut decoder = Decoder::new(coding, &DecodeOptions::new());
         let piece = decoder.next(&mut chunk).unwrap().unwrap();
         assert_eq!(piece, &b"{\"first\":1,"[..], "{coding:?}");
     }
@@ -174,37 +176,38 @@ fn what_can_be_decoded_is_given_at_once() {
 #[test]
 fn members_and_frames_are_one_text() {
     let join = |parts: &[&[u8]]| parts.concat();
-    let (one, two) = (encode(Coding::Gzip, b"[1,"), encode(Coding::Gzip, b"2]"));
-    let none = encode(Coding::Gzip, b"");
-    let (first, second) = (encode(Coding::Zstd, b"[1,"), encode(Coding::Zstd, b"2]"));
+    let (one, two) = (encode(ContentCoding::Gzip, b"[1,"), encode(ContentCoding::Gzip, b"2]"));
+    let none = encode(ContentCoding::Gzip, b"");
+    let (first, second) = (encode(ContentCoding::Zstd, b"[1,"), encode(ContentCoding::Zstd, b"2]"));
     let bodies = [
-        (Coding::Gzip, join(&[&one, &two])),
-        (Coding::Gzip, join(&[&none, &one, &none, &none, &two, &none])),
-        (Coding::Zstd, join(&[&first, &second])),
-        (Coding::Zstd, join(&[SKIPPABLE, &first, SKIPPABLE, SKIPPABLE, &second, SKIPPABLE])),
-        (Coding::Zstd, join(&[&first, &encode(Coding::Zstd, b""), &second])),
+        (ContentCoding::Gzip, join(&[&one, &two])),
+        (ContentCoding::Gzip, join(&[&none, &one, &none, &none, &two, &none])),
+        (ContentCoding::Zstd, join(&[&first, &second])),
+        (ContentCoding::Zstd, join(&[SKIPPABLE, &first, SKIPPABLE, SKIPPABLE, &second, SKIPPABLE])),
+        (ContentCoding::Zstd, join(&[&first, &encode(ContentCoding::Zstd, b""), &second])),
     ];
     for (coding, body) in bodies {
         for chunk in [1, 5, 1 << 20] {
-            let (decoded, result) = decode_as(coding, &Decoding::new(), chunks(&body, chunk));
+            let (decoded, result) = decode_as(coding, &DecodeOptions::new(), chunks(&body, chunk));
             assert!(result.is_ok(), "{coding:?}: {result:?}");
             assert_eq!(decoded, b"[1,2]", "{coding:?}");
         }
     }
-    let (decoded, result) = decode(Coding::Zstd, SKIPPABLE);
+    let (decoded, result) = decode(ContentCoding::Zstd, SKIPPABLE);
     assert!(result.is_ok() && decoded.is_empty());
 }
 
 /// All the fields that a gzip header can have (RFC 1952, section 2.3).
 #[test]
 fn a_gzip_header_may_have_every_field() {
-    let plain = encode(Coding::Gzip, b"[1]");
+    let plain = encode(ContentCoding::Gzip, b"[1]");
     let mut body = vec![0x1F, 0x8B, 8, 0b1_1100, 0, 0, 0, 0, 0, 3];
     body.extend_from_slice(&[3, 0, b'e', b'x', b't']);
     body.extend_from_slice(b"name\0comment\0");
     body.extend_from_slice(&plain[10..]);
     for chunk in [1, 1 << 20] {
-        let (decoded, result) = decode_as(Coding::Gzip, &Decoding::new(), chunks(&body, chunk));
+        let (decoded, result) =
+            decode_as(ContentCoding::Gzip, &DecodeOptions::new(), chunks(&body, chunk));
         assert!(result.is_ok(), "{result:?}");
         assert_eq!(decoded, b"[1]");
     }
@@ -213,7 +216,7 @@ fn a_gzip_header_may_have_every_field() {
 #[test]
 fn a_body_of_no_bytes_is_an_empty_text() {
     for coding in CODINGS {
-        let (text, result) = decode_as(coding, &Decoding::new(), []);
+        let (text, result) = decode_as(coding, &DecodeOptions::new(), []);
         assert!(result.is_ok() && text.is_empty());
         let (text, result) = decode(coding, b"");
         assert!(result.is_ok() && text.is_empty());
@@ -226,17 +229,17 @@ fn a_body_that_is_cut_off_ended_too_early() {
         let text = json(900);
         let whole = encode(coding, &text);
         let mut bodies = vec![(whole.clone(), 0)];
-        if coding != Coding::Brotli {
+        if coding != ContentCoding::Brotli {
             bodies.push(([&whole[..], &whole].concat(), whole.len()));
         }
-        if coding == Coding::Zstd {
+        if coding == ContentCoding::Zstd {
             bodies.push((SKIPPABLE.to_vec(), 0));
         }
         for (body, start) in bodies {
             for end in start + 1..body.len() {
                 for chunk in [1, 1 << 20] {
                     let cut = chunks(&body[..end], chunk);
-                    let (decoded, result) = decode_as(coding, &Decoding::new(), cut);
+                    let (decoded, result) = decode_as(coding, &DecodeOptions::new(), cut);
                     let error = result.expect_err("a cut");
                     assert_eq!(
                         error.kind(),
@@ -249,8 +252,8 @@ fn a_body_that_is_cut_off_ended_too_early() {
             }
         }
     }
-    let error = refused(Coding::Gzip, &encode(Coding::Gzip, b"[1]")[..12]);
-    assert_eq!(error.to_string(), "byte 12: the gzip body is cut off (place in the encoded body)");
+    let error = refused(ContentCoding::Gzip, &encode(ContentCoding::Gzip, b"[1]")[..12]);
+    assert_eq!(error.to_string(), "byte 12: unexpected end of the gzip body (place in the encoded body)");
 }
 
 #[test]
@@ -260,7 +263,8 @@ fn bytes_behind_the_end_are_refused() {
         for garbage in [&b"\0"[..], b"\0\0\0\0\0\0\0\0", b"\n", b"{}", b"\x1E\x8B\x08"] {
             let joined = [&body[..], garbage].concat();
             for chunk in [1, 1 << 20] {
-                let (decoded, result) = decode_as(coding, &Decoding::new(), chunks(&joined, chunk));
+                let (decoded, result) =
+                    decode_as(coding, &DecodeOptions::new(), chunks(&joined, chunk));
                 let error = result.expect_err("garbage");
                 assert_eq!(error.kind(), ErrorKind::Encoding, "{coding:?}: {error}");
                 assert_eq!(error.fault(), Fault::Input);
@@ -270,57 +274,68 @@ fn bytes_behind_the_end_are_refused() {
         }
     }
     // One Brotli stream is a body; a second one is not a part of it.
-    let body = encode(Coding::Brotli, b"[1]");
-    assert_eq!(refused(Coding::Brotli, &[&body[..], &body].concat()).kind(), ErrorKind::Encoding);
+    let body = encode(ContentCoding::Brotli, b"[1]");
+    assert_eq!(
+        refused(ContentCoding::Brotli, &[&body[..], &body].concat()).kind(),
+        ErrorKind::Encoding
+    );
 }
 
 #[test]
 fn a_body_that_is_something_else_is_refused() {
-    let bodies: [(Coding, &[u8], &str); 5] = [
-        (Coding::Gzip, b"{\"plain\": 1}", "cannot decode the gzip body: Invalid gzip header"),
-        (Coding::Zstd, b"{\"plain\": 1}", "cannot decode the zstd body: Unknown frame descriptor"),
-        (Coding::Brotli, b"\xFF\xFF\xFF\xFF", "cannot decode the br body: it is corrupt"),
+    let bodies: [(ContentCoding, &[u8], &str); 5] = [
         (
-            Coding::Brotli,
+            ContentCoding::Gzip,
+            b"{\"plain\": 1}",
+            "cannot decode the gzip body: Invalid gzip header",
+        ),
+        (
+            ContentCoding::Zstd,
+            b"{\"plain\": 1}",
+            "cannot decode the zstd body: Unknown frame descriptor",
+        ),
+        (ContentCoding::Brotli, b"\xFF\xFF\xFF\xFF", "cannot decode the br body: it is corrupt"),
+        (
+            ContentCoding::Brotli,
             b"\x11\x1E\0\0",
             "cannot decode the br body: its window has more than 16 MiB (RFC 7932)",
         ),
         // A frame header that declares a window of 16 MiB, and a last raw block of one byte.
         (
-            Coding::Zstd,
+            ContentCoding::Zstd,
             &[0x28, 0xB5, 0x2F, 0xFD, 0, 14 << 3, 9, 0, 0, b'7'],
             "cannot decode the zstd body: its window has more than 8 MiB (RFC 9659)",
         ),
     ];
     for (coding, body, message) in bodies {
         for chunk in [1, 1 << 20] {
-            let (_, result) = decode_as(coding, &Decoding::new(), chunks(body, chunk));
+            let (_, result) = decode_as(coding, &DecodeOptions::new(), chunks(body, chunk));
             let error = result.expect_err("not of this coding");
             assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Encoding, message));
         }
     }
     let largest = [0x28, 0xB5, 0x2F, 0xFD, 0, 13 << 3, 9, 0, 0, b'7'];
-    assert_eq!(decode(Coding::Zstd, &largest).0, b"7", "a window of 8 MiB");
+    assert_eq!(decode(ContentCoding::Zstd, &largest).0, b"7", "a window of 8 MiB");
 }
 
 #[test]
 fn a_wrong_checksum_is_refused() {
-    for coding in [Coding::Gzip, Coding::Zstd] {
+    for coding in [ContentCoding::Gzip, ContentCoding::Zstd] {
         let body = encode(coding, &json(500));
         for back in 1..=4 {
             for chunk in [1, 1 << 20] {
                 let mut wrong = body.clone();
                 let at = wrong.len() - back;
                 wrong[at] ^= 0x10;
-                let (_, result) = decode_as(coding, &Decoding::new(), chunks(&wrong, chunk));
+                let (_, result) = decode_as(coding, &DecodeOptions::new(), chunks(&wrong, chunk));
                 assert_eq!(result.expect_err("wrong").kind(), ErrorKind::Encoding, "{coding:?}");
             }
         }
     }
-    let mut wrong = encode(Coding::Gzip, &json(500));
+    let mut wrong = encode(ContentCoding::Gzip, &json(500));
     let at = wrong.len() - 8;
     wrong[at] ^= 1;
-    let told = refused(Coding::Gzip, &wrong).to_string();
+    let told = refused(ContentCoding::Gzip, &wrong).to_string();
     assert_eq!(told, "cannot decode the gzip body: CRC computed does not match");
 }
 
@@ -329,7 +344,7 @@ fn a_bomb_is_stopped_by_its_ratio() {
     for coding in CODINGS {
         let body = encode(coding, &vec![b' '; 40 << 20]);
         for chunk in [1, 100, 1 << 20] {
-            let (text, result) = decode_as(coding, &Decoding::new(), chunks(&body, chunk));
+            let (text, result) = decode_as(coding, &DecodeOptions::new(), chunks(&body, chunk));
             let error = result.expect_err("a bomb");
             assert_eq!((error.kind(), error.fault()), (ErrorKind::Limit, Fault::Limit));
             let told = "the body decodes to more than 256 times its length (limit `max_ratio`)";
@@ -337,11 +352,11 @@ fn a_bomb_is_stopped_by_its_ratio() {
             let most = body.len() as u64 * 256 + ALLOWANCE;
             assert!(text.len() as u64 <= most && text.len() as u64 >= ALLOWANCE - PIECE as u64);
         }
-        let generous = Decoding::new().with_max_ratio(u64::MAX);
+        let generous = DecodeOptions::new().with_max_ratio(u64::MAX);
         let (text, result) = decode_as(coding, &generous, chunks(&body, 1 << 20));
         assert!(result.is_ok() && text.len() == 40 << 20, "{coding:?}: {result:?}");
         let (text, result) =
-            decode_as(coding, &Decoding::new(), [encode(coding, &text[..1 << 20]).into()]);
+            decode_as(coding, &DecodeOptions::new(), [encode(coding, &text[..1 << 20]).into()]);
         assert!(result.is_ok() && text.len() == 1 << 20, "what is within the first allowance");
     }
 }
@@ -351,7 +366,7 @@ fn a_text_is_as_long_as_it_may_be() {
     for coding in CODINGS {
         let text = json(200_000);
         let body = encode(coding, &text);
-        let exact = Decoding::new().with_max_bytes(text.len() as u64);
+        let exact = DecodeOptions::new().with_max_bytes(text.len() as u64);
         let (decoded, result) = decode_as(coding, &exact, chunks(&body, 1000));
         assert!(result.is_ok() && decoded == text);
         let less = exact.with_max_bytes(text.len() as u64 - 1);
@@ -381,15 +396,15 @@ fn what_decodes_to_nothing_is_work_in_shares() {
         body
     };
     let bodies = [
-        (Coding::Gzip, empty_blocks),
-        (Coding::Gzip, long_name),
-        (Coding::Gzip, encode(Coding::Gzip, b"").repeat(10_000)),
-        (Coding::Zstd, SKIPPABLE.repeat(20_000)),
-        (Coding::Zstd, encode(Coding::Zstd, b"").repeat(10_000)),
+        (ContentCoding::Gzip, empty_blocks),
+        (ContentCoding::Gzip, long_name),
+        (ContentCoding::Gzip, encode(ContentCoding::Gzip, b"").repeat(10_000)),
+        (ContentCoding::Zstd, SKIPPABLE.repeat(20_000)),
+        (ContentCoding::Zstd, encode(ContentCoding::Zstd, b"").repeat(10_000)),
     ];
     for (coding, body) in bodies {
         for chunk in [1, 1 << 20] {
-            let (decoded, result) = decode_as(coding, &Decoding::new(), chunks(&body, chunk));
+            let (decoded, result) = decode_as(coding, &DecodeOptions::new(), chunks(&body, chunk));
             assert!(result.is_ok(), "{coding:?}: {result:?}");
             assert!(decoded.is_empty());
         }
@@ -398,9 +413,9 @@ fn what_decodes_to_nothing_is_work_in_shares() {
 
 #[test]
 fn what_failed_stays_failed() {
-    let mut decoder = Decoder::new(Coding::Gzip, &Decoding::new());
+    let mut decoder = Decoder::new(ContentCoding::Gzip, &DecodeOptions::new());
     assert!(decoder.next(&mut Bytes::from_static(b"{}")).is_err());
-    let mut good = Bytes::from(encode(Coding::Gzip, b"[1]"));
+    let mut good = Bytes::from(encode(ContentCoding::Gzip, b"[1]"));
     assert_eq!(decoder.next(&mut good).unwrap_err().kind(), ErrorKind::Failed);
     assert_eq!(decoder.finish().unwrap_err().kind(), ErrorKind::Failed);
 }
@@ -433,9 +448,9 @@ fn damaged_bodies_are_survived() {
                     }
                 }
             }
-            let whole = decode_as(coding, &Decoding::new(), chunks(&body, 1 << 20));
+            let whole = decode_as(coding, &DecodeOptions::new(), chunks(&body, 1 << 20));
             let size = 1 + numbers.below(50);
-            let parts = decode_as(coding, &Decoding::new(), chunks(&body, size));
+            let parts = decode_as(coding, &DecodeOptions::new(), chunks(&body, size));
             let said =
                 |run: &(Vec<u8>, Result<(), Error>)| run.1.as_ref().copied().map_err(Error::kind);
             assert_eq!(said(&whole), said(&parts), "{coding:?}, {round}");
@@ -453,28 +468,28 @@ fn damaged_bodies_are_survived() {
 #[test]
 fn codings_are_named_as_in_the_field() {
     for (value, coding) in [
-        ("gzip", Some(Coding::Gzip)),
-        ("X-GZip", Some(Coding::Gzip)),
-        ("\tbr ", Some(Coding::Brotli)),
-        ("ZSTD,", Some(Coding::Zstd)),
+        ("gzip", Some(ContentCoding::Gzip)),
+        ("X-GZip", Some(ContentCoding::Gzip)),
+        ("\tbr ", Some(ContentCoding::Brotli)),
+        ("ZSTD,", Some(ContentCoding::Zstd)),
         ("Identity", None),
         ("", None),
         (" , ", None),
     ] {
-        assert_eq!(Coding::from_content_encoding(value).unwrap(), coding, "{value}");
+        assert_eq!(ContentCoding::from_content_encoding(value).unwrap(), coding, "{value}");
     }
     for (value, message) in [
-        ("deflate", "content codings that are decoded are gzip, br and zstd, not `deflate`"),
-        ("gzip, gzip", "a body is decoded from one content coding, not `gzip, gzip`"),
-        ("gz\u{1b}ip", "content codings that are decoded are gzip, br and zstd, not `gz\\u{1b}ip`"),
+        ("deflate", "expected the content coding gzip, br or zstd, not `deflate`"),
+        ("gzip, gzip", "expected a single content coding, not `gzip, gzip`"),
+        ("gz\u{1b}ip", "expected the content coding gzip, br or zstd, not `gz\\u{1b}ip`"),
     ] {
-        let error = Coding::from_content_encoding(value).unwrap_err();
+        let error = ContentCoding::from_content_encoding(value).unwrap_err();
         assert_eq!((error.kind(), error.fault()), (ErrorKind::Encoding, Fault::Input));
         assert_eq!(error.message(), message);
     }
-    let long = Coding::from_content_encoding(&"x".repeat(5000)).unwrap_err();
+    let long = ContentCoding::from_content_encoding(&"x".repeat(5000)).unwrap_err();
     assert!(long.message().len() < 200, "{long}");
     for coding in CODINGS {
-        assert_eq!(Coding::from_content_encoding(coding.as_str()).unwrap(), Some(coding));
+        assert_eq!(ContentCoding::from_content_encoding(coding.as_str()).unwrap(), Some(coding));
     }
 }

@@ -1,4 +1,4 @@
-//! The answer of a filtered service: that of the inner one, then its first output.
+//! The response of a filtered service: waits for the inner response, then for its first output.
 
 use std::error::Error as StdError;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use super::{Rules, head, refusal};
 use crate::error::{Error, ErrorKind};
 use crate::io::body::FilterBody;
 #[cfg(feature = "decode")]
-use crate::io::decode::Coding;
+use crate::io::decode::ContentCoding;
 use crate::io::transform::Transform;
 
 pin_project! {
@@ -33,7 +33,7 @@ pin_project! {
             #[pin]
             answer: T,
         },
-        // For the first output.
+        // Waits for the first output.
         Waiting {
             answer: Option<Response<FilterBody<B>>>,
         },
@@ -74,7 +74,7 @@ where
                 }
                 StateProjection::Waiting { answer: waiting } => {
                     let Some(mut answer) = waiting.take() else {
-                        // A future is not polled behind its end.
+                        // A future must not be polled after its end.
                         return Poll::Pending;
                     };
                     let first = match answer.body_mut().poll_first(cx) {
@@ -98,7 +98,7 @@ where
     }
 }
 
-/// The answer as it leaves, and whether its first output has to be waited for.
+/// Returns the filtered response, and whether to wait for its first output.
 fn filtered<F, B>(
     rules: &Rules<F>,
     asked: &request::Parts,
@@ -113,7 +113,7 @@ where
         return (Response::from_parts(head, FilterBody::untouched(body)), false);
     };
     if head::is_tunnel(&asked.method, head.status) {
-        let message = "what follows the answer is another protocol, which cannot be filtered";
+        let message = "cannot filter a response that switches protocols";
         let error = Error::new(ErrorKind::Syntax, message);
         return (refused(rules, asked, &error), false);
     }
@@ -121,14 +121,14 @@ where
     let media_type = transform.media_type().filter(|_| head.status != StatusCode::NOT_MODIFIED);
     let has_no_body = head::has_no_body(&asked.method, head.status);
     if has_no_body {
-        // The head says what the answer to another request would. A body that must not be there does not leave: not every
-        // server drops it (hyper: neither over HTTP/2, nor with 205).
+        // These headers describe the response to another request. The body, which must not exist, is dropped: not every server does
+        // that (hyper: neither over HTTP/2, nor with 205).
         head::filtered(&mut head.headers, media_type);
         return (Response::from_parts(head, FilterBody::none()), false);
     }
     if body.is_end_stream() && transform.needs_input() {
         head::filtered(&mut head.headers, media_type);
-        transform.tell(Ok(()));
+        transform.report_end(Ok(()));
         return (Response::from_parts(head, FilterBody::full("")), false);
     }
     let transform = match rules.readable(transform, &head) {
@@ -149,13 +149,13 @@ fn refused<F, B>(
 }
 
 impl<F> Rules<F> {
-    /// The filter for a body that is encoded as the head says.
+    /// Returns the filter for a body with the `Content-Encoding` of these headers.
     ///
     /// # Errors
-    /// It cannot be read: a part of an answer, or encoded as nobody can tell.
+    /// A partial response, or a coding that cannot be decoded.
     fn readable(&self, transform: Transform, head: &response::Parts) -> Result<Transform, Error> {
         if head.status == StatusCode::PARTIAL_CONTENT {
-            let message = "a part of an answer cannot be filtered (206)";
+            let message = "cannot filter a partial response (206)";
             return Err(Error::new(ErrorKind::Syntax, message));
         }
         let mut codings = head.headers.get_all(header::CONTENT_ENCODING).iter();
@@ -166,7 +166,7 @@ impl<F> Rules<F> {
 
     #[cfg(feature = "decode")]
     fn decoded(&self, transform: Transform, coding: &str) -> Result<Transform, Error> {
-        match (Coding::from_content_encoding(coding)?, &self.decoding) {
+        match (ContentCoding::from_content_encoding(coding)?, &self.decoding) {
             (None, _) => Ok(transform),
             (Some(coding), Some(decoding)) => Ok(transform.decoded(coding, decoding)),
             (Some(_), None) => Err(encoded(coding)),
@@ -183,6 +183,6 @@ impl<F> Rules<F> {
 }
 
 fn encoded(coding: &str) -> Error {
-    let message = format!("the answer is encoded ({coding}), and the layer does not decode");
+    let message = format!("cannot filter an encoded response ({coding}): decoding is not enabled");
     Error::new(ErrorKind::Encoding, message)
 }

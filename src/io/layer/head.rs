@@ -1,4 +1,4 @@
-//! What the head of a filtered answer says.
+//! Changes the headers of a filtered response.
 //!
 //! Knows HTTP's fields (RFC 9110, 9112, 9530), no body.
 
@@ -7,12 +7,12 @@ use http::{Method, StatusCode};
 
 use crate::io::body::DIGESTS;
 
-/// Whether what follows the head is no longer HTTP, but what the two sides want (RFC 9110 §9.3.6, §15.2.2).
+/// Returns whether the connection switches to another protocol after the headers (RFC 9110 §9.3.6, §15.2.2).
 pub(super) fn is_tunnel(asked: &Method, status: StatusCode) -> bool {
     (asked == Method::CONNECT && status.is_success()) || status == StatusCode::SWITCHING_PROTOCOLS
 }
 
-/// Whether an answer has no body, whatever its head says of it (RFC 9110 §6.4.1).
+/// Returns whether a response has no body, whatever its headers say (RFC 9110 §6.4.1).
 pub(super) fn has_no_body(asked: &Method, status: StatusCode) -> bool {
     asked == Method::HEAD
         || status.is_informational()
@@ -22,7 +22,7 @@ pub(super) fn has_no_body(asked: &Method, status: StatusCode) -> bool {
         )
 }
 
-/// Takes away, or changes, what is true of the unfiltered answer alone.
+/// Removes or changes fields that are true only of the unfiltered response.
 pub(super) fn filtered(fields: &mut HeaderMap, media_type: Option<&'static str>) {
     for name in [
         header::CONTENT_LENGTH,
@@ -45,7 +45,7 @@ pub(super) fn filtered(fields: &mut HeaderMap, media_type: Option<&'static str>)
     }
 }
 
-/// The weak tag of what is no longer the same byte for byte. `None`: it is no tag.
+/// Returns the weak form of an entity tag, because the body is no longer the same byte for byte. `None` if it is not a tag.
 fn weakened(tag: &HeaderValue) -> Option<HeaderValue> {
     if tag.as_bytes().starts_with(b"W/\"") {
         return Some(tag.clone());
@@ -56,7 +56,7 @@ fn weakened(tag: &HeaderValue) -> Option<HeaderValue> {
     HeaderValue::from_bytes(&[b"W/", tag.as_bytes()].concat()).ok()
 }
 
-/// Says the length, where it is known before the head leaves.
+/// Sets the length if it is known before the headers are sent.
 pub(super) fn set_length(fields: &mut HeaderMap, length: Option<u64>) {
     if let Some(length) = length {
         fields.insert(header::CONTENT_LENGTH, HeaderValue::from(length));

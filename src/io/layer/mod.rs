@@ -1,8 +1,8 @@
-//! A layer for services that answer over HTTP: it filters the answers.
+//! A tower layer that filters the responses of HTTP services.
 //!
-//! Knows tower's services, and when a head may be sent; what the head says is [`head`]'s, the body's
-//! [`FilterBody`](super::FilterBody)'s to know. Invariants: an answer for which there is a filter never leaves unfiltered; until the first
-//! byte of output is there a failure becomes another answer, behind it the body ends in an error.
+//! Knows tower's services, and when headers may be sent. [`head`] changes the headers, [`FilterBody`](super::FilterBody) filters the
+//! body. Invariants: a response for which there is a filter is never forwarded unfiltered. A failure before the first byte of output
+//! becomes another response; after it, the body ends in an error.
 
 mod future;
 mod head;
@@ -20,65 +20,72 @@ use tower_service::Service;
 
 use super::body::FilterBody;
 #[cfg(feature = "decode")]
-use super::decode::Decoding;
+use super::decode::DecodeOptions;
 use super::transform::Transform;
 use crate::error::{Error, Fault};
 pub use future::FilterFuture;
 
-/// Filters the answers of a service: a [`Layer`] of tower.
+/// A tower [`Layer`] that filters the responses of a service.
 ///
-/// A function is asked with the heads of request and answer for the [`Transform`] that the answer goes through; `None` leaves it
-/// untouched. [`Transform::for_media_type`] takes the one for JSON, lines of JSON, or events by the answer's `Content-Type`;
-/// where that says nothing of the kind, [`Transform::json`] reads it as a document, or refuses it: nothing passes by its name alone.
+/// A function chooses the [`Transform`] for each response by the headers of request and response; `None` forwards the response
+/// unfiltered. [`Transform::for_media_type`] chooses one for JSON, newline-delimited JSON or events by the `Content-Type`. For other
+/// types, [`Transform::json`] reads the body as a document and rejects it if it is not one, so that nothing passes by its type only.
 ///
-/// # The head
-/// Of a filtered answer `Content-Length` is that of the output if that is known when the head leaves and no trailers follow, else
-/// gone, as is `Transfer-Encoding`; a strong `ETag` becomes a weak one (RFC 9110 §8.8.1), so that `If-None-Match` still works; `Accept-Ranges` and
-/// digests of the body (RFC 9530, RFC 3230) go; `Content-Type` changes where the output is of another type. So do the heads of answers
-/// that have no body (to `HEAD`, 204, 205, 304); if there is one in spite of that, it is dropped. An answer that cannot be filtered is
-/// refused: a part of one (206), one with a `Content-Encoding` that is not to be [decoded](Self::decode), and one behind
-/// which the connection is another protocol's (101, 2xx to `CONNECT`): for these the function has to say `None`.
+/// # Headers
+/// In filtered responses
 ///
-/// # What a filter lets pass
-/// A select that finds nothing lets a document pass as it came, unless the spec says otherwise
-/// ([`OnError::Closed`](crate::OnError::Closed)): answers that are errors are of another shape than those that the select is for.
+/// - `Content-Length` is that of the output if it is known before the headers are sent and there are no trailers; otherwise it is
+///   removed, as is `Transfer-Encoding`;
+/// - a strong `ETag` becomes a weak one (RFC 9110 §8.8.1), so that `If-None-Match` still works;
+/// - `Accept-Ranges` and digests of the body (RFC 9530, RFC 3230) are removed;
+/// - `Content-Type` changes if the output is of another type.
+///
+/// The same applies to responses without a body (to `HEAD`, 204, 205, 304). If such a response has one nevertheless, it is dropped.
+///
+/// Responses that cannot be filtered are rejected: partial ones (206), those with a `Content-Encoding` that is not to be
+/// [decoded](Self::decode), and those that switch to another protocol (101, 2xx to `CONNECT`). To forward them, the function has to
+/// return `None`.
+///
+/// # Unfiltered content
+/// If `select` finds nothing, the document is forwarded as it is, unless the spec has
+/// [`OnError::Closed`](crate::OnError::Closed): error responses have another shape than those that the rules are written for.
 ///
 /// # Failures
-/// The head waits for the first byte of output, and until then what fails becomes an answer of its own:
-/// 502 for a document that is malformed, or too large for the [`Limits`](crate::Limits), 500 else, and a body that says no more than
-/// that; [`on_error`](Self::on_error) makes another of it. Behind the first byte the body ends in an error: the receiver can tell, and the
-/// connection is not used again. The heads of [lines](Transform::ndjson) and [events](Transform::events) do not wait
-/// (unless the filter makes text, which lines refuse). An answer whose body is empty is no document, and passes.
+/// The headers are sent with the first byte of output. A failure before that becomes a response of its own: 502 for a document that
+/// is malformed or exceeds the [`Limits`](crate::Limits), 500 for anything else, with a body that contains no details.
+/// [`on_error`](Self::on_error) replaces that response. After the first byte, a failure ends the body with an error, which the
+/// receiver can detect; the connection is then closed. For [lines](Transform::ndjson) and [events](Transform::events) the headers are
+/// sent at once (unless the output of the program is text, which lines reject). An empty body is forwarded.
 ///
-/// Costs: the request's head is cloned, for the function is asked when the answer is there.
+/// Cost: the headers of the request are cloned, because the function is called when the response has arrived.
 ///
 /// ```
 /// use bytes::Bytes;
 /// use http::{Request, Response};
 /// use http_body_util::{BodyExt, Full};
-/// use tamis::{CallOptions, FilterLayer, Program, Spec, Transform};
+/// use tamis::{FilterLayer, Program, Spec, Transform};
 /// use tower::{ServiceBuilder, ServiceExt, service_fn};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let program = Program::compile(&Spec::new().select("id"))?;
-/// let layer = FilterLayer::new(move |request, answer| {
+/// let layer = FilterLayer::new(move |request, response| {
 ///     if !request.uri.path().starts_with("/repos") {
 ///         return None;
 ///     }
-///     let media_type = answer.headers.get("content-type").and_then(|it| it.to_str().ok());
-///     let told = Transform::for_media_type(media_type.unwrap_or_default(), &program, &CallOptions::new());
-///     // What does not say that it is lines or events is read as a document, and refused if it is none.
-///     Some(told.unwrap_or_else(|| Transform::json(&program)))
+///     let media_type = response.headers.get("content-type").and_then(|it| it.to_str().ok());
+///     let transform = Transform::for_media_type(media_type.unwrap_or_default(), &program);
+///     // Any other type is read as a document, and rejected if it is not one.
+///     Some(transform.unwrap_or_else(|| Transform::json(&program)))
 /// });
 /// let service = ServiceBuilder::new().layer(layer).service_fn(async |_: Request<()>| {
-///     let answer = Response::builder().header("content-type", "application/json").header("etag", "\"a\"");
-///     answer.body(Full::<Bytes>::from(r#"[{"id": 1, "name": "x"}]"#))
+///     let response = Response::builder().header("content-type", "application/json").header("etag", "\"a\"");
+///     response.body(Full::<Bytes>::from(r#"[{"id": 1, "name": "x"}]"#))
 /// });
-/// let answer = service.oneshot(Request::get("/repos").body(())?).await?;
-/// assert_eq!(answer.headers()["etag"], "W/\"a\"");
-/// assert_eq!(answer.headers()["content-length"], "10");
-/// assert_eq!(answer.into_body().collect().await?.to_bytes(), r#"[{"id":1}]"#);
+/// let response = service.oneshot(Request::get("/repos").body(())?).await?;
+/// assert_eq!(response.headers()["etag"], "W/\"a\"");
+/// assert_eq!(response.headers()["content-length"], "10");
+/// assert_eq!(response.into_body().collect().await?.to_bytes(), r#"[{"id":1}]"#);
 /// # Ok(())
 /// # }
 /// ```
@@ -86,22 +93,22 @@ pub struct FilterLayer<F> {
     rules: Arc<Rules<F>>,
 }
 
-/// What applies to all answers.
+/// The configuration of a layer.
 struct Rules<F> {
     choose: Arc<F>,
     answer: Answer,
     #[cfg(feature = "decode")]
-    decoding: Option<Decoding>,
+    decoding: Option<DecodeOptions>,
 }
 
-/// The answer in place of one that could not be filtered; `None`: the usual one.
+/// Creates the response that replaces one that could not be filtered; `None` for the default response.
 type Answer = Arc<dyn Fn(&request::Parts, &Error) -> Option<Response<Bytes>> + Send + Sync>;
 
 impl<F> FilterLayer<F>
 where
     F: Fn(&request::Parts, &response::Parts) -> Option<Transform>,
 {
-    /// A layer that asks `choose` for the filter of each answer.
+    /// Creates a layer that calls `choose` for the filter of each response.
     pub fn new(choose: F) -> Self {
         let answer = Arc::new(|_: &request::Parts, _: &Error| None);
         Self {
@@ -114,18 +121,21 @@ where
         }
     }
 
-    /// Decodes answers with a `Content-Encoding` of gzip, br or zstd before they are filtered; they leave as they are then,
-    /// unencoded. Without this they are refused.
+    /// Decodes responses with a `Content-Encoding` of gzip, br or zstd before they are filtered, and forwards them unencoded.
+    /// Without this they are rejected.
     #[cfg(feature = "decode")]
     #[must_use]
-    pub fn decode(self, decoding: Decoding) -> Self {
+    pub fn decode(self, decoding: DecodeOptions) -> Self {
         self.with(|rules| rules.decoding = Some(decoding))
     }
 
-    /// Makes the answer in place of one that could not be filtered, by the request's head and the error; its
-    /// [`fault`](Error::fault) says whose it is, and [`Fault::status`] gives the usual status. `None`: the usual answer, where the
-    /// error is to be known and no more. An error names the place of what is wrong: what is kept from the receiver should not
-    /// leave by that.
+    /// Sets the function that creates the response if one could not be filtered, from the request's headers and the error.
+    ///
+    /// [`Fault::status`] returns the default status for an error's [`fault`](Error::fault). `None` stands for the default response,
+    /// for a function that only logs the error.
+    ///
+    /// ### Caveat
+    /// Error messages contain JSON paths. Do not forward them to clients that must not see those fields.
     #[must_use]
     pub fn on_error(
         self,
@@ -135,7 +145,7 @@ where
     }
 
     fn with(mut self, change: impl FnOnce(&mut Rules<F>)) -> Self {
-        // Of a layer that was cloned the others stay as they are.
+        // Clones of the layer are not changed.
         change(Arc::make_mut(&mut self.rules));
         self
     }
@@ -153,9 +163,10 @@ impl<F> Clone for Rules<F> {
 }
 
 impl Fault {
-    /// The status of an answer that a gateway gives in place of one that it could not filter: 502 (Bad Gateway) if the sender of the
-    /// document is at fault, or the document is larger or deeper than allowed; 500 (Internal Server Error) else. From RFC 9110
-    /// §15.6.
+    /// Returns the status of the response that replaces one that could not be filtered (RFC 9110 §15.6).
+    ///
+    /// 502 (Bad Gateway) if the sender of the document is at fault or the document exceeds a limit, otherwise 500 (Internal Server
+    /// Error).
     ///
     /// ```
     /// assert_eq!(tamis::Fault::Input.status(), 502);
@@ -165,15 +176,15 @@ impl Fault {
     pub fn status(self) -> StatusCode {
         match self {
             Self::Input | Self::Limit => StatusCode::BAD_GATEWAY,
-            Self::Spec | Self::Sink | Self::Caller => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Spec | Self::Sink | Self::Caller | Self::Bug => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 }
 
-/// What is told of an error where nothing else is said: not where it is, for that names what is to be kept away.
+/// Returns the default response for an error. It does not contain the place of the error, which names fields that may be removed.
 fn refusal(error: &Error) -> Response<Bytes> {
     let kind = error.kind().as_str();
-    let text = format!(r#"{{"error":"the answer could not be filtered","kind":"{kind}"}}"#);
+    let text = format!(r#"{{"error":"the response could not be filtered","kind":"{kind}"}}"#);
     let mut answer = Response::new(Bytes::from(text));
     *answer.status_mut() = error.fault().status();
     let json = header::HeaderValue::from_static("application/json");
@@ -201,10 +212,10 @@ impl<F, S> Layer<S> for FilterLayer<F> {
     }
 }
 
-/// A service whose answers are filtered: what [`FilterLayer`] makes of one.
+/// A service with filtered responses, created by [`FilterLayer`].
 ///
-/// Where its future is spawned as a part of another, a body whose error is `Box<dyn Error + Send + Sync>` itself may not compile
-/// ("implementation of `From` is not general enough", a limit of the compiler's); any error type of its own does.
+/// If its future is spawned as a part of another, a body whose error is `Box<dyn Error + Send + Sync>` itself may not compile
+/// ("implementation of `From` is not general enough", a limitation of the compiler). Any error type of its own does.
 pub struct FilterService<F, S> {
     rules: Arc<Rules<F>>,
     inner: S,

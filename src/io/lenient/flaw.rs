@@ -1,13 +1,13 @@
-//! Struson's errors as ours.
+//! Converts struson's errors.
 //!
-//! Knows no text and no rule. Places are lines and columns of the text as it came.
+//! Knows no text and no rule. Places are lines and columns of the original text.
 
 use struson::reader::{JsonReaderPosition, ReaderError, SyntaxErrorKind, TransferError};
 use struson::writer::JsonNumberError;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, LimitName, Raise};
 
-/// Why the text cannot be cleaned; if the front knows an error, that is the reason.
+/// Why the text cannot be cleaned. If the front has an error, that one is the reason.
 pub(super) struct Flaw(pub(super) Error);
 
 impl Flaw {
@@ -17,6 +17,11 @@ impl Flaw {
             None => message.to_owned(),
         };
         Self(Error::new(kind, message))
+    }
+
+    pub(super) fn limit(place: &JsonReaderPosition, name: LimitName, message: &str) -> Self {
+        let Self(placed) = Self::at(place, ErrorKind::Limit, message);
+        Self(Raise::limit(name, placed.message()).into())
     }
 }
 
@@ -32,7 +37,7 @@ impl From<ReaderError> for Flaw {
                 ErrorKind::Limit,
                 "too many containers are open (limit `depth`)",
             ),
-            // Those of the source are known to the front.
+            // The front has the errors of the source.
             ReaderError::IoError { location, .. } => {
                 Self::at(&location, ErrorKind::Encoding, "invalid UTF-8")
             }
@@ -42,7 +47,7 @@ impl From<ReaderError> for Flaw {
 }
 
 impl From<std::io::Error> for Flaw {
-    /// The writer fails only when the front has an error.
+    /// The writer fails only if the front has an error.
     fn from(error: std::io::Error) -> Self {
         Self(Error::write(error))
     }
@@ -66,35 +71,35 @@ impl From<JsonNumberError> for Flaw {
     }
 }
 
-/// Struson's errors in words.
+/// Returns the message for an error of struson.
 fn describe(kind: SyntaxErrorKind) -> (ErrorKind, &'static str) {
     use SyntaxErrorKind as Kind;
     let message = match kind {
         Kind::IncompleteDocument => {
-            return (ErrorKind::UnexpectedEnd, "the document ended too early");
+            return (ErrorKind::UnexpectedEnd, "unexpected end of the document");
         }
         Kind::BlockCommentNotClosed => {
-            return (ErrorKind::UnexpectedEnd, "a comment is not closed by `*/`");
+            return (ErrorKind::UnexpectedEnd, "unterminated comment, expected `*/`");
         }
-        Kind::IncompleteComment => "a comment begins with `//` or `/*`",
+        Kind::IncompleteComment => "invalid comment, expected `//` or `/*`",
         Kind::InvalidLiteral | Kind::TrailingDataAfterLiteral => {
             "expected `true`, `false` or `null`"
         }
-        Kind::UnexpectedClosingBracket => "this bracket closes nothing",
+        Kind::UnexpectedClosingBracket => "unexpected closing bracket",
         Kind::UnexpectedComma => "unexpected `,`",
         Kind::MissingComma => "expected `,` or a closing bracket",
         Kind::UnexpectedColon => "unexpected `:`",
         Kind::MissingColon => "expected `:`",
-        Kind::MalformedNumber | Kind::TrailingDataAfterNumber => "not a number of JSON",
-        Kind::ExpectingMemberNameOrObjectEnd => "expected a name in quotes or `}`",
+        Kind::MalformedNumber | Kind::TrailingDataAfterNumber => "invalid number",
+        Kind::ExpectingMemberNameOrObjectEnd => "expected a key in quotes or `}`",
         Kind::MalformedJson => "expected a value",
-        Kind::NotEscapedControlCharacter => "a control character must be escaped",
-        Kind::UnknownEscapeSequence | Kind::MalformedEscapeSequence => "not an escape of JSON",
+        Kind::NotEscapedControlCharacter => "unescaped control character",
+        Kind::UnknownEscapeSequence | Kind::MalformedEscapeSequence => "invalid escape sequence",
         Kind::UnpairedSurrogatePairEscapeSequence => {
-            "a lone surrogate escape; it can be kept only where comments are not allowed"
+            "lone surrogate escape, which is supported only without comments"
         }
-        Kind::TrailingData => "unexpected text behind the document",
-        _ => "not JSON with comments",
+        Kind::TrailingData => "trailing characters after the document",
+        _ => "invalid JSON with comments",
     };
     (ErrorKind::Syntax, message)
 }

@@ -1,11 +1,11 @@
-//! Comments and trailing commas: struson reads them, and the engine reads what struson makes of the text.
+//! JSON with comments and trailing commas: struson removes them, and the clean text is filtered.
 //!
 //! ```text
 //! reader ─▶ Source ─▶ struson reader ─▶ struson writer ─▶ Cleaned ─▶ Front ─▶ Filter
-//!             └────── before it waits for more: hand on what is clean ───┘
+//!             └───── before it waits for more: filter what is clean ────┘
 //! ```
 //!
-//! Knows no rule. Only names and numbers are ever held, by struson, and both have a limit here.
+//! Knows no rule. struson holds only names and numbers, and both have a limit here.
 
 mod flaw;
 
@@ -17,82 +17,76 @@ use struson::writer::{JsonStreamWriter, JsonWriter};
 
 use flaw::Flaw;
 
+use super::failed_run::{FailedRun, RunResult};
 use super::{CHUNK, WriteSink};
-use crate::error::{Error, ErrorKind, Raise};
-use crate::filter::{CallOptions, Filter, Program};
+use crate::error::{Error, LimitName};
+use crate::filter::{Call, Filter};
 use crate::limits::Limits;
-use crate::report::{Failed, Report};
+use crate::report::{FailureReport, Report};
 
 /// Filters JSON with comments (`// …`, `/* … */`) and trailing commas.
 ///
-/// Both are taken out while the text streams, and what is left is filtered as by
-/// [`filter_reader`](crate::filter_reader). Numbers keep their text; escapes in strings may be respelled (`\u0041`
-/// becomes `A`). Offsets in errors, and the sizes in the report, are those of the text without comments and white
-/// space, and the errors say so; what is wrong with the text as it came is told by line and column instead.
+/// Both are removed while the text streams, and the rest is filtered as by [`filter_reader`](crate::filter_reader). Numbers keep
+/// their text; escapes in strings may be respelled (`\u0041` becomes `A`). Offsets in errors and sizes in the report are those of
+/// the text without comments and white space, and the errors say so. Errors in the original text have a line and a column instead.
 ///
-/// More is refused than without comments: lone surrogate escapes, names longer than [`Limits::key`] and numbers longer
-/// than [`Limits::item`], wherever they are.
+/// Some documents are rejected that are accepted without comments: those with lone surrogate escapes, names longer than
+/// [`Limits::key`] or numbers longer than [`Limits::item`], anywhere in the document.
 ///
-/// Memory: as for the filter, one name or number, and 64 KiB. Time: linear; an order of magnitude slower than strict
-/// JSON.
+/// Memory: as for the filter, one name or number, and 64 KiB. Time: linear; an order of magnitude slower than strict JSON.
 ///
 /// # Errors
-/// As for [`filter_reader`](crate::filter_reader). The report that comes with an error says what the run did until
-/// then.
+/// As for [`filter_reader`](crate::filter_reader).
 ///
 /// ```
-/// use tamis::{CallOptions, Program, Spec, filter_lenient};
+/// use tamis::{Program, Spec, filter_lenient};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let input = &br#"[ {"id": 1.10, "x": 2}, /* the rest */ {"id": 3,}, ]"#[..];
 /// let mut output = Vec::new();
-/// let (report, result) = filter_lenient(&program, &CallOptions::new(), input, &mut output);
-/// result?;
+/// let report = filter_lenient(&program, input, &mut output)?;
 /// assert_eq!(output, br#"[{"id":1.10},{"id":3}]"#);
 /// assert_eq!(report.items_kept, Some(2));
 ///
-/// let (_, result) = filter_lenient(&program, &CallOptions::new(), &b"[1,\n /* "[..], std::io::sink());
-/// assert_eq!(result.unwrap_err().to_string(), "line 2, column 5: a comment is not closed by `*/`");
+/// let error = filter_lenient(&program, &b"[1,\n /* "[..], std::io::sink()).unwrap_err();
+/// assert_eq!(error.to_string(), "line 2, column 5: unterminated comment, expected `*/`");
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub fn filter_lenient<R: Read, W: Write>(
-    program: &Program,
-    options: &CallOptions,
+pub fn filter_lenient<'a, R: Read, W: Write>(
+    call: impl Into<Call<'a>>,
     reader: R,
     writer: W,
-) -> (Report, Result<(), Error>) {
-    let limits = options.limits_ref();
-    let filter = Filter::with_options(program, options, WriteSink::new(writer));
+) -> RunResult<Report> {
+    let call = call.into();
+    let limits = call.options().limits_ref();
+    let filter = Filter::new(call.clone(), WriteSink::new(writer));
     let front = RefCell::new(Front { filter, clean: Vec::new(), end: None });
     let cleaned = clean(&front, Source::new(reader, &front), limits);
 
     let mut front = front.into_inner();
-    // What was read before an error counts first: the engine may have met one of its own, or have seen enough.
+    // The clean text before an error is filtered first: the filter may find an earlier error, or be done.
     front.hand_on();
     let result = match (front.end.take(), cleaned) {
         (Some(End::Error(error)), _) => Err(error),
         (Some(End::Done), _) | (None, Ok(())) => front.finish(),
         (None, Err(Flaw(error))) => Err(error),
     };
-    let report = match &result {
-        Ok(()) => front.filter.report(),
-        Err(error) => {
-            let mut report = front.filter.fail(error);
-            report.error = Some(Failed::from(error));
-            report
-        }
-    };
-    (report, result)
+    let mut report = front.filter.report();
+    if let Err(error) = &result {
+        report = front.filter.fail(error);
+        report.error = Some(FailureReport::from(error));
+    }
+    FailedRun::join(result, report)
 }
 
-/// The filter and the clean text that it has not seen.
+/// The filter and the clean text that was not filtered yet.
 struct Front<W> {
     filter: Filter<WriteSink<W>>,
     clean: Vec<u8>,
     end: Option<End>,
 }
 
-/// Why the reading is to end.
+/// Why the run ends before the input does.
 enum End {
     Error(Error),
     /// The filter stopped early.
@@ -100,7 +94,7 @@ enum End {
 }
 
 impl<W: Write> Front<W> {
-    /// Hands the clean text on. False if there is no use in going on.
+    /// Filters the clean text. Returns false if the run is over.
     fn hand_on(&mut self) -> bool {
         if self.end.is_none() && !self.clean.is_empty() {
             let fed = self.filter.write(&self.clean).map_err(in_clean_text);
@@ -120,18 +114,18 @@ impl<W: Write> Front<W> {
     }
 }
 
-/// Says which text the offset is of.
+/// Adds to the message which text the offset belongs to.
 fn in_clean_text(error: Error) -> Error {
     match error.offset() {
         None => error,
         Some(offset) => {
             let message = format!("{} (in the text without comments)", error.message());
-            Error::at(Raise::new(error.kind(), message), offset, error.path().to_owned())
+            error.moved(message, offset)
         }
     }
 }
 
-/// Where struson writes to.
+/// The output of struson.
 struct Cleaned<'a, W>(&'a RefCell<Front<W>>);
 
 impl<W: Write> Write for Cleaned<'_, W> {
@@ -149,8 +143,8 @@ impl<W: Write> Write for Cleaned<'_, W> {
     }
 }
 
-/// Where struson reads from: hands clean text on before it waits for more, skips a byte order mark, and ends what would
-/// have to be held for too long.
+/// The input of struson. Filters clean text before it waits for more, skips a byte order mark, and ends the input if too much would
+/// have to be held.
 struct Source<'a, R, W> {
     reader: R,
     front: &'a RefCell<Front<W>>,
@@ -158,9 +152,9 @@ struct Source<'a, R, W> {
     at: usize,
     filled: usize,
     begun: bool,
-    /// Bytes that may be read for what is being held.
+    /// Bytes that may be read for the value that is being held.
     allowance: Option<usize>,
-    /// The allowance was not enough.
+    /// The allowance was exceeded.
     over: bool,
 }
 
@@ -173,7 +167,7 @@ impl<'a, R: Read, W: Write> Source<'a, R, W> {
         Self { reader, front, chunk, at: 0, filled: 0, begun: false, allowance: None, over: false }
     }
 
-    /// Reads the next chunk; nothing of the last one is left.
+    /// Reads the next chunk after the last one was consumed.
     fn refill(&mut self) -> std::io::Result<()> {
         if !self.front.borrow_mut().hand_on() {
             return Err(IoKind::Other.into());
@@ -193,7 +187,7 @@ impl<'a, R: Read, W: Write> Source<'a, R, W> {
         Ok(())
     }
 
-    /// Reads behind what is there. False at the end of the input.
+    /// Appends to the chunk. Returns false at the end of the input.
     fn fill(&mut self) -> std::io::Result<bool> {
         loop {
             match self.reader.read(self.chunk.get_mut(self.filled..).unwrap_or_default()) {
@@ -237,12 +231,12 @@ impl<R: Read, W: Write> Read for Source<'_, R, W> {
     }
 }
 
-/// What struson may read ahead of what it was asked for.
+/// Maximum number of bytes that struson reads ahead.
 const LOOK_AHEAD: usize = 2 << 10;
 
 /// Copies the text from `source` to `front`, without comments and trailing commas.
 ///
-/// As [`JsonReader::transfer_to`] does, which holds names and numbers of any length.
+/// Replaces [`JsonReader::transfer_to`], which holds names and numbers of any length.
 fn clean<R: Read, W: Write>(
     front: &RefCell<Front<W>>,
     source: Source<'_, R, W>,
@@ -252,9 +246,9 @@ fn clean<R: Read, W: Write>(
         allow_comments: true,
         allow_trailing_comma: true,
         allow_multiple_top_level: false,
-        // Names of any length, once for each level.
+        // Would hold names of any length, one per level.
         track_path: false,
-        // One level more than the engine takes: so it is the engine that says where it was too deep.
+        // One level more than the engine accepts, so that the engine reports where the limit was exceeded.
         max_nesting_depth: u32::try_from(limits.depth().saturating_add(1)).ok(),
         restrict_number_values: false,
     };
@@ -315,28 +309,28 @@ fn clean<R: Read, W: Write>(
     Ok(reader.consume_trailing_whitespace()?)
 }
 
-/// What struson holds while it reads it, and how much of it may be.
+/// The limit of a value that struson holds while reading it.
 struct Bound {
     what: &'static str,
     /// The limit's name.
-    name: &'static str,
+    name: LimitName,
     limit: usize,
-    /// Bytes of input for one byte of it, at most.
+    /// Maximum number of bytes of input per byte of the value.
     spelling: usize,
 }
 
 impl Bound {
     /// Names: `\u0041` is one byte.
     fn name(limits: &Limits) -> Self {
-        Self { what: "name", name: "key", limit: limits.key(), spelling: 6 }
+        Self { what: "name", name: LimitName::Key, limit: limits.key(), spelling: 6 }
     }
 
     fn number(limits: &Limits) -> Self {
         let limit = usize::try_from(limits.item()).unwrap_or(usize::MAX);
-        Self { what: "number", name: "item", limit, spelling: 1 }
+        Self { what: "number", name: LimitName::Item, limit, spelling: 1 }
     }
 
-    /// Runs `copy`, which tells the length of what it copied.
+    /// Runs `copy`, which returns the length of what it copied.
     fn guard<R: Read, W: Write>(
         &self,
         reader: &mut JsonStreamReader<Source<'_, R, W>>,
@@ -350,10 +344,8 @@ impl Bound {
         source.allowance = None;
         if source.over || matches!(length, Ok(length) if length > self.limit) {
             let Self { what, name, limit, .. } = self;
-            let message = format!(
-                "a {what} has more than {limit} bytes (limit `{name}`; among comments a {what} is held)"
-            );
-            return Err(Flaw::at(&place, ErrorKind::Limit, &message));
+            let message = format!("a {what} in lenient input has more than {limit} bytes");
+            return Err(Flaw::limit(&place, *name, &message));
         }
         length.map(|_| ())
     }

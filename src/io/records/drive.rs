@@ -1,142 +1,124 @@
-//! Records from readers into writers.
-//!
-//! Knows I/O errors and when to flush; no record.
+//! Filters records from readers into writers.
 
 use std::io::{Read, Write};
 
-use super::super::{WriteSink, each_chunk};
-use super::{Events, Form, Lines, Records};
+use super::{Events, Lines, RecordForm, Records};
 use crate::error::Error;
-use crate::filter::{CallOptions, Program};
+use crate::filter::Call;
+use crate::io::failed_run::{FailedRun, RunResult};
+use crate::io::push::read_all;
+use crate::io::sinks::WriteSink;
 use crate::report::Report;
 
-/// Filters a document a line (NDJSON, JSON Lines) from `reader` into `writer`.
+/// Filters newline-delimited JSON (NDJSON, JSON Lines) from `reader` into `writer`.
 ///
-/// Rules, limits and misses are per line. Lines that are empty or white space are skipped; `\r\n` ends a line as `\n`
-/// does; the last line needs no newline. The output of a line is one line, and is written when the line is complete: a
-/// bad line emits nothing. It is told to `on_bad_line`, with its number, from 1, and the error, whose offset is the one
-/// in the whole input; then the run goes on with the next line.
+/// Rules, limits and misses are per line. Empty lines and lines of white space are skipped. Lines end with `\n` or `\r\n`; the last
+/// line needs no newline. Each line of input becomes one line of output, which is written when the line is complete. A bad line
+/// emits nothing and does not end the run: `on_bad_line` is called with its number, from 1, and the error, whose offset is that in
+/// the whole input.
 ///
-/// The report sums over lines: sizes and lengths are added (those of items without the bad lines, which emit none),
-/// those of budgets over the lines that one made shorter; `filter_partial_miss` is the union, `held_peak_bytes` the largest, `root` is there if it is the same in all lines,
-/// and `error` is that of the first bad line, `filter_error` and `compact_error` those of the first line that has one.
+/// The report sums over all lines. Sizes and lengths are added up; those of items exclude bad lines, which emit none, and those of
+/// budgets include only lines that a budget made shorter. `filter_partial_miss` is the union and `held_peak_bytes` the maximum.
+/// `root` is present if it is the same in all lines. `error` is that of the first bad line; `filter_error` and `compact_error` are
+/// those of the first line that has one.
 ///
 /// Memory: as for one line, and each line's output up to [`Limits::held`](crate::Limits::held), then a temporary file up to
-/// [`Limits::spill`](crate::Limits::spill). Time: linear in the input, and in the lines times the paths of `select`, patches and
-/// tests, of which each line tells anew whether it has them.
+/// [`Limits::spill`](crate::Limits::spill). Time: linear in the input, plus the number of lines times the number of paths in
+/// `select`, patches and tests.
 ///
 /// # Errors
-/// When all lines were read: the error of the first bad line, if there was one. At once, and with nothing told to
-/// `on_bad_line`: [`ErrorKind::Read`](crate::ErrorKind::Read) and
-/// [`ErrorKind::Write`](crate::ErrorKind::Write).
+/// After all lines were read: the error of the first bad line. Immediately, and without a call of `on_bad_line`:
+/// [`ErrorKind::Read`](crate::ErrorKind::Read) and [`ErrorKind::Write`](crate::ErrorKind::Write).
 ///
 /// ```
-/// use tamis::{CallOptions, Program, Spec, filter_ndjson};
+/// use tamis::{Error, FailedRun, Program, Spec, filter_ndjson};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let input = &b"{\"id\": 1, \"x\": 2}\n{\"id\": oops}\n\n{\"id\": 3}"[..];
 /// let (mut output, mut bad) = (Vec::new(), Vec::new());
-/// let (report, result) = filter_ndjson(&program, &CallOptions::new(), input, &mut output, |line, error| {
-///     bad.push((line, error.offset()));
-/// });
+/// let on_bad = |line, error: &Error| bad.push((line, error.offset()));
+/// let (report, result) = FailedRun::split(filter_ndjson(&program, input, &mut output, on_bad));
 /// assert_eq!(output, b"{\"id\":1}\n{\"id\":3}\n");
 /// assert_eq!(bad, [(2, Some(25))]);
 /// assert_eq!(result.unwrap_err().offset(), Some(25));
 /// assert_eq!(report.filter_result_bytes, 16);
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub fn filter_ndjson<R: Read, W: Write>(
-    program: &Program,
-    options: &CallOptions,
+pub fn filter_ndjson<'a, R: Read, W: Write>(
+    call: impl Into<Call<'a>>,
     reader: R,
     writer: W,
     on_bad_line: impl FnMut(u64, &Error),
-) -> (Report, Result<(), Error>) {
-    let lines = Lines::new(program, options, WriteSink::new(writer), on_bad_line);
-    drive(lines, reader)
+) -> RunResult<Report> {
+    drive(Lines::new(&call.into(), WriteSink::new(writer), on_bad_line), reader)
 }
 
 /// Filters the documents of an event stream (server-sent events, `text/event-stream`) from `reader` into `writer`.
 ///
-/// Events are read as [WHATWG HTML §9.2](https://html.spec.whatwg.org/multipage/server-sent-events.html) has them, with
-/// line ends LF, CRLF or CR. The `data` lines of an event, joined by LF, are one JSON document; rules, limits and misses are
-/// per event. One event in, one out, at the empty line that ends it: its other lines (`event`, `id`, `retry`, comments) as
-/// they came, in their order; then the filtered document, each of its lines as a line `data: …` with the event's
-/// first line end; then the empty line, which ends with a CR if a LF would be taken for the rest of the line end before it.
+/// Events are parsed as in [WHATWG HTML §9.2](https://html.spec.whatwg.org/multipage/server-sent-events.html), with line ends LF,
+/// CRLF or CR. The `data` lines of an event, joined by LF, are one JSON document. Rules, limits and misses are per event. Each
+/// event is written at the empty line that ends it, in three parts:
 ///
-/// What has no document passes as it came, but for such an empty line: events without `data`, or with white space for data;
-/// those whose data is exactly `[DONE]`, by which OpenAI's streams end; and a byte order mark in front of all. A comment between
-/// events passes at once, since it keeps the connection alive.
+/// 1. its other lines (`event`, `id`, `retry`, comments), unchanged and in their order;
+/// 2. the filtered document, each of its lines as a line `data: …` with the first line end of the event;
+/// 3. the empty line. It ends with a CR if a LF would be read as part of the line end before it.
 ///
-/// Lines with any other name, which a client ignores, are left out wherever they are, and not counted: what is no stream, or one
-/// whose sender forgot a `data:`, does not leak through them.
+/// Events without a document are written unchanged, except for such an empty line: those without `data` or with only white space
+/// in it, and those whose data is exactly `[DONE]`, which ends the streams of OpenAI. A byte order mark at the start is kept. A
+/// comment between events is written at once, because it keeps the connection alive.
 ///
-/// A bad event emits nothing, its other lines neither. It is told to `on_bad_event`, with its number, from 1, and the error;
-/// then the run goes on with the next event. What is counted begins with a line that is no comment, and ends with an empty
-/// line. The offset of an error is the one in the whole stream where it is in the event's first `data` line; else that where
-/// the event's data begins, and the message says which byte of the data it is, if it has a place there. That of other lines,
-/// of which too much would have to wait, is where the event begins.
+/// Lines with any other field name, which clients ignore, are removed and not counted. So input that is not an event stream, or
+/// lacks a `data:`, does not leak through.
 ///
-/// Where the input ends inside an event, the event counts if its document is complete. Its last line gets a line end if
-/// another follows, or if it is data; nothing else is added.
+/// A bad event emits nothing, not even its other lines, and does not end the run. `on_bad_event` is called with its number, from 1,
+/// and the error. An event starts with a line that is not a comment and ends with an empty line. The offset of an error is that in
+/// the whole stream if it lies in the event's first `data` line. Otherwise it is the offset of the event's data, and the message
+/// names the byte of the data, if there is one. If too much of the other lines would have to be held, it is the offset of the
+/// event.
 ///
-/// A filter whose output is text ([`Program::is_text`]) is applied as well: the text becomes lines of `data`.
+/// If the input ends inside an event, the event counts if its document is complete. Its last line is ended if another line follows
+/// or if it is data; nothing else is added.
 ///
-/// The report sums over documents, as that of [`filter_ndjson`] over lines. What passes is not counted.
+/// A filter whose output is text ([`Program::is_text`](crate::Program::is_text)) is applied, too: the text becomes lines of `data`.
 ///
-/// Memory: as for one document, and each event's output and its other lines, both up to
-/// [`Limits::held`](crate::Limits::held), then a temporary file up to [`Limits::spill`](crate::Limits::spill). An event that
-/// may have to pass as it came waits so as a whole. Time: as that of [`filter_ndjson`].
+/// The report sums over documents, as that of [`filter_ndjson`] over lines. Unfiltered events are not counted.
+///
+/// Memory: as for one document, and each event's output and other lines, both up to [`Limits::held`](crate::Limits::held), then a
+/// temporary file up to [`Limits::spill`](crate::Limits::spill). An event is held as a whole while it may have no document. Time: as
+/// for [`filter_ndjson`].
 ///
 /// # Errors
-/// When all events were read: the error of the first bad event, if there was one. At once, and with nothing told to
-/// `on_bad_event`: [`ErrorKind::Read`](crate::ErrorKind::Read) and
-/// [`ErrorKind::Write`](crate::ErrorKind::Write).
+/// After all events were read: the error of the first bad event. Immediately, and without a call of `on_bad_event`:
+/// [`ErrorKind::Read`](crate::ErrorKind::Read) and [`ErrorKind::Write`](crate::ErrorKind::Write).
 ///
 /// ```
-/// use tamis::{CallOptions, Program, Spec, filter_events};
+/// use tamis::{Error, FailedRun, Program, Spec, filter_events};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let input = &b"id: 7\ndata: {\"id\": 1,\ndata:  \"x\": 2}\n\n: ping\n\ndata: oops\n\ndata: [DONE]\n\n"[..];
 /// let (mut output, mut bad) = (Vec::new(), Vec::new());
-/// let (report, result) = filter_events(&program, &CallOptions::new(), input, &mut output, |event, error| {
-///     bad.push((event, error.offset()));
-/// });
+/// let on_bad = |event, error: &Error| bad.push((event, error.offset()));
+/// let (report, result) = FailedRun::split(filter_events(&program, input, &mut output, on_bad));
 /// assert_eq!(output, b"id: 7\ndata: {\"id\":1}\n\n: ping\n\ndata: [DONE]\n\n");
 /// assert_eq!(bad, [(2, Some(52))]);
 /// assert_eq!(result.unwrap_err().to_string(), "byte 52: event 2: expected a value");
 /// assert_eq!(report.filter_result_bytes, 8);
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub fn filter_events<R: Read, W: Write>(
-    program: &Program,
-    options: &CallOptions,
+pub fn filter_events<'a, R: Read, W: Write>(
+    call: impl Into<Call<'a>>,
     reader: R,
     writer: W,
     on_bad_event: impl FnMut(u64, &Error),
-) -> (Report, Result<(), Error>) {
-    let events = Events::new(program, options, WriteSink::new(writer), on_bad_event);
-    drive(events, reader)
+) -> RunResult<Report> {
+    drive(Events::new(&call.into(), WriteSink::new(writer), on_bad_event), reader)
 }
 
-fn drive<C: Form, W: Write, F: FnMut(u64, &Error)>(
+fn drive<C: RecordForm, W: Write, F: FnMut(u64, &Error)>(
     mut records: Records<C, WriteSink<W>, F>,
     reader: impl Read,
-) -> (Report, Result<(), Error>) {
-    // Of a program that is none for these records nothing is read.
-    let read = records.write(&[]).and_then(|()| {
-        each_chunk(reader, |chunk| {
-            let written = records.write(chunk);
-            records.sink_mut().flush()?;
-            written.map(|()| true)
-        })
-    });
-    if let Err(error) = read {
-        return (records.fail(&error), Err(error));
-    }
-    let (report, ended) = records.end();
-    match records.sink_mut().flush() {
-        Ok(()) => (report, ended),
-        Err(error) => (records.fail(&error), Err(error)),
-    }
+) -> RunResult<Report> {
+    // Nothing is read if the output of the program does not fit the form.
+    let result = records.write(&[]).and_then(|()| read_all(&mut records, reader));
+    FailedRun::join(result, records.report())
 }

@@ -1,41 +1,41 @@
-//! One document an event of an event stream (server-sent events, WHATWG HTML §9.2).
+//! Event streams with one document per event (server-sent events, WHATWG HTML §9.2).
 //!
 //! ```text
-//!            a line that is no comment           data that is neither white space nor [DONE]
-//!  Between ────────────────────────────▶ Waiting ─────────────────────────────────────────▶ Document
-//!     ▲   what is here passes               │ all waits as it is                  data to the filter, │ a flaw
-//!     └─────────────── empty line ──────────┴──────────────────────────────────── other lines wait ───┴───▶ Bad
+//!            a line that is no comment           data other than white space or [DONE]
+//!  Between ────────────────────────────▶ Waiting ─────────────────────────────────────▶ Document
+//!     ▲   bytes are written at once        │ bytes are held                  data is filtered, │ error
+//!     └─────────────── empty line ─────────┴──────────────────────────── other lines are held ─┴───▶ Bad
 //! ```
 //!
-//! Until there is a document the event may have to pass as it came, so nothing of it reaches the filter; then what waits is
-//! read once more. Each byte is looked at twice at most, and no line is gathered.
+//! An event without a document is written unchanged, so nothing of an event is filtered until there is a document. Then the held
+//! bytes are read again. Each byte is read twice at most, and no line is collected.
 
 use super::fields::{Fields, Line, Piece};
-use super::{Flaw, Form, Held, Record, Records};
+use super::{Flaw, Held, Record, RecordForm, Records};
 use crate::error::{Error, Raise};
 use crate::limits::Limits;
 use crate::sink::Sink;
 
-/// A push run over events.
+/// A filter over an event stream.
 pub(crate) type Events<S, F> = Records<EventForm, S, F>;
 
-/// The data by which OpenAI's streams end. It is no document.
+/// The data that ends the streams of OpenAI. It is not a document.
 const DONE: &[u8] = b"[DONE]";
 
-/// Where the run is in the stream.
+/// The position in an event stream.
 pub(crate) struct EventForm {
     fields: Fields,
     /// Bytes of the stream so far.
     offset: u64,
     number: u64,
     event: Event,
-    /// What waits of the event, but for its output.
+    /// The held bytes of the event, except its output.
     waiting: Held,
     /// The last event was bad.
     dropped: bool,
 }
 
-/// The event that has begun.
+/// The current event.
 #[derive(Debug, Default)]
 struct Event {
     state: State,
@@ -44,17 +44,17 @@ struct Event {
     data: Data,
     /// Its first line end; empty if there was none.
     line_end: &'static [u8],
-    /// That was the last that came, and is a CR.
+    /// The first line end was the last byte read, and is a CR.
     line_end_open: bool,
     /// The end of its last line.
     last_end: &'static [u8],
-    /// The name of a data line, while all of the line so far is the name and, behind it, what `done` says.
+    /// The name of a data line, if the line so far consists only of it and the bytes counted in `done`.
     name: &'static [u8],
-    /// The data so far is the begin of `[DONE]`, so many bytes.
+    /// Length of the data, if it is a prefix of `[DONE]`.
     done: usize,
-    /// Data lines wait.
+    /// Data lines are held.
     has_blank_data: bool,
-    /// The filter got the first data line's begin.
+    /// The start of the first data line was filtered.
     feeding: bool,
 }
 
@@ -67,7 +67,7 @@ enum State {
     Bad,
 }
 
-/// Where an event's data is.
+/// The place of an event's data in the stream.
 #[derive(Debug, Default)]
 struct Data {
     lines: u64,
@@ -79,9 +79,9 @@ struct Data {
     first_line: u64,
 }
 
-/// What is wrong with an event.
+/// Why an event is bad.
 enum Wrong {
-    /// More of it, beside its output, would have to wait.
+    /// Too much of its other lines would have to be held.
     Waiting(Raise),
     Document(Flaw),
 }
@@ -98,7 +98,7 @@ impl From<Flaw> for Wrong {
     }
 }
 
-impl Form for EventForm {
+impl RecordForm for EventForm {
     const RECORD: &'static str = "event";
 
     fn new(limits: &Limits) -> Self {
@@ -144,7 +144,7 @@ impl EventForm {
         let start = self.offset;
         self.offset += piece.bytes().len() as u64;
         if piece.line() == Some(Line::Unknown) {
-            // Nobody has to see it, and what it holds was declared nowhere.
+            // Clients ignore the line, and no rule declares what it may contain.
             return Ok(());
         }
         if let Piece::Begin(Line::Data | Line::Other) = piece
@@ -172,7 +172,7 @@ impl EventForm {
         Ok(())
     }
 
-    /// Takes a piece of an event that may have to pass as it came.
+    /// Takes a piece of an event that has no document so far.
     fn wait<S: Sink, F: FnMut(u64, &Error)>(
         &mut self,
         piece: Piece<'_>,
@@ -180,7 +180,7 @@ impl EventForm {
     ) -> Result<(), Wrong> {
         let Self { event, waiting, .. } = self;
         match piece {
-            // Behind `[DONE]`.
+            // After `[DONE]`.
             Piece::Begin(Line::Data) if event.done > 0 => self.begin_document(record, piece),
             Piece::Begin(_) => Ok(()),
             Piece::Name(name) => {
@@ -188,7 +188,7 @@ impl EventForm {
                 Ok(())
             }
             Piece::Text(Line::Data, text) => {
-                // `text` counts already.
+                // `text` is counted already.
                 if event.done > 0 || event.data.length == text.len() as u64 {
                     let wanted = DONE.get(event.done..).unwrap_or_default();
                     let same = text.iter().zip(wanted).take_while(|(byte, done)| byte == done);
@@ -228,7 +228,7 @@ impl EventForm {
         }
     }
 
-    /// The event has a document, as `piece` shows: what waits of it goes to the filter first.
+    /// Starts the document of the event at `piece`: the held bytes are filtered first.
     fn begin_document<S: Sink, F: FnMut(u64, &Error)>(
         &mut self,
         record: &mut Record<S, F>,
@@ -276,7 +276,7 @@ impl EventForm {
         Ok(())
     }
 
-    /// Ends the event by an empty line, or by the end of the stream: it goes out.
+    /// Ends the event at an empty line, or at the end of the stream, and writes it.
     fn end_event<S: Sink, F: FnMut(u64, &Error)>(
         &mut self,
         end: &[u8],
@@ -321,7 +321,7 @@ impl EventForm {
             State::Bad => record.sum.add_bad_bytes(event.data.length),
         }
         if !self.dropped {
-            // Behind the CR of another line than it was behind, a LF would be no line of its own.
+            // After a line that ends with a CR, a LF would be read as a part of its line end.
             let joins = last_end == b"\r" && end == b"\n";
             record.sink.write(if joins { b"\r" } else { end });
         }
@@ -343,7 +343,7 @@ impl EventForm {
 }
 
 impl Event {
-    /// Remembers where the data is, and how the first line ended. `behind` is the offset of the byte behind the piece.
+    /// Records the place of the data and the first line end. `behind` is the offset of the byte after the piece.
     fn note(&mut self, piece: Piece<'_>, behind: u64) {
         let data = &mut self.data;
         let first = data.lines <= 1;
@@ -389,15 +389,15 @@ impl Data {
         let (offset, message) = match error.offset() {
             None => (self.start, message.to_owned()),
             Some(at) if error.is_elsewhere() => (self.start, format!("{message}: byte {at} there")),
-            // The byte behind the first line is its line end, and the LF of the data.
+            // The byte after the first line is its line end, and the LF of the data.
             Some(at) if at <= self.first_line => (self.start + at, message.to_owned()),
             Some(at) => (self.start, format!("{message} (byte {at} of the event's data)")),
         };
-        Error::at(Raise::new(error.kind(), message), offset, error.path().to_owned())
+        error.moved(message, offset)
     }
 }
 
-/// Lets what waits pass.
+/// Writes the held bytes unchanged.
 fn pass(waiting: &mut Held, sink: &mut impl Sink) -> Result<(), Error> {
     waiting.drain_into(|piece| {
         sink.write(piece);
@@ -410,7 +410,7 @@ struct DataLines {
     line_end: &'static [u8],
     /// The line has its name.
     named: bool,
-    /// The line before ended with a CR, and nothing came since.
+    /// The last byte was a CR.
     cr: bool,
 }
 
@@ -440,7 +440,7 @@ impl DataLines {
         }
     }
 
-    /// Ends the last line, which is there also if it is empty.
+    /// Ends the last line, which is written even if it is empty.
     fn end(mut self, sink: &mut impl Sink) {
         self.name(sink);
         sink.write(self.line_end);

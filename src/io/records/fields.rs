@@ -1,47 +1,47 @@
-//! The lines of an event stream, and which of them are data (WHATWG HTML §9.2, "Interpreting an event stream").
+//! Splits an event stream into lines and finds the data lines (WHATWG HTML §9.2, "Interpreting an event stream").
 //!
-//! Splits chunks that may be cut anywhere into pieces. A piece is a part of one line, or its end; together they are the stream,
-//! byte for byte. No more than the name of a field is kept, and as a number. Knows no events.
+//! Chunks may be cut anywhere. The result are pieces: parts of one line, or its end, which together are the stream, byte for byte.
+//! Only the position in a field's name is kept, as a number. Knows no events.
 
 use crate::json::bom::BOM;
 
-/// What a data line begins with, if it has a value and a space in front of that.
+/// The start of a data line that has a value and a space before it.
 const DATA: &[u8] = b"data: ";
 /// The length of the name in it.
 const NAME: usize = 4;
-/// The other fields that there are, no two with the same first letter.
+/// The other field names, no two with the same first letter.
 const NAMES: [&[u8]; 3] = [b"event", b"id", b"retry"];
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
     Empty,
     Comment,
     Data,
-    /// Any other field that there is.
+    /// Another known field.
     Other,
-    /// A line of which a client takes no notice.
+    /// A line that clients ignore.
     Unknown,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// The byte order mark in front of the stream.
+    /// The byte order mark at the start of the stream.
     Mark,
-    /// A line begins that is not empty: no bytes.
+    /// The start of a line that is not empty; has no bytes.
     Begin(Line),
-    /// What is in front of the value, of data.
+    /// The part of a data line before its value.
     Name(&'static [u8]),
-    /// Some of the value, of data; some of the line, of any other.
+    /// Part of the value of a data line, or of any other line.
     Text(Line, &'a [u8]),
-    /// The line's end, LF or CR.
+    /// The end of the line, LF or CR.
     End(Line, &'static [u8]),
     /// The LF that belongs to the CR before it.
     Feed(Line),
 }
 
 impl<'a> Piece<'a> {
-    /// Of which line.
+    /// The kind of its line.
     pub(super) fn line(self) -> Option<Line> {
         match self {
             Self::Mark => None,
@@ -67,37 +67,37 @@ impl<'a> Piece<'a> {
 #[derive(Debug)]
 pub(super) struct Fields {
     at: At,
-    /// The line ended with a CR, and nothing came since.
+    /// The last byte was a CR that ended a line.
     cr: Option<Line>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum At {
-    /// Behind so many bytes of a byte order mark, and nothing else.
+    /// At the start of the stream, after this many bytes of a byte order mark.
     Mark(usize),
-    /// At the begin of a line.
+    /// At the start of a line.
     Begin,
-    /// Behind so many bytes of `data: `.
+    /// After this many bytes of `data: `.
     Name(usize),
-    /// Behind so many bytes of another name.
+    /// After this many bytes of another name.
     Other(&'static [u8], usize),
-    /// The line has begun, and this of it was not given yet.
+    /// The line has begun. The piece has not been returned yet.
     Owed(Line, &'static [u8]),
     In(Line),
 }
 
 impl Fields {
-    /// Of a stream.
+    /// The start of a stream.
     pub(super) fn new() -> Self {
         Self { at: At::Mark(0), cr: None }
     }
 
-    /// Of lines in it.
+    /// The start of the lines in it.
     pub(super) fn inside() -> Self {
         Self { at: At::Begin, cr: None }
     }
 
-    /// The line that has begun, and not ended.
+    /// Returns the kind of the open line.
     pub(super) fn line(&self) -> Option<Line> {
         match self.at {
             At::In(line) | At::Owed(line, _) => Some(line),
@@ -105,7 +105,7 @@ impl Fields {
         }
     }
 
-    /// The next piece of `rest`, which is made shorter by it. All of `rest` is taken when there is none.
+    /// Returns the next piece and removes it from `rest`. Takes all of `rest` if there is none.
     pub(super) fn next<'a>(&mut self, rest: &mut &'a [u8]) -> Option<Piece<'a>> {
         loop {
             if let At::Owed(line, bytes) = self.at {
@@ -178,8 +178,8 @@ impl Fields {
         }
     }
 
-    /// What nothing can be added to, since the line or the stream ends here, or the next byte does not belong to it. What
-    /// follows is to be asked for by [`next`](Self::next).
+    /// Returns the pending piece when nothing can be added to it, because the line or the stream ends here or the next byte does
+    /// not belong to it. [`next`](Self::next) returns the pieces after it.
     pub(super) fn settle<'a>(&mut self) -> Option<Piece<'a>> {
         match self.at {
             At::Mark(seen @ 1..) => Some(self.owe(Line::Unknown, BOM, seen)),

@@ -1,17 +1,17 @@
-//! One document a line (NDJSON, JSON Lines).
+//! Newline-delimited JSON: one document per line.
 //!
-//! Lines are split while they arrive, and pushed into the filter as they are: white space around a document is JSON's own.
+//! Lines are split while they arrive and filtered unchanged, because white space around a document is valid JSON.
 
-use super::{Flaw, Form, Record, Records};
+use super::{Flaw, Record, RecordForm, Records};
 use crate::error::{Error, Raise};
 use crate::filter::Program;
 use crate::limits::Limits;
 use crate::sink::Sink;
 
-/// A push run over lines.
+/// A filter over lines.
 pub(crate) type Lines<S, F> = Records<LineForm, S, F>;
 
-/// Where the run is in the lines.
+/// The position in the lines.
 pub(crate) struct LineForm {
     state: Line,
     /// The line has only white space so far.
@@ -23,7 +23,7 @@ pub(crate) struct LineForm {
     length: u64,
 }
 
-/// What became of the line so far.
+/// The state of the current line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
     None,
@@ -32,7 +32,7 @@ enum Line {
     Bad,
 }
 
-impl Form for LineForm {
+impl RecordForm for LineForm {
     const RECORD: &'static str = "line";
 
     fn new(_: &Limits) -> Self {
@@ -42,7 +42,7 @@ impl Form for LineForm {
     fn refusal(program: &Program) -> Option<Error> {
         program.is_text().then(|| {
             Error::spec(
-                "a document a line: the output of this filter is text, of any number of lines",
+                "newline-delimited JSON: the output of this filter is text, which may have any number of lines",
             )
         })
     }
@@ -88,7 +88,7 @@ impl LineForm {
         }
     }
 
-    /// Ends the line: its output goes out.
+    /// Ends the line and writes its output.
     fn end_line<S: Sink, F: FnMut(u64, &Error)>(
         &mut self,
         record: &mut Record<S, F>,
@@ -118,8 +118,7 @@ impl LineForm {
             Flaw::Output(raise) => Error::at(raise, self.start, String::new()),
             Flaw::Document(error) => {
                 let offset = self.start + error.offset().unwrap_or(0);
-                let raise = Raise::new(error.kind(), error.message().to_owned());
-                Error::at(raise, offset, error.path().to_owned())
+                error.moved(error.message().to_owned(), offset)
             }
         };
         record.bad(self.number, &error);

@@ -1,9 +1,9 @@
-//! Streams of many documents, each a record with a filter of its own.
+//! Streams of many documents, each a record that is filtered on its own.
 //!
-//! A push run, over [lines](lines) or over [events](events): chunks go in, what the records leave goes to a sink. A record may
-//! be longer than memory; its *output* waits until the record is known to be good: in memory, then in a temporary file, then
-//! not at all. So a bad record emits nothing, and the run goes on behind it. This file knows what a record is, its
-//! [`Form`] where one ends, [`sum`] what is told of all, [`drive`] readers and writers.
+//! A push filter, over [lines](lines) or over [events](events). A record may be longer than memory. Its *output* is held until the
+//! record is known to be good: in memory, then in a temporary file, up to a limit. So a bad record emits nothing, and the run
+//! continues after it. This file has what records have in common. A [`RecordForm`] knows where one ends, [`sum`] adds up the
+//! reports, and [`drive`] reads and writes.
 
 mod drive;
 mod events;
@@ -14,39 +14,39 @@ mod sum;
 mod tests;
 
 pub use drive::{filter_events, filter_ndjson};
-pub(crate) use {events::Events, lines::Lines};
+pub(super) use {events::Events, lines::Lines};
 
 use self::sum::Sum;
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::hold::Hold;
-use crate::filter::{CallOptions, Filter, Program};
+use crate::filter::{Call, Filter, Program};
 use crate::limits::{Limits, Meter};
-use crate::report::{Failed, Report};
+use crate::report::{FailureReport, Report};
 use crate::sink::Sink;
 
-/// A push run over records of one form. `F` is told of every bad one, with its number, from 1.
+/// A push filter over records of one form. `on_bad` is called for each bad record, with its number, from 1.
 pub(crate) struct Records<C, S, F> {
     form: C,
     record: Record<S, F>,
     state: State,
-    /// The report of a run whose program is none for it.
+    /// The report, if the program does not fit the form.
     refused: Option<Report>,
     /// The error that ended the run.
-    failure: Option<Failed>,
+    failure: Option<FailureReport>,
 }
 
 enum State {
     Running,
-    /// The program is none for records of this form: the first step says so.
+    /// The output of the program does not fit the form. The first call returns the error.
     Refused(Error),
-    /// It ended, or failed.
+    /// The run ended, or failed.
     Over,
 }
 
-impl<C: Form, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
-    pub(crate) fn new(program: &Program, options: &CallOptions, sink: S, on_bad: F) -> Self {
-        let limits = options.limits_ref();
-        let filter = Filter::with_options(program, options, Held::new(limits));
+impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
+    pub(super) fn new(call: &Call<'_>, sink: S, on_bad: F) -> Self {
+        let limits = call.options().limits_ref();
+        let filter = Filter::new(call.clone(), Held::new(limits));
         let mut records = Self {
             form: C::new(limits),
             record: Record { sink, filter, sum: Sum::new(C::RECORD), on_bad },
@@ -54,7 +54,7 @@ impl<C: Form, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
             refused: None,
             failure: None,
         };
-        if let Some(error) = C::refusal(program) {
+        if let Some(error) = C::refusal(call.program()) {
             records.refused = Some(records.record.filter.fail(&error));
             records.state = State::Refused(error);
         }
@@ -64,28 +64,26 @@ impl<C: Form, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
     /// Takes the next bytes of the stream.
     ///
     /// # Errors
-    /// Those behind which nothing more can be done. A bad record is none.
+    /// Those that end the run, which a bad record does not.
     pub(crate) fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         self.step(|form, record| form.write(chunk, record))
     }
 
-    /// All was read. The report of all, and what ended the run, or the error of the first bad record.
-    pub(crate) fn end(&mut self) -> (Report, Result<(), Error>) {
+    /// Completes the stream. Fails with the error that ended the run, or that of the first bad record.
+    pub(crate) fn end(&mut self) -> Result<(), Error> {
         let ended = self.step(|form, record| form.end(record));
         self.state = State::Over;
         let bad = self.record.sum.take_first_bad();
-        let result = ended.and_then(|()| bad.map_or(Ok(()), Err));
-        (self.report(), result)
+        ended.and_then(|()| bad.map_or(Ok(()), Err))
     }
 
-    /// Makes an error of the driver's the run's own: nothing more is taken. Gives the report, which tells it.
-    pub(crate) fn fail(&mut self, error: &Error) -> Report {
+    /// Records an error of the driver, which ends the run.
+    pub(crate) fn fail(&mut self, error: &Error) {
         self.state = State::Over;
         self.failure.get_or_insert_with(|| Failed::from(error));
-        self.report()
     }
 
-    /// What the run did so far.
+    /// Returns the report so far.
     pub(crate) fn report(&self) -> Report {
         if let Some(report) = &self.refused {
             return report.clone();
@@ -99,20 +97,20 @@ impl<C: Form, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
         report
     }
 
-    /// The most bytes that waited at once so far.
+    /// Returns the largest number of bytes held at once so far.
     #[cfg(feature = "tokio")]
     pub(crate) fn held_peak(&self) -> u64 {
         let Record { filter, sum, .. } = &self.record;
         sum.peak().max(filter.held_peak() + filter.sink().peak())
     }
 
-    /// Where the output goes.
+    /// Returns the sink.
     #[cfg(feature = "tokio")]
     pub(crate) fn sink(&self) -> &S {
         &self.record.sink
     }
 
-    /// Where the output goes.
+    /// Returns the sink.
     pub(crate) fn sink_mut(&mut self) -> &mut S {
         &mut self.record.sink
     }
@@ -137,36 +135,36 @@ impl<C: Form, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
     }
 }
 
-/// How records lie in a stream.
-pub(crate) trait Form {
-    /// What a record is called.
+/// How a stream consists of records.
+pub(crate) trait RecordForm {
+    /// The word for a record in messages.
     const RECORD: &'static str;
 
     fn new(limits: &Limits) -> Self;
 
-    /// Why the output of a program is no record of this form, if so.
+    /// Returns an error if the output of the program does not fit into a record of this form.
     fn refusal(_: &Program) -> Option<Error> {
         None
     }
 
-    /// Takes the next bytes of the stream. Fails if nothing more can be done.
+    /// Takes the next bytes of the stream. Fails if the run cannot continue.
     fn write<S: Sink, F: FnMut(u64, &Error)>(
         &mut self,
         chunk: &[u8],
         record: &mut Record<S, F>,
     ) -> Result<(), Error>;
 
-    /// All was read.
+    /// Completes the stream.
     fn end<S: Sink, F: FnMut(u64, &Error)>(
         &mut self,
         record: &mut Record<S, F>,
     ) -> Result<(), Error>;
 }
 
-/// The record that is read, and where what becomes of it goes.
+/// The current record, and the sink of its output.
 pub(crate) struct Record<S, F> {
     sink: S,
-    /// Its filter, whose memory all records use in turn.
+    /// Its filter, whose allocations are reused for all records.
     filter: Filter<Held>,
     sum: Sum,
     on_bad: F,
@@ -175,9 +173,9 @@ pub(crate) struct Record<S, F> {
 /// Why a record is bad, before its place in the stream is known.
 #[derive(Debug)]
 enum Flaw {
-    /// More of its output would have to wait.
+    /// Too much of its output would have to be held.
     Output(Raise),
-    /// Its place is in the document.
+    /// The error has its place in the document.
     Document(Error),
 }
 
@@ -188,8 +186,8 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
         self.judge(fed)
     }
 
-    /// The document is complete: it is good, and its output waits to be [handed on](Self::drain). `beside` are bytes of the
-    /// record that waited beside it.
+    /// Completes the document. If it is good, its output is held until it is [written](Self::drain). `beside` is the number of
+    /// other bytes held for the record.
     fn complete(&mut self, number: u64, beside: u64) -> Result<(), Flaw> {
         let ended = self.filter.end_unplanned();
         let mut report = self.judge(ended)?;
@@ -199,8 +197,8 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
         Ok(())
     }
 
-    /// What a step gave. An output that became too long failed first: what a filter emits before an error does not depend on
-    /// the chunks.
+    /// Returns the result of a step. An exceeded limit of the output comes first, because what a filter emits before an error does
+    /// not depend on the chunks.
     fn judge<T>(&mut self, result: Result<T, Error>) -> Result<T, Flaw> {
         match self.filter.sink_mut().error.take() {
             Some(raise) => Err(Flaw::Output(raise)),
@@ -208,7 +206,7 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
         }
     }
 
-    /// Hands on the output.
+    /// Writes the output.
     fn drain(&mut self, mut take: impl FnMut(&mut S, &[u8])) -> Result<(), Error> {
         let Self { sink, filter, .. } = self;
         filter.sink_mut().drain_into(|piece| {
@@ -217,27 +215,27 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
         })
     }
 
-    /// Tells that the record is bad, and forgets it.
+    /// Reports the record as bad and drops it.
     fn bad(&mut self, number: u64, error: &Error) {
         self.sum.fail(number, self.filter.held_peak(), error);
         (self.on_bad)(number, error);
         self.restart();
     }
 
-    /// Makes ready for the next record.
+    /// Prepares for the next record.
     fn restart(&mut self) {
         self.filter.sink_mut().clear();
         self.filter.restart();
     }
 }
 
-/// What waits until a record is complete.
+/// Bytes that are held until a record is complete.
 #[derive(Debug)]
 struct Held {
     hold: Hold,
     limits: Limits,
     meter: Meter,
-    /// As a sink it cannot tell at once that it is full.
+    /// The exceeded limit: a sink cannot return it when it is written to.
     error: Option<Raise>,
 }
 
@@ -250,24 +248,20 @@ impl Held {
         self.hold.push(bytes, &self.limits, &mut self.meter)
     }
 
-    /// What waits, on its own.
+    /// Takes the held bytes out.
     fn take(&mut self) -> Self {
         let (hold, meter) = (std::mem::take(&mut self.hold), std::mem::take(&mut self.meter));
         Self { hold, meter, limits: self.limits.clone(), error: None }
     }
 
-    /// The most bytes that waited at once.
+    /// Returns the largest number of bytes held at once.
     fn peak(&self) -> u64 {
         self.meter.peak()
     }
 
-    /// Hands everything on until `take` says that it is enough, and is empty.
+    /// Passes everything to `take` until it returns false, and clears itself.
     fn drain_into(&mut self, mut take: impl FnMut(&[u8]) -> bool) -> Result<(), Error> {
-        self.hold.drain(
-            &mut self.meter,
-            |_, piece| Ok(take(piece)),
-            |raise| Error::new(raise.kind, raise.message),
-        )
+        self.hold.drain(&mut self.meter, |_, piece| Ok(take(piece)), Error::from)
     }
 
     fn clear(&mut self) {

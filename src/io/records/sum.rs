@@ -1,36 +1,36 @@
-//! The reports of all records in one.
+//! Adds up the reports of all records.
 //!
-//! Knows no stream: what it is given is one report a record, or an error.
+//! Knows no stream: its input is one report or error per record.
 
 use std::collections::HashMap;
 
-use crate::error::{Error, Raise};
-use crate::report::{Failed, MissedPath, Report};
-use crate::work::{Work, count, words};
+use crate::error::Error;
+use crate::report::{FailureReport, MissedPath, Report};
+use crate::test_work::{WorkKind, count, words};
 
 /// The sum so far.
 #[derive(Debug)]
 pub(super) struct Sum {
-    /// What a record is called.
+    /// The word for a record in messages.
     record: &'static str,
     report: Report,
-    /// Records whose rules did not make their output.
+    /// There are records to which the filter was not applied.
     unfiltered: bool,
-    /// Lengths of the payloads, where something was cut from one of them.
+    /// Lengths of the payloads, if at least one of them was cut.
     lengths: u64,
     cut: bool,
     roots: Option<Option<String>>,
-    /// What is in the report's list of missed paths, each with the number of records that missed it and the last of them: each
-    /// record may miss all of ten thousand, and names one as often as it was selected.
+    /// The report's list of missed paths, each with the number of records that missed it and the last of them. Each record may miss
+    /// ten thousand, and lists a path as often as it was selected.
     missed: HashMap<String, (u64, u64)>,
-    /// Records of which it is known what they missed.
+    /// Number of records whose missed paths are known.
     judged: u64,
-    /// Records that fell back, and those without a summary; of both the first is told.
+    /// Numbers of records that fell back, and of those without a summary. The report has the first message of each.
     fallbacks: u64,
     uncompacted: u64,
     /// The error of the first bad record.
     first_bad: Option<Error>,
-    failed: Option<Failed>,
+    failed: Option<FailureReport>,
 }
 
 impl Sum {
@@ -51,14 +51,14 @@ impl Sum {
         }
     }
 
-    /// Adds a record that is good.
+    /// Adds a good record.
     pub(super) fn add(&mut self, number: u64, one: &Report) {
         let record = self.record;
         let sum = &mut self.report;
         self.unfiltered |= !one.filter_applied;
         sum.filter_original_bytes += one.filter_original_bytes;
         sum.filter_result_bytes += one.filter_result_bytes;
-        // The key is there as soon as one record has it, and then counts all.
+        // The key is present as soon as one record has it, and then counts all.
         let before = sum.filter_result_bytes - one.filter_result_bytes;
         if let Some(bytes) = one.output_bytes {
             sum.output_bytes = Some(sum.output_bytes.unwrap_or(before) + bytes);
@@ -73,13 +73,13 @@ impl Sum {
         let length = one.filter_items_truncated_from.or(one.items_at_least).or(one.items_seen);
         self.lengths += length.unwrap_or(0);
         self.cut |= one.filter_items_truncated_from.is_some();
-        // A sum with a lower bound in it is a lower bound.
+        // A sum that includes a lower bound is a lower bound.
         if one.items_at_least.is_some() {
             sum.items_at_least = Some(0);
         }
         self.judged += u64::from(one.select_judged);
         for path in &one.filter_partial_miss {
-            count(Work::Names, 1 + words(path.len()));
+            count(WorkKind::Names, 1 + words(path.len()));
             match self.missed.get_mut(path) {
                 Some((_, last)) if *last == number => {}
                 Some((records, last)) => (*records, *last) = (*records + 1, number),
@@ -120,35 +120,34 @@ impl Sum {
         self.report.filter_original_bytes += bytes;
     }
 
-    /// The most bytes that waited at once for any record that is complete.
+    /// Returns the largest number of bytes held at once for a complete record.
     #[cfg(feature = "tokio")]
     pub(super) fn peak(&self) -> u64 {
         self.report.held_peak_bytes
     }
 
-    /// Counts bytes that waited for something else than a document.
+    /// Counts bytes that were held for something other than a document.
     pub(super) fn add_peak(&mut self, bytes: u64) {
         self.report.held_peak_bytes = self.report.held_peak_bytes.max(bytes);
     }
 
-    /// Adds a record that is bad.
+    /// Adds a bad record.
     pub(super) fn fail(&mut self, number: u64, held_peak: u64, error: &Error) {
         self.add_peak(held_peak);
         if self.failed.is_none() {
             let message = format!("{} {number}: {}", self.record, error.message());
-            let raise = Raise::new(error.kind(), message);
-            let error = Error::at(raise, error.offset().unwrap_or(0), error.path().to_owned());
-            self.failed = Some(Failed::from(&error));
+            let error = error.moved(message, error.offset().unwrap_or(0));
+            self.failed = Some(FailureReport::from(&error));
             self.first_bad = Some(error);
         }
     }
 
-    /// The error of the first bad record, once.
+    /// Returns the error of the first bad record, once.
     pub(super) fn take_first_bad(&mut self) -> Option<Error> {
         self.first_bad.take()
     }
 
-    /// The report of all, with the plan for one.
+    /// Returns the report of all records, with the plan of one.
     pub(super) fn report(&self, plan: Vec<String>) -> Report {
         let record = self.record;
         let mut report = self.report.clone();
@@ -193,9 +192,9 @@ fn added(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
 mod tests {
     use super::Sum;
     use crate::report::Report;
-    use crate::work::done;
+    use crate::test_work::done;
 
-    /// Each record may miss all paths: to join their lists costs their length, not its square.
+    /// Each record may miss all paths: joining their lists is linear in their length, not quadratic.
     #[test]
     fn missed_paths_are_joined_in_linear_work() {
         let cost = |paths: usize| {

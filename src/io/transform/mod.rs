@@ -1,52 +1,51 @@
-//! What asynchronous adapters run over the bytes that they move: a filter of any kind, behind one interface.
+//! [`Transform`]: a filter of any kind, behind one interface, for the asynchronous adapters.
 //!
-//! Knows the kinds of filters, and how long a step of each may take; nothing of streams, bodies or tasks. [`runs`] has what each
-//! kind does when a driver calls.
+//! Knows the kinds of filters and how long a step of each may take; nothing of streams, bodies or tasks.
 
-mod runs;
+#[cfg(feature = "text")]
+mod text;
 
 use std::fmt;
 
 use bytes::Bytes;
 
 #[cfg(feature = "decode")]
-use super::decode::{Coding, Decoder, Decoding};
+use super::decode::{ContentCoding, DecodeOptions, Decoder};
 use super::gather::Gather;
+use super::push::PushFilter;
 use super::records::{Events, Lines};
 #[cfg(feature = "command")]
 use crate::command::{CommandLine, CommandReport, OutputFilterRegistry};
 use crate::error::Error;
-use crate::filter::{CallOptions, Filter, Program};
-use crate::history::{PruneProgram, PruneReport, PruneRun};
+use crate::filter::{Call, Filter, Program};
+use crate::history::{PruneFilter, PruneProgram, PruneReport};
 #[cfg(feature = "text")]
 use crate::limits::Limits;
 use crate::report::Report;
 use crate::spec::{Budget, ContentFormat, Spec};
 #[cfg(feature = "text")]
 use crate::text::{TextProgram, TextReport, TextRun};
-#[cfg(feature = "command")]
-use runs::Command;
 #[cfg(feature = "text")]
-use runs::Ending;
+use text::TextPush;
 
-/// What was pushed through an adapter, in numbers: the report of the filter that ran.
+/// The report of a [`Transform`]: that of the filter which ran.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// Of [`Transform::json`], [`Transform::ndjson`] and [`Transform::events`].
+    /// The report of [`Transform::json`], [`Transform::ndjson`] or [`Transform::events`].
     Filter(Box<Report>),
-    /// Of [`Transform::prune`].
+    /// The report of [`Transform::prune`].
     Prune(Box<PruneReport>),
-    /// Of [`Transform::text`].
+    /// The report of [`Transform::text`].
     #[cfg(feature = "text")]
     Text(TextReport),
-    /// Of [`Transform::command`].
+    /// The report of [`Transform::command`].
     #[cfg(feature = "command")]
     Command(CommandReport),
 }
 
 impl Outcome {
-    /// The report of a filter of JSON, lines or events.
+    /// Returns the report of a filter over JSON, lines or events.
     #[must_use]
     pub fn report(&self) -> Option<&Report> {
         match self {
@@ -54,24 +53,19 @@ impl Outcome {
             _ => None,
         }
     }
-}
 
-#[cfg(feature = "text")]
-impl From<TextReport> for Outcome {
-    fn from(report: TextReport) -> Self {
-        Self::Text(report)
+    pub(super) fn into_report(self) -> Option<Report> {
+        match self {
+            Self::Filter(report) => Some(*report),
+            _ => None,
+        }
     }
 }
 
-#[cfg(feature = "command")]
-impl From<CommandReport> for Outcome {
-    fn from(report: CommandReport) -> Self {
-        Self::Command(report)
-    }
-}
-
-/// One run of a filter, for the adapters [`transform_async`](crate::transform_async), [`FilterStream`](crate::FilterStream) and
-/// `FilterBody`.
+/// A filter for one input, of any kind, for the asynchronous adapters [`transform_async`](crate::transform_async),
+/// [`FilterStream`](crate::FilterStream) and `FilterBody`.
+///
+/// They accept a `&Program` or a [`Call`] as well, which stand for [`Transform::json`].
 ///
 /// ```
 /// use tamis::{Program, Spec, Transform, transform_async};
@@ -81,24 +75,23 @@ impl From<CommandReport> for Outcome {
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let lines = &b"{\"id\": 1, \"x\": 2}\n{\"id\": 3}\n"[..];
 /// let mut output = Vec::new();
-/// let (outcome, result) = transform_async(Transform::ndjson(&program), lines, &mut output).await;
-/// result?;
+/// let outcome = transform_async(Transform::ndjson(&program), lines, &mut output).await?;
 /// assert_eq!(output, b"{\"id\":1}\n{\"id\":3}\n");
 /// assert_eq!(outcome.report().map(|report| report.filter_original_bytes), Some(26));
 /// # Ok(())
 /// # }
 /// ```
 pub struct Transform {
-    pub(super) run: Box<dyn Run>,
+    pub(super) filter: Box<dyn PushFilter<Sink = Gather> + Send>,
     pub(super) pace: Pace,
-    /// What the output is, where it is not of the input's media type.
+    /// The media type of the output, if it differs from the input's.
     media_type: Option<&'static str>,
-    /// Records come as the sender has them.
+    /// The input is a stream of records, which arrive whenever the sender has one.
     endless: bool,
-    /// Input without a byte is an error, or makes nothing.
-    #[cfg_attr(not(feature = "tower"), expect(dead_code, reason = "a layer asks"))]
+    /// Whether the filter reports an error for empty input, or produces no output.
+    #[cfg_attr(not(feature = "tower"), expect(dead_code, reason = "only the layer reads it"))]
     needs_input: bool,
-    /// It is none: there is nothing to filter, and no byte came yet.
+    /// Empty input is acceptable, and no byte has been read yet.
     may_be_empty: bool,
     #[cfg(feature = "decode")]
     decoder: Option<Decoder>,
@@ -107,19 +100,19 @@ pub struct Transform {
 
 type OnEnd = Box<dyn FnOnce(&Outcome, Result<(), &Error>) + Send>;
 
-/// How long a step takes, and so where it may run.
+/// The speed of a filter, which decides the size of its steps and the thread that they run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// A gigabyte a second.
+    /// About a gigabyte a second.
     Scan,
-    /// A tenth of that: patterns.
+    /// About a tenth of that: patterns.
     Match,
-    /// Whatever it takes: pages, templates, tokens, what is encoded, a user's code. Never where others wait.
+    /// Unknown: pages, templates, counted tokens, compressed input, a user's code. Runs on a thread for blocking work.
     Work,
 }
 
 impl Pace {
-    /// Bytes of a step: some tens of microseconds, at most some hundreds.
+    /// Returns the size of a step in bytes, which takes some tens, at most some hundreds of microseconds.
     pub(super) fn step(self) -> usize {
         match self {
             Self::Scan | Self::Work => 64 << 10,
@@ -127,14 +120,14 @@ impl Pace {
         }
     }
 
-    fn of(program: &Program, options: &CallOptions) -> Self {
-        let spec = program.spec();
+    fn of(call: &Call<'_>) -> Self {
+        let spec = call.program().spec();
         let counts = |budget| matches!(budget, Some(Budget::Tokens(_)));
         let works =
             |spec: &Spec| spec.content.is_some() || spec.compact.is_some() || counts(spec.budget);
         let matches = |spec: &Spec| spec.text_filter.is_some();
         let branches = || spec.when.iter().flatten();
-        if works(spec) || branches().any(works) || counts(options.call_budget()) {
+        if works(spec) || branches().any(works) || counts(call.options().call_budget()) {
             Self::Work
         } else if matches(spec) || branches().any(matches) {
             Self::Match
@@ -145,66 +138,63 @@ impl Pace {
 }
 
 impl Transform {
-    /// A filter over one JSON document, or whatever the program takes ([`Content`](crate::Content): pages, texts).
+    /// Creates a filter over one JSON document, or over a page or a text if the program has a [`Content`](crate::Content).
     #[must_use]
-    pub fn json(program: &Program) -> Self {
-        Self::json_with(program, &CallOptions::new())
-    }
-
-    /// [`json`](Self::json) for one call.
-    #[must_use]
-    pub fn json_with(program: &Program, options: &CallOptions) -> Self {
-        let filter = Filter::with_options(program, options, Gather::default());
-        let content =
-            program.spec().content.as_ref().filter(|_| options.skips(program.compiled()).is_none());
+    pub fn json<'a>(call: impl Into<Call<'a>>) -> Self {
+        let call = call.into();
+        let (program, options) = (call.program(), call.options());
+        let skipped = options.skips(program.compiled()).is_some();
+        let content = program.spec().content.as_ref().filter(|_| !skipped);
         let media_type = content.map(|content| match content.format {
             ContentFormat::Text => "text/plain; charset=utf-8",
             ContentFormat::Markdown => "text/markdown; charset=utf-8",
         });
-        Self { media_type, ..Self::of(filter, Pace::of(program, options)) }
+        let pace = Pace::of(&call);
+        Self { media_type, ..Self::of(Filter::new(call, Gather::default()), pace) }
     }
 
-    /// A filter over a document a line, as [`filter_ndjson`](crate::filter_ndjson): a bad line emits nothing, the run goes on,
-    /// and ends in the error of the first bad line.
+    /// Creates a filter over newline-delimited JSON, as [`filter_ndjson`](crate::filter_ndjson).
+    ///
+    /// A bad line emits nothing and does not end the run. When all lines were read, the run fails with the error of the first bad
+    /// line.
     #[must_use]
-    pub fn ndjson(program: &Program) -> Self {
-        Self::ndjson_with(program, &CallOptions::new())
+    pub fn ndjson<'a>(call: impl Into<Call<'a>>) -> Self {
+        let call = call.into();
+        let lines = Lines::new(&call, Gather::default(), |_, _| {});
+        // A program whose output is text is refused. That is an error which the response head can still report.
+        let endless = !call.program().is_text();
+        Self { endless, ..Self::of(lines, Pace::of(&call)) }
     }
 
-    /// [`ndjson`](Self::ndjson) for one call.
-    #[must_use]
-    pub fn ndjson_with(program: &Program, options: &CallOptions) -> Self {
-        let lines = Lines::new(program, options, Gather::default(), |_, _| {});
-        // Lines refuse a program that makes text: a head can still tell of that.
-        Self { endless: !program.is_text(), ..Self::of(lines, Pace::of(program, options)) }
-    }
-
-    /// A filter over an event stream (`text/event-stream`) with a document in the `data` of each event, as
-    /// [`filter_events`](crate::filter_events): a bad event emits nothing, the run goes on, and ends in the error of the first
+    /// Creates a filter over an event stream (`text/event-stream`) with a document in the `data` of each event, as
+    /// [`filter_events`](crate::filter_events).
+    ///
+    /// A bad event emits nothing and does not end the run. When all events were read, the run fails with the error of the first
     /// bad event.
     #[must_use]
-    pub fn events(program: &Program) -> Self {
-        Self::events_with(program, &CallOptions::new())
+    pub fn events<'a>(call: impl Into<Call<'a>>) -> Self {
+        let call = call.into();
+        let events = Events::new(&call, Gather::default(), |_, _| {});
+        Self { endless: true, ..Self::of(events, Pace::of(&call)) }
     }
 
-    /// [`events`](Self::events) for one call.
-    #[must_use]
-    pub fn events_with(program: &Program, options: &CallOptions) -> Self {
-        let events = Events::new(program, options, Gather::default(), |_, _| {});
-        Self { endless: true, ..Self::of(events, Pace::of(program, options)) }
-    }
-
-    /// The filter for an answer of this media type (a `Content-Type`): [`json`](Self::json) for `application/json`, `text/json` and
-    /// what ends in `+json`, [`ndjson`](Self::ndjson) for `application/x-ndjson`, `application/ndjson`, `application/jsonl` and
-    /// `application/x-jsonlines`, [`events`](Self::events) for `text/event-stream`. Parameters do not count.
+    /// Chooses the filter for a response by its media type (`Content-Type`), without its parameters.
     ///
-    /// `None` for any other: whoever must not let such an answer pass has to refuse it.
+    /// | media type | filter |
+    /// |---|---|
+    /// | `application/json`, `text/json`, any that ends in `+json` | [`json`](Self::json) |
+    /// | `application/x-ndjson`, `application/ndjson`, `application/jsonl`, `application/x-jsonlines` | [`ndjson`](Self::ndjson) |
+    /// | `text/event-stream` | [`events`](Self::events) |
+    /// | any other | `None` |
+    ///
+    /// ### Caveat
+    /// A caller who must not forward unfiltered responses has to reject a response for which this returns `None`.
     ///
     /// ```
-    /// use tamis::{CallOptions, Program, Spec, Transform};
+    /// use tamis::{Program, Spec, Transform};
     ///
     /// let program = Program::compile(&Spec::new().select("id"))?;
-    /// let filtered = |media_type| Transform::for_media_type(media_type, &program, &CallOptions::new()).is_some();
+    /// let filtered = |media_type| Transform::for_media_type(media_type, &program).is_some();
     /// assert!(filtered("application/json; charset=utf-8"));
     /// assert!(filtered("Application/Problem+JSON"));
     /// assert!(filtered("text/event-stream"));
@@ -212,40 +202,37 @@ impl Transform {
     /// # Ok::<(), tamis::Error>(())
     /// ```
     #[must_use]
-    pub fn for_media_type(
-        media_type: &str,
-        program: &Program,
-        options: &CallOptions,
-    ) -> Option<Self> {
+    pub fn for_media_type<'a>(media_type: &str, call: impl Into<Call<'a>>) -> Option<Self> {
         let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match essence.as_str() {
-            "application/json" | "text/json" => Some(Self::json_with(program, options)),
+            "application/json" | "text/json" => Some(Self::json(call)),
             "application/x-ndjson"
             | "application/ndjson"
             | "application/jsonl"
-            | "application/x-jsonlines" => Some(Self::ndjson_with(program, options)),
-            "text/event-stream" => Some(Self::events_with(program, options)),
-            other if other.ends_with("+json") => Some(Self::json_with(program, options)),
+            | "application/x-jsonlines" => Some(Self::ndjson(call)),
+            "text/event-stream" => Some(Self::events(call)),
+            other if other.ends_with("+json") => Some(Self::json(call)),
             _ => None,
         }
     }
 
-    /// Prunes a chat history: the body of a request to a model.
+    /// Creates a filter that prunes a chat history: the body of a request to a model.
     #[must_use]
     pub fn prune(program: &PruneProgram) -> Self {
-        Self::of(PruneRun::new(program, Gather::default()), Pace::Scan)
+        Self::of(PruneFilter::new(program, Gather::default()), Pace::Scan)
     }
 
-    /// A filter over a text.
+    /// Creates a filter over a text.
     #[cfg(feature = "text")]
     #[must_use]
     pub fn text(program: &TextProgram, limits: &Limits) -> Self {
-        let run = TextRun::with_limits(program, limits, Gather::default());
-        Self { needs_input: false, ..Self::of(Ending::new(run), Pace::Match) }
+        let filter = TextRun::with_limits(program, limits, Gather::default());
+        Self { needs_input: false, ..Self::of(TextPush::Text(Box::new(filter)), Pace::Match) }
     }
 
-    /// A filter over the output of a command that has ended, or whose end is not known. An
-    /// [`OutputFilter`](crate::OutputFilter) of the user's runs on the pool for blocking work.
+    /// Creates a filter over the output of a command. `exit_code` is `None` if it is not known.
+    ///
+    /// A user's [`OutputFilter`](crate::OutputFilter) runs on the pool for blocking work.
     #[cfg(feature = "command")]
     #[must_use]
     pub fn command(
@@ -254,68 +241,74 @@ impl Transform {
         exit_code: Option<i32>,
         limits: &Limits,
     ) -> Self {
-        let run = registry.start(command, limits, Gather::default());
-        let pace = if run.is_custom() { Pace::Work } else { Pace::Match };
-        Self { needs_input: false, ..Self::of(Ending::new(Command { run, exit_code }), pace) }
+        let filter = registry.start(command, limits, Gather::default());
+        let pace = if filter.is_custom() { Pace::Work } else { Pace::Match };
+        let filter = TextPush::Command(Box::new(filter), exit_code);
+        Self { needs_input: false, ..Self::of(filter, pace) }
     }
 
-    /// The input is encoded so, and decoded first. Steps run on the pool for blocking work: how long one takes is the
-    /// sender's to say.
+    /// Decodes the input before it is filtered.
+    ///
+    /// All steps then run on the pool for blocking work, because the sender determines how long one takes.
     ///
     /// ```
     /// use std::io::Write;
-    /// use tamis::{Coding, Decoding, Program, Spec, Transform, transform_async};
+    /// use tamis::{ContentCoding, DecodeOptions, Program, Spec, Transform, transform_async};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     /// encoder.write_all(br#"{"id": 1, "x": 2}"#)?;
-    /// let answer = encoder.finish()?;
+    /// let response = encoder.finish()?;
     ///
     /// let program = Program::compile(&Spec::new().select("id"))?;
-    /// let transform = Transform::json(&program).decoded(Coding::Gzip, &Decoding::new());
+    /// let transform = Transform::json(&program).decoded(ContentCoding::Gzip, &DecodeOptions::new());
     /// let mut output = Vec::new();
-    /// transform_async(transform, &answer[..], &mut output).await.1?;
+    /// transform_async(transform, &response[..], &mut output).await?;
     /// assert_eq!(output, br#"{"id":1}"#);
     /// # Ok(())
     /// # }
     /// ```
     #[cfg(feature = "decode")]
     #[must_use]
-    pub fn decoded(mut self, coding: Coding, decoding: &Decoding) -> Self {
+    pub fn decoded(mut self, coding: ContentCoding, decoding: &DecodeOptions) -> Self {
         self.decoder = Some(Decoder::new(coding, decoding));
         self.pace = Pace::Work;
         self
     }
 
-    /// The media type of the output, where it is another than the input's: that of a [`Content`](crate::Content).
+    /// Returns the media type of the output if it differs from the input's, as for a [`Content`](crate::Content).
     #[must_use]
     pub fn media_type(&self) -> Option<&'static str> {
         self.media_type
     }
 
-    /// Whether the input is a stream of documents, lines or events, which come as the sender has them. Whoever sends a head in
-    /// front of the output does so at once; it waits for the first byte of any other, so that it can tell of an error.
+    /// Returns whether the input is a stream of lines or events, which arrive whenever the sender has one.
+    ///
+    /// The head of such a response is best sent at once. For any other input it is better sent with the first byte of output,
+    /// because until then an error can still be reported in the head.
     #[must_use]
     pub fn is_endless(&self) -> bool {
         self.endless
     }
 
-    /// `told` is called once when the run has ended or failed, with its report; where the last step ran, which may be a thread for
-    /// blocking work. A run that is dropped before that, because its receiver has gone, or lost with its runtime, says nothing; nor does
-    /// one that a layer does not begin, because it refuses the answer by its head, or there can be no body (HEAD, 204, 304).
+    /// Calls `on_end` once with the report when the run has ended or failed, on the thread of the last step. That may be one for
+    /// blocking work.
+    ///
+    /// It is not called if the run is dropped before its end, is lost with its runtime, or never begins. A layer does not begin a
+    /// run if it rejects the response by its head, or if there can be no body (HEAD, 204, 304).
     #[must_use]
     pub fn on_end(
         mut self,
-        told: impl FnOnce(&Outcome, Result<(), &Error>) + Send + 'static,
+        on_end: impl FnOnce(&Outcome, Result<(), &Error>) + Send + 'static,
     ) -> Self {
-        self.on_end = Some(Box::new(told));
+        self.on_end = Some(Box::new(on_end));
         self
     }
 
-    fn of(run: impl Run + 'static, pace: Pace) -> Self {
+    fn of(filter: impl PushFilter<Sink = Gather> + Send + 'static, pace: Pace) -> Self {
         Self {
-            run: Box::new(run),
+            filter: Box::new(filter),
             pace,
             media_type: None,
             endless: false,
@@ -327,32 +320,32 @@ impl Transform {
         }
     }
 
-    /// Whether input without a byte is an error, or makes nothing. Not so of texts and of outputs of commands, of which a filter
-    /// may say that there was nothing.
+    /// Returns whether the filter reports an error for empty input, or produces no output. Filters of text do neither: they may
+    /// report that there was nothing.
     #[cfg(feature = "tower")]
     pub(super) fn needs_input(&self) -> bool {
         self.needs_input
     }
 
-    /// Input without a byte is none, if it is needed: the body of an answer that has no body, which its head need not tell.
+    /// Accepts empty input: the body of a response that has none, which its head need not announce.
     #[cfg(feature = "tower")]
     pub(super) fn unless_empty(mut self) -> Self {
         self.may_be_empty = self.needs_input;
         self
     }
 
-    /// The next piece of `input` that the filter reads in one step. `None`: it needs more, or there is no more.
+    /// Takes the next piece of `input`, which the filter reads in one step. Returns `None` if more input is needed, or none is left.
     pub(super) fn piece(
         &mut self,
         input: &mut Bytes,
         complete: bool,
     ) -> Result<Option<Bytes>, Error> {
-        let piece = self.any_piece(input, complete)?;
+        let piece = self.decoded_piece(input, complete)?;
         self.may_be_empty &= piece.as_ref().is_none_or(Bytes::is_empty);
         Ok(piece)
     }
 
-    fn any_piece(&mut self, input: &mut Bytes, complete: bool) -> Result<Option<Bytes>, Error> {
+    fn decoded_piece(&mut self, input: &mut Bytes, complete: bool) -> Result<Option<Bytes>, Error> {
         #[cfg(feature = "decode")]
         if let Some(decoder) = &mut self.decoder {
             return match decoder.next(input)? {
@@ -365,12 +358,12 @@ impl Transform {
         Ok(Some(piece).filter(|piece| !piece.is_empty()))
     }
 
-    /// The input is complete, and read.
+    /// Ends the filter after all input was read.
     pub(super) fn end(&mut self) -> Result<(), Error> {
-        if self.may_be_empty { Ok(()) } else { self.run.end() }
+        if self.may_be_empty { Ok(()) } else { self.filter.end() }
     }
 
-    /// Whether it is certain that there is no piece without more input.
+    /// Returns whether there is certainly no further piece in `input`.
     pub(super) fn is_hungry(&self, input: &Bytes) -> bool {
         #[cfg(feature = "decode")]
         if self.decoder.is_some() {
@@ -379,10 +372,10 @@ impl Transform {
         input.is_empty()
     }
 
-    /// Tells whoever wants to know how it ended.
-    pub(super) fn tell(&mut self, result: Result<(), &Error>) {
-        if let Some(told) = self.on_end.take() {
-            told(&self.run.outcome(), result);
+    /// Calls the callback of [`on_end`](Self::on_end).
+    pub(super) fn report_end(&mut self, result: Result<(), &Error>) {
+        if let Some(on_end) = self.on_end.take() {
+            on_end(&self.filter.outcome(), result);
         }
     }
 }
@@ -394,28 +387,15 @@ impl From<&Program> for Transform {
     }
 }
 
+impl From<Call<'_>> for Transform {
+    /// [`Transform::json`].
+    fn from(call: Call<'_>) -> Self {
+        Self::json(call)
+    }
+}
+
 impl fmt::Debug for Transform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Transform").field("pace", &self.pace).finish_non_exhaustive()
     }
-}
-
-/// A filter as a driver sees it.
-pub(super) trait Run: Send {
-    /// Takes the next bytes.
-    fn write(&mut self, chunk: &[u8]) -> Result<(), Error>;
-    /// All was written. Called once.
-    fn end(&mut self) -> Result<(), Error>;
-    /// An error of the driver's ends the run.
-    fn fail(&mut self, error: &Error);
-    /// Whether more input is pointless.
-    fn is_done(&self) -> bool {
-        false
-    }
-    /// The most bytes that waited so far.
-    fn held_peak(&self) -> u64;
-    fn outcome(&self) -> Outcome;
-    /// Where the output is.
-    fn gather(&self) -> &Gather;
-    fn gather_mut(&mut self) -> &mut Gather;
 }

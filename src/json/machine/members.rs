@@ -1,51 +1,55 @@
-//! Members of objects, four tokens at once: key, colon, value, comma; and elements that are kept, two at once.
+//! Members of objects, four tokens at once (key, colon, value, comma), and kept elements of arrays, two at once.
 //!
-//! Knows what `walk.rs` knows, and does only what that would do token by token: members nobody wants are passed, wanted
-//! ones are answered on the spot. Whatever is unusual (an error, a key with an escape, the end of the window) is left
-//! to the walk before anything of it is done.
+//! A shortcut for `walk.rs`: it does exactly what the walk would do token by token. Unwanted members are skipped, and the
+//! handler is asked about wanted ones. A member that is not plain (an error, a key with an escape, a key over the limit, the
+//! end of the window) is left to the walk before any of it is consumed.
 
 use memchr::memchr;
 
-use super::loops::{Quad, is_good_scalar, is_white, keep_usual, pass_elements, take_usual};
-use super::{Cx, Expect, Fail, Gait, Machine, Walk};
-use crate::json::key::Key;
-use crate::json::{Handler, Interest, Kind, Nothing, Slot, Take, Taken, Whole};
-use crate::path::trie::{Names, NodeId};
+use super::member_loops::{
+    MemberTokens, is_good_scalar, is_white, keep_usual, pass_elements, take_usual,
+};
+use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext};
+use crate::json::key::RawKey;
+use crate::json::{
+    Handler, Interest, MemberSpan, MemberTaker, NoTaker, TakeResult, ValueKind, ValueSlot,
+};
+use crate::path::trie::{NameTable, NodeId};
 use crate::scan::WINDOW;
 
-/// How far it went. `expect` is set for what comes then.
-pub(super) enum Members {
-    /// Nowhere.
+/// How far the members were handled. `expect` is set for the next token.
+pub(super) enum MembersResult {
+    /// No token was consumed.
     None,
-    /// The walk goes on with this token.
+    /// The walk continues with this token.
     Until(usize),
     /// The walk ends here.
-    End(Walk),
+    End(WalkEnd),
 }
 
-/// Why a member is not passed.
-enum Met {
+/// The kind of the member at which skipping stopped.
+enum MemberKind {
     Wanted(NodeId),
-    /// Not wanted; its value is a container.
+    /// Unwanted; the value is a container.
     Container,
-    /// Not wanted; its value is a scalar, and the object ends behind it, or the window ends in it.
+    /// Unwanted; the value is a scalar, and it is the last member of the object, or the window ends inside the value.
     Last,
     Other,
 }
 
-/// What the members of an object have in common.
-struct Passing<'a> {
-    /// The window up to the first bad byte.
+/// Properties of the current window that hold for all members in it.
+struct MemberScan<'a> {
+    /// The window up to its first invalid byte.
     text: &'a [u8],
-    /// No key has an escape or is over the limit.
+    /// No key has an escape or can exceed the limit.
     plain: bool,
-    /// Longest key that is looked at.
+    /// The length of the longest key that may be held.
     longest: usize,
 }
 
-/// Hands on what is kept as it is: the bytes in `from..to` of the window, without white space.
+/// Passes the kept bytes in `from..to` of the window to the handler, without white space.
 #[inline(always)]
-fn keep<H: Handler>(cx: &Cx<'_>, from: usize, to: usize, h: &mut H) {
+fn keep<H: Handler>(cx: &WindowContext<'_>, from: usize, to: usize, h: &mut H) {
     let mut begun = false;
     cx.window.solid_runs(from, to, |from, to| {
         let bytes = cx.slice(cx.base + from, cx.base + to);
@@ -58,30 +62,32 @@ fn keep<H: Handler>(cx: &Cx<'_>, from: usize, to: usize, h: &mut H) {
     });
 }
 
-impl Passing<'_> {
+impl MemberScan<'_> {
     #[inline(always)]
     fn byte(&self, at: usize) -> u8 {
         self.text.get(at).copied().unwrap_or(0)
     }
 
-    /// Whether a key has an escape or is over the limit.
+    /// Whether a key has an escape or exceeds the limit.
     #[cold]
     fn is_special(&self, from: usize, to: usize) -> bool {
         let key = self.text.get(from..to).unwrap_or_default();
         key.len() > self.longest || memchr(b'\\', key).is_some()
     }
 
-    /// Passes members up to one that is wanted or unusual. `CHECK`: scalars nobody wants are checked. A function of its
-    /// own, for the sake of the registers.
+    /// Skips members up to one that is wanted or not plain. `CHECK`: skipped scalars are validated. Not inlined, to reduce
+    /// register pressure.
     #[inline(never)]
     fn pass<const CHECK: bool>(
         &self,
         tokens: &[u16],
         mut next: usize,
-        wanted: &Names,
-    ) -> (usize, Met) {
+        wanted: &NameTable,
+    ) -> (usize, MemberKind) {
         let end = self.text.len();
-        while let Some(quad) = Quad::at(tokens, next).or_else(|| Quad::cut(tokens, next, end)) {
+        while let Some(quad) =
+            MemberTokens::at(tokens, next).or_else(|| MemberTokens::cut(tokens, next, end))
+        {
             if self.byte(quad.key) != b'"' || self.byte(quad.colon) != b':' {
                 break;
             }
@@ -93,11 +99,11 @@ impl Passing<'_> {
                 break;
             }
             if let Some(child) = wanted.get_in(self.text, from, quote - from) {
-                return (next, Met::Wanted(child));
+                return (next, MemberKind::Wanted(child));
             }
             match self.byte(quad.value) {
                 b'"' => {}
-                b'{' | b'[' => return (next, Met::Container),
+                b'{' | b'[' => return (next, MemberKind::Container),
                 first => {
                     if !self.is_scalar::<CHECK>(quad, first) {
                         break;
@@ -106,16 +112,18 @@ impl Passing<'_> {
             }
             match self.byte(quad.end) {
                 b',' => next += 4,
-                b'}' => return (next, Met::Last),
-                _ if quad.end == end && self.byte(quad.value) == b'"' => return (next, Met::Last),
+                b'}' => return (next, MemberKind::Last),
+                _ if quad.end == end && self.byte(quad.value) == b'"' => {
+                    return (next, MemberKind::Last);
+                }
                 _ => break,
             }
         }
-        (next, Met::Other)
+        (next, MemberKind::Other)
     }
 
-    /// Whether key and colon are there, the key is no longer than may be held, and a value may begin as it does.
-    fn begins_well(&self, quad: Quad) -> bool {
+    /// Whether key and colon are there, the key is within the limit, and the first byte can begin a value.
+    fn begins_well(&self, quad: MemberTokens) -> bool {
         let first = self.byte(quad.value);
         self.byte(quad.key) == b'"'
             && self.byte(quad.colon) == b':'
@@ -123,9 +131,9 @@ impl Passing<'_> {
             && (matches!(first, b'"' | b'{' | b'[') || self.is_scalar::<false>(quad, first))
     }
 
-    /// The member, if its value is a good scalar and ends where its last byte is.
+    /// Returns the member if its value is a valid scalar with no white space after it.
     #[inline(always)]
-    fn whole(&self, quad: Quad) -> Option<Whole<'_>> {
+    fn whole(&self, quad: MemberTokens) -> Option<MemberSpan<'_>> {
         let first = self.byte(quad.value);
         let good = match first {
             b'"' => true,
@@ -133,7 +141,7 @@ impl Passing<'_> {
             _ => self.is_scalar::<true>(quad, first),
         };
         let ends = matches!(self.byte(quad.end), b',' | b'}') && !is_white(self.byte(quad.end - 1));
-        (good && ends).then_some(Whole {
+        (good && ends).then_some(MemberSpan {
             text: self.text,
             key: quad.key,
             key_end: quad.colon,
@@ -142,9 +150,9 @@ impl Passing<'_> {
         })
     }
 
-    /// Whether the member's value is a good scalar, as far as it is to be checked.
+    /// Whether the member's value is a valid scalar. Without `CHECK` only its first byte is examined.
     #[inline(always)]
-    fn is_scalar<const CHECK: bool>(&self, quad: Quad, first: u8) -> bool {
+    fn is_scalar<const CHECK: bool>(&self, quad: MemberTokens, first: u8) -> bool {
         if !CHECK {
             return !matches!(first, b'}' | b']' | b',' | b':');
         }
@@ -153,11 +161,11 @@ impl Passing<'_> {
 }
 
 impl Machine {
-    /// Passes elements of an array that are kept as they are. Returns the token where the walk goes on.
+    /// Copies kept elements of an array. Returns the token where the walk continues.
     #[inline(always)]
     pub(super) fn kept_elements<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         tokens: &[u16],
         next: usize,
         h: &mut H,
@@ -166,59 +174,60 @@ impl Machine {
             return next;
         }
         let token = pass_elements(cx.slice(cx.base, cx.limit), tokens, next);
-        // From the first element to the last comma.
+        // The bytes from the first element to the last comma.
         if let (Some(first), Some(comma)) = (tokens.get(next), tokens.get(token.wrapping_sub(1)))
             && token > next
         {
             keep(cx, usize::from(*first), usize::from(*comma), h);
-            self.trail.skip_elements((token - next) / 2);
+            self.tracker.skip_elements((token - next) / 2);
             self.expect = Expect::Value;
         }
         token
     }
 
-    /// Passes a container of which nothing is wanted, from the token behind its opening bracket on; the depth was checked.
-    /// Returns the token behind it, or where the quiet walk goes on.
+    /// Validates a dropped container from the token after its opening bracket. The caller has checked the depth. Returns the
+    /// token after the container, or an end of the walk if the container goes on in the next window.
     #[inline(always)]
     fn pass_container(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         tokens: &[u16],
         next: usize,
-        quad: Quad,
-    ) -> Result<usize, Walk> {
+        quad: MemberTokens,
+    ) -> Result<usize, WalkEnd> {
         let object = cx.byte(cx.base + quad.value) == b'{';
-        self.trail.key(cx.base + quad.key);
+        self.tracker.key(cx.base + quad.key);
         self.levels.push(object);
-        self.trail.push();
+        self.tracker.push();
         self.expect = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
         let floor = self.levels.depth();
         let end = self.quiet_run(cx, tokens, next, floor);
         let closes = if object { b'}' } else { b']' };
         let last = tokens.get(end).map(|at| cx.byte(cx.base + usize::from(*at)));
         if self.expect != Expect::After || self.levels.depth() != floor || last != Some(closes) {
-            self.gait = Gait::Quiet { floor, through: true };
-            return Err(Walk::Next(end));
+            self.mode = SkipMode::Validate { floor, through: true };
+            return Err(WalkEnd::Next(end));
         }
         self.levels.pop();
-        self.trail.pop();
+        self.tracker.pop();
         Ok(end + 1)
     }
 
-    /// Passes members that are not wanted and answers wanted ones, in an object whose handler names those.
+    /// Handles the members of an object whose handler names the members it wants: skips unwanted members, and asks about
+    /// wanted ones.
     #[inline(always)]
     pub(super) fn members<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         tokens: &[u16],
         begin: usize,
         to: usize,
         h: &mut H,
-    ) -> Result<Members, Fail> {
+    ) -> Result<MembersResult, WalkError> {
         if self.config.keep_white {
-            return Ok(Members::None);
+            return Ok(MembersResult::None);
         }
-        let passing = Passing {
+        let passing = MemberScan {
             text: cx.slice(cx.base, cx.limit),
             plain: !cx.window.any_backslash() && self.config.key >= WINDOW,
             longest: self.config.key,
@@ -231,7 +240,7 @@ impl Machine {
             } else if let Some((wanted, taker)) = h.taking() {
                 take_usual(check, text, tokens, next, wanted, taker)
             } else if let Some(wanted) = h.wanted() {
-                take_usual(check, text, tokens, next, wanted, Nothing)
+                take_usual(check, text, tokens, next, wanted, NoTaker)
             } else {
                 next
             };
@@ -243,7 +252,7 @@ impl Machine {
                 && let Some(excluded) = h.excluded()
             {
                 let (kept, goes) = keep_usual(passing.text, tokens, next, excluded);
-                // From the first key to the last comma.
+                // The bytes from the first key to the last comma.
                 if let (Some(first), Some(comma)) =
                     (tokens.get(next), tokens.get(kept.wrapping_sub(1)))
                     && kept > next
@@ -259,15 +268,15 @@ impl Machine {
                 next += 4;
             }
             let Some(wanted) = h.wanted() else {
-                return Ok(match Quad::at(tokens, next) {
+                return Ok(match MemberTokens::at(tokens, next) {
                     Some(quad) if h.is_done() && passing.begins_well(quad) => {
-                        self.trail.key(cx.base + quad.key);
+                        self.tracker.key(cx.base + quad.key);
                         self.expect = Expect::Value;
                         self.skip_rest();
-                        Members::End(Walk::Next(next + 2))
+                        MembersResult::End(WalkEnd::Next(next + 2))
                     }
-                    _ if next == begin => Members::None,
-                    _ => Members::Until(next),
+                    _ if next == begin => MembersResult::None,
+                    _ => MembersResult::Until(next),
                 });
             };
             let (token, met) = if self.config.structure {
@@ -279,117 +288,117 @@ impl Machine {
                 self.expect = Expect::Key;
                 next = token;
             }
-            if matches!(met, Met::Last)
+            if matches!(met, MemberKind::Last)
                 && let Some(key) = tokens.get(next)
             {
-                self.trail.key(cx.base + usize::from(*key));
+                self.tracker.key(cx.base + usize::from(*key));
                 self.expect = Expect::After;
                 self.lax_string = self.config.structure;
-                return Ok(Members::Until(next + 3));
+                return Ok(MembersResult::Until(next + 3));
             }
-            let Some(quad) = Quad::at(tokens, next) else { break };
+            let Some(quad) = MemberTokens::at(tokens, next) else { break };
             let after = match met {
-                Met::Wanted(child) => {
+                MemberKind::Wanted(child) => {
                     if let Some(member) = passing.whole(quad)
                         && let Some((_, mut taker)) = h.taking()
-                        && taker.take(child, member) != Taken::No
+                        && taker.take(child, member) != TakeResult::No
                     {
                         next += 3;
                         if passing.byte(quad.end) != b',' {
                             self.expect = Expect::After;
-                            return Ok(Members::Until(next));
+                            return Ok(MembersResult::Until(next));
                         }
                         next += 1;
                         self.expect = Expect::Key;
                         continue;
                     }
                     match self.wanted_member(cx, &passing, next, quad, child, h)? {
-                        Members::Until(after) => after,
-                        Members::None => break,
-                        end @ Members::End(_) => return Ok(end),
+                        MembersResult::Until(after) => after,
+                        MembersResult::None => break,
+                        end @ MembersResult::End(_) => return Ok(end),
                     }
                 }
-                Met::Container if self.config.structure => {
-                    self.trail.key(cx.base + quad.key);
+                MemberKind::Container if self.config.structure => {
+                    self.tracker.key(cx.base + quad.key);
                     let at = cx.base + quad.value;
                     self.deeper(at, passing.byte(quad.value) == b'{')?;
                     let floor = self.levels.depth();
-                    self.gait = Gait::Leap { floor, through: true };
+                    self.mode = SkipMode::Brackets { floor, through: true };
                     let Some(landed) = self.leap(cx, at + 1, to, floor, true)? else {
-                        return Ok(Members::End(Walk::Next(tokens.len())));
+                        return Ok(MembersResult::End(WalkEnd::Next(tokens.len())));
                     };
                     cx.window.tokens_before(landed - cx.base)
                 }
-                Met::Container if self.levels.depth() < self.config.depth => {
+                MemberKind::Container if self.levels.depth() < self.config.depth => {
                     match self.pass_container(cx, tokens, next + 3, quad) {
                         Ok(after) => after,
-                        Err(walk) => return Ok(Members::End(walk)),
+                        Err(walk) => return Ok(MembersResult::End(walk)),
                     }
                 }
                 _ => break,
             };
             next = after;
             if self.expect != Expect::After {
-                return Ok(Members::Until(next));
+                return Ok(MembersResult::Until(next));
             }
-            // Behind a comma comes the next member; anything else is for the walk.
+            // After a comma comes the next member; the walk handles everything else.
             match tokens.get(next) {
                 Some(end) if passing.byte(usize::from(*end)) == b',' => {
                     next += 1;
                     self.expect = Expect::Key;
                 }
-                _ => return Ok(Members::Until(next)),
+                _ => return Ok(MembersResult::Until(next)),
             }
         }
-        Ok(if next == begin { Members::None } else { Members::Until(next) })
+        Ok(if next == begin { MembersResult::None } else { MembersResult::Until(next) })
     }
 
-    /// Does what the handler wants of a member that it named. `Until` has the token behind its value, or behind the
-    /// value's opening bracket.
+    /// Asks the handler about a wanted member and carries out its interest. `Until` has the token after the value, or after
+    /// the value's opening bracket.
     #[inline(always)]
     fn wanted_member<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
-        passing: &Passing<'_>,
+        cx: &WindowContext<'_>,
+        passing: &MemberScan<'_>,
         next: usize,
-        quad: Quad,
+        quad: MemberTokens,
         child: NodeId,
         h: &mut H,
-    ) -> Result<Members, Fail> {
+    ) -> Result<MembersResult, WalkError> {
         let kind = match passing.byte(quad.value) {
-            // There is a token behind it, so the second byte is at hand.
-            b'"' if self.config.tell_empty && passing.byte(quad.value + 1) == b'"' => {
-                Kind::EmptyString
+            // A token follows in the window, so the second byte is in the window, too.
+            b'"' if self.config.detect_empty_strings && passing.byte(quad.value + 1) == b'"' => {
+                ValueKind::EmptyString
             }
-            b'"' => Kind::String,
-            b'{' => Kind::Object,
-            b'[' => Kind::Array,
+            b'"' => ValueKind::String,
+            b'{' => ValueKind::Object,
+            b'[' => ValueKind::Array,
             first => {
                 if !passing.is_scalar::<true>(quad, first) {
-                    return Ok(Members::None);
+                    return Ok(MembersResult::None);
                 }
                 match first {
-                    b't' | b'f' => Kind::Bool,
-                    b'n' => Kind::Null,
-                    _ => Kind::Number,
+                    b't' | b'f' => ValueKind::Bool,
+                    b'n' => ValueKind::Null,
+                    _ => ValueKind::Number,
                 }
             }
         };
         let at = cx.base + quad.value;
-        let offset = self.told_at(at, kind);
+        let offset = self.kind_offset(at, kind);
         if kind.is_container() && self.levels.depth() >= self.config.depth {
-            return Ok(Members::None);
+            return Ok(MembersResult::None);
         }
-        self.trail.key(cx.base + quad.key);
+        self.tracker.key(cx.base + quad.key);
         self.member.at = cx.base + quad.key;
         self.member.end = cx.base + quad.colon;
         self.member.split = false;
         self.member.long = false;
         self.expect = Expect::Value;
         let raw = passing.text.get(quad.key + 1..quad.colon - 1).unwrap_or_default();
-        let slot = Slot::Member(Key::new(raw, true));
+        let slot = ValueSlot::Member(RawKey::new(raw, true));
         let found = |h: &mut H| {
-            h.found(child, slot, kind, offset).map_err(|halt| Fail::new(at, halt, true))
+            h.found(child, slot, kind, offset).map_err(|halt| WalkError::new(at, halt, true))
         };
         let mut interest = found(h)?;
         if interest == Interest::Mark {
@@ -408,16 +417,16 @@ impl Machine {
                 let end = cx.base + quad.end;
                 self.hand_on(cx, from, end, h);
                 let behind = self.offset + end as u64;
-                h.copied(behind).map_err(|halt| Fail::new(end, halt, true))?;
+                h.copied(behind).map_err(|halt| WalkError::new(end, halt, true))?;
             }
-            return Ok(Members::Until(next + 3));
+            return Ok(MembersResult::Until(next + 3));
         }
         if copies {
             self.copying = Some(from);
         }
         if let Some(walk) = self.answered(cx, next + 2, at, kind, interest)? {
-            return Ok(Members::End(walk));
+            return Ok(MembersResult::End(walk));
         }
-        Ok(Members::Until(next + 3))
+        Ok(MembersResult::Until(next + 3))
     }
 }

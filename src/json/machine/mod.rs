@@ -1,139 +1,153 @@
-//! The machine: runs over the tokens of each window, validates, and does for each value what its handler wants.
+//! The machine: walks the tokens of each window, validates them, and carries out the interest of the handler in each value.
 //!
-//! Knows masks and grammar, no rule. Three gaits, of which every value takes one:
+//! Knows masks and grammar, but no rule. It is in one of three modes ([`SkipMode`]):
+//!
+//! | mode | code | what happens | used for |
+//! |---|---|---|---|
+//! | `Inspect` | `walk::<false>` | the handler is asked about each member and element | inspected containers |
+//! | `Validate` | `walk::<true>` | the same grammar without the handler | copied containers; dropped ones under `validation: full` |
+//! | `Brackets` | `leap` | only brackets are counted, on masks | dropped containers under `validation: structure` |
+//!
+//! The walk goes token by token and detects every error. Plain members and elements are handled before the walk sees them:
+//! by `members.rs` in mode `Inspect` and by `validate_only.rs` in mode `Validate`, with the loops of `member_loops.rs`.
+//! These shortcuts never report an error. They stop before anything that is not plain and leave it to the walk.
+//!
+//! The state [`Expect`] says which token may come next:
 //!
 //! ```text
-//! Inspect   walk::<false>   the handler is asked about each member and element
-//! Quiet     walk::<true>    the same grammar without the handler: copied containers, and dropped ones under `full`
-//! Leap      leap            brackets alone, on masks: dropped containers under `structure`
+//! Value ── scalar, string ──▶ After, or End at depth 0
+//! Value ── `[` ──▶ ValueOrEnd ── value ──▶ After            ValueOrEnd ── `]` ──▶ After
+//! Value ── `{` ──▶ KeyOrEnd ── key ──▶ Colon ── `:` ──▶ Value     KeyOrEnd ── `}` ──▶ After
+//! After ── `,` ──▶ Key (in an object) or Value (in an array)      Key ── key ──▶ Colon
+//! After ── `}`, `]` ──▶ After, or End at depth 0
+//! Value ── `"`, the last byte of a window, if its second byte decides ──▶ SecondByte ──▶ After
 //! ```
 //!
-//! The walk goes token by token and knows every error. What is usual is passed in front of it, by `members.rs` (Inspect) and
-//! `quiet.rs` (Quiet), with the loops of `loops.rs`.
-//!
 //! Invariants:
-//! - The place of an error is the first byte with which no valid document goes on (its length, if it ended too early).
-//!   What the handler has seen by then is what it would have seen had the chunk ended there; so neither the error nor
-//!   the output before it depends on where the input was cut.
-//! - Between chunks only [`Machine`]'s fields and the scanner's carry remain; [`Machine::settle`] copies what must stay.
-//! - Work is bounded by the bytes of the chunk; nothing recurses.
+//! - The place of an error is the first byte that makes the document invalid, or its length if it ended too early. By then
+//!   the handler has seen exactly what it would have seen if the chunk had ended there. So neither the error nor the output
+//!   before it depends on where the input was cut.
+//! - Between chunks only the fields of [`Machine`] and the scanner's carry remain. [`Machine::settle`] copies everything
+//!   else that is still needed.
+//! - Work is linear in the bytes of the chunk, and nothing recurses.
 
-mod cut;
-mod leap;
-mod loops;
+mod carry_over;
+mod member_loops;
 mod members;
-mod quiet;
+mod skip_container;
+mod validate_only;
 mod walk;
 
 use crate::error::{Error, ErrorKind, Raise};
 use crate::json::levels::Levels;
-use crate::json::scalar::{Scalar, Step};
-use crate::json::trail::Trail;
-use crate::json::{Halt, Handler, Interest, Kind};
+use crate::json::path_tracker::PathTracker;
+use crate::json::scalar::{ScalarState, ScalarStep};
+use crate::json::{Halt, Handler, Interest, ValueKind};
 use crate::limits::Limits;
-use crate::scan::{Carry, Fatal, Flaw, Scanner, WINDOW, Window};
+use crate::scan::{ByteError, Carry, Fatal, Scanner, WINDOW, Window};
 
-/// What does not change during a run.
+/// The settings of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Config {
-    /// Containers that may be open at once.
+pub(crate) struct MachineConfig {
+    /// Maximum number of nested containers.
     pub(crate) depth: usize,
-    /// Bytes of a key that may be held.
+    /// Maximum number of bytes of a key to hold.
     pub(crate) key: usize,
-    /// Dropped values are checked for strings, brackets, UTF-8 and control characters alone.
+    /// Dropped values are checked only for terminated strings, balanced brackets, UTF-8 and control characters.
     pub(crate) structure: bool,
-    /// White space stays.
+    /// White space is kept.
     pub(crate) keep_white: bool,
-    /// The handler must know `""` from other strings when they begin.
-    pub(crate) tell_empty: bool,
+    /// The handler must be able to tell `""` from other strings when the value begins.
+    pub(crate) detect_empty_strings: bool,
 }
 
-/// What the next token must be.
+/// The tokens that may come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expect {
     Value,
-    /// Behind `[`.
+    /// After `[`.
     ValueOrEnd,
-    /// A string value began, and its second byte decides what it is.
+    /// A string value began at the end of a window, and its second byte decides its kind.
     SecondByte,
     Key,
-    /// Behind `{`.
+    /// After `{`.
     KeyOrEnd,
     Colon,
-    /// A comma or the end of the container.
+    /// After a value: a comma or the end of the container.
     After,
-    /// The document is complete.
+    /// After the document.
     End,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gait {
+enum SkipMode {
     Inspect,
-    /// Until the container at this depth ends; `through` its closing bracket, or up to it.
-    Quiet {
+    /// Lasts until the container at depth `floor` ends. `through`: its closing bracket is included; otherwise the mode ends
+    /// before the bracket.
+    Validate {
         floor: usize,
         through: bool,
     },
-    Leap {
+    Brackets {
         floor: usize,
         through: bool,
     },
 }
 
-/// Resumable at every byte.
+/// The JSON state machine. It can be interrupted and resumed at every byte.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
-    config: Config,
+    config: MachineConfig,
     expect: Expect,
-    gait: Gait,
+    mode: SkipMode,
     levels: Levels,
-    trail: Trail,
-    scalar: Option<Scalar>,
-    /// Bytes go to the handler: those from here on, in the chunk, are still to be handed on.
+    tracker: PathTracker,
+    scalar: Option<ScalarState>,
+    /// A value is being copied: the bytes of the chunk from this position on have not been passed to the handler yet.
     copying: Option<usize>,
-    /// A string is dropped under `structure`: its escapes are not checked.
+    /// The current string is dropped under `structure`: its escapes are not checked.
     lax_string: bool,
-    member: Member,
-    /// White space before the next token that an earlier chunk ended with.
+    member: PendingMember,
+    /// White space at the end of earlier chunks, before the next token. Used only if white space is kept.
     lead: Vec<u8>,
-    /// Absolute offset of the chunk.
+    /// Absolute offset of the first byte of the current chunk.
     offset: u64,
     carry: Carry,
     steps: u64,
-    /// The machine as it was when the value began that was answered with [`Interest::Mark`].
+    /// A copy of the machine at the value for which the handler returned [`Interest::Mark`].
     checkpoint: Option<Box<Machine>>,
 }
 
-/// The member whose value has not begun.
+/// A member whose value has not begun.
 #[derive(Clone, Debug, Default)]
-struct Member {
+struct PendingMember {
     /// Position of the key's opening quote in the chunk, unless `split`.
     at: usize,
-    /// Position behind its closing quote.
+    /// Position after the closing quote.
     end: usize,
-    /// The key began in an earlier chunk: `held` has it, and what followed up to `upto`.
+    /// The key began in an earlier chunk. `held` contains it, and the bytes after it up to `upto`.
     split: bool,
     held: Vec<u8>,
-    /// The chunk's bytes up to here are in `held` too (white space kept).
+    /// The bytes of the chunk before this position are in `held`, too (if white space is kept).
     upto: usize,
-    /// Length of the key with its quotes, in `held`, once it is complete.
+    /// Length of the key with its quotes in `held`; 0 until the key is complete.
     key_len: usize,
-    /// The key is over the limit and not held.
+    /// The key exceeds the limit and is not held.
     long: bool,
 }
 
-/// How far a chunk was taken.
+/// How much of a chunk was consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fed {
-    /// To its end.
+pub(crate) enum FeedResult {
+    /// The whole chunk.
     All,
-    /// The handler stopped the run; [`Machine::offset`] is where.
+    /// The chunk up to [`Machine::offset`], where the handler stopped the run.
     Stopped,
 }
 
-/// Why a chunk was not taken.
+/// The reason why a run ended or must be repeated.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum MachineFailure {
     Error(Error),
     /// See [`Halt::Rewind`].
     Rewind,
@@ -141,28 +155,28 @@ pub(crate) enum Failure {
     Overdue,
 }
 
-/// The part of a chunk whose masks are at hand.
-struct Cx<'a> {
+/// The current chunk, and the window of it whose masks are computed. All positions are relative to the chunk.
+struct WindowContext<'a> {
     chunk: &'a [u8],
     window: &'a Window,
-    /// Where the window begins in the chunk.
+    /// Position of the window's first byte.
     base: usize,
-    /// What may be looked at ends here: the chunk's end, or the first bad byte.
+    /// End of the bytes that may be examined: the end of the window, or its first invalid byte.
     limit: usize,
 }
 
-/// What ended a walk before the tokens did.
-struct Fail {
+/// The end of a walk before the last token: an error, or a request of the handler.
+struct WalkError {
     at: usize,
     halt: Halt,
-    /// The error is inside the current member or element, not between two of them.
+    /// The error is inside the current member or element, so its path includes it.
     inside: bool,
     in_string: bool,
-    /// The place is the byte before `at`, which may have gone with an earlier chunk.
+    /// The place is the byte before `at`, which may be in an earlier chunk.
     before: bool,
 }
 
-impl Fail {
+impl WalkError {
     fn one_byte_before(self) -> Self {
         Self { before: true, ..self }
     }
@@ -172,15 +186,15 @@ impl Fail {
     }
 }
 
-/// A walk ends at the end of its tokens, or earlier.
-enum Walk {
-    /// Go on with this token, in the gait that is set now.
+/// The normal end of a walk.
+enum WalkEnd {
+    /// Continue with this token, in the mode that is set now.
     Next(usize),
     /// The handler stopped the run.
     Stop,
 }
 
-impl Cx<'_> {
+impl WindowContext<'_> {
     #[inline]
     fn byte(&self, at: usize) -> u8 {
         self.chunk.get(at).copied().unwrap_or(0)
@@ -193,17 +207,17 @@ impl Cx<'_> {
 }
 
 impl Machine {
-    pub(crate) fn new(config: Config) -> Self {
+    pub(crate) fn new(config: MachineConfig) -> Self {
         Self {
             config,
             expect: Expect::Value,
-            gait: Gait::Inspect,
+            mode: SkipMode::Inspect,
             levels: Levels::new(),
-            trail: Trail::default(),
+            tracker: PathTracker::default(),
             scalar: None,
             copying: None,
             lax_string: false,
-            member: Member::default(),
+            member: PendingMember::default(),
             lead: Vec::new(),
             offset: 0,
             carry: Carry::default(),
@@ -212,49 +226,49 @@ impl Machine {
         }
     }
 
-    /// Begins a new document; what was allocated is used again.
-    pub(crate) fn restart(&mut self, config: Config) {
+    /// Begins a new document and reuses the allocations of the old one.
+    pub(crate) fn restart(&mut self, config: MachineConfig) {
         let mut new = Self::new(config);
-        std::mem::swap(&mut new.trail, &mut self.trail);
+        std::mem::swap(&mut new.tracker, &mut self.tracker);
         std::mem::swap(&mut new.lead, &mut self.lead);
         std::mem::swap(&mut new.member.held, &mut self.member.held);
-        new.trail.clear();
+        new.tracker.clear();
         new.lead.clear();
         new.member.held.clear();
         *self = new;
     }
 
-    /// Absolute offset of the first byte that was not fed.
+    /// Returns the absolute offset of the first byte that was not fed.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Tokens, windows and pieces handled so far: a measure of work for tests.
+    /// Returns the number of tokens, windows and pieces handled so far. Tests use it to bound the work.
     #[cfg(test)]
     pub(crate) fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Skips bytes in front of the document that count for offsets only.
+    /// Counts bytes before the document that are not fed, so that offsets stay absolute.
     pub(crate) fn skip_prefix(&mut self, bytes: u64) {
         self.offset += bytes;
     }
 
-    /// The machine as it was at the value that was last answered with [`Interest::Mark`], and that value's offset.
+    /// Takes the copy of the machine made at the last [`Interest::Mark`], with the offset of that value.
     pub(crate) fn take_checkpoint(&mut self) -> Option<(Machine, u64)> {
         let machine = *self.checkpoint.take()?;
         let offset = machine.offset;
         Some((machine, offset))
     }
 
-    /// Takes the next bytes.
+    /// Handles the next bytes of the document.
     pub(crate) fn feed<H: Handler>(
         &mut self,
         scanner: Scanner,
         window: &mut Window,
         chunk: &[u8],
         h: &mut H,
-    ) -> Result<Fed, Failure> {
+    ) -> Result<FeedResult, MachineFailure> {
         if self.copying.is_some() {
             self.copying = Some(0);
         }
@@ -270,12 +284,12 @@ impl Machine {
             let fatal = window.fatal();
             let limit = fatal.map_or(end, |fatal| base + fatal.at);
             let mut from = base;
-            if let Gait::Leap { floor, through } = self.gait
+            if let SkipMode::Brackets { floor, through } = self.mode
                 && fatal.is_none()
                 && !window.any_bad_escape()
             {
-                // Nothing but brackets matters, perhaps in the whole window.
-                let cx = Cx { chunk, window, base, limit };
+                // Only brackets matter here, so the tokens of the window may never be needed.
+                let cx = WindowContext { chunk, window, base, limit };
                 match self.leap(&cx, base, limit, floor, through) {
                     Ok(None) => from = end,
                     Ok(Some(landed)) => from = landed,
@@ -284,28 +298,28 @@ impl Machine {
             }
             if from < end || fatal.is_some() {
                 scanner.list_tokens(window);
-                let cx = Cx { chunk, window, base, limit };
+                let cx = WindowContext { chunk, window, base, limit };
                 match self.window(&cx, from, fatal, h) {
-                    Ok(Walk::Next(_)) => {}
-                    Ok(Walk::Stop) => return Ok(Fed::Stopped),
+                    Ok(WalkEnd::Next(_)) => {}
+                    Ok(WalkEnd::Stop) => return Ok(FeedResult::Stopped),
                     Err(fail) => return Err(self.fail(&cx, fail, h)),
                 }
             }
             base = end;
         }
         if let Some(base) = chunk.len().checked_sub(1) {
-            // The masks of the last window are still there.
+            // The window still has the masks of the last part of the chunk.
             let base = base / WINDOW * WINDOW;
-            let cx = Cx { chunk, window, base, limit: chunk.len() };
+            let cx = WindowContext { chunk, window, base, limit: chunk.len() };
             let in_string = self.carry.in_string();
             self.settle(&cx, chunk.len(), in_string, h).map_err(|fail| self.fail(&cx, fail, h))?;
         }
         self.offset += chunk.len() as u64;
-        Ok(Fed::All)
+        Ok(FeedResult::All)
     }
 
-    /// The document ends here.
-    pub(crate) fn end<H: Handler>(&mut self, h: &mut H) -> Result<(), Failure> {
+    /// Ends the document. Fails if it is not complete.
+    pub(crate) fn end<H: Handler>(&mut self, h: &mut H) -> Result<(), MachineFailure> {
         let incomplete = self.scalar.is_some_and(|scalar| !scalar.is_complete());
         if self.expect != Expect::End || self.carry.in_string() || incomplete {
             let empty = self.expect == Expect::Value && self.levels.depth() == 0;
@@ -314,28 +328,34 @@ impl Machine {
             let raise = Raise::new(ErrorKind::UnexpectedEnd, message);
             let inside = self.carry.in_string() || incomplete || self.expect == Expect::Value;
             let path = self.path(&[], inside && self.expect != Expect::Colon);
-            return Err(Failure::Error(Error::at(raise, self.offset, path)));
+            return Err(MachineFailure::Error(Error::at(raise, self.offset, path)));
         }
         self.scalar = None;
         self.copied(self.offset, h).map_err(|halt| self.failure(halt, self.offset, String::new()))
     }
 
-    /// An error at the place where the input now is.
+    /// Places a raised error at the current offset and in the current container.
     pub(crate) fn place(&self, raise: Raise) -> Error {
         Error::at(raise, self.offset, self.path(&[], false))
     }
 
-    fn failure(&self, halt: Halt, offset: u64, path: String) -> Failure {
+    fn failure(&self, halt: Halt, offset: u64, path: String) -> MachineFailure {
         match halt {
-            Halt::Error(raise) => Failure::Error(Error::at(raise, offset, path)),
-            Halt::Rewind => Failure::Rewind,
-            Halt::Overdue => Failure::Overdue,
+            Halt::Error(raise) => MachineFailure::Error(Error::at(raise, offset, path)),
+            Halt::Rewind => MachineFailure::Rewind,
+            Halt::Overdue => MachineFailure::Overdue,
         }
     }
 
-    /// Brings the handler up to the failing byte, as if the chunk ended there.
+    /// Turns the end of a walk into a failure. For errors, first brings the handler up to the byte of the error, as if the
+    /// chunk ended there.
     #[cold]
-    fn fail<H: Handler>(&mut self, cx: &Cx<'_>, fail: Fail, h: &mut H) -> Failure {
+    fn fail<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        fail: WalkError,
+        h: &mut H,
+    ) -> MachineFailure {
         if !matches!(fail.halt, Halt::Error(_)) {
             return self.failure(fail.halt, 0, String::new());
         }
@@ -349,193 +369,200 @@ impl Machine {
     }
 
     fn path(&self, chunk: &[u8], child: bool) -> String {
-        // Containers that are leapt over have no frame; the path ends at the outermost of them.
-        let depth = match self.gait {
-            Gait::Leap { floor, through } => floor - usize::from(through),
+        // Containers inside a skipped one have no frame, so the path ends at the outermost skipped container.
+        let depth = match self.mode {
+            SkipMode::Brackets { floor, through } => floor - usize::from(through),
             _ => self.levels.depth(),
         };
-        let child = child || matches!(self.gait, Gait::Leap { through: true, .. });
-        self.trail.pointer(chunk, depth, child, |depth| self.levels.is_object_at(depth))
+        let child = child || matches!(self.mode, SkipMode::Brackets { through: true, .. });
+        self.tracker.pointer(chunk, depth, child, |depth| self.levels.is_object_at(depth))
     }
 
-    /// Handles one window from `from` on: its tokens in order, up to the first byte that is bad whatever the grammar says.
+    /// Handles the tokens of one window from `from` on, up to the first byte that is invalid in any context (`fatal`).
     fn window<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         mut from: usize,
         fatal: Option<Fatal>,
         h: &mut H,
-    ) -> Result<Walk, Fail> {
+    ) -> Result<WalkEnd, WalkError> {
         if cx.base < cx.limit
-            && let Walk::Stop = self.resume(cx, h)?
+            && let WalkEnd::Stop = self.resume(cx, h)?
         {
-            return Ok(Walk::Stop);
+            return Ok(WalkEnd::Stop);
         }
         loop {
             let bad = cx.window.bad_escape(from - cx.base).map(|at| cx.base + at);
             let bad = bad.filter(|at| *at < cx.limit);
-            if let Walk::Stop = self.run(cx, from, bad.unwrap_or(cx.limit), h)? {
-                return Ok(Walk::Stop);
+            if let WalkEnd::Stop = self.run(cx, from, bad.unwrap_or(cx.limit), h)? {
+                return Ok(WalkEnd::Stop);
             }
             match (bad, fatal) {
                 (Some(at), _) if self.is_lax() => from = at + 1,
-                (Some(at), _) => return Err(self.flaw(at, Flaw::Escape, true)),
+                (Some(at), _) => return Err(self.flaw(at, ByteError::Escape, true)),
                 (None, Some(fatal)) => {
                     return Err(self.flaw(cx.limit, fatal.flaw, fatal.in_string));
                 }
                 (None, None) => break,
             }
         }
-        // Masks are at hand for this window only: copied bytes leave now.
+        // White space can be removed only while the masks of this window exist, so copied bytes are written now.
         if !self.config.keep_white
             && let Some(mark) = self.copying
         {
             self.hand_on(cx, mark, cx.limit, h);
             self.copying = Some(cx.limit);
         }
-        Ok(Walk::Next(0))
+        Ok(WalkEnd::Next(0))
     }
 
-    /// Whether the input is in a string whose escapes are not checked.
+    /// Whether the current string is one whose escapes are not checked.
     fn is_lax(&self) -> bool {
-        self.lax_string || matches!(self.gait, Gait::Leap { .. })
+        self.lax_string || matches!(self.mode, SkipMode::Brackets { .. })
     }
 
     #[cold]
-    fn flaw(&self, at: usize, flaw: Flaw, in_string: bool) -> Fail {
+    fn flaw(&self, at: usize, flaw: ByteError, in_string: bool) -> WalkError {
         let (kind, message) = match flaw {
-            Flaw::Control => (ErrorKind::Syntax, "a control character in a string must be escaped"),
-            Flaw::Utf8 => (ErrorKind::Encoding, "this byte is no valid UTF-8 here"),
-            Flaw::Escape => (ErrorKind::Syntax, "JSON has no such escape"),
+            ByteError::Control => (ErrorKind::Syntax, "unescaped control character in a string"),
+            ByteError::Utf8 => (ErrorKind::Encoding, "invalid UTF-8"),
+            ByteError::Escape => (ErrorKind::Syntax, "invalid escape sequence"),
         };
-        // A string in which something is expected behind it is a value, and so is one whose second byte decides what it is;
-        // else it is a key.
+        // The string is a value if something other than a colon is expected after it, or if its second byte decides its
+        // kind. Otherwise it is a key.
         let value = matches!(self.expect, Expect::After | Expect::End | Expect::SecondByte);
         let inside = in_string && value;
-        Fail { in_string, ..Fail::new(at, Raise::new(kind, message), inside) }
+        WalkError { in_string, ..WalkError::new(at, Raise::new(kind, message), inside) }
     }
 
-    /// Goes on with what the window before cut: a scalar, or a string whose second byte decides.
-    fn resume<H: Handler>(&mut self, cx: &Cx<'_>, h: &mut H) -> Result<Walk, Fail> {
+    /// Resumes what the previous window cut: a scalar, or a string whose second byte decides its kind.
+    fn resume<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        h: &mut H,
+    ) -> Result<WalkEnd, WalkError> {
         if let Some(scalar) = self.scalar.take() {
             self.scalar_step(scalar.run(cx.slice(0, cx.limit), cx.base))?;
         }
         if self.expect != Expect::SecondByte {
-            return Ok(Walk::Next(0));
+            return Ok(WalkEnd::Next(0));
         }
         let empty = cx.byte(cx.base) == b'"';
-        let kind = if empty { Kind::EmptyString } else { Kind::String };
+        let kind = if empty { ValueKind::EmptyString } else { ValueKind::String };
         self.expect = self.after();
         let begun = self.begin_value(cx, cx.base, kind, true, h);
-        match begun.map_err(Fail::one_byte_before)? {
+        match begun.map_err(WalkError::one_byte_before)? {
             Interest::Stop => {
                 self.offset = (self.offset + cx.base as u64).saturating_sub(1);
-                return Ok(Walk::Stop);
+                return Ok(WalkEnd::Stop);
             }
             Interest::SkipRest => self.skip_rest(),
             Interest::Skip => self.lax_string = self.config.structure,
             _ => {}
         }
-        Ok(Walk::Next(0))
+        Ok(WalkEnd::Next(0))
     }
 
-    /// Nothing more is wanted of the innermost container.
+    /// Drops the rest of the innermost container.
     #[inline]
     fn skip_rest(&mut self) {
         let floor = self.levels.depth();
-        self.gait = if self.config.structure {
-            // The leap stops at the container's end and nowhere before.
+        self.mode = if self.config.structure {
+            // The leap stops before the closing bracket of the container, where `After` is correct.
             self.expect = Expect::After;
-            Gait::Leap { floor, through: false }
+            SkipMode::Brackets { floor, through: false }
         } else {
-            Gait::Quiet { floor, through: false }
+            SkipMode::Validate { floor, through: false }
         };
     }
 
-    fn scalar_step(&mut self, step: Step) -> Result<(), Fail> {
+    fn scalar_step(&mut self, step: ScalarStep) -> Result<(), WalkError> {
         match step {
-            Step::Ended(_) => Ok(()),
-            Step::More(state) => {
+            ScalarStep::Ended(_) => Ok(()),
+            ScalarStep::More(state) => {
                 self.scalar = Some(state);
                 Ok(())
             }
-            Step::Bad(at) => Err(bad(at, "this is no JSON number or literal", true)),
+            ScalarStep::Bad(at) => Err(bad(at, "invalid number or literal", true)),
         }
     }
 
-    /// Runs over the tokens in `from..to` of the chunk.
+    /// Handles the tokens in `from..to` of the chunk, in whatever modes they need.
     fn run<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         from: usize,
         to: usize,
         h: &mut H,
-    ) -> Result<Walk, Fail> {
+    ) -> Result<WalkEnd, WalkError> {
         let tokens = cx.window.tokens();
         let before = |at: usize| cx.window.tokens_before(at - cx.base);
         let (mut next, count) = (before(from), before(to));
         let mut at = from;
         loop {
             let begun = next;
-            let walk = match self.gait {
-                Gait::Inspect => self.walk::<false, H>(cx, next, to, h)?,
-                Gait::Quiet { .. } => self.walk::<true, H>(cx, next, to, h)?,
-                Gait::Leap { floor, through } => {
+            let walk = match self.mode {
+                SkipMode::Inspect => self.walk::<false, H>(cx, next, to, h)?,
+                SkipMode::Validate { .. } => self.walk::<true, H>(cx, next, to, h)?,
+                SkipMode::Brackets { floor, through } => {
                     if let Some(token) = tokens.get(next) {
                         at = at.max(cx.base + usize::from(*token));
                     }
                     match self.leap(cx, at, to, floor, through)? {
-                        Some(landed) => Walk::Next(before(landed)),
-                        None => Walk::Next(count),
+                        Some(landed) => WalkEnd::Next(before(landed)),
+                        None => WalkEnd::Next(count),
                     }
                 }
             };
             match walk {
-                Walk::Stop => return Ok(Walk::Stop),
-                Walk::Next(token) => next = token,
+                WalkEnd::Stop => return Ok(WalkEnd::Stop),
+                WalkEnd::Next(token) => next = token,
             }
             self.steps += (next - begun) as u64 + 1;
             if next >= count {
-                return Ok(Walk::Next(count));
+                return Ok(WalkEnd::Next(count));
             }
         }
     }
 }
 
-/// Runs over a whole text under the default limits; offsets count `prefix` bytes in front of it.
+/// Reads a complete text under the default limits. Offsets count `prefix` bytes before the text.
 ///
 /// # Errors
-/// What is wrong with the text, or what the handler says.
+/// The text is invalid, or the handler fails.
 pub(crate) fn read<H: Handler>(text: &[u8], prefix: u64, h: &mut H) -> Result<(), Error> {
     read_within(text, prefix, &Limits::new(), h)
 }
 
-/// The same under other limits.
+/// Reads a complete text under the given limits. Offsets count `prefix` bytes before the text.
+///
+/// # Errors
+/// The text is invalid, or the handler fails.
 pub(crate) fn read_within<H: Handler>(
     text: &[u8],
     prefix: u64,
     limits: &Limits,
     h: &mut H,
 ) -> Result<(), Error> {
-    let mut machine = Machine::new(Config {
+    let mut machine = Machine::new(MachineConfig {
         depth: limits.depth(),
         key: limits.key(),
         structure: false,
         keep_white: false,
-        tell_empty: false,
+        detect_empty_strings: false,
     });
     machine.skip_prefix(prefix);
     let fed = machine.feed(Scanner::new(), &mut Window::new(), text, h);
     match fed.and_then(|_| machine.end(h)) {
         Ok(()) => Ok(()),
-        Err(Failure::Error(error)) => Err(error),
-        Err(Failure::Rewind | Failure::Overdue) => {
-            Err(Error::new(ErrorKind::Failed, "a text that is at hand is read once"))
+        Err(MachineFailure::Error(error)) => Err(error),
+        Err(MachineFailure::Rewind | MachineFailure::Overdue) => {
+            Err(Raise::internal("a handler of a single pass asked for another pass").into())
         }
     }
 }
 
 #[cold]
-fn bad(at: usize, message: &'static str, inside: bool) -> Fail {
-    Fail::new(at, Raise::new(ErrorKind::Syntax, message), inside)
+fn bad(at: usize, message: &'static str, inside: bool) -> WalkError {
+    WalkError::new(at, Raise::new(ErrorKind::Syntax, message), inside)
 }

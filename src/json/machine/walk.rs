@@ -1,35 +1,37 @@
-//! The grammar: what each token may be, and what the handler wants of the value that begins with it.
+//! The grammar: which tokens may follow each other, and what the handler wants of each value.
 //!
-//! Knows tokens and grammar; of windows and chunks only that a walk may end at any token and go on later. What the bytes
-//! in between become (copied, held) is in `cut.rs`, members that need no single steps are in `members.rs`.
+//! A walk may end at any token and continue later; apart from that this module does not know windows and chunks. The bytes
+//! between tokens (copied or held) are handled in `carry_over.rs`. Plain members are handled in `members.rs` before the walk
+//! sees them.
 //!
-//! Invariant: when a walk ends, `expect`, `gait` and the levels say all that the next one must know.
+//! Invariant: when a walk ends, `expect`, `mode` and the levels are the complete state for the next one.
 
-use super::members::Members;
-use super::{Cx, Expect, Fail, Gait, Machine, Walk, bad};
-use crate::error::{ErrorKind, Raise};
-use crate::json::key::Key;
-use crate::json::scalar::{self, Step};
-use crate::json::{Handler, Interest, Kind, Slot};
+use super::members::MembersResult;
+use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext, bad};
+use crate::error::{LimitName, Raise};
+use crate::json::key::RawKey;
+use crate::json::scalar::{self, ScalarStep};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::scan::Carry;
 
 impl Machine {
-    /// The grammar. `QUIET` without the handler, until the container at the gait's floor ends.
+    /// Walks the tokens from `next` to position `to`. With `QUIET` the handler is not asked, and the walk ends with the
+    /// container at the mode's floor.
     #[inline(never)]
     pub(super) fn walk<const QUIET: bool, H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         mut next: usize,
         to: usize,
         h: &mut H,
-    ) -> Result<Walk, Fail> {
+    ) -> Result<WalkEnd, WalkError> {
         let count = cx.window.tokens_before(to - cx.base);
         let tokens = cx.window.tokens().get(..count).unwrap_or_default();
         while let Some(token) = tokens.get(next) {
             let at = cx.base + usize::from(*token);
             let byte = cx.byte(at);
             self.lax_string = false;
-            if QUIET && let Gait::Quiet { floor, .. } = self.gait {
+            if QUIET && let SkipMode::Validate { floor, .. } = self.mode {
                 let token = self.quiet_run(cx, tokens, next, floor);
                 if token > next {
                     next = token;
@@ -41,15 +43,15 @@ impl Machine {
                     if byte == b'"' {
                         if !QUIET {
                             match self.members(cx, tokens, next, to, h)? {
-                                Members::None => {}
-                                Members::Until(token) => {
+                                MembersResult::None => {}
+                                MembersResult::Until(token) => {
                                     next = token;
                                     continue;
                                 }
-                                Members::End(walk) => return Ok(walk),
+                                MembersResult::End(walk) => return Ok(walk),
                             }
                         }
-                        self.trail.key(at);
+                        self.tracker.key(at);
                         if !QUIET {
                             self.begin_key(cx, at, h)?;
                         }
@@ -64,11 +66,11 @@ impl Machine {
                 }
                 Expect::Colon => {
                     if byte != b':' {
-                        return Err(bad(at, "expected `:` behind the key", false));
+                        return Err(bad(at, "expected `:` after the key", false));
                     }
                     if QUIET {
                         if self.member.split {
-                            self.trail.more_key(cx.slice(0, at));
+                            self.tracker.more_key(cx.slice(0, at));
                             self.member.split = false;
                         }
                     } else {
@@ -108,7 +110,7 @@ impl Machine {
                         if self.levels.in_object() {
                             self.expect = Expect::Key;
                         } else {
-                            self.trail.next_element();
+                            self.tracker.next_element();
                             self.expect = Expect::Value;
                         }
                     } else if matches!(byte, b'}' | b']') {
@@ -122,30 +124,35 @@ impl Machine {
                 Expect::End => {
                     return Err(bad(
                         at,
-                        "text behind the document (is it one document a line?)",
+                        "trailing characters after the document (newline-delimited JSON?)",
                         false,
                     ));
                 }
-                Expect::SecondByte => return Err(bad(at, "a string has not ended", false)),
+                Expect::SecondByte => return Err(bad(at, "unterminated string", false)),
             }
             next += 1;
         }
-        Ok(Walk::Next(count))
+        Ok(WalkEnd::Next(count))
     }
 
-    /// What comes behind a value, by the container that it is in.
+    /// Returns what comes after a value at the current depth.
     #[inline]
     pub(super) fn after(&self) -> Expect {
         if self.levels.depth() == 0 { Expect::End } else { Expect::After }
     }
 
     #[inline]
-    fn quiet_value(&mut self, cx: &Cx<'_>, at: usize, byte: u8) -> Result<(), Fail> {
+    fn quiet_value(
+        &mut self,
+        cx: &WindowContext<'_>,
+        at: usize,
+        byte: u8,
+    ) -> Result<(), WalkError> {
         match byte {
             b'"' => {}
             b'{' | b'[' => {
                 self.deeper(at, byte == b'{')?;
-                self.trail.push();
+                self.tracker.push();
                 self.expect = if byte == b'{' { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
                 return Ok(());
             }
@@ -160,31 +167,35 @@ impl Machine {
     }
 
     #[inline]
-    fn check_scalar(&mut self, cx: &Cx<'_>, at: usize, byte: u8, inside: bool) -> Result<(), Fail> {
+    fn check_scalar(
+        &mut self,
+        cx: &WindowContext<'_>,
+        at: usize,
+        byte: u8,
+        inside: bool,
+    ) -> Result<(), WalkError> {
         match scalar::scan(cx.slice(0, cx.limit), at, byte) {
-            Step::Ended(_) => Ok(()),
-            Step::Bad(bad_at) if bad_at == at => Err(bad(at, "expected a value", inside)),
+            ScalarStep::Ended(_) => Ok(()),
+            ScalarStep::Bad(bad_at) if bad_at == at => Err(bad(at, "expected a value", inside)),
             step => self.scalar_step(step),
         }
     }
 
-    /// A bracket opens.
+    /// Opens a container.
     #[inline]
-    pub(super) fn deeper(&mut self, at: usize, object: bool) -> Result<(), Fail> {
+    pub(super) fn deeper(&mut self, at: usize, object: bool) -> Result<(), WalkError> {
         if self.levels.depth() >= self.config.depth {
-            let raise = Raise::new(
-                ErrorKind::Limit,
-                format!("more than {} containers are open (limit `depth`)", self.config.depth),
-            );
-            return Err(Fail::new(at, raise, true));
+            let message = format!("more than {} nested containers", self.config.depth);
+            let raise = Raise::limit(LimitName::Depth, message);
+            return Err(WalkError::new(at, raise, true));
         }
         self.levels.push(object);
         Ok(())
     }
 
-    /// A bracket that closes fits the one that opened.
+    /// Checks that a closing bracket matches the innermost open container.
     #[inline]
-    pub(super) fn matches(&self, at: usize, byte: u8) -> Result<(), Fail> {
+    pub(super) fn matches(&self, at: usize, byte: u8) -> Result<(), WalkError> {
         let object = self.levels.in_object();
         if (byte == b'}') != object {
             let message = if object {
@@ -197,36 +208,36 @@ impl Machine {
         Ok(())
     }
 
-    /// A closing bracket. Returns where to go on, if the walk ends here.
+    /// Closes the innermost container. Returns the end of the walk if the mode ends with it.
     #[inline]
     fn close<const QUIET: bool, H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         next: usize,
         at: usize,
         byte: u8,
         h: &mut H,
-    ) -> Result<Option<Walk>, Fail> {
+    ) -> Result<Option<WalkEnd>, WalkError> {
         self.matches(at, byte)?;
         let mut done = None;
         if QUIET {
-            if let Gait::Quiet { floor, through } = self.gait
+            if let SkipMode::Validate { floor, through } = self.mode
                 && self.levels.depth() == floor
             {
-                self.gait = Gait::Inspect;
+                self.mode = SkipMode::Inspect;
                 if !through {
-                    return Ok(Some(Walk::Next(next)));
+                    return Ok(Some(WalkEnd::Next(next)));
                 }
-                done = Some(Walk::Next(next + 1));
+                done = Some(WalkEnd::Next(next + 1));
             }
         } else {
             self.finish_copy(cx, at, h)?;
             self.give_lead(cx, at, h)?;
             self.lead.clear();
-            h.close(self.offset + at as u64).map_err(|halt| Fail::new(at, halt, false))?;
+            h.close(self.offset + at as u64).map_err(|halt| WalkError::new(at, halt, false))?;
         }
         self.levels.pop();
-        self.trail.pop();
+        self.tracker.pop();
         self.expect = self.after();
         if done.is_some() && self.copying.is_some() {
             self.finish_copy(cx, at + 1, h)?;
@@ -234,116 +245,116 @@ impl Machine {
         Ok(done)
     }
 
-    /// A value in an inspected container, or the document itself.
+    /// Handles a value in an inspected container, or the document itself.
     #[inline]
     fn value<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         next: usize,
         at: usize,
         byte: u8,
         h: &mut H,
-    ) -> Result<Option<Walk>, Fail> {
+    ) -> Result<Option<WalkEnd>, WalkError> {
         let kind = match byte {
-            b'"' if self.config.tell_empty => {
+            b'"' if self.config.detect_empty_strings => {
                 if at + 1 >= cx.limit {
                     self.expect = Expect::SecondByte;
                     return Ok(None);
                 }
-                if cx.byte(at + 1) == b'"' { Kind::EmptyString } else { Kind::String }
+                if cx.byte(at + 1) == b'"' { ValueKind::EmptyString } else { ValueKind::String }
             }
-            b'"' => Kind::String,
-            b'{' => Kind::Object,
-            b'[' => Kind::Array,
-            b't' | b'f' => Kind::Bool,
-            b'n' => Kind::Null,
-            b'-' | b'0'..=b'9' => Kind::Number,
-            // What nobody wants need not be a value under `structure`; what is wanted must.
+            b'"' => ValueKind::String,
+            b'{' => ValueKind::Object,
+            b'[' => ValueKind::Array,
+            b't' | b'f' => ValueKind::Bool,
+            b'n' => ValueKind::Null,
+            b'-' | b'0'..=b'9' => ValueKind::Number,
+            // Under `structure` a dropped value need not be valid. One that is kept must be.
             _ if self.config.structure && !matches!(byte, b'}' | b']' | b',' | b':') => {
                 return self.no_value(cx, next, at, h);
             }
             _ => return Err(bad(at, "expected a value", self.expect == Expect::Value)),
         };
         if kind.is_container() && self.levels.depth() >= self.config.depth {
-            self.deeper(at, kind == Kind::Object)?;
+            self.deeper(at, kind == ValueKind::Object)?;
         }
         let interest = self.begin_value(cx, at, kind, false, h)?;
         self.answered(cx, next, at, kind, interest)
     }
 
-    /// Something that begins no value stands where one should.
+    /// Handles a byte that begins no value at the place of a value, under `structure`.
     #[cold]
     fn no_value<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         next: usize,
         at: usize,
         h: &mut H,
-    ) -> Result<Option<Walk>, Fail> {
-        // The handler answers as for any scalar.
-        let interest = self.begin_value(cx, at, Kind::Number, false, h)?;
+    ) -> Result<Option<WalkEnd>, WalkError> {
+        // The handler treats it like any scalar.
+        let interest = self.begin_value(cx, at, ValueKind::Number, false, h)?;
         if let Some(mark) = self.copying {
             self.hand_on(cx, mark, at, h);
             self.copying = Some(at);
             return Err(bad(at, "expected a value", true));
         }
-        self.answered(cx, next, at, Kind::Number, interest)
+        self.answered(cx, next, at, ValueKind::Number, interest)
     }
 
-    /// Does what the handler wants of the value at `at`. Returns where to go on, if the walk ends here; else the value's
-    /// token is done.
+    /// Carries out the handler's interest in the value at `at`. Returns the end of the walk if the mode changes; otherwise
+    /// the value's token is consumed.
     #[inline]
     pub(super) fn answered(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         next: usize,
         at: usize,
-        kind: Kind,
+        kind: ValueKind,
         interest: Interest,
-    ) -> Result<Option<Walk>, Fail> {
+    ) -> Result<Option<WalkEnd>, WalkError> {
         if interest == Interest::Stop {
             self.offset += at as u64;
-            return Ok(Some(Walk::Stop));
+            return Ok(Some(WalkEnd::Stop));
         }
         if interest == Interest::SkipRest {
             self.skip_rest();
-            return Ok(Some(Walk::Next(next)));
+            return Ok(Some(WalkEnd::Next(next)));
         }
         if !kind.is_container() {
             self.lax_string = self.config.structure && interest == Interest::Skip;
             self.expect = self.after();
-            if matches!(kind, Kind::String | Kind::EmptyString)
+            if matches!(kind, ValueKind::String | ValueKind::EmptyString)
                 || (self.config.structure && interest == Interest::Skip)
             {
                 return Ok(None);
             }
             return self.check_scalar(cx, at, cx.byte(at), true).map(|()| None);
         }
-        self.deeper(at, kind == Kind::Object)?;
+        self.deeper(at, kind == ValueKind::Object)?;
         if interest == Interest::Skip && self.config.structure {
-            self.gait = Gait::Leap { floor: self.levels.depth(), through: true };
-            return Ok(Some(Walk::Next(next + 1)));
+            self.mode = SkipMode::Brackets { floor: self.levels.depth(), through: true };
+            return Ok(Some(WalkEnd::Next(next + 1)));
         }
-        self.trail.push();
-        self.expect = if kind == Kind::Object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
+        self.tracker.push();
+        self.expect = if kind == ValueKind::Object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
         if interest == Interest::Inspect {
             return Ok(None);
         }
-        self.gait = Gait::Quiet { floor: self.levels.depth(), through: true };
-        Ok(Some(Walk::Next(next + 1)))
+        self.mode = SkipMode::Validate { floor: self.levels.depth(), through: true };
+        Ok(Some(WalkEnd::Next(next + 1)))
     }
 
-    /// Asks the handler about the value at `at`, and begins to copy it. `cut`: its opening quote was the byte before,
-    /// in the window before.
+    /// Asks the handler about the value at `at` and begins to copy it if requested. `cut`: the value is a string whose
+    /// opening quote was the last byte of the previous window.
     #[inline]
     pub(super) fn begin_value<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         at: usize,
-        kind: Kind,
+        kind: ValueKind,
         cut: bool,
         h: &mut H,
-    ) -> Result<Interest, Fail> {
+    ) -> Result<Interest, WalkError> {
         let keep = self.config.keep_white;
         let in_object = self.levels.in_object();
         if keep && !in_object && self.levels.depth() > 0 {
@@ -351,13 +362,13 @@ impl Machine {
         } else if keep && in_object {
             self.give_gap(cx, at - usize::from(cut && at > 0), h)?;
         }
-        let offset = if cut { self.offset + at as u64 } else { self.told_at(at, kind) };
+        let offset = if cut { self.offset + at as u64 } else { self.kind_offset(at, kind) };
         let mut interest = self.ask(cx, at, offset, kind, in_object, h)?;
         if interest == Interest::Mark {
             self.mark(cx, at, h)?;
             interest = self.ask(cx, at, offset, kind, in_object, h)?;
         }
-        // The quote is still in the chunk, or must be handed on by itself.
+        // The quote is either still in the chunk, or it is written separately.
         let lost = cut && (at == 0 || !keep);
         let start = if cut && !lost { at - 1 } else { at };
         match interest {
@@ -376,55 +387,57 @@ impl Machine {
         Ok(interest)
     }
 
-    /// The offset of the byte that tells what the value at `at` is: its first, or a string's second where that decides.
+    /// Returns the offset of the byte that decides the kind of the value at `at`: its first byte, or the second byte of a
+    /// string if empty strings are detected.
     #[inline]
-    pub(super) fn told_at(&self, at: usize, kind: Kind) -> u64 {
-        let second = self.config.tell_empty && matches!(kind, Kind::String | Kind::EmptyString);
+    pub(super) fn kind_offset(&self, at: usize, kind: ValueKind) -> u64 {
+        let second = self.config.detect_empty_strings
+            && matches!(kind, ValueKind::String | ValueKind::EmptyString);
         self.offset + at as u64 + u64::from(second)
     }
 
     #[inline]
     fn ask<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         at: usize,
         offset: u64,
-        kind: Kind,
+        kind: ValueKind,
         in_object: bool,
         h: &mut H,
-    ) -> Result<Interest, Fail> {
+    ) -> Result<Interest, WalkError> {
         let slot = if in_object {
-            Slot::Member(self.key(cx))
+            ValueSlot::Member(self.key(cx))
         } else if self.levels.depth() == 0 {
-            Slot::Top
+            ValueSlot::Top
         } else {
-            Slot::Element(self.trail.index())
+            ValueSlot::Element(self.tracker.index())
         };
-        h.value(slot, kind, offset).map_err(|halt| Fail::new(at, halt, true))
+        h.value(slot, kind, offset).map_err(|halt| WalkError::new(at, halt, true))
     }
 
     #[inline]
-    fn key<'a>(&'a self, cx: &'a Cx<'_>) -> Key<'a> {
+    fn key<'a>(&'a self, cx: &'a WindowContext<'_>) -> RawKey<'a> {
         let member = &self.member;
         if member.long {
-            Key::long()
+            RawKey::long()
         } else if member.split {
             let raw = member.held.get(1..member.key_len.saturating_sub(1));
-            Key::new(raw.unwrap_or_default(), false)
+            RawKey::new(raw.unwrap_or_default(), false)
         } else {
             let raw = cx.slice(member.at + 1, member.end.saturating_sub(1));
-            Key::new(raw, member.at >= cx.base && !cx.window.any_backslash())
+            RawKey::new(raw, member.at >= cx.base && !cx.window.any_backslash())
         }
     }
 
-    /// Remembers the machine as it is before the value at `at`.
+    /// Saves a copy of the machine in its state before the value at `at`.
     #[cold]
     pub(super) fn mark<H: Handler>(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &WindowContext<'_>,
         at: usize,
         h: &mut H,
-    ) -> Result<(), Fail> {
+    ) -> Result<(), WalkError> {
         let mut machine = self.clone();
         machine.settle(cx, at, false, h)?;
         machine.offset += at as u64;

@@ -56,7 +56,7 @@ fn a_fallback_is_a_warning() {
     assert_eq!((ran.code, ran.out.as_str()), (0, "<html><script>x()</script>\n"));
     assert_eq!(
         ran.err,
-        "tamis: standard input: warning: no text was found in the page: it is left as it is\n"
+        "tamis: standard input: warning: no text was found in the page: it is unchanged\n"
     );
     let ran = folder.tamis(&["content"], b"");
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
@@ -64,8 +64,7 @@ fn a_fallback_is_a_warning() {
     let ran = folder.tamis(&["content", "--held", "3", "--spill", "0"], b"{\"text\": 1}");
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
     assert!(
-        ran.err
-            .ends_with("more than 3 bytes would have to wait (raise it with --held or --spill)\n"),
+        ran.err.ends_with("buffer limit of 3 bytes exceeded (raise it with --held or --spill)\n"),
         "{}",
         ran.err
     );
@@ -92,7 +91,7 @@ fn a_registry_dispatches_by_name() {
         assert_eq!((ran.code, ran.out), (0, format!("{input}\n")));
         assert_eq!(
             ran.err,
-            "tamis: standard input: warning: the registry has no filter of a known type for this tool: its full response passes\n"
+            "tamis: standard input: warning: the registry has no filter of a known type for this tool: its response passes unfiltered\n"
         );
     }
     folder.write("other.yaml", "version: 1\nfilters: {crm.get: {retain: [/id]}}\n");
@@ -115,6 +114,6 @@ fn a_registry_dispatches_by_name() {
     let ran = folder.tamis(&["explain", "--manifest", "tool-registry.yaml", "--tool", "git"], b"");
     assert_eq!(
         (ran.code, ran.out.as_str()),
-        (0, "plan: stream\n\n1. pass: stream\n   the document passes, whatever it is\n")
+        (0, "plan: stream\n\n1. pass: stream\n   every document is forwarded unchanged\n")
     );
 }

@@ -37,7 +37,7 @@ fn json_is_stable() {
         r#"{"stage":"root","root":"/items","siblings":"keep","mode":"stream","holds":[]},"#,
         r#"{"stage":"max_items","count":3,"stop_early":false,"mode":"stream","holds":[]},"#,
         r#"{"stage":"exclude","paths":[{"path":"body"}],"mode":"stream","holds":[]}],"#,
-        r#""total_miss":{"on_error":"raw","default":true,"effect":"the rules on items apply to nothing, with a warning"},"#,
+        r#""total_miss":{"on_error":"raw","default":true,"effect":"the rules on items have no effect, with a warning"},"#,
         r#""limits":{"depth":1024,"key":65536,"held":4194304,"spill":1073741824,"item":16777216}}"#,
         "\n"
     );

@@ -22,7 +22,7 @@ fn long_lists_of_paths() {
     assert!(explained.out.contains("├─ member_0     as \"member_0\""), "{}", explained.out);
     let more = vec!["x"; 10_001].join(",");
     let ran = folder.pipe(["--exclude", &more], b"[]");
-    ran.refused(2, &["tamis: 10001 rules are more than 10000"]);
+    ran.refused(2, &["tamis: 10001 rules exceed the limit of 10000"]);
     ran.one_line();
 }
 
@@ -216,7 +216,7 @@ fn errors_name_the_flag_that_helps() {
     let deep = "[".repeat(2000);
     let late = format!("{{\"a\":\"{}\",\"items\":[]}}", "x".repeat(3000));
     let cases: [(&[&str], &str, &str); 7] = [
-        (&[], "1\n2\n", "(one document a line? add --ndjson; else `jq -c .`"),
+        (&[], "1\n2\n", "(newline-delimited JSON? try --ndjson; `jq -c .`"),
         (
             &["--select", "id", "--duplicate-keys", "reject"],
             "{\"id\":1,\"id\":2}",
@@ -245,7 +245,7 @@ fn values_that_are_needed_twice_have_a_limit() {
     let long = format!("{{\"a\":\"{}\"}}", "x".repeat(17 << 20));
     let args = ["--root", "object", "--select", "a,b=a"];
     let ran = piped(&args, &long);
-    ran.refused(1, &["(leave out one of the paths that lead to the same value)"]);
+    ran.refused(1, &["(select fewer values, or fewer paths that lead to the same value)"]);
     ran.one_line();
 }
 
@@ -266,7 +266,7 @@ fn a_full_disk_is_an_error() {
         command.args(["-c", r#"trap "" XFSZ; ulimit -f 8; exec "$@""#, "sh"]);
         command.arg(env!("CARGO_BIN_EXE_tamis")).args(["filter", "--held", "1k"]).args(args);
         let ran = Ran::new(&folder.feed(&mut command, input.as_bytes()));
-        ran.refused(1, &["the temporary file cannot be written: "]);
+        ran.refused(1, &["cannot write the temporary file: "]);
     }
 }
 
@@ -279,7 +279,7 @@ fn a_temporary_file_that_cannot_be_made() {
     let mut command = folder.command();
     command.args(args).env("TMPDIR", folder.path("nothing"));
     let ran = Ran::new(&folder.feed(&mut command, late.as_bytes()));
-    ran.refused(1, &["the temporary file cannot be written: ", "has room, or lower --spill"]);
+    ran.refused(1, &["cannot write the temporary file: ", "has room, or lower --spill"]);
     ran.one_line();
     // Without it all is well, and so it is where nothing has to be written to disk.
     folder.pipe(args, late.as_bytes()).done(&format!("{late}\n"));

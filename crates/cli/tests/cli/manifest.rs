@@ -357,8 +357,8 @@ fn check_compares_with_a_list_of_tools() {
     for words in [
         "tamis: standard input: warning: no filter for the tool `crm.list-user`; did you mean `crm.list-users`?\n",
         "tamis: standard input: warning: no filter for the tool `other`; there are crm.list-users, mail.*\n",
-        "tamis: tools.yaml:3: warning: `crm.list-users` fits no tool of standard input\n",
-        "tamis: tools.yaml:6: warning: `mail.*` fits no tool of standard input\n",
+        "tamis: tools.yaml:3: warning: `crm.list-users` matches no tool of standard input\n",
+        "tamis: tools.yaml:6: warning: `mail.*` matches no tool of standard input\n",
     ] {
         assert!(ran.err.contains(words), "{words} is not in {}", ran.err);
     }
@@ -369,10 +369,10 @@ fn check_compares_with_a_list_of_tools() {
         .tamis(&["check", "tie.yaml", "--tools", "-"], b"crm.get\n")
         .refused(2, &["equally well"]);
     for (wrong, why) in [
-        ("{\"tools\": 3}", "no list of tools; one is a name a line"),
-        ("[1]", "no list of tools; one is a name a line"),
-        ("[\"a\"", "no list of tools (byte 4: the document ends too early); one is"),
-        ("[\"a\"] x", "no list of tools (byte 6: text behind the document"),
+        ("{\"tools\": 3}", "not a list of tools: expected one name per line"),
+        ("[1]", "not a list of tools: expected one name per line"),
+        ("[\"a\"", "not a list of tools (byte 4: the document ends too early): expected one"),
+        ("[\"a\"] x", "not a list of tools (byte 6: trailing characters after the document"),
     ] {
         let ran = folder.tamis(&["check", "tools.yaml", "--tools", "-"], wrong.as_bytes());
         ran.refused(1, &["tamis: standard input: ", why, "tools/list"]);
@@ -381,7 +381,7 @@ fn check_compares_with_a_list_of_tools() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     folder
         .tamis(&["check", "tools.yaml", "--tools", "-"], deep.as_bytes())
-        .refused(1, &["no list of tools"]);
+        .refused(1, &["not a list of tools"]);
     folder
         .tamis(&["check", "tools.yaml", "--tools", "none"], b"")
         .refused(1, &["none: cannot be read"]);

@@ -22,7 +22,7 @@ fn files_and_pipes() {
     prune(&folder, &["--now", "7"], HISTORY).done(PRUNED);
     prune(&folder, &["-", "--now=7"], HISTORY).done(PRUNED);
     prune(&folder, &["--now", "7", "--held", "1", "--spill", "1k", "a.json"], "")
-        .refused(1, &["a.json: byte ", "1 bytes would have to be held (raise it with --held)"]);
+        .refused(1, &["a.json: byte ", "buffer limit of 1 bytes exceeded (raise it with --held)"]);
     // Without --now it is the clock that says when.
     let out = prune(&folder, &["a.json"], "").out;
     let now = out.split("\"compacted\":").nth(1).unwrap().split('}').next().unwrap();

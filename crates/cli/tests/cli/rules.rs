@@ -108,12 +108,12 @@ fn a_failed_test_of_a_patch() {
         assert_eq!((ran.code, ran.out.as_str()), (1, ""));
         assert_eq!(
             ran.err,
-            "tamis: standard input: byte 22: patches[0], test /v: the test failed: the value there is another one\n"
+            "tamis: standard input: byte 22: patches[0], test /v: test failed: the value is different\n"
         );
     }
     let ran = folder.tamis(&["filter", "--patch", "p.json", "--on-error", "raw"], input);
     assert_eq!((ran.code, ran.out.as_str()), (0, "{\"v\":1,\"ssn\":\"CANARY\"}\n"));
-    assert!(ran.err.contains("warning: patches[0], test /v: the test failed"), "{}", ran.err);
+    assert!(ran.err.contains("warning: patches[0], test /v: test failed"), "{}", ran.err);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn budget() {
     // What is not longer than a mark stays.
     let ran = piped(&["--budget", "19"], input);
     assert_eq!((ran.code, ran.out), (0, format!("{input}\n")));
-    assert!(ran.err.contains("warning: the output is longer than its budget"), "{}", ran.err);
+    assert!(ran.err.contains("warning: the output exceeds its budget"), "{}", ran.err);
     let ran = piped(&["--budget", "19", "--on-over", "error"], input);
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
     ran.one_line();

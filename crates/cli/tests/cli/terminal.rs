@@ -129,7 +129,7 @@ mod pty {
         assert!(text.starts_with("tamis: bad.yaml:3:22: a: select: "), "{text}");
         assert!(text.ends_with(below), "{text}");
         let text = said(folder.command().arg("--slect"), &[]);
-        assert!(text.contains("--help says more\r\n  usage: tamis filter "), "{text}");
+        assert!(text.contains("see --help\r\n  usage: tamis filter "), "{text}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn misuse_names_the_remedy() {
     let cases: [(&[&str], &[&str]); 19] = [
-        (&["--where", "a=1"], &["'--where'", "--help says more"]),
+        (&["--where", "a=1"], &["'--where'", "see --help"]),
         (&["--max-items", "2", "--root", "object"], &["--max-items", "--root object", "leave one"]),
         (&["--slect", "id"], &["--slect", "--select"]),
         (&["--select"], &["--select <K=PATH,PATH>"]),
@@ -23,7 +23,7 @@ fn misuse_names_the_remedy() {
         (&["--stop-early", "--max-items", "0"], &["--stop-early needs --max-items"]),
         (&["--tee", "-"], &["--tee needs a file", "./-"]),
         (&["--select", "[0]"], &["select: [0] has no name", "key=[0]"]),
-        (&["--select", "id,x.id"], &["\"id\" comes twice", "other=x.id"]),
+        (&["--select", "id,x.id"], &["\"id\" is used twice", "other=x.id"]),
     ];
     for (args, words) in cases {
         let ran = piped(args, "[]");

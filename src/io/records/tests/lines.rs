@@ -1,15 +1,22 @@
-//! Documents, one a line.
+//! Newline-delimited JSON.
 
 use std::io::Read;
 
 use super::{Outcome, Pieces, invariant};
-use crate::{Budget, CallOptions, ErrorKind, Limits, Omitted, Program, Spec, filter_ndjson};
+use crate::{
+    Budget, CallOptions, ErrorKind, FailedRun, Limits, Omitted, Program, Spec, filter_ndjson,
+};
 
 fn run(program: &Program, options: &CallOptions, reader: impl Read) -> Outcome {
     let (mut output, mut bad) = (Vec::new(), Vec::new());
-    let (report, result) = filter_ndjson(program, options, reader, &mut output, |line, error| {
-        bad.push((line, error.to_string()));
-    });
+    let (report, result) = FailedRun::split(filter_ndjson(
+        program.with_options(options),
+        reader,
+        &mut output,
+        |line, error| {
+            bad.push((line, error.to_string()));
+        },
+    ));
     (output, bad, invariant(report), result.err().map(|error| error.to_string()))
 }
 
@@ -66,7 +73,7 @@ fn the_report_sums_over_budgets() {
     let input = b"[1,2,3]\n[1]\n[12345,67890]\n";
     for (budget, bytes, tokens) in [
         (Budget::Bytes(5), (Some(5), Some(20), Some(7)), (None, None, None)),
-        // Where tokens are counted, not even `[1]` is one.
+        // If tokens are counted, even `[1]` has more than one.
         #[cfg(feature = "tokens")]
         (Budget::Tokens(1), (None, Some(23), Some(6)), (Some(1), None, Some(3))),
         #[cfg(not(feature = "tokens"))]
@@ -136,7 +143,7 @@ fn a_line_waits_in_memory_then_in_a_file_then_not_at_all() {
         let options = limits(held, spill);
         let whole = run(&program, &options, input.as_bytes());
         assert_eq!(whole.0, b"[2]\n", "held {held}, spill {spill}");
-        let told = "more than 102 bytes would have to wait (limits `held` and `spill`)";
+        let told = "buffer limit of 102 bytes exceeded (limits `held` and `spill`)";
         assert_eq!(
             whole.1,
             [(1, format!("byte 0: {told}")), (3, format!("byte {}: {told}", long.len() + 4))]
@@ -165,7 +172,12 @@ fn errors_of_reader_and_writer_end_the_run() {
     assert_eq!(report.error.map(|error| error.kind), Some("read"));
 
     let mut full = [0; 4];
-    let (_, result) = filter_ndjson(&program, &options, LINES, &mut full[..], |_, _| {});
+    let (_, result) = FailedRun::split(filter_ndjson(
+        program.with_options(&options),
+        LINES,
+        &mut full[..],
+        |_, _| {},
+    ));
     assert_eq!(result.unwrap_err().kind(), ErrorKind::Write);
 }
 
@@ -182,14 +194,14 @@ fn lines_refuse_filters_whose_output_is_text() {
     let program = Program::compile(&Spec::new().content(crate::Content::new())).unwrap();
     let mut output = Vec::new();
     let (report, result) =
-        filter_ndjson(&program, &CallOptions::new(), Unread, &mut output, |_, _| {});
+        FailedRun::split(filter_ndjson(&program, Unread, &mut output, |_, _| {}));
     let error = result.unwrap_err();
     assert_eq!((error.kind(), output.len()), (ErrorKind::Spec, 0));
     assert_eq!(report.error.map(|told| told.message).as_deref(), Some(error.message()));
     assert!(!report.filter_applied);
 }
 
-/// A path that is selected under two keys is missed once a line.
+/// A path that is selected under two keys is missed once per line.
 #[test]
 fn a_path_that_is_selected_twice_is_missed_once() {
     let spec = Spec::new().select("id").select_as("a", "name").select_as("b", "name");
@@ -203,7 +215,7 @@ fn a_path_that_is_selected_twice_is_missed_once() {
     assert_eq!(missed("{\"id\":1}\n"), ["name"]);
 }
 
-/// A line's own miss is in the report; a warning is for what no line has.
+/// A line's own miss is in the report; a warning is for paths that no line has.
 #[test]
 fn missed_paths_are_those_that_no_line_has() {
     let spec = Spec::new().select("id").select("name").select("nmae");

@@ -1,4 +1,4 @@
-//! Records: at every split, under tight limits, with hostile streams, and beside a model that reads the stream as a whole.
+//! Records: at every split, under tight limits, with hostile streams, and against a model that reads the stream as a whole.
 
 mod events;
 mod lines;

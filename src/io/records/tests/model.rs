@@ -1,10 +1,10 @@
-//! A model of event streams: it has the whole, splits it into lines, and filters each document as a slice.
+//! A model of event streams, which has the whole stream, splits it into lines, and filters each document as a slice.
 
 use super::Pieces;
 use super::events::run;
 use crate::{
-    CallOptions, ErrorKind, OnError, Operation, Program, Spec, Whitespace, filter_events,
-    filter_slice_with,
+    CallOptions, ErrorKind, FailedRun, OnError, Operation, Program, Spec, Whitespace,
+    filter_events, filter_slice,
 };
 
 /// Lines of a stream, without and with their ends.
@@ -39,7 +39,7 @@ impl Model {
         for (text, end) in lines_of(inside) {
             let name = text.split(|byte| *byte == b':').next().unwrap();
             if ![&b""[..], b"data", b"event", b"id", b"retry"].contains(&name) {
-                // Left out.
+                // Removed.
             } else if event.is_empty() && (text.is_empty() || text.starts_with(b":")) {
                 model.output.extend([text, end].concat());
             } else if text.is_empty() {
@@ -83,7 +83,7 @@ impl Model {
             self.output.extend(blank(lines.last().unwrap().2));
             return;
         }
-        match filter_slice_with(program, &CallOptions::new(), &data) {
+        match filter_slice(program, &data) {
             Ok((filtered, report)) => {
                 self.output.extend(others);
                 for line in filtered.split(|byte| *byte == b'\n') {
@@ -93,7 +93,7 @@ impl Model {
                 self.original += report.filter_original_bytes;
                 self.result += report.filter_result_bytes;
             }
-            Err(error) => {
+            Err(FailedRun { error, .. }) => {
                 let at = error.offset().unwrap_or(0);
                 let begin = begin.unwrap() as u64;
                 let within = at <= values[0].len() as u64;
@@ -105,7 +105,7 @@ impl Model {
     }
 }
 
-/// What a client dispatches, as WHATWG HTML §9.2 has it: types and data.
+/// Returns the events that a client dispatches according to WHATWG HTML §9.2: types and data.
 fn dispatched(stream: &[u8]) -> Vec<[Vec<u8>; 2]> {
     let inside = stream.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(stream);
     let mut events = Vec::new();
@@ -131,13 +131,13 @@ fn dispatched(stream: &[u8]) -> Vec<[Vec<u8>; 2]> {
     events
 }
 
-/// What a client sees of the output is what it sees of the input, filtered; of events that are good and end.
+/// A client sees the same events in the output as in the input, filtered, if they are good and complete.
 fn assert_same_events(program: &Program, stream: &[u8], output: &[u8]) {
     let filtered = |data: &[u8]| {
         if data.trim_ascii().is_empty() || data == b"[DONE]" {
             return Some(data.to_vec());
         }
-        Some(filter_slice_with(program, &CallOptions::new(), data).ok()?.0)
+        Some(filter_slice(program, data).ok()?.0)
     };
     let expected = dispatched(stream).into_iter();
     let expected = expected.filter_map(|[kind, data]| Some([kind, filtered(&data)?]));
@@ -191,7 +191,7 @@ fn streams_are_what_a_model_makes_of_them() {
         Spec::new().select("id").root("object"),
         Spec::new().whitespace(Whitespace::Keep),
         Spec::new().select("id").root("object").on_error(OnError::Closed),
-        Spec::new().patch(Operation::remove("/x")),
+        Spec::new().patch(PatchOp::remove("/x")),
     ]
     .map(|spec| Program::compile(&spec).unwrap());
     let options = CallOptions::new();
@@ -209,10 +209,14 @@ fn streams_are_what_a_model_makes_of_them() {
         let program = &programs[round % programs.len()];
         let model = Model::of(program, stream.as_bytes());
         let (mut output, mut bad) = (Vec::new(), Vec::new());
-        let (report, result) =
-            filter_events(program, &options, stream.as_bytes(), &mut output, |event, error| {
+        let (report, result) = FailedRun::split(filter_events(
+            program.with_options(&options),
+            stream.as_bytes(),
+            &mut output,
+            |event, error| {
                 bad.push((event, error.offset(), error.kind()));
-            });
+            },
+        ));
         let shown = |output: &[u8]| String::from_utf8_lossy(output).into_owned();
         assert_eq!(shown(&output), shown(&model.output), "{stream:?}");
         assert_eq!(bad, model.bad, "{stream:?}");

@@ -1,0 +1,147 @@
+//! `tamis filter`: filters one JSON document, or one per line.
+//!
+//! Must not know how a filter runs.
+
+use std::path::PathBuf;
+
+use tamis::Whitespace;
+
+use crate::diagnostics::{Console, Exit, Usage};
+use crate::groups::Selection;
+use crate::place::Place;
+use crate::resolve::{self, Form, Job};
+use crate::run;
+
+pub(crate) const HELP_SHORT: &str = "\
+For more and for examples see --help. Exit codes: 0 done, 1 failed, 2 usage.";
+
+pub(crate) const HELP: &str = "\
+Examples:
+  tamis filter --select id,login=owner.login --max-items 25 repos.json
+  curl -s https://api.example.com/items | tamis filter --exclude body --drop-nulls
+  tamis filter --retain /user/name,/items/id big.json -o small.json
+  tamis filter --ndjson --select level,msg --report report.json log.ndjson
+  tamis filter --max-items 2 --stats repos.json
+  tamis filter --manifest tools.yaml --tool crm.list-users users.json
+  tamis filter --tool github.list-repos --stats corpus/github-list-repos.json
+
+Paths (tamis help paths):
+  owner.login, tags[0], labels[].name, [\"a.b\"].c   dot paths; [] is every element
+  /owner/login                                     JSON Pointers (the only form for --retain)
+  Lists are split at commas outside [\"...\"].
+
+Exit codes:
+  0  done (a closed pipe is no error)
+  1  the input or the run failed
+  2  the command line or a manifest is wrong";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct FilterArgs {
+    /// The document; `-` is standard input
+    ///
+    /// A regular file, including standard input, may be read twice where a pipe would have to be buffered.
+    #[arg(value_name = "FILE|-", default_value = "-", hide_default_value = true)]
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+
+    /// Write a report of the run as JSON, even if it failed; `-` is standard error
+    #[arg(long, value_name = "PATH|-", help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Copy the input to a file as it is read, before any rule
+    ///
+    /// The copy is unredacted. The file is created with mode 0600, and missing folders with mode 0700. The copy ends where
+    /// reading ended.
+    #[arg(long, value_name = "PATH", help_heading = "Output")]
+    pub(crate) tee: Option<PathBuf>,
+
+    /// Indent the output by two spaces per level, up to 32 levels
+    #[arg(long, help_heading = "Output")]
+    pub(crate) pretty: bool,
+
+    /// Read one document per line
+    ///
+    /// Rules and misses apply to each line. A bad line produces no output, is reported with its number and its offset in
+    /// the input, and makes the exit code 1. The other lines are still filtered. Empty lines are skipped.
+    #[arg(long, help_heading = "Input")]
+    pub(crate) ndjson: bool,
+
+    /// Allow comments and trailing commas
+    ///
+    /// Slower. Escapes may be spelled differently in the output. Offsets refer to the text without comments.
+    #[arg(long, help_heading = "Input")]
+    pub(crate) lenient: bool,
+
+    /// Write to a file, which may be FILE itself
+    ///
+    /// The output is written to a temporary file, which is renamed when the run succeeds. A run that fails leaves OUT unchanged.
+    #[arg(short, long = "output", value_name = "OUT", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print on standard error how much was saved: bytes and tokens in and out, and items kept
+    ///
+    /// Tokens are counted with the vocabulary `o200k_base`, which takes time. Without this flag they are not counted.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) stats: bool,
+}
+
+/// Runs `tamis filter`.
+pub(crate) fn run(args: FilterArgs) -> Exit {
+    match resolve(args) {
+        Ok(job) => run::run(&job),
+        Err(usage) => {
+            Console::default().usage(&usage);
+            Exit::Usage
+        }
+    }
+}
+
+/// Resolves the flags of `tamis filter`.
+///
+/// # Errors
+/// Flags that cannot be combined.
+fn resolve(args: FilterArgs) -> Result<Job, Usage> {
+    check(&args)?;
+    let selected = resolve::select(&args.selection)?;
+    let form = match (args.ndjson, args.lenient) {
+        (true, _) => Form::Lines,
+        (_, true) => Form::Lenient,
+        _ => Form::Document,
+    };
+    Ok(Job {
+        selected,
+        input: args.file.into(),
+        output: args.output.map_or(Place::Standard, Into::into),
+        tee: args.tee,
+        report: args.report.map(Into::into),
+        form,
+        pretty: args.pretty,
+        stats: args.stats,
+    })
+}
+
+/// Refuses flags that cannot be combined.
+fn check(args: &FilterArgs) -> Result<(), Usage> {
+    let refused = if args.ndjson && args.pretty {
+        "--ndjson and --pretty: a line cannot be indented; leave one of them out"
+    } else if args.ndjson && args.lenient {
+        "--ndjson and --lenient: a comment may span lines; leave one of them out"
+    } else if args.pretty && args.selection.whitespace == Some(Whitespace::Keep) {
+        "--pretty and --whitespace keep: both set the white space; leave one of them out"
+    } else if args.tee.as_ref().is_some_and(|path| path.as_os_str() == "-") {
+        "--tee needs a file: standard output is for the filtered document (for a file named - use ./-)"
+    } else if args.file.as_os_str() == "-"
+        && args.selection.patch.iter().any(|path| path.as_os_str() == "-")
+    {
+        "--patch - and the document are both standard input; give one of them as a file"
+    } else if args.file.as_os_str() == "-"
+        && args.selection.manifest.iter().any(|path| path.as_os_str() == "-")
+    {
+        "--manifest - and the document are both standard input; give one of them as a file"
+    } else {
+        return Ok(());
+    };
+    Err(Usage::new(refused))
+}

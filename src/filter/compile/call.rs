@@ -1,0 +1,33 @@
+//! What one call asks of a program: which rules do not apply, and how long the output may be.
+
+use crate::spec::{Budget, Omitted, OnOver};
+
+/// The settings of a call for the size of its output.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::filter) struct CallPolicy {
+    pub(in crate::filter) budget: Option<Budget>,
+    pub(in crate::filter) min_items: Option<u64>,
+    pub(in crate::filter) omitted: Option<Omitted>,
+    pub(in crate::filter) on_over: Option<OnOver>,
+}
+
+/// The rules that a call skips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Skips {
+    /// Raw output was requested: only `extract` applies.
+    Raw,
+    /// Raw output of a failed call.
+    RawOfFailed,
+    /// The call failed: rules that do not apply to its response are skipped.
+    Failed,
+}
+
+impl Skips {
+    /// Returns the reason in the report.
+    pub(in crate::filter) fn reason(self) -> SkipReason {
+        match self {
+            Self::Raw | Self::RawOfFailed => SkipReason::RawMode,
+            Self::Failed => SkipReason::ErrorResponse,
+        }
+    }
+}

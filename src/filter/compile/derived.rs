@@ -1,0 +1,257 @@
+//! Derives the programs of calls that skip rules: of raw output, and of the response of a failed call (seed: kimbap;
+//! SPEC §3).
+//!
+//! Each is a complete program with the rules that still apply, so that the run, the plan and the explanation only
+//! deal with programs. It shares the compiled rules of the original program, and is created when a call first needs
+//! it.
+
+use super::call::Skips;
+use super::content::WholeRules;
+use super::items::{ItemRules, RootRule};
+use super::output::OutputRules;
+use super::program::{CompiledProgram, DerivedPrograms, Program};
+use super::when::When;
+use crate::path::Path;
+use crate::path::trie::Trie;
+use crate::spec::{DuplicateKeys, OnError, Root, Siblings, Spec};
+
+impl Program {
+    /// Returns the program for a call that skips rules.
+    pub(in crate::filter) fn for_call(&self, skips: Option<Skips>) -> &Self {
+        let compiled = self.compiled();
+        let derived = &compiled.derived;
+        match skips {
+            None => self,
+            Some(Skips::Raw) => derived.raw.get_or_init(|| Self::of(compiled.raw(false))),
+            Some(Skips::RawOfFailed) => {
+                derived.raw_of_failed.get_or_init(|| Self::of(compiled.raw(true)))
+            }
+            Some(Skips::Failed) => derived.failed.get_or_init(|| Self::of(compiled.failed())),
+        }
+    }
+
+    /// Returns the program with the same rules for a document that lacks the value at `extract`.
+    pub(in crate::filter) fn unextracted(&self) -> &Self {
+        let compiled = self.compiled();
+        compiled.derived.unextracted.get_or_init(|| {
+            let depth = compiled.extract.as_ref().map_or(0, |path| path.0.len());
+            Self::of(compiled.without_extract(depth))
+        })
+    }
+}
+
+impl CompiledProgram {
+    /// Returns a program with no rule but `extract`. `failed`: the call failed as well.
+    fn raw(&self, failed: bool) -> Self {
+        // The other rules do not apply to raw output, and neither does a new one.
+        let Spec { extract, validation, whitespace, allow_raw, .. } = self.spec.clone();
+        let on_error = Some(self.on_error());
+        let pass = self.whole.is_some();
+        let spec =
+            Spec { extract, validation, whitespace, allow_raw, on_error, pass, ..Spec::new() };
+        Self {
+            spec,
+            extract: self.extract.clone(),
+            may_lack_extract: failed && self.may_lack_extract_of_failed(),
+            when: None,
+            retain: None,
+            patches: None,
+            items: ItemRules::none(),
+            whole: self.whole.as_ref().map(|_| WholeRules::Pass { warns: false }),
+            output: OutputRules::default(),
+            derived: DerivedPrograms::default(),
+        }
+    }
+
+    /// Returns a program with the rules that apply to the response of a failed call: those that remove values, and
+    /// those on text and length. Rules that select, limit or summarise items do not apply, and nothing is a miss.
+    fn failed(&self) -> Self {
+        let items = self.items.failed();
+        let text = self.whole.is_some();
+        // Every field is named: a new rule does not compile until this says whether it applies to a failed call.
+        let Spec {
+            extract,
+            select: _,
+            exclude,
+            retain,
+            patches,
+            lenient_remove,
+            on_test_failure,
+            test,
+            when,
+            otherwise,
+            root,
+            siblings: _,
+            max_items: _,
+            stop_early: _,
+            drop_nulls: _,
+            drop_empty: _,
+            text_filter,
+            budget,
+            min_items,
+            omitted,
+            on_over,
+            compact: _,
+            content: _,
+            on_error: _,
+            validation,
+            whitespace,
+            duplicate_keys,
+            allow_raw,
+            envelope,
+            foreign,
+            wrap: _,
+            pass: _,
+        } = self.spec.clone();
+        let spec = Spec {
+            extract,
+            exclude,
+            retain,
+            patches,
+            lenient_remove,
+            on_test_failure,
+            test,
+            when,
+            otherwise,
+            text_filter,
+            budget,
+            min_items,
+            omitted,
+            on_over,
+            validation,
+            whitespace,
+            duplicate_keys,
+            allow_raw,
+            envelope,
+            foreign,
+            select: None,
+            max_items: 0,
+            stop_early: false,
+            drop_nulls: false,
+            drop_empty: false,
+            siblings: Siblings::Keep,
+            compact: None,
+            content: None,
+            wrap: false,
+            on_error: Some(self.on_error()),
+            root: if items.refuses { Root::Object } else { root },
+            pass: text,
+        };
+        Self {
+            spec,
+            extract: self.extract.clone(),
+            may_lack_extract: self.may_lack_extract_of_failed(),
+            when: self.when.as_ref().map(|when| {
+                when.map(|program| {
+                    // A branch is chosen inside the document, so the value that the branch itself extracts must
+                    // exist.
+                    let failed = program.compiled().failed();
+                    Program::of(Self { may_lack_extract: false, ..failed })
+                })
+            }),
+            retain: self.retain.clone(),
+            patches: self.patches.clone(),
+            items,
+            whole: self.whole.as_ref().map(|_| WholeRules::Pass { warns: false }),
+            output: self.output.without_compact(),
+            derived: DerivedPrograms::default(),
+        }
+    }
+
+    fn may_lack_extract_of_failed(&self) -> bool {
+        self.extract.is_some() && !self.spec.is_closed()
+    }
+
+    fn on_error(&self) -> OnError {
+        if self.spec.is_closed() { OnError::Closed } else { OnError::Raw }
+    }
+
+    /// Returns the program with the same rules on a document that is `depth` steps further out.
+    fn without_extract(&self, depth: usize) -> Self {
+        let inside = self.extract.as_ref().and_then(|path| path.0.get(depth..)).unwrap_or_default();
+        let extract = (!inside.is_empty()).then(|| Path(inside.to_vec()));
+        let spec = Spec { extract: extract.as_ref().map(Path::to_string), ..self.spec.clone() };
+        Self {
+            spec,
+            extract,
+            may_lack_extract: false,
+            when: self.when.as_ref().map(|when| {
+                when.map(|program| Program::of(program.compiled().without_extract(depth)))
+            }),
+            retain: self.retain.clone(),
+            patches: self.patches.clone(),
+            items: self.items.clone(),
+            whole: self.whole.as_ref().map(|_| WholeRules::Pass { warns: false }),
+            output: self.output.clone(),
+            derived: DerivedPrograms::default(),
+        }
+    }
+}
+
+impl ItemRules {
+    /// Returns rules that change nothing.
+    fn none() -> Self {
+        Self {
+            idle: true,
+            root: RootRule::Document,
+            keep_siblings: true,
+            max_items: u64::MAX,
+            stop_early: false,
+            select: None,
+            exclude: Trie::new([]),
+            drop_nulls: false,
+            drop_empty: false,
+            closed: false,
+            judges: false,
+            refuses: false,
+            duplicates: DuplicateKeys::First,
+        }
+    }
+
+    /// Returns the rules that apply to the response of a failed call.
+    fn failed(&self) -> Self {
+        // Every rule is named: a new one does not compile until this says whether it applies to a failed call.
+        let Self {
+            idle: _,
+            root,
+            keep_siblings: _,
+            max_items: _,
+            stop_early: _,
+            select,
+            exclude,
+            drop_nulls: _,
+            drop_empty: _,
+            closed,
+            judges: _,
+            refuses: _,
+            duplicates,
+        } = self;
+        let refuses = *closed && select.is_some();
+        Self {
+            idle: exclude.is_empty() && !refuses,
+            root: match root {
+                _ if refuses => RootRule::Document,
+                RootRule::DocumentOrArray => RootRule::Document,
+                root => root.clone(),
+            },
+            exclude: exclude.clone(),
+            closed: *closed,
+            refuses,
+            duplicates: *duplicates,
+            ..Self::none()
+        }
+    }
+}
+
+impl When {
+    /// Returns the same choice between other programs.
+    fn map(&self, to: impl Fn(&Program) -> Program) -> Self {
+        Self {
+            tests: self.tests.clone(),
+            trie: self.trie.clone(),
+            below: self.below.clone(),
+            branches: self.branches.iter().map(&to).collect(),
+            otherwise: self.otherwise.as_ref().map(to),
+        }
+    }
+}

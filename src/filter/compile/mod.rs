@@ -1,0 +1,15 @@
+//! Compiles a [`Spec`](crate::Spec) into the data that a run needs: tries, tables and programs.
+//!
+//! [`program`] is the entry. The other files each compile one group of rules. Nothing here knows a document or a run.
+
+pub(super) mod call;
+pub(super) mod content;
+pub(super) mod derived;
+pub(super) mod edits;
+pub(super) mod items;
+pub(super) mod output;
+pub(super) mod patches;
+pub(super) mod program;
+pub(super) mod rule_paths;
+pub(super) mod size_policy;
+pub(super) mod when;

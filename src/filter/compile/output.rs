@@ -1,0 +1,116 @@
+//! Compiles the rules on the filtered document: `text_filter` and `compact`.
+
+#[cfg(feature = "template")]
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind};
+use crate::regex_budget::RegexBudget;
+#[cfg(feature = "template")]
+use crate::spec::Compact;
+use crate::spec::{Spec, Whitespace};
+#[cfg(feature = "template")]
+use crate::template::{TemplateError, TemplatePart, Templates};
+#[cfg(feature = "text")]
+use crate::text::TextProgram;
+#[cfg(feature = "text")]
+use crate::text::more::More;
+
+/// The compiled rules on the filtered document.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OutputRules {
+    #[cfg(feature = "text")]
+    pub(in crate::filter) text: Option<TextProgram>,
+    #[cfg(feature = "template")]
+    pub(in crate::filter) compact: Option<Arc<Templates>>,
+}
+
+impl OutputRules {
+    /// Compiles the rules of a spec on the filtered document.
+    pub(in crate::filter) fn compile(
+        spec: &Spec,
+        allowance: &mut RegexBudget,
+    ) -> Result<Self, Error> {
+        #[cfg(not(any(feature = "text", feature = "template")))]
+        let _ = allowance;
+        if spec.whitespace == Whitespace::Keep && spec.shapes_output() {
+            let message = "`whitespace: keep` cannot be combined with text_filter, budget, compact or `omitted: mark`, whose output is minified";
+            return Err(Error::new(ErrorKind::Spec, message));
+        }
+        for (there, rule, feature) in [
+            (spec.text_filter.is_some() && !cfg!(feature = "text"), "text_filter", "text"),
+            (spec.compact.is_some() && !cfg!(feature = "template"), "compact", "template"),
+        ] {
+            if there {
+                let message = format!("`{rule}` needs tamis built with the feature `{feature}`");
+                return Err(Error::new(ErrorKind::Spec, message));
+            }
+        }
+        Ok(Self {
+            #[cfg(feature = "text")]
+            text: match &spec.text_filter {
+                None => None,
+                Some(filter) => {
+                    Some(TextProgram::compile_with(filter, &More::default(), allowance)?)
+                }
+            },
+            #[cfg(feature = "template")]
+            compact: match &spec.compact {
+                None => None,
+                Some(compact) => Some(Arc::new(compile_compact(compact, spec.foreign, allowance)?)),
+            },
+        })
+    }
+}
+
+impl OutputRules {
+    /// Returns the rules without the summary of items.
+    #[cfg_attr(
+        not(any(feature = "text", feature = "template")),
+        expect(clippy::unused_self, reason = "a budget needs nothing compiled")
+    )]
+    pub(in crate::filter) fn without_compact(&self) -> Self {
+        Self {
+            #[cfg(feature = "text")]
+            text: self.text.clone(),
+            #[cfg(feature = "template")]
+            compact: None,
+        }
+    }
+}
+
+#[cfg(feature = "manifest")]
+impl OutputRules {
+    /// Returns the error of a name in the header or footer that never has a value.
+    pub(in crate::filter) fn unknown_name(&self, spec: &Spec) -> Option<Error> {
+        let unknown = self.compact.as_ref()?.unknown()?;
+        let compact = spec.compact.as_ref()?;
+        Some(in_compact(&unknown, compact))
+    }
+}
+
+/// Compiles templates. `foreign`: the templates are another system's, where an unknown name is not an error.
+#[cfg(feature = "template")]
+fn compile_compact(
+    compact: &Compact,
+    foreign: bool,
+    allowance: &mut RegexBudget,
+) -> Result<Templates, Error> {
+    let Compact { header, item, footer } = compact;
+    let compiled = Templates::compile_within(header.as_deref(), item, footer.as_deref(), allowance);
+    let known = compiled.and_then(|templates| match templates.unknown().filter(|_| !foreign) {
+        Some(unknown) => Err(unknown),
+        None => Ok(templates),
+    });
+    known.map_err(|error| in_compact(&error, compact))
+}
+
+/// Returns the error with its place in the spec's templates.
+#[cfg(feature = "template")]
+fn in_compact(error: &TemplateError, compact: &Compact) -> Error {
+    let template = match error.part() {
+        TemplatePart::Header => compact.header.as_deref(),
+        TemplatePart::Item => Some(compact.item.as_str()),
+        TemplatePart::Footer => compact.footer.as_deref(),
+    };
+    error.in_spec(template.unwrap_or_default())
+}

@@ -1,0 +1,51 @@
+//! The size of the output that a spec and a call ask for.
+
+use super::call::CallPolicy;
+use crate::error::{Error, ErrorKind, Raise};
+use crate::spec::{self, Omitted, OnOver, Spec};
+
+/// The budget and its settings.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::filter) struct SizePolicy {
+    pub(in crate::filter) budget: Option<spec::Budget>,
+    /// The number of items that are kept whatever the budget.
+    pub(in crate::filter) min_items: u64,
+    /// `None`: omissions of a budget are marked, omissions of `max_items` are not.
+    pub(in crate::filter) omitted: Option<Omitted>,
+    pub(in crate::filter) on_over: OnOver,
+}
+
+impl SizePolicy {
+    /// Returns the policy of the spec, overridden by that of the call.
+    pub(in crate::filter) fn new(spec: &Spec, call: CallPolicy) -> Self {
+        Self {
+            budget: call.budget.or(spec.budget),
+            min_items: call.min_items.or(spec.min_items).unwrap_or(1),
+            omitted: call
+                .omitted
+                .or(spec.omitted)
+                .or_else(|| spec.foreign.then_some(Omitted::Silent)),
+            on_over: call.on_over.or(spec.on_over).unwrap_or_default(),
+        }
+    }
+
+    /// Returns whether the output is limited or has marks.
+    pub(in crate::filter) fn applies(&self, spec: &Spec) -> bool {
+        self.budget.is_some() || self.marks_max_items(spec)
+    }
+
+    /// Returns an error if the output exceeds its budget and `on_over` is `error`. `bytes`: the size of the filtered
+    /// document.
+    pub(in crate::filter) fn check(&self, exceeded: bool, bytes: u64) -> Result<(), Error> {
+        if !exceeded || self.on_over == OnOver::Warn {
+            return Ok(());
+        }
+        let message = "the output exceeds its budget and cannot be shortened further";
+        Err(Error::at(Raise::new(ErrorKind::Budget, message), bytes, String::new()))
+    }
+
+    /// Returns whether a mark reports the items that `max_items` left out.
+    pub(in crate::filter) fn marks_max_items(&self, spec: &Spec) -> bool {
+        self.omitted == Some(Omitted::Mark) && spec.max_items > 0
+    }
+}

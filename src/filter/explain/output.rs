@@ -1,0 +1,82 @@
+//! Explains the stages on the filtered document.
+
+use super::{HoldExplanation, StageAction, StageExplanation};
+use crate::filter::compile::size_policy::SizePolicy;
+use crate::spec::{Omitted, Spec};
+
+/// Returns the stages on the filtered document: the text filter, the budget and the summary.
+pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplanation> {
+    // Every field is named: a new rule does not compile until it is explained, here or by the stages before.
+    let Spec {
+        extract: _,
+        select: _,
+        exclude: _,
+        retain: _,
+        patches: _,
+        lenient_remove: _,
+        on_test_failure: _,
+        test: _,
+        when: _,
+        otherwise: _,
+        root: _,
+        siblings: _,
+        max_items: _,
+        stop_early: _,
+        drop_nulls: _,
+        drop_empty: _,
+        text_filter,
+        budget: _,
+        min_items: _,
+        omitted: _,
+        on_over: _,
+        compact,
+        content: _,
+        on_error: _,
+        validation: _,
+        whitespace: _,
+        duplicate_keys: _,
+        allow_raw: _,
+        envelope: _,
+        foreign: _,
+        wrap: _,
+        pass: _,
+    } = spec;
+    let text =
+        text_filter.as_ref().map(|_| StageExplanation::new(StageAction::TextFilter, Vec::new()));
+    let mark = policy.budget.is_none() && policy.marks_max_items(spec);
+    let mark = mark.then(|| StageExplanation::new(StageAction::Mark, Vec::new()));
+    let compact = compact.as_ref().map(|_| {
+        let document = HoldExplanation {
+            what: "the filtered document, then its text,",
+            until: "the last item is rendered",
+            limits: &["held", "spill"],
+            instead: None,
+        };
+        let item = HoldExplanation {
+            what: "an item",
+            until: "it is rendered",
+            limits: &["item"],
+            instead: None,
+        };
+        StageExplanation::new(StageAction::Compact, vec![document, item])
+    });
+    [text, budget_stage(policy), mark, compact].into_iter().flatten().collect()
+}
+
+/// Returns the stage that applies a budget, if there is one.
+fn budget_stage(policy: &SizePolicy) -> Option<StageExplanation> {
+    let SizePolicy { budget, min_items, omitted, on_over } = *policy;
+    let holds = HoldExplanation {
+        what: "what fits",
+        until: "the document ends",
+        limits: &["held", "spill"],
+        instead: None,
+    };
+    let omitted = omitted.unwrap_or(Omitted::Mark);
+    budget.map(|budget| {
+        StageExplanation::new(
+            StageAction::Budget { budget, min_items, omitted, on_over },
+            vec![holds],
+        )
+    })
+}

@@ -1,0 +1,182 @@
+//! The stages of a program in order: the document, the items of its payload, and the output. Each stage reads what
+//! the previous one writes.
+
+use super::content::WholeDocument;
+use super::document::DocumentStage;
+use super::output::OutputStages;
+use super::payload::PayloadStage;
+use super::root::Payload;
+use crate::error::Error;
+use crate::filter::compile::program::Program;
+use crate::filter::options::CallOptions;
+use crate::limits::Meter;
+use crate::report::Report;
+use crate::sink::Sink;
+
+#[derive(Debug)]
+pub(super) struct StageChain {
+    /// Present if the program has rules on the document, or no other stage.
+    document: Option<DocumentStage>,
+    items: Option<PayloadStage>,
+    /// Used instead of the other two: the document is taken as a whole.
+    whole: Option<WholeDocument>,
+}
+
+impl StageChain {
+    /// Creates the stages for one call.
+    pub(super) fn new(program: &Program, options: &CallOptions, payload: Option<Payload>) -> Self {
+        if let Some(whole) = WholeDocument::new(program, options) {
+            return Self { document: None, items: None, whole: Some(whole) };
+        }
+        let compiled = program.compiled();
+        let scanner = options.scanner();
+        let limits = options.limits_ref();
+        let tail = OutputStages::new(compiled, options);
+        let items = (!compiled.items.idle || tail.is_some())
+            .then(|| PayloadStage::new(program, options, scanner, payload, tail));
+        let rules = compiled.retain.is_some() || compiled.patches.is_some();
+        let extracts = compiled.extract.is_some();
+        let document = (rules || extracts || items.is_none())
+            .then(|| DocumentStage::new(compiled, limits, scanner));
+        Self { document, items, whole: None }
+    }
+
+    /// Begins a new document.
+    pub(super) fn restart(&mut self) {
+        if let Some(document) = &mut self.document {
+            document.restart();
+        }
+        if let Some(items) = &mut self.items {
+            items.restart();
+        }
+        if let Some(whole) = &mut self.whole {
+            whole.restart();
+        }
+    }
+
+    /// Accounts for bytes before the document, which only count for offsets.
+    pub(super) fn skip_prefix(&mut self, bytes: u64) {
+        match (&mut self.document, &mut self.items) {
+            (Some(document), _) => document.skip_prefix(bytes),
+            (None, Some(items)) => items.skip_prefix(bytes),
+            (None, None) => {}
+        }
+    }
+
+    /// Returns the stage on the payload if it is the first one. Only then can it read the document twice.
+    pub(super) fn first_items(&mut self) -> Option<&mut PayloadStage> {
+        if self.document.is_some() { None } else { self.items.as_mut() }
+    }
+
+    /// Returns whether the stage that reads the document still looks for its payload.
+    pub(super) fn looks_first(&self) -> bool {
+        self.document.is_none() && self.items.as_ref().is_some_and(PayloadStage::is_looking)
+    }
+
+    /// Returns the stage on the payload.
+    pub(super) fn items(&self) -> Option<&PayloadStage> {
+        self.items.as_ref()
+    }
+
+    /// Reads the next bytes. Returns the offset at which the stages stopped, if they did.
+    pub(super) fn write(
+        &mut self,
+        bytes: &[u8],
+        meter: &mut Meter,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<u64>, Error> {
+        let Self { document, items, whole } = self;
+        if let Some(whole) = whole {
+            return whole.write(bytes, sink).map(|()| None);
+        }
+        match (document, items) {
+            (None, None) => Ok(None),
+            (None, Some(items)) => {
+                items.write(bytes, meter, sink)?;
+                Ok(items.is_stopped().then(|| items.offset()))
+            }
+            (Some(document), None) => document.write(bytes, sink).map(|()| None),
+            (Some(document), Some(items)) => {
+                let mut behind = ItemsSink { items, meter, sink, error: None };
+                let fed = document.write(bytes, &mut behind);
+                // The second stage has only read what came before the first one's error.
+                if let Some(error) = behind.error {
+                    return Err(error.in_what_was_left());
+                }
+                if items.is_stopped() {
+                    return Ok(Some(items.offset()));
+                }
+                fed.map(|()| None)
+            }
+        }
+    }
+
+    pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
+        let Self { document, items, whole } = self;
+        if let Some(whole) = whole {
+            return whole.end(sink);
+        }
+        match (document, items) {
+            (None, None) => Ok(()),
+            (None, Some(items)) => items.end(meter, sink),
+            (Some(document), None) => document.end(sink),
+            (Some(document), Some(items)) => {
+                let mut behind = ItemsSink { items, meter, sink, error: None };
+                let ended = document.end(&mut behind);
+                let ItemsSink { items, meter, sink, error } = behind;
+                if let Some(error) = error {
+                    return Err(error.in_what_was_left());
+                }
+                ended?;
+                items.end(meter, sink).map_err(Error::in_what_was_left)
+            }
+        }
+    }
+
+    /// Adds to the report. `written`: bytes of the output.
+    pub(super) fn report(&self, report: &mut Report, written: u64) {
+        if let Some(whole) = &self.whole {
+            whole.report(report);
+            report.budget_result_bytes = report.budget_applied.then_some(written);
+        }
+        if let Some(document) = &self.document {
+            document.report(report);
+        }
+        // A failure of the patches is reported even if the rules on items miss as well.
+        let passed = report.filter_error.take();
+        if let Some(items) = &self.items {
+            items.report(report);
+        }
+        report.filter_error = match (passed, report.filter_error.take()) {
+            (Some(passed), Some(missed)) => Some(format!("{passed}; {missed}")),
+            (passed, missed) => passed.or(missed),
+        };
+    }
+
+    /// Returns the steps of all machines.
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> u64 {
+        let document = self.document.as_ref().map_or(0, DocumentStage::steps);
+        document + self.items.as_ref().map_or(0, PayloadStage::steps)
+    }
+}
+
+/// The stage on the payload as the sink of the stage on the document.
+struct ItemsSink<'a> {
+    items: &'a mut PayloadStage,
+    meter: &'a mut Meter,
+    sink: &'a mut dyn Sink,
+    error: Option<Error>,
+}
+
+impl Sink for ItemsSink<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.error.is_none() {
+            self.error = self.items.write(bytes, self.meter, self.sink).err();
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.error.is_some() || self.items.is_stopped()
+    }
+}

@@ -1,0 +1,315 @@
+//! Chooses the branch of `when` for a document: the first one whose test holds (seed: reShapr ToolsFilters; SPEC §8).
+//!
+//! The chooser reads the tested values as early as possible and writes nothing. A test is decided when its value is
+//! known, or when a container on its path ends without it. The choice is certain once a test holds and all tests
+//! before it have failed. The rest of the document is still watched after that: a second member of the same name on a
+//! test's path is always an error, because other readers may use the second one.
+//!
+//! **Cost.** In addition to reading the document, each test is looked at once. Each test of a place is compared with
+//! the value there, which costs tests × length. A held value is read once for each level at which tests refer to
+//! values inside it.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::document::scope::DocumentScope;
+use super::stage::{StageHandler, StageState};
+use crate::error::{ErrorKind, LimitName, Raise};
+use crate::filter::compile::program::CompiledProgram;
+use crate::filter::compile::when::{Branch, When};
+use crate::json::key::{is_too_long_for, unescape};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::limits::Limits;
+use crate::path::trie::{NameTable, NodeId};
+use crate::sink::Sink;
+use crate::test_work::{WorkKind, count, words};
+use crate::tree::{children, equal};
+
+#[derive(Debug)]
+pub(super) struct BranchChooser {
+    program: Arc<CompiledProgram>,
+    scope: DocumentScope,
+    /// The trie nodes of the open containers.
+    open: SmallVec<[NodeId; 8]>,
+    /// By node: whether it was seen. A node is one place of the document, so a second time is a duplicate.
+    met: Vec<bool>,
+    /// By test: the result, once it is known.
+    holds: Vec<Option<bool>>,
+    /// The first test that has not failed.
+    next: usize,
+    choice: Option<(Branch, u64)>,
+    /// The value that is being read for tests.
+    captured: Option<TestedValue>,
+    item: u64,
+}
+
+#[derive(Debug)]
+struct TestedValue {
+    node: NodeId,
+    text: Vec<u8>,
+    /// Longer values equal no test.
+    most: u64,
+    /// The value exceeds the limit.
+    over: bool,
+}
+
+impl BranchChooser {
+    pub(super) fn new(program: &Arc<CompiledProgram>, limits: &Limits) -> Self {
+        let scope = DocumentScope::new(program, false);
+        let mut chooser = Self {
+            program: program.clone(),
+            scope,
+            open: SmallVec::new(),
+            met: Vec::new(),
+            holds: Vec::new(),
+            next: 0,
+            choice: None,
+            captured: None,
+            item: limits.item(),
+        };
+        chooser.restart();
+        chooser
+    }
+
+    /// Begins a new document.
+    pub(super) fn restart(&mut self) {
+        self.scope.restart();
+        self.open.clear();
+        let when = self.program.when.as_ref();
+        let (tests, nodes) = when.map_or((0, 0), |when| (when.tests.len(), when.trie.len()));
+        self.holds.clear();
+        self.holds.resize(tests, None);
+        self.met.clear();
+        self.met.resize(nodes, false);
+        (self.next, self.choice, self.captured) = (0, None, None);
+    }
+
+    /// Returns the choice if it is certain, with the offset of the byte that made it certain.
+    pub(super) fn choice(&self) -> Option<(Branch, u64)> {
+        self.choice
+    }
+
+    fn when(&self) -> Option<&When> {
+        self.program.when.as_ref()
+    }
+
+    fn child(&self, slot: ValueSlot<'_>) -> Option<NodeId> {
+        let trie = &self.when()?.trie;
+        match (slot, self.open.last()) {
+            (ValueSlot::Top, _) => Some(0),
+            (ValueSlot::Member(key), Some(top)) => key.with_name(|name| trie.member(*top, name?)),
+            (ValueSlot::Element(index), Some(top)) => trie.element(*top, index),
+            _ => None,
+        }
+    }
+
+    /// Records a member on a path. Returns an error if it was seen before.
+    fn meet(&mut self, node: NodeId) -> Result<(), Raise> {
+        match self.met.get_mut(node as usize).map(|met| std::mem::replace(met, true)) {
+            Some(true) => Err(twice()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns what to do with a value at a node.
+    fn look(&mut self, node: NodeId, kind: ValueKind, offset: u64) -> Interest {
+        let program = self.program.clone();
+        let Some(when) = &program.when else { return Interest::Skip };
+        let goes_on = kind.is_container() && !when.trie.children(node).is_empty();
+        if self.choice.is_none() {
+            let (mut wanted, mut most) = (false, 0);
+            for number in when.trie.ends(node) {
+                count(WorkKind::Branches, 1);
+                let number = *number as usize;
+                if self.holds.get(number) != Some(&None) {
+                    continue;
+                }
+                match when.tests.get(number) {
+                    Some(test) if test.may_hold(kind) => {
+                        wanted = true;
+                        most = most.max(test.longest().unwrap_or(u64::MAX));
+                    }
+                    _ => self.decide(number, false),
+                }
+            }
+            if wanted {
+                let text = Vec::new();
+                self.captured = Some(TestedValue { node, text, most, over: false });
+                return Interest::Copy;
+            }
+            if !goes_on {
+                self.complete(node);
+            }
+            self.conclude(offset);
+        }
+        if !goes_on {
+            return Interest::Skip;
+        }
+        self.open.push(node);
+        Interest::Inspect
+    }
+
+    fn decide(&mut self, test: usize, holds: bool) {
+        if let Some(state) = self.holds.get_mut(test) {
+            state.get_or_insert(holds);
+        }
+    }
+
+    /// Fails the undecided tests at and below a node, because its value has ended.
+    fn complete(&mut self, node: NodeId) {
+        let program = self.program.clone();
+        let Some(when) = &program.when else { return };
+        for test in when.below.get(node as usize).into_iter().flatten() {
+            count(WorkKind::Branches, 1);
+            self.decide(*test as usize, false);
+        }
+    }
+
+    /// Chooses a branch if the tests so far allow it.
+    fn conclude(&mut self, offset: u64) {
+        while self.choice.is_none() {
+            count(WorkKind::Branches, 1);
+            match self.holds.get(self.next) {
+                Some(None) => return,
+                Some(Some(false)) => self.next += 1,
+                Some(Some(true)) => self.choice = Some((Branch::Number(self.next), offset)),
+                None => self.choice = Some((Branch::Otherwise, offset)),
+            }
+        }
+    }
+
+    /// Decides the tests of a value, and those of the values inside it, from its text.
+    fn judge(&mut self, node: NodeId, text: &str) -> Result<(), Raise> {
+        let program = self.program.clone();
+        let Some(When { trie, tests, .. }) = &program.when else { return Ok(()) };
+        let mut values = vec![(node, text)];
+        while let Some((node, text)) = values.pop() {
+            for number in trie.ends(node) {
+                count(WorkKind::Branches, 1);
+                let number = *number as usize;
+                if self.holds.get(number) == Some(&None)
+                    && let Some(test) = tests.get(number)
+                {
+                    let same = equal(text.as_bytes(), test.value.as_bytes(), self.item);
+                    let same = same.map_err(|raise| raise.named(&Branch::Number(number).name()))?;
+                    self.decide(number, same);
+                }
+            }
+            if trie.children(node).is_empty() {
+                continue;
+            }
+            let object = text.starts_with('{');
+            for (index, (key, value)) in children(text).enumerate() {
+                let child = if object {
+                    unescape(key.as_bytes()).and_then(|name| trie.member(node, &name))
+                } else {
+                    trie.element(node, index as u64)
+                };
+                let Some(child) = child else { continue };
+                if object {
+                    self.meet(child)?;
+                }
+                values.push((child, value));
+            }
+        }
+        self.complete(node);
+        Ok(())
+    }
+}
+
+fn twice() -> Raise {
+    let message = "duplicate key in an object tested by `when`";
+    Raise::new(ErrorKind::Duplicate, message)
+}
+
+impl StageState for BranchChooser {
+    fn flush(&mut self, _: &mut dyn Sink) {}
+}
+
+impl Handler for StageHandler<'_, BranchChooser> {
+    fn value(
+        &mut self,
+        mut slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
+        let chooser = &mut *self.stage;
+        if let Some(interest) = chooser.scope.find(&mut slot, kind)? {
+            return Ok(interest);
+        }
+        let Some(node) = chooser.child(slot) else { return Ok(Interest::Skip) };
+        if let ValueSlot::Member(_) = slot {
+            chooser.meet(node)?;
+        }
+        let interest = chooser.look(node, kind, offset);
+        if let (ValueSlot::Top, Interest::Skip) = (slot, interest) {
+            chooser.scope.leave();
+        }
+        Ok(interest)
+    }
+
+    fn wanted(&self) -> Option<&NameTable> {
+        let chooser = &*self.stage;
+        let top = chooser.open.last().filter(|_| chooser.scope.is_inside())?;
+        chooser.when()?.trie.names(*top)
+    }
+
+    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+        let chooser = &mut *self.stage;
+        if !chooser.scope.close()? {
+            return Ok(());
+        }
+        if let Some(top) = chooser.open.pop()
+            && chooser.choice.is_none()
+        {
+            chooser.complete(top);
+            chooser.conclude(offset);
+        }
+        if chooser.open.is_empty() {
+            chooser.scope.leave();
+        }
+        Ok(())
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        let item = self.stage.item;
+        let Some(captured) = &mut self.stage.captured else { return };
+        let len = captured.text.len() as u64 + bytes.len() as u64;
+        if len > captured.most.min(item) {
+            captured.over = true;
+        } else if !captured.over {
+            count(WorkKind::Branches, words(bytes.len()));
+            captured.text.extend_from_slice(bytes);
+        }
+    }
+
+    fn copied(&mut self, offset: u64) -> Result<(), Halt> {
+        let chooser = &mut *self.stage;
+        let Some(TestedValue { node, text, most, over }) = chooser.captured.take() else {
+            return Ok(());
+        };
+        if over && most > chooser.item {
+            let message = format!("a value tested by `when` exceeds {} bytes", chooser.item);
+            return Err(Raise::limit(LimitName::Item, message).into());
+        }
+        // A string that is longer than every tested string equals none of them.
+        match std::str::from_utf8(&text) {
+            Ok(text) if !over => chooser.judge(node, text)?,
+            _ => chooser.complete(node),
+        }
+        chooser.conclude(offset);
+        if chooser.open.is_empty() {
+            chooser.scope.leave();
+        }
+        Ok(())
+    }
+
+    fn takes_long_keys(&self, limit: usize) -> bool {
+        let chooser = &*self.stage;
+        if !chooser.scope.is_inside() {
+            return chooser.scope.takes_long_keys(limit);
+        }
+        is_too_long_for(limit, chooser.when().map_or(0, |when| when.trie.longest_name()))
+    }
+}

@@ -1,0 +1,275 @@
+//! Extracts text from the fields of a JSON response: selects the fields with the items stage, then reads its output.
+//!
+//! The output is an object, or an array of objects, whose members have the numbers of the declared fields. The text
+//! of a list or an object consists of its members `content`, `text` and `body`, and the strings of lists. Without
+//! these, it is the JSON itself. The selected fields are held within the limit `item`.
+
+use crate::error::{Error, ErrorKind, LimitName, Raise};
+use crate::filter::compile::content::USUAL;
+use crate::filter::compile::program::Program;
+use crate::filter::options::CallOptions;
+use crate::filter::run::hold::Hold;
+use crate::filter::run::payload::PayloadStage;
+use crate::filter::run::stage::{
+    StageHandler, StageMachine, StageState, machine_config, stage_error,
+};
+use crate::json::bom::BomSkipper;
+use crate::json::key::text_of;
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::limits::{Limits, Meter};
+use crate::scan::Scanner;
+use crate::sink::Sink;
+use crate::spec::Spec;
+
+/// The selected fields, in the order in which they are read.
+#[derive(Debug, Default)]
+pub(super) struct ContentFields {
+    fields: Vec<ContentField>,
+    /// Only the first field with text is used of each item.
+    first: bool,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+struct ContentField {
+    /// The number of its object, and its number in the declaration.
+    item: u64,
+    number: usize,
+    kind: ValueKind,
+    json: Vec<u8>,
+}
+
+/// Collects output up to a limit.
+struct CappedSink {
+    json: Vec<u8>,
+    limit: u64,
+    over: bool,
+}
+
+impl Sink for CappedSink {
+    fn write(&mut self, bytes: &[u8]) {
+        self.over = self.over || (self.json.len() + bytes.len()) as u64 > self.limit;
+        if self.over {
+            self.json = Vec::new();
+        } else {
+            self.json.extend_from_slice(bytes);
+        }
+    }
+}
+
+impl ContentFields {
+    /// Reads the fields that `program` selects.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Miss`] if there are none. Also fails if the document is not JSON, or if the fields exceed the
+    /// limit.
+    pub(super) fn read(
+        program: &Program,
+        first: bool,
+        document: &mut Hold,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        let options = CallOptions::new().limits(limits.clone());
+        let mut selected = CappedSink { json: Vec::new(), limit: limits.item(), over: false };
+        let mut meter = Meter::default();
+        let mut bom = BomSkipper::new();
+        let mut stage = PayloadStage::new(program, &options, options.scanner(), None, None);
+        document.visit(
+            |piece| {
+                let (text, settled) = bom.skip(piece)?;
+                if let Some(prefix) = settled {
+                    stage.skip_prefix(prefix);
+                }
+                stage.write(text, &mut meter, &mut selected).map(|()| true)
+            },
+            |raise| Hold::place(limits, raise),
+        )?;
+        bom.end()?;
+        stage.end(&mut meter, &mut selected)?;
+        if stage.is_total_miss() {
+            return Err(Error::new(ErrorKind::Miss, "the response has none of the fields"));
+        }
+        let CappedSink { json, over, .. } = selected;
+        if over {
+            return Err(Error::at(too_much(limits.item()), 0, String::new()));
+        }
+        let mut found = FieldReader { limit: limits.item(), ..FieldReader::default() };
+        run(&mut found, &json, limits)?;
+        let FieldReader { mut fields, bytes, .. } = found;
+        fields.sort_by_key(|field| (field.item, field.number));
+        Ok(Self { fields, first, bytes })
+    }
+
+    /// Returns the number of held bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Returns the texts, item by item, in the order of the fields.
+    pub(super) fn texts(self) -> impl Iterator<Item = String> {
+        let Self { fields, first, .. } = self;
+        let mut last = None;
+        fields.into_iter().filter_map(move |field| {
+            let item = field.item;
+            if first && last == Some(item) {
+                return None;
+            }
+            let text = field.text();
+            let there = !text.trim().is_empty();
+            if there {
+                last = Some(item);
+            }
+            there.then_some(text)
+        })
+    }
+}
+
+/// Returns the error of fields that exceed the limit.
+fn too_much(limit: u64) -> Raise {
+    Raise::limit(LimitName::Item, format!("the fields of the content exceed {limit} bytes"))
+}
+
+impl ContentField {
+    fn text(self) -> String {
+        match self.kind {
+            ValueKind::String | ValueKind::EmptyString => text_of(&self.json),
+            ValueKind::Null => String::new(),
+            ValueKind::Array | ValueKind::Object => {
+                let mut inner = InnerTextReader::default();
+                let limits = Limits::new().with_depth(usize::MAX);
+                // The selected output is valid JSON.
+                _ = run(&mut inner, &self.json, &limits);
+                if inner.text.trim().is_empty() { string_of(&self.json) } else { inner.text }
+            }
+            ValueKind::Number | ValueKind::Bool => string_of(&self.json),
+        }
+    }
+}
+
+fn run<S: StageState>(stage: &mut S, json: &[u8], limits: &Limits) -> Result<(), Error>
+where
+    for<'a> StageHandler<'a, S>: Handler,
+{
+    let mut engine = StageMachine::new(machine_config(&Spec::new(), limits, false), Scanner::new());
+    let mut nowhere = Vec::new();
+    let fed = engine.feed(stage, json, &mut nowhere).map(|_| ());
+    let ended = fed.and_then(|()| engine.end(stage, &mut nowhere));
+    ended.map_err(|failure| stage_error(failure, &engine.machine))
+}
+
+fn string_of(json: &[u8]) -> String {
+    String::from_utf8_lossy(json).into_owned()
+}
+
+/// The memory of a field in addition to its JSON.
+const OVERHEAD: u64 = 2 * size_of::<ContentField>() as u64;
+
+/// Reads the fields from the selected output.
+#[derive(Debug, Default)]
+struct FieldReader {
+    fields: Vec<ContentField>,
+    open: Option<ContentField>,
+    items: u64,
+    bytes: u64,
+    limit: u64,
+}
+
+impl StageState for FieldReader {
+    fn flush(&mut self, _: &mut dyn Sink) {}
+}
+
+impl Handler for StageHandler<'_, FieldReader> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
+        let found = &mut *self.stage;
+        let mut number = 0;
+        match slot {
+            ValueSlot::Member(key) => {
+                let read = key.with_name(|name| std::str::from_utf8(name?).ok()?.parse().ok());
+                number = read.unwrap_or(usize::MAX);
+            }
+            // The document, or an element of it.
+            _ if kind == ValueKind::Object => {
+                found.items += 1;
+                return Ok(Interest::Inspect);
+            }
+            ValueSlot::Top if kind == ValueKind::Array => return Ok(Interest::Inspect),
+            // Only strings are text.
+            _ if matches!(kind, ValueKind::String | ValueKind::EmptyString) => found.items += 1,
+            _ => return Ok(Interest::Skip),
+        }
+        found.open = Some(ContentField { item: found.items, number, kind, json: Vec::new() });
+        Ok(Interest::Copy)
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        Ok(())
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        if let Some(field) = &mut self.stage.open {
+            field.json.extend_from_slice(bytes);
+        }
+    }
+
+    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+        let found = &mut *self.stage;
+        let Some(field) = found.open.take() else { return Ok(()) };
+        found.bytes += field.json.len() as u64 + OVERHEAD;
+        if found.bytes > found.limit {
+            return Err(too_much(found.limit).into());
+        }
+        found.fields.push(field);
+        Ok(())
+    }
+}
+
+/// Reads the text inside a field.
+#[derive(Debug, Default)]
+struct InnerTextReader {
+    text: String,
+    open: Option<Vec<u8>>,
+}
+
+impl StageState for InnerTextReader {
+    fn flush(&mut self, _: &mut dyn Sink) {}
+}
+
+impl Handler for StageHandler<'_, InnerTextReader> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
+        if kind.is_container() {
+            return Ok(Interest::Inspect);
+        }
+        let usual = match slot {
+            ValueSlot::Member(key) => {
+                key.with_name(|name| USUAL.iter().any(|usual| Some(usual.as_bytes()) == name))
+            }
+            _ => true,
+        };
+        if !usual || !matches!(kind, ValueKind::String | ValueKind::EmptyString) {
+            return Ok(Interest::Skip);
+        }
+        self.stage.open = Some(Vec::new());
+        Ok(Interest::Copy)
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        Ok(())
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        if let Some(json) = &mut self.stage.open {
+            json.extend_from_slice(bytes);
+        }
+    }
+
+    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+        if let Some(json) = self.stage.open.take() {
+            let text = &mut self.stage.text;
+            if !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(&text_of(&json));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! The stage on a document without patches: keeps the values at the pointers of `retain` with the containers around
+//! them, and drops the rest. Without pointers it keeps the whole document, which only validates and minifies it.
+//!
+//! A container is opened when something in it is kept. The root always is. Values outside the extracted value are
+//! read but not written.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::scope::{DocumentScope, Retention};
+use crate::filter::compile::program::CompiledProgram;
+use crate::filter::run::stage::{StageHandler, StageState};
+use crate::json::writer::JsonWriter;
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::path::trie::{Cursor, NameTable};
+use crate::sink::Sink;
+
+#[derive(Debug)]
+pub(super) struct RetainStage {
+    scope: DocumentScope,
+    open: SmallVec<[RetainedContainer; 16]>,
+    writer: JsonWriter,
+}
+
+#[derive(Debug)]
+struct RetainedContainer {
+    cursor: Cursor,
+    object: bool,
+}
+
+impl RetainStage {
+    pub(super) fn new(program: &Arc<CompiledProgram>) -> Self {
+        Self {
+            scope: DocumentScope::new(program, true),
+            open: SmallVec::new(),
+            writer: JsonWriter::default(),
+        }
+    }
+
+    /// Begins a new document.
+    pub(super) fn restart(&mut self) {
+        self.scope.restart();
+        self.open.clear();
+        self.writer.reset();
+    }
+}
+
+impl StageState for RetainStage {
+    fn flush(&mut self, sink: &mut dyn Sink) {
+        self.writer.flush(sink);
+    }
+}
+
+impl Handler for StageHandler<'_, RetainStage> {
+    #[inline]
+    fn value(
+        &mut self,
+        mut slot: ValueSlot<'_>,
+        kind: ValueKind,
+        _: u64,
+    ) -> Result<Interest, Halt> {
+        let Self { stage, sink } = self;
+        let RetainStage { scope, open, writer } = &mut **stage;
+        let top = open.last().map(|top| &top.cursor);
+        let cursor = match scope.judge(&mut slot, kind, top)? {
+            Retention::Outside(interest) => return Ok(interest),
+            Retention::Kept => {
+                writer.begin(*sink);
+                return Ok(match slot {
+                    ValueSlot::Member(_) => Interest::CopyMember,
+                    _ => Interest::Copy,
+                });
+            }
+            Retention::Removed => {
+                if let ValueSlot::Top = slot {
+                    // There is no event at its end.
+                    scope.leave();
+                    // A scalar document of which nothing is kept must still produce valid JSON.
+                    writer.begin(*sink);
+                    writer.raw(*sink, b"null");
+                }
+                return Ok(Interest::Skip);
+            }
+            Retention::Partly(cursor) => cursor,
+        };
+        let object = kind == ValueKind::Object;
+        let bracket = if object { b'{' } else { b'[' };
+        match slot {
+            ValueSlot::Top => writer.open(*sink, bracket),
+            ValueSlot::Member(key) => writer.open_deferred_spelled(key.raw(), bracket),
+            ValueSlot::Element(_) => writer.open_deferred(None, bracket),
+        }
+        open.push(RetainedContainer { cursor, object });
+        Ok(Interest::Inspect)
+    }
+
+    #[inline]
+    fn wanted(&self) -> Option<&NameTable> {
+        if !self.stage.scope.is_inside() {
+            return None;
+        }
+        let trie = self.stage.scope.retain()?;
+        self.stage.open.last()?.cursor.names(trie)
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        let RetainStage { scope, open, writer } = &mut *self.stage;
+        if !scope.close()? {
+            return Ok(());
+        }
+        if let Some(top) = open.pop() {
+            writer.close(self.sink, if top.object { b'}' } else { b']' });
+        }
+        if open.is_empty() {
+            scope.leave();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn raw(&mut self, bytes: &[u8]) {
+        self.stage.writer.raw(self.sink, bytes);
+    }
+
+    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+        if self.stage.open.is_empty() {
+            self.stage.scope.leave();
+        }
+        Ok(())
+    }
+
+    fn lead(&mut self, bytes: &[u8]) {
+        if self.stage.scope.is_inside() {
+            self.stage.writer.lead(bytes);
+        }
+    }
+
+    fn gap(&mut self, bytes: &[u8]) {
+        if self.stage.scope.is_inside() {
+            self.stage.writer.gap(bytes);
+        }
+    }
+
+    fn takes_long_keys(&self, limit: usize) -> bool {
+        // A key that is on no path is dropped with its value.
+        self.stage.scope.takes_long_keys(limit)
+    }
+}

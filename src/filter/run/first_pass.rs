@@ -1,0 +1,58 @@
+//! Reads a document before the run, to find out what the run would have to wait for: the branch, then the payload.
+//!
+//! A first pass writes and holds nothing. The run finds errors of the document again, except those before the value
+//! that decides.
+
+use super::filter_run::{FilterRun, RunMode};
+use super::root::Payload;
+use crate::error::Error;
+use crate::filter::compile::when::Branch;
+use crate::filter::options::Call;
+
+/// What is known of a document before a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lookahead {
+    pub(in crate::filter) branch: Option<Branch>,
+    pub(in crate::filter) payload: Option<Payload>,
+}
+
+impl Lookahead {
+    /// Returns whether a first pass has found anything.
+    pub(crate) fn is_known(self) -> bool {
+        self != Self::default()
+    }
+}
+
+/// One reading of a document.
+#[derive(Debug)]
+pub(crate) struct FirstPass {
+    core: FilterRun,
+    ahead: Lookahead,
+}
+
+impl FirstPass {
+    /// Creates the pass for what is still unknown. Returns `None` if everything is known.
+    pub(crate) fn new(call: &Call<'_>, ahead: Lookahead) -> Option<Self> {
+        let core = FilterRun::new(call.program(), call.options(), ahead, RunMode::FirstPass);
+        core.looks_beyond(ahead).then_some(Self { core, ahead })
+    }
+
+    /// Reads the next bytes. Returns `true` once they suffice. An error before that point is the run's error, and
+    /// there is no output. The run finds later errors again.
+    pub(crate) fn write(&mut self, chunk: &[u8]) -> Result<bool, Error> {
+        let result = self.core.write(chunk, &mut Vec::new());
+        if self.core.found() == Lookahead::default() { result.map(|()| false) } else { Ok(true) }
+    }
+
+    /// Finishes the pass, at the end of the document or when enough was read.
+    pub(crate) fn end(mut self) -> Result<Lookahead, Error> {
+        if self.core.found() == Lookahead::default() {
+            self.core.end(&mut Vec::new())?;
+        }
+        let found = self.core.found();
+        Ok(Lookahead {
+            branch: self.ahead.branch.or(found.branch),
+            payload: self.ahead.payload.or(found.payload),
+        })
+    }
+}

@@ -1,0 +1,283 @@
+//! The only place where bytes wait for a decision: in memory first, then in an anonymous temporary file, then an
+//! error.
+//!
+//! The file is created only when memory is full, and never if the limit `spill` is 0. It has no name and disappears
+//! with the process. Drivers whose thread must not block on the disk prevent its use for one step at a time with
+//! [`off_disk`].
+
+#[cfg(feature = "tokio")]
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+
+use crate::error::{Error, LimitName, Raise};
+use crate::limits::{Limits, Meter};
+use crate::test_work::{WorkKind, count, words};
+
+/// The size of one piece. Memory grows by pieces, and the file is read in pieces.
+const PIECE: usize = 64 << 10;
+
+#[derive(Debug, Default)]
+pub(crate) struct Hold {
+    memory: Vec<Vec<u8>>,
+    in_memory: u64,
+    file: Option<File>,
+    in_file: u64,
+    /// The end of the bytes for the file, which are written in large pieces.
+    gathered: Vec<u8>,
+}
+
+impl Hold {
+    /// Returns the number of held bytes.
+    pub(crate) fn len(&self) -> u64 {
+        self.in_memory + self.in_file
+    }
+
+    /// Returns the number of bytes that `limits` allow to be held.
+    pub(crate) fn capacity(limits: &Limits) -> u64 {
+        limits.held().saturating_add(limits.spill())
+    }
+
+    /// Returns the error of a run that would have to hold more.
+    pub(crate) fn overflow(limits: &Limits) -> Raise {
+        let capacity = Self::capacity(limits);
+        Raise::limit(LimitName::HeldAndSpill, format!("buffer limit of {capacity} bytes exceeded"))
+    }
+
+    /// Places the error of a text that is too long to be held. The offset does not depend on chunks.
+    pub(crate) fn place(limits: &Limits, raise: Raise) -> Error {
+        Error::at(raise, Self::capacity(limits), String::new())
+    }
+
+    pub(crate) fn push(
+        &mut self,
+        bytes: &[u8],
+        limits: &Limits,
+        meter: &mut Meter,
+    ) -> Result<(), Raise> {
+        if self.len().saturating_add(bytes.len() as u64) > Self::capacity(limits) {
+            return Err(Self::overflow(limits));
+        }
+        // Once there is a file, all further bytes go to it, to keep the order.
+        let room = limits.held().saturating_sub(self.in_memory);
+        let room =
+            if self.file.is_some() { 0 } else { usize::try_from(room).unwrap_or(usize::MAX) };
+        let (memory, file) = bytes.split_at(bytes.len().min(room));
+        if !memory.is_empty() {
+            meter.charge(LimitName::Held, limits.held(), self.in_memory, memory.len() as u64)?;
+            self.remember(memory);
+        }
+        if !file.is_empty() {
+            let (name, bytes) = (LimitName::HeldAndSpill, file.len() as u64);
+            meter.charge(name, limits.spill(), self.in_file, bytes)?;
+            self.spill(file)
+                .map_err(|error| Raise::spill("cannot write the temporary file", error))?;
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self, mut bytes: &[u8]) {
+        self.in_memory += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let full = self.memory.last().is_none_or(|piece| piece.len() == PIECE);
+            if full {
+                // The first piece grows as needed. Further pieces are allocated in full.
+                let room = if self.memory.is_empty() { 0 } else { PIECE };
+                self.memory.push(Vec::with_capacity(room));
+            }
+            let Some(piece) = self.memory.last_mut() else { return };
+            let (now, later) = bytes.split_at(bytes.len().min(PIECE - piece.len()));
+            count(WorkKind::Hold, words(now.len()));
+            piece.extend_from_slice(now);
+            bytes = later;
+        }
+    }
+
+    fn spill(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.in_file += bytes.len() as u64;
+        count(WorkKind::Hold, words(bytes.len()));
+        if is_off_disk() {
+            self.gathered.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(tempfile::tempfile()?),
+        };
+        if self.gathered.len() + bytes.len() > PIECE {
+            count(WorkKind::Hold, words(self.gathered.len()));
+            file.write_all(&self.gathered)?;
+            self.gathered.clear();
+        }
+        if bytes.len() >= PIECE {
+            file.write_all(bytes)?;
+        } else {
+            self.gathered.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    /// Passes the bytes on, in order and in pieces, and forgets them. Ends early when `take` returns `false`.
+    pub(crate) fn drain<E>(
+        &mut self,
+        meter: &mut Meter,
+        mut take: impl FnMut(&mut Meter, &[u8]) -> Result<bool, E>,
+        failed: impl FnOnce(Raise) -> E,
+    ) -> Result<(), E> {
+        let Self { memory, file, in_file, gathered, .. } = std::mem::take(self);
+        let mut more = true;
+        count(WorkKind::Hold, words(gathered.len()));
+        for piece in memory {
+            count(WorkKind::Hold, words(piece.len()));
+            more = more && take(meter, &piece)?;
+            meter.release(piece.len() as u64);
+        }
+        if let Some(mut file) = file
+            && more
+        {
+            more = read_all(&mut file, |piece| take(meter, piece), failed)?;
+        }
+        if more && !gathered.is_empty() {
+            take(meter, &gathered)?;
+        }
+        meter.release(in_file);
+        Ok(())
+    }
+
+    /// Passes the bytes on, in order and in pieces, and keeps them. Ends early when `take` returns `false`.
+    pub(crate) fn visit<E>(
+        &mut self,
+        mut take: impl FnMut(&[u8]) -> Result<bool, E>,
+        failed: impl FnOnce(Raise) -> E,
+    ) -> Result<(), E> {
+        count(WorkKind::Hold, words(self.gathered.len()));
+        for piece in &self.memory {
+            count(WorkKind::Hold, words(piece.len()));
+            if !take(piece)? {
+                return Ok(());
+            }
+        }
+        if let Some(file) = &mut self.file
+            && !read_all(file, &mut take, failed)?
+        {
+            return Ok(());
+        }
+        if !self.gathered.is_empty() {
+            take(&self.gathered)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces `into` with the bytes from offset `at` on: as many as are stored contiguously. Nothing may be pushed
+    /// after that.
+    pub(crate) fn read_at(&mut self, at: u64, into: &mut Vec<u8>) -> Result<(), Raise> {
+        into.clear();
+        let written = self.in_file - self.gathered.len() as u64;
+        match (at.checked_sub(self.in_memory), &mut self.file) {
+            (None, _) => {
+                // All pieces but the last are full.
+                let at = usize::try_from(at).unwrap_or(usize::MAX);
+                let piece = self.memory.get(at / PIECE).and_then(|piece| piece.get(at % PIECE..));
+                into.extend_from_slice(piece.unwrap_or_default());
+            }
+            (Some(at), Some(file)) if at < written => {
+                file.seek(SeekFrom::Start(at)).map_err(unreadable)?;
+                let piece = (written - at).min(PIECE as u64);
+                file.take(piece).read_to_end(into).map_err(unreadable)?;
+            }
+            (Some(at), _) => {
+                let at = usize::try_from(at - written).unwrap_or(usize::MAX);
+                into.extend_from_slice(self.gathered.get(at..).unwrap_or_default());
+            }
+        }
+        count(WorkKind::Hold, words(into.len()));
+        Ok(())
+    }
+
+    /// Forgets the bytes.
+    pub(crate) fn clear(&mut self, meter: &mut Meter) {
+        meter.release(self.len());
+        *self = Self::default();
+    }
+}
+
+/// Whether this thread may use the disk.
+#[cfg(feature = "tokio")]
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Disk {
+    Open,
+    Closed,
+    /// Closed, and some bytes would have been written.
+    Wanted,
+}
+
+#[cfg(feature = "tokio")]
+thread_local! {
+    static DISK: Cell<Disk> = const { Cell::new(Disk::Open) };
+}
+
+/// Runs `step` without writing to the disk. Bytes for the file stay in memory. Also returns whether there were any;
+/// then the next step has to run on a thread that may block, without this function. A file written without this
+/// function must not be read within it.
+#[cfg(feature = "tokio")]
+pub(crate) fn off_disk<T>(step: impl FnOnce() -> T) -> (T, bool) {
+    /// Allows the disk again, even if the step panics.
+    struct Opens;
+    impl Drop for Opens {
+        fn drop(&mut self) {
+            DISK.set(Disk::Open);
+        }
+    }
+    let opens = Opens;
+    DISK.set(Disk::Closed);
+    let done = step();
+    let wanted = DISK.get() == Disk::Wanted;
+    drop(opens);
+    (done, wanted)
+}
+
+/// Returns whether the disk is closed to this thread, and remembers that it was needed.
+#[cfg(feature = "tokio")]
+fn is_off_disk() -> bool {
+    let closed = DISK.get() != Disk::Open;
+    if closed {
+        DISK.set(Disk::Wanted);
+    }
+    closed
+}
+
+/// No driver prevents the use of the disk.
+#[cfg(not(feature = "tokio"))]
+const fn is_off_disk() -> bool {
+    false
+}
+
+/// Passes a file on from its beginning. Returns `false` if `take` wanted no more.
+fn read_all<E>(
+    file: &mut File,
+    mut take: impl FnMut(&[u8]) -> Result<bool, E>,
+    failed: impl FnOnce(Raise) -> E,
+) -> Result<bool, E> {
+    let mut piece = vec![0; PIECE];
+    count(WorkKind::Hold, words(PIECE));
+    if let Err(error) = file.seek(SeekFrom::Start(0)) {
+        return Err(failed(unreadable(error)));
+    }
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(true),
+            Ok(length) => {
+                count(WorkKind::Hold, words(length));
+                if !take(piece.get(..length).unwrap_or_default())? {
+                    return Ok(false);
+                }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(unreadable(error))),
+        }
+    }
+}
+
+fn unreadable(error: std::io::Error) -> Raise {
+    Raise::spill("cannot read the temporary file", error)
+}

@@ -1,0 +1,201 @@
+//! Emits values, either whole or without excluded and dropped parts.
+
+use super::{ContainerRole, Cx, ItemsState, Label};
+use crate::filter::compile::items::ItemRules;
+use crate::json::{Halt, Interest, ValueKind, ValueSlot};
+use crate::path::trie::Cursor;
+
+impl ItemsState {
+    /// Emits a whole value.
+    pub(super) fn pass(&mut self, cx: &mut Cx<'_>, slot: ValueSlot<'_>) -> Interest {
+        let (writer, sink) = self.out(cx.sink);
+        writer.begin(sink);
+        match slot {
+            ValueSlot::Member(_) => Interest::CopyMember,
+            ValueSlot::Top | ValueSlot::Element(_) => Interest::Copy,
+        }
+    }
+
+    /// Emits an item without its excluded and dropped parts. The item itself is always kept, even if it becomes
+    /// empty.
+    pub(super) fn unselected(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+        cursor: Cursor,
+    ) -> Interest {
+        if !self.is_changed_below(cx, kind, &cursor) {
+            return self.pass(cx, slot);
+        }
+        self.open(cx, slot, kind);
+        let object = kind == ValueKind::Object;
+        self.roles.push(ContainerRole::Emit { cursor, object, item: !object });
+        Interest::Inspect
+    }
+
+    /// Returns whether a rule may remove something inside a value.
+    #[inline]
+    fn is_changed_below(&self, cx: &Cx<'_>, kind: ValueKind, cursor: &Cursor) -> bool {
+        // Every rule is named: a new one does not compile until it is considered here.
+        let ItemRules {
+            idle: _,
+            root: _,
+            keep_siblings: _,
+            max_items: _,
+            stop_early: _,
+            select: _,
+            exclude: _,
+            drop_nulls,
+            drop_empty,
+            closed: _,
+            judges: _,
+            refuses: _,
+            duplicates: _,
+        } = cx.rules;
+        kind.is_container() && (!cursor.is_dead() || *drop_nulls || *drop_empty)
+    }
+
+    /// Opens a container, with its key as spelled in the input.
+    pub(super) fn open(&mut self, cx: &mut Cx<'_>, slot: ValueSlot<'_>, kind: ValueKind) {
+        self.open_labelled(cx, slot.into(), kind, false);
+    }
+
+    pub(super) fn open_labelled(
+        &mut self,
+        cx: &mut Cx<'_>,
+        label: Label<'_>,
+        kind: ValueKind,
+        deferred: bool,
+    ) {
+        let bracket = if kind == ValueKind::Object { b'{' } else { b'[' };
+        let mut spelled = std::mem::take(&mut self.scratch);
+        let key = match label {
+            Label::None => None,
+            Label::Given(key) => Some(key),
+            Label::Spelled(key) => {
+                spelled.clear();
+                spelled.push(b'"');
+                spelled.extend_from_slice(key.raw());
+                spelled.push(b'"');
+                Some(spelled.as_slice())
+            }
+        };
+        let (writer, sink) = self.out(cx.sink);
+        if deferred {
+            writer.open_deferred(key, bracket);
+        } else {
+            if let Some(key) = key {
+                writer.key(sink, key);
+            }
+            writer.open(sink, bracket);
+        }
+        self.scratch = spelled;
+    }
+
+    /// Emits a value unless it is excluded at `cursor` or dropped. If a rule may remove something inside it, opens
+    /// it.
+    #[inline(always)]
+    pub(super) fn emit(
+        &mut self,
+        cx: &mut Cx<'_>,
+        label: Label<'_>,
+        kind: ValueKind,
+        cursor: &Cursor,
+    ) -> Interest {
+        // Every rule is named: a new one does not compile until it is considered here.
+        let ItemRules {
+            idle: _,
+            root: _,
+            keep_siblings: _,
+            max_items: _,
+            stop_early: _,
+            select: _,
+            exclude: _,
+            drop_nulls,
+            drop_empty,
+            closed: _,
+            judges: _,
+            refuses: _,
+            duplicates: _,
+        } = cx.rules;
+        let member = !matches!(label, Label::None);
+        let dropped = member
+            && match kind {
+                ValueKind::Null => *drop_nulls,
+                ValueKind::EmptyString => *drop_empty,
+                _ => false,
+            };
+        if dropped || cursor.is_hit() {
+            return Interest::Skip;
+        }
+        if self.is_changed_below(cx, kind, cursor) {
+            return self.emit_in_part(cx, label, kind, cursor);
+        }
+        let (writer, sink) = self.out(cx.sink);
+        match label {
+            Label::Spelled(_) => {
+                writer.begin(sink);
+                Interest::CopyMember
+            }
+            Label::Given(key) => {
+                writer.key(sink, key);
+                writer.begin(sink);
+                Interest::Copy
+            }
+            Label::None => {
+                writer.begin(sink);
+                Interest::Copy
+            }
+        }
+    }
+
+    /// Opens a container from which something may be removed.
+    #[inline(never)]
+    fn emit_in_part(
+        &mut self,
+        cx: &mut Cx<'_>,
+        label: Label<'_>,
+        kind: ValueKind,
+        cursor: &Cursor,
+    ) -> Interest {
+        let member = !matches!(label, Label::None);
+        self.open_labelled(cx, label, kind, member && cx.rules.drop_empty);
+        let object = kind == ValueKind::Object;
+        self.roles.push(ContainerRole::Emit { cursor: cursor.clone(), object, item: false });
+        Interest::Inspect
+    }
+
+    /// Handles a member or element of a container that is emitted in part.
+    #[inline]
+    pub(super) fn in_emit(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Halt> {
+        let Some(ContainerRole::Emit { cursor, item, .. }) = self.roles.last() else {
+            return Ok(Interest::Skip);
+        };
+        let trie = &cx.rules.exclude;
+        let below = match slot {
+            _ if cursor.is_dead() => Cursor::default(),
+            ValueSlot::Element(index) if *item => {
+                let mut below = cursor.element(trie, index);
+                below.begin(trie);
+                let interest = self.emit(cx, slot.into(), kind, &below);
+                if kind == ValueKind::Array
+                    && interest == Interest::Inspect
+                    && let Some(ContainerRole::Emit { item, .. }) = self.roles.last_mut()
+                {
+                    *item = true;
+                }
+                return Ok(interest);
+            }
+            ValueSlot::Member(key) => key.with_name(|name| cursor.member(trie, name)),
+            ValueSlot::Element(index) => cursor.element(trie, index),
+            ValueSlot::Top => Cursor::default(),
+        };
+        Ok(self.emit(cx, slot.into(), kind, &below))
+    }
+}

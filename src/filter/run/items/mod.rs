@@ -1,0 +1,570 @@
+//! The stage for the rules on items: payload root, max_items, select, exclude, drops (seed: kimbap; SPEC §5).
+//!
+//! Each open container that is inspected has a role, which defines what its members mean:
+//!
+//! ```text
+//! OnPath ─▶ Items ─▶ Select ─▶ Select              emits the selected values of an item
+//!    │        │        └────▶ Gather ─▶ …          emits the matches of a wildcard as one array
+//!    │        └─────▶ Emit ─▶ Emit                 emits a value without its excluded and dropped parts
+//!    └─▶ OnPath ─▶ …
+//! Replay ─▶ Select | Gather | Emit                  reads a held value once for each output that needs it
+//! ```
+//!
+//! Until the first selected value is found, output is kept in [`PendingOutput`]. A total miss discards it and goes
+//! back to the checkpoint of the machine. After the first hit only shared values are held.
+
+mod emit;
+mod handler;
+mod pending_output;
+mod root;
+mod seen_names;
+mod select;
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use pending_output::PendingOutput;
+use seen_names::SeenNames;
+
+use super::payload_length::{PayloadItems, PayloadLength};
+use super::root::Payload;
+use super::stage::{StageMachine, StageState};
+use crate::error::{ErrorKind, Raise};
+use crate::filter::compile::items::{ItemRules, RootRule, SelectRules};
+use crate::filter::compile::program::CompiledProgram;
+use crate::json::key::RawKey;
+use crate::json::writer::JsonWriter;
+use crate::json::{Halt, Interest, ValueKind, ValueSlot};
+use crate::limits::Limits;
+use crate::nearest::ComparisonBudget;
+use crate::path::Path;
+use crate::path::trie::{Cursor, NodeId};
+use crate::scan::Scanner;
+use crate::sink::Sink;
+use crate::spec::DuplicateKeys;
+use crate::test_work::{WorkKind, count, words};
+
+/// The number of missed paths that are named in a message and corrected.
+pub(super) const SHOWN: usize = 5;
+
+/// The role of an open container: what its members mean.
+#[derive(Clone, Debug)]
+enum ContainerRole {
+    /// On the path to the payload. `step`: the step of the root path that its child takes; `met`: that child was
+    /// seen.
+    OnPath { step: usize, members: u64, met: bool, object: bool },
+    /// The payload, an array.
+    Items,
+    /// Inside an item, at a node of the select trie. `left`: children that were not seen yet. `names`: the names of
+    /// its members are kept for suggestions.
+    Select { node: NodeId, serial: u64, left: u32, item: bool, names: bool },
+    /// Inside a value that a wildcard matches. Children are compared with token number `token` of the source.
+    Gather { source: u32, token: usize, met: bool, outer: bool },
+    /// Inside an emitted value, at `cursor` of the exclude trie. `item`: an array in place of an item, whose elements
+    /// are treated like items.
+    Emit { cursor: Cursor, object: bool, item: bool },
+    /// A held value is read again for this task.
+    Replay(ReplayTask),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum ReplayTask {
+    /// For a source that begins with the value, at this token of its path.
+    Source { source: u32, token: usize },
+    /// For the sources inside the value.
+    Inside(NodeId),
+}
+
+/// The location of the payload, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum PayloadTarget {
+    Document,
+    RawText,
+    Member(u64),
+    First,
+    At(Path),
+}
+
+/// The outcome of waiting for the first hit, when the input is read again from the checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WaitOutcome {
+    /// There was a hit.
+    Hit,
+    /// There was no hit: the payload passes unselected.
+    Miss,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ItemsStage {
+    program: Arc<CompiledProgram>,
+    state: ItemsState,
+}
+
+#[derive(Clone, Debug)]
+struct ItemsState {
+    target: PayloadTarget,
+    roles: SmallVec<[ContainerRole; 8]>,
+    writer: JsonWriter,
+    pending: PendingOutput,
+    /// The offset of the value from which on input is held.
+    waiting: Option<u64>,
+    /// The number of bytes after it within which the first hit must come.
+    patience: u64,
+    verdict: Option<WaitOutcome>,
+    snapshot: Option<ItemsSnapshot>,
+    /// By source: found in some item.
+    found: Vec<bool>,
+    /// There was an object among the items.
+    objects: bool,
+    /// The names of members, if corrections are suggested.
+    seen: Option<Box<SeenNames>>,
+    payload_met: bool,
+    /// The payload is a single object, so members of the envelope are kept.
+    single: bool,
+    /// By node of the select trie: the serial number of the container in which it was last seen.
+    met: Vec<u64>,
+    /// The number of containers entered, over all documents.
+    serial: u64,
+    capture: Option<CapturedValue>,
+    /// Bytes of the held values that are being read again.
+    captured: u64,
+    /// The offset of the end of a held value that is being read again.
+    replaying: Option<u64>,
+    /// Elements emitted for the current wildcard.
+    gathered: u64,
+    /// The payload's name. Later members of this name are duplicates.
+    payload_name: Option<Vec<u8>>,
+    scratch: Vec<u8>,
+    counts: ItemCounts,
+    /// Shares the length of the payload with the output stages.
+    length: Option<PayloadLength>,
+    limits: Limits,
+    scanner: Scanner,
+    replays: ReplayMachines,
+}
+
+/// The state at the checkpoint.
+#[derive(Clone, Debug)]
+enum ItemsSnapshot {
+    /// The state at the start of a run.
+    Beginning,
+    State(Box<ItemsState>),
+}
+
+/// The counts for the report.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ItemCounts {
+    pub(super) seen: Option<u64>,
+    pub(super) kept: u64,
+    pub(super) stopped: bool,
+    pub(super) duplicates: u64,
+    pub(super) root: Option<String>,
+    pub(super) error: Option<String>,
+    pub(super) captured_peak: u64,
+}
+
+/// A value that is held because more than one output needs it.
+#[derive(Clone, Debug)]
+struct CapturedValue {
+    node: NodeId,
+    item: bool,
+    bytes: Vec<u8>,
+    over: bool,
+}
+
+/// Machines that read held values, one for each level of nesting. Not part of a snapshot.
+#[derive(Debug, Default)]
+struct ReplayMachines(Vec<StageMachine>);
+
+impl Clone for ReplayMachines {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+/// The context of one event.
+struct Cx<'a> {
+    rules: &'a ItemRules,
+    sink: &'a mut dyn Sink,
+    offset: u64,
+}
+
+impl ItemsStage {
+    /// `patience`: the number of bytes that may be read between the checkpoint and the first hit.
+    pub(super) fn new(
+        program: &Arc<CompiledProgram>,
+        payload: Option<Payload>,
+        patience: u64,
+        limits: &Limits,
+        scanner: Scanner,
+        length: Option<PayloadLength>,
+    ) -> Self {
+        let target = target(&program.items, payload);
+        let select = program.items.select.as_ref();
+        let (sources, nodes) =
+            select.map_or((0, 0), |select| (select.sources.len(), select.nodes.len()));
+        let state = ItemsState {
+            target,
+            roles: SmallVec::new(),
+            writer: JsonWriter::default(),
+            pending: PendingOutput::default(),
+            waiting: None,
+            patience,
+            verdict: None,
+            snapshot: None,
+            found: vec![false; sources],
+            objects: false,
+            seen: None,
+            payload_met: false,
+            single: false,
+            met: vec![0; nodes],
+            serial: 0,
+            capture: None,
+            captured: 0,
+            replaying: None,
+            gathered: 0,
+            payload_name: None,
+            scratch: Vec::new(),
+            counts: ItemCounts::default(),
+            length,
+            limits: limits.clone(),
+            scanner,
+            replays: ReplayMachines::default(),
+        };
+        Self { program: program.clone(), state }
+    }
+
+    /// Sets whether names are kept to suggest corrections.
+    pub(super) fn suggest(mut self, yes: bool) -> Self {
+        self.state.seen = (yes && self.program.items.select.is_some()).then(Box::default);
+        self
+    }
+
+    /// Starts a new document, reusing allocations.
+    pub(super) fn restart(&mut self, payload: Option<Payload>, patience: u64) {
+        self.state.target = target(&self.program.items, payload);
+        self.state.patience = patience;
+        self.state.verdict = None;
+        self.state.reset();
+    }
+
+    /// Returns the offset from which on input must be held, if the stage waits.
+    pub(super) fn waiting(&self) -> Option<u64> {
+        self.state.waiting
+    }
+
+    /// Goes back to the checkpoint with the outcome of the wait known.
+    pub(super) fn rewind(&mut self) {
+        let verdict = self.state.verdict;
+        let error = self.state.counts.error.take();
+        let replays = std::mem::take(&mut self.state.replays);
+        let seen = self.state.seen.take();
+        match self.state.snapshot.take() {
+            None => {}
+            Some(ItemsSnapshot::Beginning) => self.state.reset(),
+            Some(ItemsSnapshot::State(state)) => self.state = *state,
+        }
+        self.state.verdict = verdict;
+        self.state.counts.error = error;
+        self.state.replays = replays;
+        self.state.seen = seen;
+    }
+
+    /// Returns whether the array used in place of the document had no hit either, so that the document is the
+    /// payload.
+    pub(super) fn gave_up_array(&self) -> bool {
+        self.program.items.root == RootRule::DocumentOrArray
+            && self.state.verdict == Some(WaitOutcome::Miss)
+    }
+
+    /// Closes all open containers after the run was stopped.
+    pub(super) fn close_all(&mut self, sink: &mut dyn Sink) {
+        while let Some(role) = self.state.roles.pop() {
+            match role {
+                ContainerRole::OnPath { object: true, .. } => {
+                    _ = self.state.writer.close(sink, b'}')
+                }
+                ContainerRole::OnPath { .. } => _ = self.state.writer.close(sink, b']'),
+                ContainerRole::Items => {
+                    self.state.tell_length();
+                    self.state.writer.close(sink, b']');
+                }
+                _ => {}
+            }
+        }
+        self.state.writer.flush(sink);
+    }
+
+    /// Returns the steps of the machines that read held values.
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> u64 {
+        self.state.replays.0.iter().map(StageMachine::steps).sum()
+    }
+
+    pub(super) fn counts(&self) -> &ItemCounts {
+        &self.state.counts
+    }
+
+    /// Returns whether the document is plain text in a member `raw`, to which select does not apply.
+    pub(super) fn is_raw_text(&self) -> bool {
+        self.state.target == PayloadTarget::RawText
+    }
+
+    /// Sets the number of bytes that may be read between the checkpoint and the first hit.
+    pub(super) fn set_patience(&mut self, bytes: u64) {
+        self.state.patience = bytes;
+    }
+
+    /// Returns why the payload passed unselected, if it did.
+    pub(super) fn miss(&self) -> Option<String> {
+        self.state.counts.error.clone()
+    }
+
+    /// Returns whether it is known which selected paths the items have.
+    pub(super) fn is_judged(&self) -> bool {
+        self.program.items.select.is_some()
+            && self.state.objects
+            && self.state.counts.error.is_none()
+    }
+
+    /// Returns the probable correction of a selected path that was not found.
+    pub(super) fn meant(&self, path: &str, pairs: &mut ComparisonBudget) -> Option<String> {
+        let (select, seen) = (self.program.items.select.as_ref()?, self.state.seen.as_ref()?);
+        let mut sources = select.sources.iter().inspect(|_| count(WorkKind::Names, 1));
+        seen.meant(select, sources.find(|source| source.text == path)?, pairs)
+    }
+
+    /// Returns the selected paths that no item has.
+    pub(super) fn partial_miss(&self) -> Vec<String> {
+        let Some(select) = &self.program.items.select else { return Vec::new() };
+        if !self.is_judged() {
+            return Vec::new();
+        }
+        let sources = select.sources.iter().zip(&self.state.found);
+        let missed = sources.filter(|(source, found)| !**found && !source.passing);
+        missed.map(|(source, _)| source.text.clone()).collect()
+    }
+}
+
+impl StageState for ItemsStage {
+    fn flush(&mut self, sink: &mut dyn Sink) {
+        let (writer, sink) = self.state.out(sink);
+        writer.flush(sink);
+    }
+}
+
+impl CapturedValue {
+    fn push(&mut self, bytes: &[u8], limit: u64) {
+        if self.over || (self.bytes.len() + bytes.len()) as u64 > limit {
+            self.over = true;
+            self.bytes = Vec::new();
+        } else {
+            count(WorkKind::Hold, words(bytes.len()));
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+}
+
+/// Returns the location of the payload, as far as it is known before the document.
+fn target(rules: &ItemRules, payload: Option<Payload>) -> PayloadTarget {
+    match (payload, &rules.root) {
+        (Some(Payload::Member(number)), _) => PayloadTarget::Member(number),
+        (Some(Payload::RawText), _) => PayloadTarget::RawText,
+        (None, RootRule::First) => PayloadTarget::First,
+        (None, RootRule::At(path)) => PayloadTarget::At(path.clone()),
+        _ => PayloadTarget::Document,
+    }
+}
+
+impl ItemsState {
+    /// Resets the state to the start of a document. The target and the outcome of a first reading are kept.
+    fn reset(&mut self) {
+        self.roles.clear();
+        self.writer.reset();
+        self.pending = PendingOutput::default();
+        self.waiting = None;
+        self.snapshot = None;
+        self.found.fill(false);
+        self.objects = false;
+        // Names of an earlier document are kept: those of the first one are enough.
+        self.payload_met = false;
+        self.single = false;
+        // `met` is kept: serial numbers are never reused, and clearing it could cost more than reading a small
+        // document.
+        self.capture = None;
+        self.captured = 0;
+        self.replaying = None;
+        self.gathered = 0;
+        self.payload_name = None;
+        self.counts = ItemCounts::default();
+    }
+
+    /// Returns the writer and where it writes now.
+    #[inline]
+    fn out<'a>(&'a mut self, sink: &'a mut dyn Sink) -> (&'a mut JsonWriter, &'a mut dyn Sink) {
+        let sink: &mut dyn Sink = if self.pending.active { &mut self.pending } else { sink };
+        (&mut self.writer, sink)
+    }
+
+    #[inline]
+    fn value(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Halt> {
+        match self.roles.last() {
+            Some(ContainerRole::Select { .. }) => self.in_select(cx, slot, kind),
+            Some(ContainerRole::Emit { .. }) => self.in_emit(cx, slot, kind),
+            Some(ContainerRole::Items) => self.element(cx, slot, kind),
+            Some(ContainerRole::Gather { .. }) => self.in_gather(cx, slot, kind),
+            Some(ContainerRole::OnPath { .. }) => self.on_the_way(cx, slot, kind),
+            Some(ContainerRole::Replay(task)) => match *task {
+                ReplayTask::Source { source, token } => self.source(cx, source, token, slot, kind),
+                ReplayTask::Inside(node) => self.inside(cx, node, kind),
+            },
+            None => self.document(cx, slot, kind),
+        }
+    }
+
+    fn close(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+        let role = self.roles.pop();
+        let bracket = match role {
+            Some(ContainerRole::OnPath { object, .. }) => {
+                if self.roles.is_empty() && !self.payload_met {
+                    self.no_payload(cx)?;
+                }
+                if object { b'}' } else { b']' }
+            }
+            Some(ContainerRole::Items) => {
+                self.considered(cx)?;
+                self.tell_length();
+                b']'
+            }
+            Some(ContainerRole::Select { item: true, .. }) => {
+                self.item_ends(cx)?;
+                b'}'
+            }
+            Some(ContainerRole::Emit { object: true, .. }) => b'}',
+            Some(ContainerRole::Gather { outer: true, .. } | ContainerRole::Emit { .. }) => b']',
+            _ => return Ok(()),
+        };
+        let (writer, sink) = self.out(cx.sink);
+        writer.close(sink, bracket);
+        Ok(())
+    }
+
+    /// Publishes the length of the payload at its end.
+    fn tell_length(&self) {
+        if let Some(length) = &self.length {
+            let ItemCounts { seen, kept, stopped: more, .. } = self.counts;
+            length.set(PayloadItems { seen: seen.unwrap_or(kept), kept, more });
+        }
+    }
+
+    /// Handles a duplicate of a member of which only the first is used.
+    fn duplicate(&mut self, cx: &Cx<'_>) -> Result<Interest, Halt> {
+        if cx.rules.duplicates == DuplicateKeys::Reject {
+            let message = "duplicate key (`duplicate_keys: reject`)";
+            return Err(Raise::new(ErrorKind::Duplicate, message).into());
+        }
+        self.counts.duplicates += 1;
+        Ok(Interest::Skip)
+    }
+
+    /// Handles an element of the payload.
+    #[inline]
+    fn element(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Halt> {
+        let ValueSlot::Element(index) = slot else { return Ok(Interest::Skip) };
+        self.counts.seen = Some(index + 1);
+        if index < self.max_items(cx.rules) {
+            self.counts.kept += 1;
+            return self.item(cx, slot, kind);
+        }
+        if index == self.max_items(cx.rules) {
+            self.considered(cx)?;
+        }
+        if cx.rules.stop_early {
+            self.counts.stopped = true;
+            return Ok(Interest::Stop);
+        }
+        Ok(Interest::Skip)
+    }
+
+    fn max_items(&self, rules: &ItemRules) -> u64 {
+        // After a total miss there is no limit.
+        if self.verdict == Some(WaitOutcome::Miss) { u64::MAX } else { rules.max_items }
+    }
+
+    /// Returns the selection, unless it does not apply to this document.
+    fn selection<'a>(&self, rules: &'a ItemRules) -> Option<&'a SelectRules> {
+        if self.verdict == Some(WaitOutcome::Miss) || self.target == PayloadTarget::RawText {
+            return None;
+        }
+        rules.select.as_ref()
+    }
+
+    /// Handles an item: an element of the payload, or a payload that is an object.
+    #[inline]
+    fn item(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Halt> {
+        let selection = match self.selection(cx.rules) {
+            Some(selection) if kind == ValueKind::Object => selection,
+            Some(_) if cx.rules.closed => {
+                let message = "cannot select from this element: it is not an object";
+                return Err(self.closed_miss(cx, message.to_owned()));
+            }
+            // Each element of an array is treated like an item.
+            _ => {
+                let start = cx.rules.exclude.start();
+                return Ok(self.unselected(cx, slot, kind, start));
+            }
+        };
+        self.objects = true;
+        self.open(cx, slot, kind);
+        if selection.node(0).shared {
+            self.capture(0, true);
+            return Ok(Interest::Copy);
+        }
+        self.enter_select(selection, 0, true, true);
+        Ok(Interest::Inspect)
+    }
+
+    /// Handles the end of an item with a selection.
+    fn item_ends(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+        if !matches!(self.roles.last(), Some(ContainerRole::Items)) {
+            self.considered(cx)?;
+        }
+        Ok(())
+    }
+}
+
+/// The label of an emitted value.
+#[derive(Clone, Copy)]
+enum Label<'a> {
+    /// No label: an element, or the document.
+    None,
+    /// The member's key as spelled in the input.
+    Spelled(RawKey<'a>),
+    /// A key of the spec, as JSON.
+    Given(&'a [u8]),
+}
+
+impl<'a> From<ValueSlot<'a>> for Label<'a> {
+    fn from(slot: ValueSlot<'a>) -> Self {
+        match slot {
+            ValueSlot::Member(key) => Self::Spelled(key),
+            ValueSlot::Top | ValueSlot::Element(_) => Self::None,
+        }
+    }
+}

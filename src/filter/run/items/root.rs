@@ -1,0 +1,182 @@
+//! Follows the path from the document to its payload, and handles siblings and duplicates on it.
+
+use super::{ContainerRole, Cx, ItemsState, PayloadTarget};
+use crate::filter::compile::items::WaitFrom;
+use crate::json::{Halt, Interest, ValueKind, ValueSlot};
+use crate::path::{Path, PathToken};
+
+impl ItemsState {
+    pub(super) fn document(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Halt> {
+        if cx.rules.refuses {
+            let message = "cannot select from the response of a failed call";
+            return Err(self.closed_miss(cx, message.to_owned()));
+        }
+        if cx.rules.closed && cx.rules.select.is_some() {
+            if self.target == PayloadTarget::RawText {
+                let message = "cannot select from the document: it is plain text in `raw`";
+                return Err(self.closed_miss(cx, message.to_owned()));
+            }
+            if !kind.is_container() {
+                let message = "cannot select from the document: it is a scalar";
+                return Err(self.closed_miss(cx, message.to_owned()));
+            }
+        }
+        if self.must_wait(cx, WaitFrom::Document) {
+            return self.mark(cx);
+        }
+        if !kind.is_container() {
+            // There is no payload, and this is not a miss.
+            self.payload_met = true;
+            self.release_output(cx)?;
+            return Ok(self.pass(cx, slot));
+        }
+        let here = match self.target {
+            PayloadTarget::Document | PayloadTarget::RawText => true,
+            PayloadTarget::Member(_) | PayloadTarget::First => kind == ValueKind::Array,
+            PayloadTarget::At(_) => false,
+        };
+        if here {
+            return self.payload(cx, slot, kind, "");
+        }
+        self.open(cx, slot, kind);
+        self.roles.push(ContainerRole::OnPath {
+            step: 0,
+            members: 0,
+            met: false,
+            object: kind == ValueKind::Object,
+        });
+        Ok(Interest::Inspect)
+    }
+
+    pub(super) fn on_the_way(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Halt> {
+        let Some(ContainerRole::OnPath { step, members, met, .. }) = self.roles.last() else {
+            return Ok(Interest::Skip);
+        };
+        let (step, members, met) = (*step, *members, *met);
+        let (here, last, again) = match &self.target {
+            PayloadTarget::At(path) => {
+                let token = path.0.get(step);
+                let here = match slot {
+                    ValueSlot::Member(key) => match token {
+                        Some(PathToken::Name(name)) => {
+                            key.with_name(|spelled| spelled == Some(name.as_bytes()))
+                        }
+                        _ => false,
+                    },
+                    ValueSlot::Element(index) => token.and_then(PathToken::index) == Some(index),
+                    ValueSlot::Top => false,
+                };
+                (here && !met, step + 1 == path.0.len(), here && met)
+            }
+            PayloadTarget::Member(number) => {
+                (members == *number, true, met && self.is_payload_name(slot))
+            }
+            _ => (kind == ValueKind::Array && !met, true, met && self.is_payload_name(slot)),
+        };
+        if here && last && self.must_wait(cx, WaitFrom::Payload) && kind.is_container() {
+            return self.mark(cx);
+        }
+        if let Some(ContainerRole::OnPath { members, met, .. }) = self.roles.last_mut() {
+            *members += 1;
+            *met |= here;
+        }
+        if again {
+            return self.duplicate(cx);
+        }
+        if here && last {
+            let pointer = match (&self.target, slot) {
+                (PayloadTarget::At(path), _) => path.to_pointer(),
+                (_, ValueSlot::Member(key)) => {
+                    self.payload_name = key.with_name(|name| name.map(<[u8]>::to_vec));
+                    let name =
+                        String::from_utf8_lossy(self.payload_name.as_deref().unwrap_or(key.raw()));
+                    Path(vec![PathToken::Name(name.into())]).to_pointer()
+                }
+                _ => String::new(),
+            };
+            return self.payload(cx, slot, kind, &pointer);
+        }
+        if here && kind.is_container() {
+            self.open(cx, slot, kind);
+            let object = kind == ValueKind::Object;
+            self.roles.push(ContainerRole::OnPath {
+                step: step + 1,
+                members: 0,
+                met: false,
+                object,
+            });
+            return Ok(Interest::Inspect);
+        }
+        if cx.rules.keep_siblings { Ok(self.pass(cx, slot)) } else { Ok(Interest::Skip) }
+    }
+
+    pub(super) fn is_payload_name(&self, slot: ValueSlot<'_>) -> bool {
+        let (ValueSlot::Member(key), Some(payload)) = (slot, &self.payload_name) else {
+            return false;
+        };
+        key.with_name(|name| name == Some(payload))
+    }
+
+    /// Handles the payload.
+    pub(super) fn payload(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+        pointer: &str,
+    ) -> Result<Interest, Halt> {
+        if kind.is_container() && self.must_wait(cx, WaitFrom::Payload) {
+            return self.mark(cx);
+        }
+        self.payload_met = true;
+        self.counts.root = Some(pointer.to_owned());
+        let selects = cx.rules.select.is_some();
+        if !selects || !(kind.is_container() || cx.rules.closed) {
+            self.release_output(cx)?;
+        }
+        match kind {
+            ValueKind::Array => {
+                self.counts.seen = Some(0);
+                self.open(cx, slot, kind);
+                self.roles.push(ContainerRole::Items);
+                Ok(Interest::Inspect)
+            }
+            ValueKind::Object => {
+                self.single = true;
+                self.item(cx, slot, kind)
+            }
+            _ if cx.rules.closed && cx.rules.select.is_some() => {
+                let message =
+                    "cannot select from the payload: it is neither an object nor an array";
+                Err(self.closed_miss(cx, message.to_owned()))
+            }
+            _ => Ok(self.pass(cx, slot)),
+        }
+    }
+
+    /// Handles a document without a value at the root.
+    pub(super) fn no_payload(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+        if !cx.rules.judges {
+            return Ok(());
+        }
+        let message = match &self.target {
+            PayloadTarget::At(path) => format!("no value at root {path}"),
+            _ => "the document has no array to use as the payload".to_owned(),
+        };
+        if cx.rules.closed {
+            return self.total_miss(cx, message);
+        }
+        self.counts.error = Some(format!("{message}: the rules on items have no effect"));
+        Ok(())
+    }
+}

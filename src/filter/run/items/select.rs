@@ -1,0 +1,385 @@
+//! Selects from an item: walks the select trie, collects wildcard matches, and replays shared values.
+
+use super::{CapturedValue, ContainerRole, Cx, ItemsStage, ItemsState, Label, ReplayTask};
+use crate::error::{LimitName, Raise};
+use crate::filter::compile::items::{ItemRules, SelectRules, SelectSource};
+use crate::filter::run::stage::{StageHandler, StageMachine, machine_config};
+use crate::json::machine::MachineFailure;
+use crate::json::writer::JsonWriter;
+use crate::json::{Halt, Interest, MemberSpan, MemberTaker, TakeResult, ValueKind, ValueSlot};
+use crate::path::PathToken;
+use crate::path::trie::{NameTable, NodeId};
+use crate::sink::Sink;
+use crate::spec::DuplicateKeys;
+
+impl ItemsState {
+    /// Enters a container at a node of the select trie.
+    pub(super) fn enter_select(
+        &mut self,
+        selection: &SelectRules,
+        node: NodeId,
+        object: bool,
+        item: bool,
+    ) {
+        self.serial += 1;
+        let at = selection.node(node);
+        let left = match (object, item && !self.single) {
+            (true, false) => at.members,
+            (true, true) => at.members - at.passing_members,
+            (false, _) => at.elements,
+        };
+        let names = object && self.seen.as_mut().is_some_and(|seen| seen.begin(node));
+        self.roles.push(ContainerRole::Select { node, serial: self.serial, left, item, names });
+    }
+
+    /// Handles a member or element of a container in an item.
+    #[inline]
+    pub(super) fn in_select(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Halt> {
+        let rules = cx.rules;
+        let (Some(ContainerRole::Select { node, left, names, .. }), Some(selection)) =
+            (self.roles.last_mut(), &rules.select)
+        else {
+            return Ok(Interest::Skip);
+        };
+        if *left == 0 && rules.duplicates == DuplicateKeys::First {
+            // Everything that could be selected was found: skip the rest.
+            return Ok(Interest::SkipRest);
+        }
+        if let (ValueSlot::Member(key), true) = (slot, *names) {
+            *names =
+                key.with_name(|name| self.seen.as_mut().is_some_and(|seen| seen.add(*node, name)));
+        }
+        let child = match slot {
+            ValueSlot::Member(key) => {
+                key.with_name(|name| name.and_then(|name| selection.trie.member(*node, name)))
+            }
+            ValueSlot::Element(index) => selection.trie.element(*node, index),
+            ValueSlot::Top => None,
+        };
+        let Some(child) = child else { return Ok(Interest::Skip) };
+        self.select_child(cx, child, slot, kind)
+    }
+
+    /// Handles a member or element whose node in the select trie is known.
+    #[inline(always)]
+    pub(super) fn select_child(
+        &mut self,
+        cx: &mut Cx<'_>,
+        child: NodeId,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Halt> {
+        let (Some(ContainerRole::Select { serial, left, .. }), Some(selection)) =
+            (self.roles.last_mut(), &cx.rules.select)
+        else {
+            return Ok(Interest::Skip);
+        };
+        let serial = *serial;
+        let at = selection.node(child);
+        if at.passing && !self.single {
+            return Ok(Interest::Skip);
+        }
+        let Some(met) = self.met.get_mut(child as usize) else { return Ok(Interest::Skip) };
+        if *met == serial {
+            return self.duplicate(cx);
+        }
+        *met = serial;
+        *left = left.saturating_sub(1);
+
+        if at.shared {
+            self.capture(child, false);
+            return Ok(Interest::Copy);
+        }
+        match at.starts.first() {
+            Some(source) => self.source(cx, *source, at.depth, slot, kind),
+            None => self.inside(cx, child, kind),
+        }
+    }
+
+    /// Handles a value that contains selected values.
+    pub(super) fn inside(
+        &mut self,
+        cx: &mut Cx<'_>,
+        node: NodeId,
+        kind: ValueKind,
+    ) -> Result<Interest, Halt> {
+        let Some(selection) = &cx.rules.select else { return Ok(Interest::Skip) };
+        if !kind.is_container() {
+            return Ok(Interest::Skip);
+        }
+        self.enter_select(selection, node, kind == ValueKind::Object, false);
+        Ok(Interest::Inspect)
+    }
+
+    /// Handles the value at which a source's output begins, `token` tokens into its path: the selected value, or the
+    /// container of its first wildcard.
+    #[inline(always)]
+    pub(super) fn source(
+        &mut self,
+        cx: &mut Cx<'_>,
+        number: u32,
+        token: usize,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Halt> {
+        let Some(source) =
+            cx.rules.select.as_ref().and_then(|select| select.sources.get(number as usize))
+        else {
+            return Ok(Interest::Skip);
+        };
+        if source.passing && !self.single {
+            return Ok(Interest::Skip);
+        }
+        let gathers = token < source.path.0.len();
+        if gathers && !kind.is_container() {
+            return Ok(Interest::Skip);
+        }
+        if !source.passing
+            && let Some(found) = self.found.get_mut(number as usize)
+            && !*found
+        {
+            *found = true;
+            self.release_output(cx)?;
+        }
+        if gathers {
+            return Ok(self.gather(cx, number, source, token));
+        }
+        let label = match slot {
+            // The key is spelled the same, so the member can be copied as a whole.
+            ValueSlot::Member(key)
+                if source.key_is_name && key.raw().len() + 2 == source.key.len() =>
+            {
+                Label::Spelled(key)
+            }
+            _ => Label::Given(&source.key),
+        };
+        Ok(self.emit(cx, label, kind, &source.exclude))
+    }
+
+    /// Opens an array for the matches of a source's first wildcard.
+    #[cold]
+    fn gather(
+        &mut self,
+        cx: &mut Cx<'_>,
+        number: u32,
+        source: &SelectSource,
+        token: usize,
+    ) -> Interest {
+        if source.exclude.is_hit() {
+            return Interest::Skip;
+        }
+        let deferred = cx.rules.drop_empty;
+        self.open_labelled(cx, Label::Given(&source.key), ValueKind::Array, deferred);
+        self.gathered = 0;
+        self.roles.push(ContainerRole::Gather { source: number, token, met: false, outer: true });
+        Interest::Inspect
+    }
+
+    /// Handles a member or element below a wildcard's container.
+    pub(super) fn in_gather(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Halt> {
+        let rules = cx.rules;
+        let Some(ContainerRole::Gather { source: number, token, met, .. }) = self.roles.last_mut()
+        else {
+            return Ok(Interest::Skip);
+        };
+        let Some(source) =
+            rules.select.as_ref().and_then(|select| select.sources.get(*number as usize))
+        else {
+            return Ok(Interest::Skip);
+        };
+        let here = match (source.path.0.get(*token), slot) {
+            (Some(PathToken::Any), _) => true,
+            (Some(PathToken::Name(name)), ValueSlot::Member(key)) => {
+                if *met && rules.duplicates == DuplicateKeys::First {
+                    return Ok(Interest::SkipRest);
+                }
+                let here = key.with_name(|spelled| spelled == Some(name.as_bytes()));
+                if here && *met {
+                    return self.duplicate(cx);
+                }
+                *met |= here;
+                here
+            }
+            (Some(name), ValueSlot::Element(index)) => name.index() == Some(index),
+            _ => false,
+        };
+        if !here {
+            return Ok(Interest::Skip);
+        }
+        let (number, next) = (*number, *token + 1);
+        if next == source.path.0.len() {
+            let cursor = source.exclude.element(&rules.exclude, self.gathered);
+            self.gathered += 1;
+            return Ok(self.emit(cx, Label::None, kind, &cursor));
+        }
+        if !kind.is_container() {
+            return Ok(Interest::Skip);
+        }
+        self.roles.push(ContainerRole::Gather {
+            source: number,
+            token: next,
+            met: false,
+            outer: false,
+        });
+        Ok(Interest::Inspect)
+    }
+
+    /// Starts to hold the value that begins now, because more than one output needs it.
+    pub(super) fn capture(&mut self, node: NodeId, item: bool) {
+        self.capture = Some(CapturedValue { node, item, bytes: Vec::new(), over: false });
+    }
+}
+
+/// Takes ordinary members of a selection in the machine's loop: scalars that are copied unchanged.
+pub(super) struct MemberTaker<'a> {
+    rules: &'a ItemRules,
+    selection: &'a SelectRules,
+    serial: u64,
+    left: &'a mut u32,
+    met: &'a mut [u64],
+    found: &'a [bool],
+    writer: &'a mut JsonWriter,
+    sink: &'a mut dyn Sink,
+}
+
+impl<'a> MemberTaker<'a> {
+    /// Returns the taker for the innermost object, with its selected names. Returns `None` while output is pending or
+    /// a value is held.
+    #[inline(always)]
+    pub(super) fn new(
+        rules: &'a ItemRules,
+        state: &'a mut ItemsState,
+        sink: &'a mut dyn Sink,
+    ) -> Option<(&'a NameTable, Self)> {
+        let ItemsState { roles, met, found, writer, pending, capture, .. } = state;
+        let Some(ContainerRole::Select { node, serial, left: left @ 1.., names: false, .. }) =
+            roles.last_mut()
+        else {
+            return None;
+        };
+        let selection = rules.select.as_ref()?;
+        if pending.active || capture.is_some() {
+            return None;
+        }
+        let names = selection.trie.names(*node)?;
+        let taker = Self { rules, selection, serial: *serial, left, met, found, writer, sink };
+        Some((names, taker))
+    }
+}
+
+impl MemberTaker for SelectTaker<'_> {
+    #[inline(always)]
+    fn take(&mut self, child: NodeId, member: MemberSpan<'_>) -> TakeResult {
+        let MemberSpan { text, key, key_end, value, end } = member;
+        let Some(met) = self.met.get_mut(child as usize) else { return TakeResult::No };
+        let Some(number) = self.selection.node(child).plain else { return TakeResult::No };
+        let Some(source) = self.selection.sources.get(number as usize) else {
+            return TakeResult::No;
+        };
+        // Every rule is named: the loop must not take a member past a rule that it does not know.
+        let ItemRules {
+            idle: _,
+            root: _,
+            keep_siblings: _,
+            max_items: _,
+            stop_early: _,
+            select: _,
+            exclude: _,
+            drop_nulls,
+            drop_empty,
+            closed: _,
+            judges: _,
+            refuses: _,
+            duplicates: _,
+        } = self.rules;
+        let dropped = (*drop_nulls && text.get(value) == Some(&b'n'))
+            || (*drop_empty && text.get(value..end) == Some(b"\"\""));
+        // The first hit of a source releases the pending output.
+        let found = self.found.get(number as usize) == Some(&true);
+        if dropped || !found || *met == self.serial {
+            return TakeResult::No;
+        }
+        *met = self.serial;
+        *self.left = self.left.saturating_sub(1);
+        let spelled = source.key_is_name && key_end - key == source.key.len();
+        if spelled && key_end + 1 == value {
+            self.writer.member(self.sink, text, key, end);
+        } else {
+            let (from, to) = if spelled { (key, key_end) } else { (0, source.key.len()) };
+            self.writer.member(self.sink, if spelled { text } else { &source.key }, from, to);
+            self.writer.raw(self.sink, b":");
+            self.writer.raw(self.sink, text.get(value..end).unwrap_or_default());
+        }
+        if *self.left == 0 { TakeResult::Last } else { TakeResult::More }
+    }
+}
+
+impl StageHandler<'_, ItemsStage> {
+    /// Reads a complete held value once for each output that begins with it, then once for the outputs inside it.
+    #[cold]
+    pub(super) fn replay(&mut self, end: u64) -> Result<(), Halt> {
+        let outer = self.stage.state.replaying;
+        let offset = *self.stage.state.replaying.get_or_insert(end);
+        let Some(capture) = self.stage.state.capture.take() else { return Ok(()) };
+        let limit = self.stage.state.limits.item();
+        if capture.over {
+            let message = format!("values needed by more than one output exceed {limit} bytes");
+            return Err(Raise::limit(LimitName::Item, message).into());
+        }
+        let program = self.stage.program.clone();
+        let rules = &program.items;
+        let Some(selection) = &rules.select else { return Ok(()) };
+        let node = selection.node(capture.node);
+        let state = &mut self.stage.state;
+        let bytes = capture.bytes.len() as u64;
+        state.captured += bytes;
+        state.counts.captured_peak = state.counts.captured_peak.max(state.captured);
+
+        let starts = node
+            .starts
+            .iter()
+            .map(|source| ReplayTask::Source { source: *source, token: node.depth });
+        let inside = (node.members > 0).then_some(ReplayTask::Inside(capture.node));
+        for task in starts.chain(inside) {
+            self.stage.state.roles.push(ContainerRole::Replay(task));
+            let config = machine_config(&program.spec, &self.stage.state.limits, rules.drop_empty);
+            let mut engine = match self.stage.state.replays.0.pop() {
+                Some(mut engine) => {
+                    engine.restart(config);
+                    engine
+                }
+                None => StageMachine::new(config, self.stage.state.scanner),
+            };
+            let replayed = engine
+                .feed(self.stage, &capture.bytes, self.sink)
+                .and_then(|_| engine.end(self.stage, self.sink));
+            self.stage.state.replays.0.push(engine);
+            replayed.map_err(|failure| match failure {
+                MachineFailure::Error(error) => Halt::Error(error.to_raise()),
+                MachineFailure::Rewind => Halt::Rewind,
+                MachineFailure::Overdue => Halt::Overdue,
+            })?;
+            self.stage.state.roles.pop();
+        }
+        self.stage.state.replaying = outer;
+        self.stage.state.captured -= bytes;
+        if capture.item {
+            let state = &mut self.stage.state;
+            let mut cx = Cx { rules, sink: self.sink, offset };
+            state.item_ends(&mut cx)?;
+            let (writer, sink) = state.out(cx.sink);
+            writer.close(sink, b'}');
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,555 @@
+//! Applies a budget: keeps the longest prefix of items that fits together with everything around them, or else a
+//! shorter form of the document (seed: kimbap's `_budget`; SPEC §6).
+//!
+//! The budget deals with the bytes of items and of the *frame* (everything around the items), not with JSON. It holds
+//! at most the budget and one piece of input. An item that cannot fit is not held, and neither are the items after
+//! it. If the frame and the items that must be kept are too long, everything is passed to [`ShorterForms`].
+
+use super::notes;
+use super::omission::{MarkNames, Omission, element};
+use super::shorten::{OverflowMode, ShorterForms};
+use crate::error::{Error, Raise};
+use crate::filter::compile::size_policy::SizePolicy;
+use crate::filter::run::hold::Hold;
+use crate::filter::run::payload_length::{PayloadItems, PayloadLength};
+use crate::limits::{Limits, Meter};
+use crate::sink::Sink;
+use crate::spec::{self, Omitted, OnOver};
+use crate::test_work::{self, WorkKind, words};
+
+/// The number of bytes that may arrive at once, in addition to the limit: one piece, and what the writer had
+/// buffered.
+const AT_ONCE: u64 = 2 * super::PIECE as u64;
+
+#[derive(Debug)]
+pub(super) struct ItemBudget {
+    policy: SizePolicy,
+    /// The largest size of the output.
+    limit: u64,
+    /// The call's limits, and limits with room for the piece that is about to be dropped.
+    limits: Limits,
+    roomy: Limits,
+    pub(super) meter: Meter,
+    /// Everything around the items.
+    pub(super) frame: Hold,
+    /// Positions in the frame.
+    pub(super) points: Vec<(u64, FramePoint)>,
+    /// The items, each after a newline. Minified JSON contains no newlines.
+    pub(super) items: Hold,
+    /// The number of items that have begun, and of complete ones.
+    begun: u64,
+    pub(super) complete: u64,
+    /// The size of the complete items, and of those that must be kept.
+    pub(super) complete_bytes: u64,
+    pub(super) stay: u64,
+    /// No more items are held.
+    closed: bool,
+    array: ArrayState,
+    /// The mark is a member of the object around the payload. `taken`: the members of that object with the name of a
+    /// mark.
+    in_object: bool,
+    taken: MarkNames,
+    /// Counts the items that earlier rules left out.
+    length: PayloadLength,
+    forms: Option<ShorterForms>,
+    /// The items after those that must be kept, while they are no longer than a mark. Longer ones are left out.
+    tail: Vec<u8>,
+    tail_cut: bool,
+    /// Items were left out without a shorter form.
+    cut: bool,
+    /// The text of the payload's mark.
+    mark: Option<String>,
+}
+
+/// A position in the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FramePoint {
+    /// The start of a container on the path to the payload, or of the payload itself.
+    OnPath,
+    Payload,
+    /// The position of the items.
+    Items,
+    /// The position of their mark.
+    Mark,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ArrayState {
+    /// The payload is not an array, or has not begun.
+    None,
+    Open,
+    Ended,
+}
+
+impl ItemBudget {
+    pub(super) fn new(policy: SizePolicy, length: &PayloadLength, limits: &Limits) -> Self {
+        let roomy = match limits.spill() {
+            0 => limits.clone().with_held(limits.held().saturating_add(AT_ONCE)),
+            spill => limits.clone().with_spill(spill.saturating_add(AT_ONCE)),
+        };
+        Self {
+            policy,
+            limit: policy.budget.map_or(u64::MAX, bytes_of),
+            limits: limits.clone(),
+            roomy,
+            meter: Meter::default(),
+            frame: Hold::default(),
+            points: Vec::new(),
+            items: Hold::default(),
+            begun: 0,
+            complete: 0,
+            complete_bytes: 0,
+            stay: 0,
+            closed: false,
+            array: ArrayState::None,
+            in_object: false,
+            taken: MarkNames::default(),
+            length: length.clone(),
+            forms: None,
+            tail: Vec::new(),
+            tail_cut: false,
+            cut: false,
+            mark: None,
+        }
+    }
+
+    /// Records a position in the frame.
+    pub(super) fn point(&mut self, point: FramePoint, sink: &mut dyn Sink) -> Result<(), Raise> {
+        match (point, &self.forms) {
+            _ if self.policy.budget.is_none() => {
+                if point == FramePoint::Mark
+                    && let Some(text) = self.mark_text(self.begun)
+                {
+                    sink.write(text.as_bytes());
+                }
+            }
+            (_, None) => self.points.push((self.frame.len(), point)),
+            (FramePoint::OnPath, Some(_)) => self.shorter(&[notes::WAY], sink)?,
+            (FramePoint::Payload, Some(_)) => self.shorter(&[notes::PAYLOAD], sink)?,
+            (FramePoint::Items, Some(_)) => {}
+            (FramePoint::Mark, Some(_)) => self.note_mark(sink)?,
+        }
+        Ok(())
+    }
+
+    /// Starts the payload, an array. `in_object`: it is a member.
+    pub(super) fn array(&mut self, in_object: bool, sink: &mut dyn Sink) -> Result<(), Raise> {
+        self.array = ArrayState::Open;
+        self.in_object = in_object;
+        self.point(FramePoint::Items, sink)
+    }
+
+    /// Records a member next to the payload by its spelled key.
+    pub(super) fn beside(&mut self, key: &[u8]) {
+        self.taken.add(key);
+    }
+
+    /// Ends the payload.
+    pub(super) fn end_array(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
+        self.array = ArrayState::Ended;
+        if self.forms.is_some() && !self.tail_cut {
+            let tail = std::mem::take(&mut self.tail);
+            // There is no comma before the first item.
+            let from = usize::from(self.policy.min_items == 0);
+            self.shorter(tail.get(from..).unwrap_or_default(), sink)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the number of items kept in the complete document, or `None` if the payload is not an array.
+    pub(super) fn kept(&self) -> Option<u64> {
+        (self.array != ArrayState::None)
+            .then(|| if self.forms.is_none() { self.complete } else { self.in_forms() })
+    }
+
+    /// Returns whether the budget left something out.
+    pub(super) fn has_cut(&self) -> bool {
+        self.cut || self.tail_cut || self.forms.as_ref().is_some_and(ShorterForms::has_cut)
+    }
+
+    /// Returns whether the output is too long even so.
+    pub(super) fn is_exceeded(&self) -> bool {
+        self.forms.as_ref().is_some_and(ShorterForms::is_exceeded)
+    }
+
+    /// Returns the position of the payload in a shorter form, where it may differ.
+    #[cfg(feature = "template")]
+    pub(super) fn steps(&self) -> Option<&[u64]> {
+        self.forms.as_ref().filter(|_| self.array != ArrayState::None).map(ShorterForms::steps)
+    }
+
+    /// Returns the text of the payload's mark, if there is one.
+    #[cfg(feature = "template")]
+    pub(super) fn mark(&self) -> Option<&str> {
+        self.mark.as_deref()
+    }
+
+    /// Places the error of bytes that could not be held.
+    pub(super) fn place(&self, raise: Raise) -> Error {
+        Hold::place(&self.limits, raise)
+    }
+
+    /// Returns the largest number of bytes held.
+    pub(super) fn peak(&self) -> u64 {
+        self.meter.peak()
+    }
+
+    /// Returns the number of bytes read to make shorter forms.
+    #[cfg(test)]
+    pub(super) fn work(&self) -> u64 {
+        self.forms.as_ref().map_or(0, |forms| forms.work)
+    }
+
+    /// Adds bytes of the frame.
+    pub(super) fn frame(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Raise> {
+        if self.policy.budget.is_none() {
+            sink.write(bytes);
+        } else if self.forms.is_some() {
+            self.shorter(bytes, sink)?;
+        } else {
+            self.frame.push(bytes, &self.roomy, &mut self.meter)?;
+            self.check(sink)?;
+        }
+        Ok(())
+    }
+
+    /// Starts an item. Returns whether it may be kept.
+    pub(super) fn begin_item(&mut self, sink: &mut dyn Sink) -> Result<bool, Raise> {
+        let stays = self.begun < self.policy.min_items;
+        if !stays && (self.closed || self.tail_cut) {
+            return Ok(false);
+        }
+        self.begun += 1;
+        if self.policy.budget.is_none() {
+            if self.begun > 1 {
+                sink.write(b",");
+            }
+        } else if self.forms.is_none() {
+            self.items.push(b"\n", &self.roomy, &mut self.meter)?;
+            self.check(sink)?;
+        } else if stays {
+            if self.begun > 1 {
+                self.shorter(b",", sink)?;
+            }
+        } else {
+            self.add_to_tail(b",");
+        }
+        Ok(stays || !(self.closed || self.tail_cut))
+    }
+
+    /// Adds bytes of an item.
+    pub(super) fn item(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Raise> {
+        let stays = self.begun <= self.policy.min_items;
+        if self.policy.budget.is_none() {
+            sink.write(bytes);
+            return Ok(());
+        }
+        match (&self.forms, stays) {
+            (_, false) if self.closed || self.tail_cut => Ok(()),
+            (None, _) => {
+                self.items.push(bytes, &self.roomy, &mut self.meter)?;
+                self.check(sink)
+            }
+            (Some(_), true) => self.shorter(bytes, sink),
+            (Some(_), false) => {
+                self.add_to_tail(bytes);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn end_item(&mut self) {
+        let stays = self.begun <= self.policy.min_items;
+        if stays || !self.closed {
+            self.complete = self.begun;
+            self.complete_bytes = self.items.len();
+        }
+        if stays {
+            self.stay = self.complete_bytes;
+        }
+    }
+
+    /// The document is complete.
+    pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
+        let Some(budget) = self.policy.budget else {
+            self.complete = self.begun;
+            self.mark = self.mark_body(self.begun);
+            return Ok(());
+        };
+        if self.forms.is_none() {
+            if let Some((count, bytes, mark)) = self.fitting(budget)? {
+                self.cut = count < self.came();
+                self.complete = count;
+                self.mark = self.mark_body(count);
+                return self.write(bytes, mark.as_deref(), sink);
+            }
+            self.enter(sink)?;
+        }
+        let Self { forms: Some(forms), roomy, meter, .. } = self else { return Ok(()) };
+        #[cfg(feature = "tokens")]
+        if let spec::Budget::Tokens(tokens) = budget {
+            forms.fit_tokens(tokens, roomy, meter)?;
+        }
+        #[cfg(not(feature = "tokens"))]
+        let _ = roomy;
+        forms.end(meter, sink)
+    }
+
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Returns the number of items in the input.
+    pub(super) fn came(&self) -> u64 {
+        self.length.get().map_or(self.begun, |items| items.kept)
+    }
+
+    /// Returns the number of items that are kept whatever the budget.
+    pub(super) fn least(&self) -> u64 {
+        self.policy.min_items.min(self.came())
+    }
+
+    /// Returns the number of items in the shorter forms.
+    fn in_forms(&self) -> u64 {
+        if self.tail_cut { self.policy.min_items } else { self.begun }
+    }
+
+    /// Returns the content of the mark for `kept` items, if there is a mark.
+    fn mark_body(&self, kept: u64) -> Option<String> {
+        let came = self.came();
+        let PayloadItems { seen, more, .. } =
+            self.length.get().unwrap_or(PayloadItems { seen: came, kept: came, more: false });
+        let of = seen.max(came);
+        let marked = match self.policy.omitted {
+            Some(Omitted::Silent) => false,
+            Some(Omitted::Mark) => kept < of,
+            None => kept < came,
+        };
+        let omission = Omission { omitted: of.saturating_sub(kept), of, more };
+        (self.array != ArrayState::None && marked).then(|| omission.items())
+    }
+
+    /// Returns the full text of that mark.
+    pub(super) fn mark_text(&self, kept: u64) -> Option<String> {
+        let body = self.mark_body(kept)?;
+        let mut taken = self.taken;
+        Some(if self.in_object { taken.member(&body, false) } else { element(&body, kept == 0) })
+    }
+
+    /// Returns whether a mark would not be shorter than the items it replaces.
+    fn is_short(&self, bytes: u64, items: u64) -> bool {
+        let omission = Omission { omitted: items, of: self.begun, more: false };
+        let room = match self.in_object {
+            _ if !self.marks() => 0,
+            true => omission.length_beside(),
+            false => omission.length(),
+        };
+        bytes <= room as u64
+    }
+
+    fn marks(&self) -> bool {
+        self.policy.omitted != Some(Omitted::Silent)
+    }
+
+    /// Checks the limit and the budget, as if bytes had arrived one by one. Drops items over the budget.
+    fn check(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
+        let items = self.items.len();
+        // There is no comma for the first newline.
+        let waits = self.frame.len() + items.saturating_sub(1);
+        let capacity = Hold::capacity(&self.limits);
+        if waits > capacity && self.limit > capacity {
+            return Err(Hold::overflow(&self.limits));
+        }
+        let all_stay = self.begun <= self.policy.min_items;
+        let behind = self.begun.saturating_sub(self.policy.min_items);
+        if waits > self.limit && !all_stay && !self.is_short(items - self.stay, behind) {
+            self.closed = true;
+        }
+        let stay = if all_stay { items } else { self.stay };
+        if self.frame.len() + stay.saturating_sub(1) > self.limit {
+            self.enter(sink)?;
+        }
+        Ok(())
+    }
+
+    /// Adds to the items after those that must be kept.
+    fn add_to_tail(&mut self, bytes: &[u8]) {
+        let behind = self.begun.saturating_sub(self.policy.min_items);
+        if self.is_short((self.tail.len() + bytes.len()) as u64, behind) {
+            self.tail.extend_from_slice(bytes);
+        } else {
+            self.tail.clear();
+            self.tail_cut = true;
+        }
+    }
+
+    /// Passes text on to the shorter forms.
+    fn shorter(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Raise> {
+        let Self { forms, roomy, meter, .. } = self;
+        forms.as_mut().map_or(Ok(()), |forms| forms.push(bytes, roomy, meter, sink))
+    }
+
+    /// Passes the content of the mark on to the shorter forms.
+    fn note_mark(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
+        self.mark = self.mark_body(self.in_forms());
+        let Some(body) = &self.mark else { return Ok(()) };
+        let mut note = Vec::new();
+        notes::span(&mut note, notes::ITEMS, body.as_bytes());
+        self.shorter(&note, sink)
+    }
+
+    /// Switches to shorter forms, and passes all held bytes on to them.
+    fn enter(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
+        let Some(spec::Budget::Bytes(count) | spec::Budget::Tokens(count)) = self.policy.budget
+        else {
+            return Ok(());
+        };
+        let over = match self.policy.on_over {
+            OnOver::Warn => OverflowMode::Stream,
+            OnOver::Error => OverflowMode::Drop,
+        };
+        self.forms = Some(ShorterForms::new(self.limit, count, self.marks(), over));
+        let mut frame = std::mem::take(&mut self.frame);
+        let mut points = std::mem::take(&mut self.points).into_iter().peekable();
+        let mut meter = std::mem::take(&mut self.meter);
+        let mut at = 0;
+        let drained = frame.drain(
+            &mut meter,
+            |_, mut piece| {
+                while let Some((place, point)) =
+                    points.next_if(|(place, _)| *place < at + piece.len() as u64)
+                {
+                    let before = usize::try_from(place - at).unwrap_or(usize::MAX);
+                    let (now, later) = piece.split_at(before.min(piece.len()));
+                    self.shorter(now, sink)?;
+                    self.hand_on(point, sink)?;
+                    (at, piece) = (place, later);
+                }
+                at += piece.len() as u64;
+                self.shorter(piece, sink).map(|()| true)
+            },
+            |raise| raise,
+        );
+        self.meter.absorb(&meter);
+        drained?;
+        points.try_for_each(|(_, point)| self.hand_on(point, sink))?;
+        self.items.clear(&mut self.meter);
+        Ok(())
+    }
+
+    fn hand_on(&mut self, point: FramePoint, sink: &mut dyn Sink) -> Result<(), Raise> {
+        if point != FramePoint::Items {
+            return self.point(point, sink);
+        }
+        let all_stay = self.begun <= self.policy.min_items;
+        let (stay, all) = if all_stay {
+            (self.items.len(), self.items.len())
+        } else {
+            (self.stay, self.items.len())
+        };
+        let behind = self.begun.saturating_sub(self.policy.min_items);
+        self.tail_cut = self.closed || !self.is_short(all - stay, behind);
+        let mut items = std::mem::take(&mut self.items);
+        let mut text = Vec::new();
+        let upto = if self.tail_cut || self.array == ArrayState::Open { stay } else { all };
+        each_part(&mut items, 1, upto, |piece| {
+            joined(piece, &mut text);
+            self.shorter(&text, sink).map(|()| true)
+        })?;
+        if !self.tail_cut && self.array == ArrayState::Open {
+            let mut tail = Vec::new();
+            each_part(&mut items, stay, all, |piece| {
+                joined(piece, &mut text);
+                tail.extend_from_slice(&text);
+                Ok(true)
+            })?;
+            self.tail = tail;
+        }
+        self.items = items;
+        Ok(())
+    }
+
+    /// Writes the frame with the first `bytes` of the items and their mark.
+    fn write(&mut self, bytes: u64, mark: Option<&str>, sink: &mut dyn Sink) -> Result<(), Raise> {
+        let Self { frame, items, points, meter, .. } = self;
+        let mut points = std::mem::take(points).into_iter().peekable();
+        let mut frame = std::mem::take(frame);
+        let mut at = 0;
+        let mut text = Vec::new();
+        let mut tell = |point: FramePoint, sink: &mut dyn Sink| match (point, mark) {
+            (FramePoint::Items, _) => each_part(items, 1, bytes, |piece| {
+                joined(piece, &mut text);
+                sink.write(&text);
+                Ok(!sink.is_closed())
+            }),
+            (FramePoint::Mark, Some(mark)) => {
+                sink.write(mark.as_bytes());
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        frame.drain(
+            meter,
+            |_, mut piece| {
+                while let Some((place, point)) =
+                    points.next_if(|(place, _)| *place < at + piece.len() as u64)
+                {
+                    let before = usize::try_from(place - at).unwrap_or(usize::MAX);
+                    let (now, later) = piece.split_at(before.min(piece.len()));
+                    sink.write(now);
+                    tell(point, sink)?;
+                    (at, piece) = (place, later);
+                }
+                at += piece.len() as u64;
+                sink.write(piece);
+                Ok(!sink.is_closed())
+            },
+            |raise| raise,
+        )?;
+        items.clear(meter);
+        Ok(())
+    }
+}
+
+/// Passes on the bytes of a hold between two offsets.
+pub(super) fn each_part(
+    hold: &mut Hold,
+    from: u64,
+    to: u64,
+    mut take: impl FnMut(&[u8]) -> Result<bool, Raise>,
+) -> Result<(), Raise> {
+    let mut at = 0;
+    if from >= to {
+        return Ok(());
+    }
+    hold.visit(
+        |piece| {
+            let clip = |place: u64| {
+                let place = usize::try_from(place.saturating_sub(at)).unwrap_or(usize::MAX);
+                place.min(piece.len())
+            };
+            let part = piece.get(clip(from)..clip(to)).unwrap_or_default();
+            at += piece.len() as u64;
+            Ok((part.is_empty() || take(part)?) && at < to)
+        },
+        |raise| raise,
+    )
+}
+
+/// Writes a part of the items with commas between them.
+fn joined(piece: &[u8], text: &mut Vec<u8>) {
+    test_work::count(WorkKind::Tail, words(piece.len()));
+    text.clear();
+    text.extend(piece.iter().map(|byte| if *byte == b'\n' { b',' } else { *byte }));
+}
+
+/// Returns the largest number of bytes that a budget allows.
+fn bytes_of(budget: spec::Budget) -> u64 {
+    match budget {
+        spec::Budget::Bytes(bytes) => bytes,
+        #[cfg(feature = "tokens")]
+        spec::Budget::Tokens(tokens) => tokens.saturating_mul(crate::tokens::LONGEST),
+        #[cfg(not(feature = "tokens"))]
+        spec::Budget::Tokens(tokens) => tokens.saturating_mul(super::BYTES_PER_TOKEN),
+    }
+}

@@ -1,0 +1,436 @@
+//! The last stages: text filters, budgets and summaries of the filtered document.
+//!
+//! ```text
+//! items ─▶ lines ─▶ fit ─▶ summary ─▶ sink
+//! ```
+//!
+//! Each stage exists only if the spec or the call needs it. Each reads and writes valid JSON, and does not depend on
+//! the rules before it. The stage on items has located the payload before the first byte arrives here.
+
+mod budget;
+mod chars;
+mod item_prefix;
+mod notes;
+mod omission;
+#[cfg(feature = "text")]
+mod raw_text;
+mod shorten;
+mod shorten_lexer;
+mod size;
+mod split_items;
+#[cfg(feature = "template")]
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use super::payload_length::PayloadLength;
+use super::root::Payload;
+use super::root_path::RootPath;
+use super::stage::{StageMachine, machine_config, stage_error};
+use crate::error::Error;
+use crate::filter::compile::program::CompiledProgram;
+use crate::filter::compile::size_policy::SizePolicy;
+use crate::filter::options::CallOptions;
+use crate::json::machine::MachineConfig;
+use crate::limits::{Limits, Meter};
+use crate::report::Report;
+use crate::scan::Scanner;
+use crate::sink::Sink;
+use crate::spec::{Budget, OnOver};
+#[cfg(feature = "template")]
+use crate::template::Totals;
+#[cfg(feature = "text")]
+use raw_text::RawTextStage;
+#[cfg(not(feature = "tokens"))]
+use size::BYTES_PER_TOKEN;
+use size::{OutputSize, PIECE};
+use split_items::ItemSplitter;
+#[cfg(feature = "template")]
+use summary::{RenderedItems, SummaryCounts, SummaryStage};
+
+#[derive(Debug)]
+pub(super) struct OutputStages {
+    limits: Limits,
+    config: MachineConfig,
+    scanner: Scanner,
+    policy: SizePolicy,
+    /// The output is limited or marked.
+    fits: bool,
+    length: PayloadLength,
+    /// The stages of the current document.
+    stages: Option<OutputPipeline>,
+    /// Machines of earlier documents, for reuse.
+    spare: Vec<StageMachine>,
+    failed: bool,
+}
+
+#[derive(Debug)]
+struct OutputPipeline {
+    #[cfg(feature = "text")]
+    lines: Option<(StageMachine, RawTextStage)>,
+    rest: AfterText,
+}
+
+/// The stages after the text filter.
+#[derive(Debug)]
+struct AfterText {
+    fit: Option<(StageMachine, ItemSplitter)>,
+    last: AfterBudget,
+    /// The number of bytes read: the size of the filtered document.
+    bytes: u64,
+}
+
+/// The stages after the budget.
+#[derive(Debug)]
+struct AfterBudget {
+    #[cfg(feature = "template")]
+    summary: Option<(StageMachine, SummaryStage)>,
+    meter: Meter,
+    policy: SizePolicy,
+    /// The size of the output: of the text read, or of the text with the summary in it.
+    size: OutputSize,
+    /// The output is longer than its budget.
+    exceeded: bool,
+    error: Option<String>,
+}
+
+impl OutputStages {
+    /// Creates the output stages of a program for a call, or returns `None` if there are none.
+    pub(super) fn new(program: &CompiledProgram, options: &CallOptions) -> Option<Self> {
+        let spec = &program.spec;
+        let policy = SizePolicy::new(spec, options.policy());
+        if !policy.applies(spec) && !spec.shapes_output() {
+            return None;
+        }
+        let limits = options.limits_ref();
+        Some(Self {
+            limits: limits.clone(),
+            // The stages pass minified text to each other, even if the spec keeps white space.
+            config: MachineConfig { keep_white: false, ..machine_config(spec, limits, false) },
+            scanner: options.scanner(),
+            policy,
+            fits: policy.applies(spec),
+            length: PayloadLength::default(),
+            stages: None,
+            spare: Vec::new(),
+            failed: false,
+        })
+    }
+
+    /// Starts a document whose payload is known.
+    pub(super) fn begin(&mut self, program: &CompiledProgram, payload: Option<Payload>) {
+        let Self { limits, config, scanner, policy, fits, length, stages, spare, failed } = self;
+        *failed = false;
+        length.reset();
+        if let Some(earlier) = stages.take() {
+            earlier.leave_engines(spare);
+        }
+        let mut engine = || match spare.pop() {
+            Some(mut engine) => {
+                engine.restart(config.clone());
+                engine
+            }
+            None => StageMachine::new(config.clone(), *scanner),
+        };
+        let place = RootPath::new(&program.items.root, payload, program.items.keep_siblings);
+        #[cfg(feature = "text")]
+        let lines = program.output.text.as_ref();
+        #[cfg(feature = "template")]
+        let has_summary = program.output.compact.is_some();
+        #[cfg(not(feature = "template"))]
+        let has_summary = false;
+        // A document that is too long may fit as a summary. Only the size of the output is decisive.
+        let fit_policy =
+            if has_summary { SizePolicy { on_over: OnOver::Warn, ..*policy } } else { *policy };
+        let fit =
+            fits.then(|| (engine(), ItemSplitter::new(place.clone(), fit_policy, length, limits)));
+        let last = AfterBudget {
+            #[cfg(feature = "template")]
+            summary: program.output.compact.as_ref().map(|templates| {
+                let summary = SummaryStage::new(
+                    templates.clone(),
+                    place.clone(),
+                    config.clone(),
+                    limits.clone(),
+                );
+                (engine(), summary)
+            }),
+            meter: Meter::default(),
+            policy: *policy,
+            size: OutputSize::new(policy.budget),
+            exceeded: false,
+            error: None,
+        };
+        *stages = Some(OutputPipeline {
+            #[cfg(feature = "text")]
+            lines: lines.map(|text| (engine(), RawTextStage::new(text.clone(), limits.clone()))),
+            rest: AfterText { fit, last, bytes: 0 },
+        });
+    }
+
+    /// Text that is about to be dropped is held briefly, so it is limited to one piece at a time.
+    fn write(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        bytes.chunks(PIECE).try_for_each(|piece| self.write_piece(piece, sink))
+    }
+
+    fn write_piece(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        let Some(stages) = &mut self.stages else { return Ok(()) };
+        #[cfg(feature = "text")]
+        if let Some((engine, lines)) = &mut stages.lines {
+            let mut out = StageSink { stage: &mut stages.rest, sink, error: None };
+            let fed = engine.feed(lines, bytes, &mut out);
+            return out.result(fed.map_err(|failure| stage_error(failure, &engine.machine)));
+        }
+        stages.rest.take(bytes, sink)
+    }
+
+    /// Returns the counters in which the stage on items publishes the length of the payload.
+    pub(super) fn length(&self) -> &PayloadLength {
+        &self.length
+    }
+
+    /// Finishes the document, of whose `original` items `kept` arrived.
+    pub(super) fn end(
+        &mut self,
+        kept: u64,
+        original: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let Some(stages) = &mut self.stages else { return Ok(()) };
+        let ended = stages.end(kept, original, sink);
+        self.failed |= ended.is_err();
+        ended.map_err(Error::in_filtered)
+    }
+
+    /// Returns whether a stage failed. The reports of the stages before it then depend on chunks.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Returns the steps of all machines, and the bytes read to shorten strings.
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> (u64, u64) {
+        let Some(stages) = &self.stages else { return (0, 0) };
+        let mut steps = 0;
+        #[cfg(feature = "text")]
+        {
+            steps += stages.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
+        }
+        #[cfg(feature = "template")]
+        {
+            steps += stages.rest.last.summary.as_ref().map_or(0, |(engine, _)| engine.steps());
+        }
+        match &stages.rest.fit {
+            Some((engine, fit)) => (steps + engine.steps(), fit.work()),
+            None => (steps, 0),
+        }
+    }
+
+    pub(super) fn report(&self, report: &mut Report) {
+        let Some(OutputPipeline { rest: AfterText { fit, last, bytes, .. }, .. }) = &self.stages
+        else {
+            return;
+        };
+        report.held_peak_bytes += last.meter.peak();
+        if let Some((_, fit)) = fit {
+            report.held_peak_bytes += fit.held_peak();
+        }
+        if self.failed || report.error.is_some() {
+            // The run ended before anything was decided.
+            return;
+        }
+        report.filter_result_bytes = *bytes;
+        report.compact_error.clone_from(&last.error);
+        let (Some((_, fit)), Some(budget)) = (fit, self.policy.budget) else { return };
+        if let Some(kept) = fit.kept() {
+            report.items_kept = Some(kept);
+        }
+        report.budget_exceeded = last.exceeded;
+        if !fit.has_cut() {
+            return;
+        }
+        report.budget_applied = true;
+        match budget {
+            Budget::Tokens(limit) => {
+                report.tokens_limit = Some(limit);
+                #[cfg(feature = "tokens")]
+                {
+                    report.tokens_result = last.size.counted;
+                }
+                #[cfg(not(feature = "tokens"))]
+                {
+                    report.tokens_original = Some(bytes.div_ceil(BYTES_PER_TOKEN));
+                    report.tokens_result = Some(last.size.bytes.div_ceil(BYTES_PER_TOKEN));
+                    report.tokens_estimated = true;
+                }
+            }
+            Budget::Bytes(limit) => report.budget_limit = Some(limit),
+        }
+        report.budget_original_bytes = Some(*bytes);
+        report.budget_result_bytes = Some(last.size.bytes);
+    }
+}
+
+impl OutputPipeline {
+    /// The document is complete.
+    fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
+        #[cfg(feature = "text")]
+        if let Some((engine, lines)) = &mut self.lines {
+            let mut out = StageSink { stage: &mut self.rest, sink, error: None };
+            let ended = engine.end(lines, &mut out);
+            out.result(ended.map_err(|failure| stage_error(failure, &engine.machine)))?;
+        }
+        self.rest.end(kept, original, sink)
+    }
+
+    fn leave_engines(self, spare: &mut Vec<StageMachine>) {
+        #[cfg(feature = "text")]
+        spare.extend(self.lines.map(|(engine, _)| engine));
+        spare.extend(self.rest.fit.map(|(engine, _)| engine));
+        #[cfg(feature = "template")]
+        spare.extend(self.rest.last.summary.map(|(engine, _)| engine));
+    }
+}
+
+/// A stage that reads bytes written by the previous one.
+trait ByteStage {
+    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error>;
+}
+
+impl ByteStage for OutputStages {
+    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        self.write(bytes, sink)
+    }
+}
+
+impl ByteStage for AfterText {
+    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        self.bytes += bytes.len() as u64;
+        let Some((engine, fit)) = &mut self.fit else { return self.last.take(bytes, sink) };
+        let mut out = StageSink { stage: &mut self.last, sink, error: None };
+        let fed = engine.feed(fit, bytes, &mut out);
+        let held = fit.failed();
+        out.result(held.and(fed.map_err(|failure| stage_error(failure, &engine.machine))))
+    }
+}
+
+impl AfterText {
+    fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
+        let mut kept = kept;
+        if let Some((engine, fit)) = &mut self.fit {
+            let mut out = StageSink { stage: &mut self.last, sink: &mut *sink, error: None };
+            let ended = engine.end(fit, &mut out);
+            let held = fit.finish(&mut out);
+            out.result(held.and(ended.map_err(|failure| stage_error(failure, &engine.machine))))?;
+            self.last.exceeded = fit.is_exceeded();
+            kept = fit.kept().unwrap_or(kept);
+        }
+        self.last.size.end();
+        let fit = self.fit.as_ref().map(|(_, fit)| fit);
+        self.last.end(kept, original, fit, self.bytes, sink)
+    }
+}
+
+impl ByteStage for AfterBudget {
+    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        self.size.write(bytes);
+        #[cfg(feature = "template")]
+        if let Some((_, summary)) = &mut self.summary {
+            return summary.write(bytes, &mut self.meter);
+        }
+        sink.write(bytes);
+        Ok(())
+    }
+}
+
+impl AfterBudget {
+    /// Finishes the filtered document. `bytes`: its size.
+    #[cfg(feature = "template")]
+    fn end(
+        &mut self,
+        kept: u64,
+        original: u64,
+        fit: Option<&ItemSplitter>,
+        bytes: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let Self { summary: Some((engine, summary)), meter, policy, size, exceeded, error } = self
+        else {
+            return self.policy.check(self.exceeded, bytes);
+        };
+        if let Some(place) = fit.and_then(ItemSplitter::place) {
+            summary.move_to(place);
+        }
+        let mark = fit.and_then(ItemSplitter::mark);
+        let counts = SummaryCounts { totals: Totals::new(kept, original), items: kept, mark };
+        let mut rendered = summary.render(engine, counts, meter)?;
+        if let (Some(budget), RenderedItems::Text(text)) = (policy.budget, &mut rendered) {
+            *size = OutputSize::new(Some(budget));
+            summary.swap(engine, text, counts, size)?;
+            size.end();
+            *exceeded = size.exceeds(budget);
+        }
+        policy.check(*exceeded, bytes)?;
+        *error = summary.finish(engine, rendered, counts, meter, sink)?;
+        Ok(())
+    }
+
+    #[cfg(not(feature = "template"))]
+    fn end(
+        &mut self,
+        _: u64,
+        _: u64,
+        _: Option<&ItemSplitter>,
+        bytes: u64,
+        _: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        self.policy.check(self.exceeded, bytes)
+    }
+}
+
+/// A stage as the sink of the previous one. Keeps the first error and ignores everything after it.
+struct StageSink<'a, T> {
+    stage: &'a mut T,
+    sink: &'a mut dyn Sink,
+    error: Option<Error>,
+}
+
+impl<T> StageSink<'_, T> {
+    /// Returns the error of this stage if there is one, because it comes first, otherwise that of the previous stage.
+    fn result<R>(self, fed: Result<R, Error>) -> Result<(), Error> {
+        match self.error {
+            Some(error) => Err(error),
+            None => fed.map(|_| ()),
+        }
+    }
+}
+
+impl<T: ByteStage> Sink for StageSink<'_, T> {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.error.is_none() {
+            self.error = self.stage.take(bytes, self.sink).err();
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.error.is_some() || self.sink.is_closed()
+    }
+}
+
+/// Runs `step` with a sink that leads through the output stages, if there are any.
+pub(super) fn in_front<R>(
+    tail: &mut Option<OutputStages>,
+    sink: &mut dyn Sink,
+    step: impl FnOnce(&mut dyn Sink) -> Result<R, Error>,
+) -> Result<R, Error> {
+    let Some(tail) = tail else { return step(sink) };
+    let mut out = StageSink { stage: &mut *tail, sink, error: None };
+    let done = step(&mut out);
+    match out.error {
+        Some(error) => {
+            tail.failed = true;
+            Err(error.in_filtered())
+        }
+        None => done,
+    }
+}

@@ -1,0 +1,94 @@
+//! Notes in held text, which carry what is needed to make the next, shorter form.
+//!
+//! A note begins with a control character, which minified JSON never contains. Notes are not written and do not count
+//! as length, except for the text of a mark between its two control characters.
+
+/// The next child is on the path to the payload.
+pub(super) const WAY: u8 = 0x01;
+/// The next child is the payload.
+pub(super) const PAYLOAD: u8 = 0x02;
+/// Delimits the number of children left out here.
+pub(super) const GAP: u8 = 0x03;
+/// Delimits the content of the payload's mark.
+pub(super) const ITEMS: u8 = 0x04;
+/// Delimits the text of a mark.
+pub(super) const MARK: u8 = 0x05;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Note {
+    OnPath,
+    Payload,
+    /// Ends at the next occurrence of its first character.
+    Span(u8),
+}
+
+impl Note {
+    /// Returns the note that begins with this byte.
+    pub(super) fn of(byte: u8) -> Option<Self> {
+        match byte {
+            WAY => Some(Self::OnPath),
+            PAYLOAD => Some(Self::Payload),
+            GAP | ITEMS | MARK => Some(Self::Span(byte)),
+            _ => None,
+        }
+    }
+}
+
+/// Appends a note with a text.
+pub(super) fn span(out: &mut Vec<u8>, kind: u8, text: &[u8]) {
+    out.push(kind);
+    out.extend_from_slice(text);
+    out.push(kind);
+}
+
+/// Appends the note that children were left out.
+pub(super) fn gap(out: &mut Vec<u8>, children: u64) {
+    span(out, GAP, children.to_string().as_bytes());
+}
+
+/// Removes notes from a text that is written in pieces.
+#[derive(Debug, Default)]
+pub(super) struct NoteStripper {
+    /// The open note.
+    open: Option<u8>,
+}
+
+impl NoteStripper {
+    pub(super) fn write(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8])) {
+        while !bytes.is_empty() {
+            let note = bytes.iter().position(|byte| *byte <= MARK).unwrap_or(bytes.len());
+            let (text, behind) = bytes.split_at(note);
+            if self.open.is_none() && !text.is_empty() {
+                take(text);
+            }
+            let Some((byte, behind)) = behind.split_first() else { return };
+            match *byte {
+                GAP | ITEMS if self.open == Some(*byte) => self.open = None,
+                GAP | ITEMS => self.open = Some(*byte),
+                _ => {}
+            }
+            bytes = behind;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ITEMS, MARK, NoteStripper, gap, span};
+
+    #[test]
+    fn notes_are_left_out() {
+        let mut text = b"[1\x01,\x02[]".to_vec();
+        gap(&mut text, 12);
+        span(&mut text, ITEMS, b"{}");
+        span(&mut text, MARK, b",3");
+        text.push(b']');
+        for size in 1..=text.len() {
+            let (mut hidden, mut out) = (NoteStripper::default(), Vec::new());
+            for piece in text.chunks(size) {
+                hidden.write(piece, |piece| out.extend_from_slice(piece));
+            }
+            assert_eq!(out, b"[1,[],3]", "{size}");
+        }
+    }
+}

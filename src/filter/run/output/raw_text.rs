@@ -1,0 +1,139 @@
+//! The stage for plain text in a JSON response: filters the lines of the document's member `raw` (seed: kimbap's
+//! `text_filter`; SPEC §10).
+//!
+//! All other members are forwarded unchanged. A member `_text_filtered: true` is added at the end.
+
+use crate::filter::run::stage::{StageHandler, StageState};
+use crate::json::writer::JsonWriter;
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::limits::Limits;
+use crate::sink::Sink;
+use crate::text::TextProgram;
+use crate::text::quoted::Quoted;
+
+/// The member with the text, and the member that reports that it was filtered.
+const RAW: &[u8] = b"raw";
+const FILTERED: &[u8] = b"_text_filtered";
+
+#[derive(Debug)]
+pub(super) struct RawTextStage {
+    program: TextProgram,
+    limits: Limits,
+    writer: JsonWriter,
+    /// The text that is being filtered.
+    text: Option<RawTextMember>,
+    /// The document has such a text.
+    filtered: bool,
+    /// The document already has the member `_text_filtered`.
+    said: bool,
+}
+
+struct RawTextMember {
+    lines: Quoted,
+    /// The opening quote was written.
+    begun: bool,
+    /// The byte before the next one, because the last byte is the closing quote.
+    last: Option<u8>,
+}
+
+impl std::fmt::Debug for RawTextMember {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RawTextMember").field("begun", &self.begun).finish_non_exhaustive()
+    }
+}
+
+struct WriterSink<'a>(&'a mut JsonWriter, &'a mut dyn Sink);
+
+impl Sink for WriterSink<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.raw(self.1, bytes);
+    }
+}
+
+impl RawTextStage {
+    pub(super) fn new(program: TextProgram, limits: Limits) -> Self {
+        Self {
+            program,
+            limits,
+            writer: JsonWriter::default(),
+            text: None,
+            filtered: false,
+            said: false,
+        }
+    }
+}
+
+impl StageState for RawTextStage {
+    fn flush(&mut self, sink: &mut dyn Sink) {
+        self.writer.flush(sink);
+    }
+}
+
+impl Handler for StageHandler<'_, RawTextStage> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
+        let Self { stage, sink } = self;
+        let RawTextStage { program, limits, writer, text, filtered, said } = &mut **stage;
+        let ValueSlot::Member(key) = slot else {
+            if kind == ValueKind::Object {
+                writer.open(*sink, b'{');
+                return Ok(Interest::Inspect);
+            }
+            writer.begin(*sink);
+            return Ok(Interest::Copy);
+        };
+        let name = |wanted: &[u8]| key.with_name(|name| name == Some(wanted));
+        *said |= name(FILTERED);
+        if !matches!(kind, ValueKind::String | ValueKind::EmptyString) || !name(RAW) {
+            writer.begin(*sink);
+            return Ok(Interest::CopyMember);
+        }
+        writer.spelled(*sink, key.raw());
+        writer.begin(*sink);
+        *text =
+            Some(RawTextMember { lines: Quoted::new(program, limits), begun: false, last: None });
+        *filtered = true;
+        Ok(Interest::Copy)
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        let RawTextStage { writer, filtered: true, said, .. } = &mut *self.stage else {
+            self.stage.writer.close(self.sink, b'}');
+            return Ok(());
+        };
+        if !*said {
+            writer.begin(self.sink);
+            writer.raw(self.sink, b"\"_text_filtered\":true");
+        }
+        writer.close(self.sink, b'}');
+        Ok(())
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        let RawTextStage { writer, text, .. } = &mut *self.stage;
+        let Some(text) = text else { return writer.raw(self.sink, bytes) };
+        let mut rest = bytes;
+        if !text.begun
+            && let Some((quote, behind)) = rest.split_first()
+        {
+            writer.raw(self.sink, &[*quote]);
+            text.begun = true;
+            rest = behind;
+        }
+        if let Some((last, before)) = rest.split_last() {
+            let mut to = WriterSink(writer, self.sink);
+            if let Some(earlier) = text.last.replace(*last) {
+                text.lines.write(&[earlier], &mut to);
+            }
+            text.lines.write(before, &mut to);
+        }
+    }
+
+    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+        let RawTextStage { writer, text, .. } = &mut *self.stage;
+        if let Some(mut text) = text.take() {
+            text.lines.end(&mut WriterSink(writer, self.sink));
+            writer.raw(self.sink, b"\"");
+        }
+        Ok(())
+    }
+}

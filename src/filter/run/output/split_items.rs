@@ -1,0 +1,218 @@
+//! The stage that applies a budget: separates the items of the filtered document from everything around them.
+//!
+//! It finds the payload. [`ItemBudget`] decides what is kept.
+
+use super::budget::{FramePoint, ItemBudget};
+use crate::error::{Error, Raise};
+use crate::filter::compile::size_policy::SizePolicy;
+use crate::filter::run::payload_length::PayloadLength;
+use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
+use crate::filter::run::stage::{StageHandler, StageState};
+use crate::json::writer::JsonWriter;
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::limits::Limits;
+use crate::sink::Sink;
+
+#[derive(Debug)]
+pub(super) struct ItemSplitter {
+    way: RootTracker,
+    writer: JsonWriter,
+    budget: ItemBudget,
+    /// The payload is open.
+    in_items: bool,
+    /// An item is being copied.
+    in_item: bool,
+    /// The error of text that could not be held.
+    failed: Option<Raise>,
+}
+
+/// A sink for bytes of the frame.
+struct FrameSink<'a> {
+    budget: &'a mut ItemBudget,
+    sink: &'a mut dyn Sink,
+    failed: &'a mut Option<Raise>,
+}
+
+impl Sink for FrameSink<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.failed.is_none() {
+            *self.failed = self.budget.frame(bytes, self.sink).err();
+        }
+    }
+}
+
+impl ItemSplitter {
+    pub(super) fn new(
+        place: RootPath,
+        policy: SizePolicy,
+        length: &PayloadLength,
+        limits: &Limits,
+    ) -> Self {
+        Self {
+            way: RootTracker::new(place),
+            writer: JsonWriter::default(),
+            budget: ItemBudget::new(policy, length, limits),
+            in_items: false,
+            in_item: false,
+            failed: None,
+        }
+    }
+
+    /// Returns the error of text that could not be held, if there is one.
+    pub(super) fn failed(&mut self) -> Result<(), Error> {
+        self.failed.take().map_or(Ok(()), |raise| Err(self.budget.place(raise)))
+    }
+
+    /// The document is complete.
+    pub(super) fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+        self.failed()?;
+        self.budget.end(sink).map_err(|raise| self.budget.place(raise))
+    }
+
+    /// Returns the number of items kept, or `None` if there is no array of items.
+    pub(super) fn kept(&self) -> Option<u64> {
+        self.budget.kept()
+    }
+
+    /// Returns whether the budget left something out.
+    pub(super) fn has_cut(&self) -> bool {
+        self.budget.has_cut()
+    }
+
+    /// Returns whether the output is longer than the budget.
+    pub(super) fn is_exceeded(&self) -> bool {
+        self.budget.is_exceeded()
+    }
+
+    /// Returns the position of the payload in a shorter form, where it may differ.
+    #[cfg(feature = "template")]
+    pub(super) fn place(&self) -> Option<RootPath> {
+        self.budget.steps().map(|steps| RootPath::Steps(steps.to_vec()))
+    }
+
+    /// Returns the text of the payload's mark, if there is one.
+    #[cfg(feature = "template")]
+    pub(super) fn mark(&self) -> Option<&str> {
+        self.budget.mark()
+    }
+
+    /// Returns the largest number of bytes held.
+    pub(super) fn held_peak(&self) -> u64 {
+        self.budget.peak()
+    }
+
+    /// Returns the number of bytes read to make shorter forms.
+    #[cfg(test)]
+    pub(super) fn work(&self) -> u64 {
+        self.budget.work()
+    }
+
+    fn frame<'a>(
+        &'a mut self,
+        sink: &'a mut dyn Sink,
+    ) -> (&'a mut JsonWriter, &'a mut RootTracker, FrameSink<'a>) {
+        let Self { writer, budget, failed, way, .. } = self;
+        (writer, way, FrameSink { budget, sink, failed })
+    }
+
+    /// Runs a step of the budget, unless one has failed.
+    fn step(&mut self, step: impl FnOnce(&mut ItemBudget) -> Result<(), Raise>) {
+        if self.failed.is_none() {
+            self.failed = step(&mut self.budget).err();
+        }
+    }
+}
+
+impl StageState for ItemSplitter {
+    fn flush(&mut self, sink: &mut dyn Sink) {
+        let (writer, _, mut frame) = self.frame(sink);
+        writer.flush(&mut frame);
+    }
+}
+
+impl Handler for StageHandler<'_, ItemSplitter> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
+        let Self { stage, sink } = self;
+        if stage.in_items {
+            stage.flush(*sink);
+            match stage.budget.begin_item(*sink) {
+                Ok(true) if stage.failed.is_none() => {
+                    stage.in_item = true;
+                    return Ok(Interest::Copy);
+                }
+                Ok(_) => {}
+                Err(raise) => stage.failed = Some(raise),
+            }
+            return Ok(Interest::SkipRest);
+        }
+        if let ValueSlot::Member(key) = slot
+            && stage.way.is_at_parent()
+        {
+            stage.budget.beside(key.raw());
+        }
+        let step = stage.way.step(slot, kind);
+        if step != RootStep::Outside {
+            stage.flush(*sink);
+            let point =
+                if step == RootStep::Items { FramePoint::Payload } else { FramePoint::OnPath };
+            stage.step(|budget| budget.point(point, *sink));
+        }
+        let (writer, way, mut frame) = stage.frame(*sink);
+        if step == RootStep::Outside {
+            writer.begin(&mut frame);
+            return Ok(match slot {
+                ValueSlot::Member(_) => Interest::CopyMember,
+                _ => Interest::Copy,
+            });
+        }
+        if let ValueSlot::Member(key) = slot {
+            writer.spelled(&mut frame, key.raw());
+        }
+        writer.open(&mut frame, if kind == ValueKind::Object { b'{' } else { b'[' });
+        way.enter(kind);
+        if step == RootStep::Items {
+            let in_object = way.is_around_in_object();
+            writer.flush(&mut frame);
+            stage.step(|budget| budget.array(in_object, *sink));
+            stage.in_items = true;
+        }
+        Ok(Interest::Inspect)
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        let Self { stage, sink } = self;
+        let in_items = std::mem::take(&mut stage.in_items);
+        let alone = in_items && !stage.way.is_around_in_object();
+        let parent = !in_items && stage.way.is_at_parent() && stage.way.is_in_object();
+        if in_items || parent {
+            stage.flush(*sink);
+        }
+        if in_items {
+            stage.step(|budget| budget.end_array(*sink));
+        }
+        if alone || parent {
+            stage.step(|budget| budget.point(FramePoint::Mark, *sink));
+        }
+        let (writer, way, mut frame) = stage.frame(*sink);
+        writer.close(&mut frame, if way.is_in_object() { b'}' } else { b']' });
+        way.leave();
+        Ok(())
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        let Self { stage, sink } = self;
+        if !stage.in_item {
+            let (writer, _, mut frame) = stage.frame(*sink);
+            return writer.raw(&mut frame, bytes);
+        }
+        stage.step(|budget| budget.item(bytes, *sink));
+    }
+
+    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+        let stage = &mut *self.stage;
+        if std::mem::take(&mut stage.in_item) {
+            stage.budget.end_item();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,435 @@
+//! The stage that replaces the payload with a summary (seed: kimbap's `compact`; SPEC §7).
+//!
+//! The filtered document is held, because a template that fails leaves it unchanged. It is then read once to render
+//! its items, one at a time, and once to write everything around them. With a budget it is read once more in between,
+//! to measure the result.
+
+use std::sync::Arc;
+
+use crate::error::{Error, LimitName, Raise};
+use crate::filter::run::hold::Hold;
+use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
+use crate::filter::run::stage::{DiscardSink, StageHandler, StageMachine, StageState, stage_error};
+use crate::json::machine::MachineConfig;
+use crate::json::writer::JsonWriter;
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::limits::{Limits, Meter};
+use crate::notice;
+use crate::sink::Sink;
+use crate::template::{Templates, Totals};
+use crate::test_work::{WorkKind, count, words};
+
+/// The largest number of rendered bytes.
+const RENDERED: usize = 64 << 20;
+/// The members that replace the payload. Siblings of these names are removed.
+const SUMMARY: [&[u8]; 3] = [b"summary", b"_compact", b"_original_items"];
+
+/// The number of items.
+#[derive(Clone, Copy)]
+pub(super) struct SummaryCounts<'a> {
+    pub(super) totals: Totals,
+    /// The items present. An element after them is their mark.
+    pub(super) items: u64,
+    /// The text of that mark.
+    pub(super) mark: Option<&'a str>,
+}
+
+#[derive(Debug)]
+pub(super) struct SummaryStage {
+    templates: Arc<Templates>,
+    limits: Limits,
+    config: MachineConfig,
+    place: RootPath,
+    document: Hold,
+}
+
+impl SummaryStage {
+    pub(super) fn new(
+        templates: Arc<Templates>,
+        place: RootPath,
+        config: MachineConfig,
+        limits: Limits,
+    ) -> Self {
+        Self { templates, limits, config, place, document: Hold::default() }
+    }
+
+    /// Adds more of the filtered document.
+    pub(super) fn write(&mut self, bytes: &[u8], meter: &mut Meter) -> Result<(), Error> {
+        let Self { document, limits, .. } = self;
+        document.push(bytes, limits, meter).map_err(|raise| Hold::place(limits, raise))
+    }
+
+    /// Sets a different location of the payload.
+    pub(super) fn move_to(&mut self, place: RootPath) {
+        self.place = place;
+    }
+
+    /// Writes the document with the rendered text. Returns the reason if it was left unchanged.
+    pub(super) fn finish(
+        &mut self,
+        engine: &mut StageMachine,
+        rendered: RenderedItems,
+        counts: SummaryCounts<'_>,
+        meter: &mut Meter,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<String>, Error> {
+        match rendered {
+            RenderedItems::Text(mut text) => {
+                self.swap(engine, &mut text, counts, sink)?;
+                self.document.clear(meter);
+                text.clear(meter);
+                Ok(None)
+            }
+            RenderedItems::NoItems => self.pass(meter, sink).map(|()| None),
+            RenderedItems::Failed(message) => self.pass(meter, sink).map(|()| Some(message)),
+        }
+    }
+
+    /// Writes the document unchanged.
+    fn pass(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
+        let take = |_: &mut Meter, piece: &[u8]| {
+            sink.write(piece);
+            Ok(!sink.is_closed())
+        };
+        let place = at_the_end(&self.document);
+        self.document.drain(meter, take, place)
+    }
+
+    /// Renders the items of the complete document.
+    pub(super) fn render(
+        &mut self,
+        engine: &mut StageMachine,
+        counts: SummaryCounts<'_>,
+        meter: &mut Meter,
+    ) -> Result<RenderedItems, Error> {
+        let SummaryCounts { totals, items, .. } = counts;
+        let Self { templates, limits, config, place, document } = self;
+        let mut render = ItemRenderer {
+            way: RootTracker::new(place.clone()),
+            templates,
+            totals,
+            items,
+            limits,
+            meter,
+            text: Hold::default(),
+            scratch: Vec::new(),
+            item: Vec::new(),
+            in_items: false,
+            in_item: false,
+            any: false,
+            begun: false,
+            left: RENDERED,
+            failed: None,
+        };
+        let at_the_end = at_the_end(document);
+        engine.restart(config.clone());
+        document.visit(
+            |piece| {
+                engine
+                    .feed(&mut render, piece, &mut DiscardSink)
+                    .map_err(|failure| stage_error(failure, &engine.machine))?;
+                Ok(render.failed.is_none())
+            },
+            at_the_end,
+        )?;
+        if !render.any {
+            return Ok(RenderedItems::NoItems);
+        }
+        render.footer();
+        Ok(match render.failed {
+            Some(RenderFailure::Template(message)) => RenderedItems::Failed(message),
+            Some(RenderFailure::Limit(raise)) => return Err(at_the_end(raise)),
+            None => RenderedItems::Text(render.text),
+        })
+    }
+
+    /// Writes the document with the summary in place of the payload.
+    pub(super) fn swap(
+        &mut self,
+        engine: &mut StageMachine,
+        text: &mut Hold,
+        counts: SummaryCounts<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let mut swap = SummarySwap {
+            way: RootTracker::new(self.place.clone()),
+            writer: JsonWriter::default(),
+            text,
+            counts,
+            failed: None,
+        };
+        let at_the_end = at_the_end(&self.document);
+        engine.restart(self.config.clone());
+        self.document.visit(
+            |piece| {
+                engine
+                    .feed(&mut swap, piece, sink)
+                    .map_err(|failure| stage_error(failure, &engine.machine))?;
+                Ok(!sink.is_closed())
+            },
+            at_the_end,
+        )?;
+        match swap.failed {
+            Some(raise) => Err(at_the_end(raise)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns a function that places errors at the end of the complete document.
+fn at_the_end(document: &Hold) -> impl Fn(Raise) -> Error + Copy + use<> {
+    let length = document.len();
+    move |raise| Error::at(raise, length, String::new())
+}
+
+/// The text rendered from the items.
+pub(super) enum RenderedItems {
+    Text(Hold),
+    /// The payload is not an array.
+    NoItems,
+    Failed(String),
+}
+
+enum RenderFailure {
+    Template(String),
+    Limit(Raise),
+}
+
+/// Reads the items and renders them.
+struct ItemRenderer<'a> {
+    way: RootTracker,
+    templates: &'a Templates,
+    totals: Totals,
+    items: u64,
+    limits: &'a Limits,
+    meter: &'a mut Meter,
+    /// The rendered text, as the inside of a JSON string.
+    text: Hold,
+    scratch: Vec<u8>,
+    item: Vec<u8>,
+    in_items: bool,
+    in_item: bool,
+    any: bool,
+    /// A line was rendered.
+    begun: bool,
+    /// The number of bytes that may still be rendered.
+    left: usize,
+    failed: Option<RenderFailure>,
+}
+
+impl ItemRenderer<'_> {
+    fn header(&mut self) {
+        let Self { templates, totals, left, scratch, .. } = self;
+        let rendered = templates.header(totals, *left, scratch);
+        self.line(rendered.map_err(|error| error.to_string()));
+    }
+
+    fn footer(&mut self) {
+        let Self { templates, totals, left, scratch, .. } = self;
+        let rendered = templates.footer(totals, *left, scratch);
+        self.line(rendered.map_err(|error| error.to_string()));
+    }
+
+    fn line_of_item(&mut self) {
+        let Self { templates, totals, limits, left, scratch, item, .. } = self;
+        count(WorkKind::Tail, words(item.len()));
+        let rendered = match templates.read(item, limits.item()) {
+            Ok(Some(read)) => {
+                // The template has read all it needs from the item.
+                item.clear();
+                let rendered = templates.read_item(read, totals, *left, scratch);
+                rendered.map_err(|error| error.to_string())
+            }
+            Ok(None) => Ok(false),
+            Err(unread) => Err(unread.to_string()),
+        };
+        self.line(rendered);
+    }
+
+    /// Adds the rendered text as a line, if there is any.
+    fn line(&mut self, rendered: Result<bool, String>) {
+        if self.failed.is_some() {
+            return;
+        }
+        match rendered {
+            Err(message) => self.failed = Some(RenderFailure::Template(message)),
+            Ok(false) => {}
+            Ok(true) => {
+                count(WorkKind::Tail, self.scratch.len());
+                self.left = self.left.saturating_sub(self.scratch.len() + 1);
+                let mut quoted = if self.begun { b"\\n".to_vec() } else { Vec::new() };
+                self.begun = true;
+                // Data may look like a notice of tamis.
+                for (number, line) in self.scratch.split(|byte| *byte == b'\n').enumerate() {
+                    if number > 0 {
+                        quoted.extend_from_slice(b"\\n");
+                    }
+                    escape(&notice::marked(line), &mut quoted);
+                }
+                if let Err(raise) = self.text.push(&quoted, self.limits, self.meter) {
+                    self.failed = Some(RenderFailure::Limit(raise));
+                }
+            }
+        }
+        self.scratch.clear();
+    }
+}
+
+/// Appends `text` as the inside of a JSON string.
+fn escape(text: &[u8], quoted: &mut Vec<u8>) {
+    for byte in text {
+        match byte {
+            b'"' => quoted.extend_from_slice(b"\\\""),
+            b'\\' => quoted.extend_from_slice(b"\\\\"),
+            b'\n' => quoted.extend_from_slice(b"\\n"),
+            b'\r' => quoted.extend_from_slice(b"\\r"),
+            b'\t' => quoted.extend_from_slice(b"\\t"),
+            0..0x20 => quoted.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+            _ => quoted.push(*byte),
+        }
+    }
+}
+
+impl StageState for ItemRenderer<'_> {
+    fn flush(&mut self, _: &mut dyn Sink) {}
+}
+
+impl Handler for StageHandler<'_, ItemRenderer<'_>> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
+        let render = &mut *self.stage;
+        if render.failed.is_some() {
+            return Ok(Interest::Stop);
+        }
+        if render.in_items {
+            if matches!(slot, ValueSlot::Element(index) if index >= render.items) {
+                return Ok(Interest::Skip);
+            }
+            render.in_item = kind == ValueKind::Object;
+            return Ok(if render.in_item { Interest::Copy } else { Interest::Skip });
+        }
+        let step = render.way.step(slot, kind);
+        if step == RootStep::Outside {
+            return Ok(Interest::Skip);
+        }
+        render.way.enter(kind);
+        render.in_items = step == RootStep::Items;
+        if render.in_items {
+            render.any = true;
+            render.header();
+        }
+        Ok(Interest::Inspect)
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        self.stage.way.leave();
+        self.stage.in_items = false;
+        Ok(())
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        let render = &mut *self.stage;
+        let limit = render.limits.item();
+        if render.failed.is_none() {
+            count(WorkKind::Tail, words(bytes.len()));
+            render.item.extend_from_slice(bytes);
+            if render.item.len() as u64 > limit {
+                let message = format!("an item exceeds {limit} bytes");
+                render.failed = Some(RenderFailure::Limit(Raise::limit(LimitName::Item, message)));
+            }
+        }
+    }
+
+    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+        self.stage.line_of_item();
+        self.stage.item.clear();
+        Ok(())
+    }
+}
+
+/// Writes the document with the summary in place of the payload.
+struct SummarySwap<'a> {
+    way: RootTracker,
+    writer: JsonWriter,
+    text: &'a mut Hold,
+    counts: SummaryCounts<'a>,
+    failed: Option<Raise>,
+}
+
+impl SummarySwap<'_> {
+    fn summary(&mut self, slot: ValueSlot<'_>, sink: &mut dyn Sink) {
+        let Self { writer, text, counts, failed, .. } = self;
+        writer.begin(sink);
+        let alone = !matches!(slot, ValueSlot::Member(_));
+        if alone {
+            writer.raw(sink, b"{");
+        }
+        writer.raw(sink, b"\"summary\":\"");
+        let taken = text.visit(
+            |piece| {
+                writer.raw(sink, piece);
+                Ok(true)
+            },
+            |raise| raise,
+        );
+        if let Err(raise) = taken {
+            *failed = Some(raise);
+        }
+        let items = counts.items;
+        writer.raw(sink, format!("\",\"_compact\":true,\"_original_items\":{items}").as_bytes());
+        if alone {
+            // The mark of an array that is not a member was an element of it.
+            if let Some(mark) = counts.mark {
+                writer.raw(sink, format!(",\"_omitted\":{mark}").as_bytes());
+            }
+            writer.raw(sink, b"}");
+        }
+    }
+}
+
+impl StageState for SummarySwap<'_> {
+    fn flush(&mut self, sink: &mut dyn Sink) {
+        self.writer.flush(sink);
+    }
+}
+
+impl Handler for StageHandler<'_, SummarySwap<'_>> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
+        let Self { stage, sink } = self;
+        let beside = stage.way.is_at_parent();
+        match stage.way.step(slot, kind) {
+            RootStep::Items => {
+                stage.summary(slot, *sink);
+                return Ok(Interest::Skip);
+            }
+            RootStep::OnPath => {
+                if let ValueSlot::Member(key) = slot {
+                    stage.writer.spelled(*sink, key.raw());
+                }
+                stage.writer.open(*sink, if kind == ValueKind::Object { b'{' } else { b'[' });
+                stage.way.enter(kind);
+                return Ok(Interest::Inspect);
+            }
+            RootStep::Outside => {}
+        }
+        if let ValueSlot::Member(key) = slot {
+            if beside && key.with_name(|name| name.is_some_and(|name| SUMMARY.contains(&name))) {
+                return Ok(Interest::Skip);
+            }
+            stage.writer.begin(*sink);
+            return Ok(Interest::CopyMember);
+        }
+        stage.writer.begin(*sink);
+        Ok(Interest::Copy)
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        let object = self.stage.way.is_in_object();
+        self.stage.writer.close(self.sink, if object { b'}' } else { b']' });
+        self.stage.way.leave();
+        Ok(())
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        self.stage.writer.raw(self.sink, bytes);
+    }
+}

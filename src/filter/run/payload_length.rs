@@ -1,0 +1,55 @@
+//! The length of the payload, counted by the stage on items and used by the output stage that marks omissions.
+//!
+//! The length is known when the payload ends. The output stage reads the end within the same call, so the two stages
+//! share the counters.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Shared by the stage that counts and the stage that writes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PayloadLength(Arc<SharedLength>);
+
+#[derive(Debug, Default)]
+struct SharedLength {
+    known: AtomicBool,
+    seen: AtomicU64,
+    kept: AtomicU64,
+    more: AtomicBool,
+}
+
+/// The numbers of items in a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PayloadItems {
+    /// Items of the response, as far as it was read.
+    pub(super) seen: u64,
+    /// Items that `max_items` kept.
+    pub(super) kept: u64,
+    /// The rest of the payload was not read.
+    pub(super) more: bool,
+}
+
+impl PayloadLength {
+    pub(super) fn set(&self, items: PayloadItems) {
+        let Self(shared) = self;
+        shared.seen.store(items.seen, Ordering::Relaxed);
+        shared.kept.store(items.kept, Ordering::Relaxed);
+        shared.more.store(items.more, Ordering::Relaxed);
+        shared.known.store(true, Ordering::Relaxed);
+    }
+
+    /// Starts a new document.
+    pub(super) fn reset(&self) {
+        self.0.known.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns `None` before the payload has ended.
+    pub(super) fn get(&self) -> Option<PayloadItems> {
+        let Self(shared) = self;
+        shared.known.load(Ordering::Relaxed).then(|| PayloadItems {
+            seen: shared.seen.load(Ordering::Relaxed),
+            kept: shared.kept.load(Ordering::Relaxed),
+            more: shared.more.load(Ordering::Relaxed),
+        })
+    }
+}

@@ -1,0 +1,213 @@
+//! Finds the payload of `root: auto` (seed: kimbap's DetectPayloadRoot; SPEC §5), and of kimbap's `type: object` with
+//! a select.
+//!
+//! The probe reads the members of the document's object, skips their values, and writes nothing. With `auto` it stops
+//! when an array `items` begins, with `type: object` at the first selected value. Otherwise the end of the object
+//! decides.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::stage::{StageHandler, StageState};
+use crate::filter::compile::items::{RootRule, SelectRules};
+use crate::filter::compile::program::CompiledProgram;
+use crate::json::key::is_too_long_for;
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::path::trie::NodeId;
+use crate::sink::Sink;
+
+/// The location of the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Payload {
+    /// The document itself.
+    Document,
+    /// The member with this index in the document's object.
+    Member(u64),
+    /// The document itself, an object with plain text in its member `raw`.
+    RawText,
+}
+
+/// Members that may accompany `raw`.
+const BESIDE_RAW: [&[u8]; 5] =
+    [b"_exit_code", b"_text_filtered", b"_compact", b"_original_items", b"stderr"];
+
+#[derive(Debug)]
+pub(super) struct RootProbe {
+    program: Arc<CompiledProgram>,
+    /// The nodes of the select trie for the open containers, if a selected value makes the document the payload.
+    open: SmallVec<[NodeId; 8]>,
+    /// By node: whether it was seen. A node is one place of the document.
+    met: Vec<bool>,
+    members: u64,
+    items: Option<u64>,
+    result: Option<u64>,
+    data: Option<u64>,
+    first: Option<u64>,
+    raw: bool,
+    not_raw: bool,
+    /// The decision, and the offset of the byte that made it final.
+    decided: Option<(Payload, u64)>,
+}
+
+impl RootProbe {
+    pub(super) fn new(program: &Arc<CompiledProgram>) -> Self {
+        let nodes = Self::selection(program).map_or(0, |selection| selection.nodes.len());
+        Self {
+            program: program.clone(),
+            open: SmallVec::new(),
+            met: vec![false; nodes],
+            members: 0,
+            items: None,
+            result: None,
+            data: None,
+            first: None,
+            raw: false,
+            not_raw: false,
+            decided: None,
+        }
+    }
+
+    /// Returns the selection, if a selected value makes the document the payload.
+    fn selection(program: &CompiledProgram) -> Option<&SelectRules> {
+        let rules = &program.items;
+        rules.select.as_ref().filter(|_| rules.root == RootRule::DocumentOrArray)
+    }
+
+    /// Returns what to do with a value, or `None` if it is selected.
+    fn look(
+        &mut self,
+        selection: &SelectRules,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Option<Interest> {
+        let node = match (slot, self.open.last()) {
+            (ValueSlot::Top, _) => Some(0),
+            (ValueSlot::Member(key), Some(at)) => {
+                key.with_name(|name| selection.trie.member(*at, name?))
+            }
+            (ValueSlot::Element(index), Some(at)) => selection.trie.element(*at, index),
+            _ => None,
+        };
+        let Some(node) = node else { return Some(Interest::Skip) };
+        match self.met.get_mut(node as usize) {
+            Some(met) if !*met => *met = true,
+            _ => return Some(Interest::Skip),
+        }
+        let at = selection.node(node);
+        let starts = at.starts.iter().filter_map(|start| selection.sources.get(*start as usize));
+        // A wildcard needs a container.
+        let mut found = starts
+            .filter(|source| !source.passing)
+            .map(|source| source.path.0.len() == at.depth || kind.is_container());
+        if found.any(|found| found) {
+            return None;
+        }
+        let below = if kind == ValueKind::Object { at.members } else { at.elements };
+        if !kind.is_container() || (below == 0 && !matches!(slot, ValueSlot::Top)) {
+            return Some(Interest::Skip);
+        }
+        self.open.push(node);
+        Some(Interest::Inspect)
+    }
+
+    /// Returns the decision if no later byte can change it.
+    pub(super) fn decided(&self) -> Option<Payload> {
+        self.decided.map(|(payload, _)| payload)
+    }
+
+    /// Returns the offset of the byte that decided.
+    pub(super) fn decided_at(&self) -> Option<u64> {
+        self.decided.map(|(_, at)| at)
+    }
+
+    /// Returns the decision for an object that ends after the members seen so far.
+    fn decision(&self) -> Payload {
+        match self.items.or(self.result).or(self.data).or(self.first) {
+            Some(member) => Payload::Member(member),
+            None if self.raw && !self.not_raw && Self::selection(&self.program).is_none() => {
+                Payload::RawText
+            }
+            None => Payload::Document,
+        }
+    }
+
+    fn member(&mut self, name: Option<&[u8]>, kind: ValueKind) {
+        let number = self.members;
+        self.members += 1;
+        if kind == ValueKind::Array {
+            self.first.get_or_insert(number);
+            match name {
+                Some(b"items") => self.items = Some(number),
+                Some(b"result") => _ = self.result.get_or_insert(number),
+                Some(b"data") => _ = self.data.get_or_insert(number),
+                _ => {}
+            }
+        }
+        let string = matches!(kind, ValueKind::String | ValueKind::EmptyString);
+        match name {
+            // Already known not to be raw text.
+            _ if self.not_raw => {}
+            Some(b"raw") if string && !self.raw => self.raw = true,
+            Some(name) if BESIDE_RAW.contains(&name) => {}
+            _ => self.not_raw = true,
+        }
+    }
+}
+
+impl StageState for RootProbe {
+    fn flush(&mut self, _: &mut dyn Sink) {}
+}
+
+impl Handler for StageHandler<'_, RootProbe> {
+    fn value(
+        &mut self,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+        offset: u64,
+    ) -> Result<Interest, Halt> {
+        let probe = &mut *self.stage;
+        let program = probe.program.clone();
+        let selection = RootProbe::selection(&program);
+        match slot {
+            ValueSlot::Top if kind != ValueKind::Object => {
+                probe.decided = Some((Payload::Document, offset));
+                return Ok(Interest::Stop);
+            }
+            ValueSlot::Member(key) if probe.open.len() <= 1 => {
+                key.with_name(|name| probe.member(name, kind));
+            }
+            _ => {}
+        }
+        if let Some(selection) = selection {
+            let interest = probe.look(selection, slot, kind);
+            if interest.is_none() {
+                probe.decided = Some((Payload::Document, offset));
+            }
+            return Ok(interest.unwrap_or(Interest::Stop));
+        }
+        if let Some(items) = probe.items {
+            probe.decided = Some((Payload::Member(items), offset));
+            return Ok(Interest::Stop);
+        }
+        Ok(if let ValueSlot::Top = slot { Interest::Inspect } else { Interest::Skip })
+    }
+
+    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+        let probe = &mut *self.stage;
+        probe.open.pop();
+        if probe.open.is_empty() {
+            probe.decided = Some((probe.decision(), offset));
+        }
+        Ok(())
+    }
+
+    fn raw(&mut self, _: &[u8]) {}
+
+    fn takes_long_keys(&self, limit: usize) -> bool {
+        let selection = RootProbe::selection(&self.stage.program);
+        let selected = selection.map_or(0, |selection| selection.trie.longest_name());
+        let longest = BESIDE_RAW.iter().map(|name| name.len()).max();
+        is_too_long_for(limit, longest.unwrap_or(0).max(selected))
+    }
+}

@@ -1,0 +1,140 @@
+//! The parts that all stages share: a machine with its scan window, and the state of its handler.
+
+use crate::error::Error;
+use crate::json::Handler;
+use crate::json::machine::{FeedResult, Machine, MachineConfig, MachineFailure};
+use crate::limits::Limits;
+use crate::scan::{Scanner, Window};
+use crate::sink::Sink;
+use crate::spec::{Spec, Validation, Whitespace};
+
+/// The state of a handler between chunks.
+pub(super) trait StageState {
+    /// Writes the buffered output.
+    fn flush(&mut self, sink: &mut dyn Sink);
+}
+
+/// A stage's state with its sink. Together they handle the machine's events.
+pub(super) struct StageHandler<'a, S> {
+    pub(super) stage: &'a mut S,
+    pub(super) sink: &'a mut dyn Sink,
+}
+
+/// A machine with its scanner and window.
+pub(super) struct StageMachine {
+    pub(super) machine: Machine,
+    scanner: Scanner,
+    window: Box<Window>,
+    /// Steps on earlier documents.
+    #[cfg(test)]
+    earlier: u64,
+}
+
+impl StageMachine {
+    pub(super) fn new(config: MachineConfig, scanner: Scanner) -> Self {
+        Self {
+            machine: Machine::new(config),
+            scanner,
+            window: Window::new(),
+            #[cfg(test)]
+            earlier: 0,
+        }
+    }
+
+    pub(super) fn scanner(&self) -> Scanner {
+        self.scanner
+    }
+
+    /// Begins a new document.
+    pub(super) fn restart(&mut self, config: MachineConfig) {
+        #[cfg(test)]
+        {
+            self.earlier += self.machine.steps();
+        }
+        self.machine.restart(config);
+    }
+
+    /// Continues from an earlier state of the machine.
+    pub(super) fn go_back(&mut self, earlier: Machine) {
+        #[cfg(test)]
+        {
+            self.earlier += self.machine.steps();
+        }
+        self.machine = earlier;
+    }
+
+    /// Returns the steps on all documents.
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> u64 {
+        self.earlier + self.machine.steps()
+    }
+
+    #[inline]
+    pub(super) fn feed<S: StageState>(
+        &mut self,
+        stage: &mut S,
+        chunk: &[u8],
+        sink: &mut dyn Sink,
+    ) -> Result<FeedResult, MachineFailure>
+    where
+        for<'a> StageHandler<'a, S>: Handler,
+    {
+        let mut handler = StageHandler { stage, sink };
+        let fed = self.machine.feed(self.scanner, &mut self.window, chunk, &mut handler);
+        let StageHandler { stage, sink } = handler;
+        stage.flush(sink);
+        fed
+    }
+
+    pub(super) fn end<S: StageState>(
+        &mut self,
+        stage: &mut S,
+        sink: &mut dyn Sink,
+    ) -> Result<(), MachineFailure>
+    where
+        for<'a> StageHandler<'a, S>: Handler,
+    {
+        let mut handler = StageHandler { stage, sink };
+        let ended = self.machine.end(&mut handler);
+        let StageHandler { stage, sink } = handler;
+        stage.flush(sink);
+        ended
+    }
+}
+
+impl std::fmt::Debug for StageMachine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StageMachine").field("machine", &self.machine).finish_non_exhaustive()
+    }
+}
+
+/// Returns the machine's configuration for a spec and its limits.
+pub(super) fn machine_config(
+    spec: &Spec,
+    limits: &Limits,
+    detect_empty_strings: bool,
+) -> MachineConfig {
+    MachineConfig {
+        depth: limits.depth(),
+        key: limits.key(),
+        structure: spec.validation == Validation::Structure,
+        keep_white: spec.whitespace == Whitespace::Keep,
+        detect_empty_strings,
+    }
+}
+
+/// Returns the error of a stage that has no checkpoint to go back to.
+pub(super) fn stage_error(failure: MachineFailure, machine: &Machine) -> Error {
+    match failure {
+        MachineFailure::Error(error) => error,
+        MachineFailure::Rewind | MachineFailure::Overdue => machine
+            .place(crate::error::Raise::internal("a decision was revised after it was final")),
+    }
+}
+
+/// A sink that discards everything written to it.
+pub(super) struct DiscardSink;
+
+impl Sink for DiscardSink {
+    fn write(&mut self, _: &[u8]) {}
+}

@@ -1,0 +1,355 @@
+//! State that crosses the end of a window or a chunk: keys, copied bytes, and white space that is kept.
+//!
+//! Does not know tokens or grammar. Every function here handles bytes that the walk has already checked, and its result
+//! depends on these bytes only, not on where the input was cut. That is what makes the output independent of chunks.
+
+use super::member_loops::is_white;
+use super::{Expect, Machine, PendingMember, SkipMode, WalkError, WindowContext};
+use crate::error::{LimitName, Raise};
+use crate::json::{Halt, Handler};
+use crate::test_work::{WorkKind, count, words};
+
+impl Machine {
+    /// Begins a key whose opening quote is at `at`.
+    #[inline]
+    pub(super) fn begin_key<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        at: usize,
+        h: &mut H,
+    ) -> Result<(), WalkError> {
+        self.member.at = at;
+        self.member.split = false;
+        self.member.long = false;
+        if self.config.keep_white {
+            self.give_lead(cx, at, h)?;
+            self.lead.clear();
+        }
+        Ok(())
+    }
+
+    /// Ends the current key, whose colon is at `colon`, and checks its length.
+    #[inline]
+    pub(super) fn end_key<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        colon: usize,
+        h: &mut H,
+    ) -> Result<(), WalkError> {
+        if self.member.split {
+            return self.end_split_key(cx, colon, h);
+        }
+        let end = self.white_before(cx, colon);
+        self.member.end = end;
+        if end - self.member.at > self.config.key + 2 {
+            self.long_key(self.member.at + 1 + self.config.key, h)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn end_split_key<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        colon: usize,
+        h: &mut H,
+    ) -> Result<(), WalkError> {
+        self.hold_key(cx, colon, true, h)?;
+        if self.config.keep_white {
+            self.member.held.push(b':');
+            self.member.upto = colon + 1;
+        }
+        Ok(())
+    }
+
+    /// Holds the part of a key that is in `..to` of the chunk. `closed`: the part contains the closing quote. White space
+    /// after the quote is held only if white space is kept.
+    fn hold_key<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        to: usize,
+        closed: bool,
+        h: &mut H,
+    ) -> Result<(), WalkError> {
+        let from = if self.member.split { 0 } else { self.member.at };
+        let part = cx.slice(from, to);
+        count(WorkKind::Hold, words(part.len()));
+        if self.member.split {
+            self.tracker.more_key(part);
+        } else {
+            self.member.held.clear();
+            self.member.key_len = 0;
+        }
+        self.member.split = true;
+        if self.member.long {
+            return Ok(());
+        }
+        // The part of the key in this chunk: empty if an earlier chunk completed the key.
+        let spelled = match (self.member.key_len, closed) {
+            (0, true) => trim_end(part),
+            (0, false) => part,
+            _ => &[],
+        };
+        // The position in this part of the first byte over the limit. A closing quote does not count.
+        let over = (self.config.key + 1).saturating_sub(self.member.held.len());
+        if over < spelled.len().saturating_sub(usize::from(closed)) {
+            return self.long_key(from + over, h);
+        }
+        self.member.held.extend_from_slice(spelled);
+        if closed {
+            if self.member.key_len == 0 {
+                self.member.key_len = self.member.held.len();
+            }
+            self.hold_gap(part.get(spelled.len()..).unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    /// Holds the bytes between a key and its value, if white space is kept. Holds one byte more than the limit allows, so
+    /// that `give_gap` can report the overflow.
+    fn hold_gap(&mut self, gap: &[u8]) {
+        if self.config.keep_white {
+            let held = self.member.held.len() - self.member.key_len;
+            let room = (self.config.key + 1).saturating_sub(held);
+            self.member.held.extend_from_slice(gap.get(..room).unwrap_or(gap));
+        }
+    }
+
+    #[cold]
+    fn long_key<H: Handler>(&mut self, at: usize, h: &mut H) -> Result<(), WalkError> {
+        self.member.long = true;
+        if h.takes_long_keys(self.config.key) {
+            return Ok(());
+        }
+        let message = format!("key longer than {} bytes", self.config.key);
+        Err(WalkError::new(at, Raise::limit(LimitName::Key, message), false))
+    }
+
+    /// Writes the key and colon of the member whose value begins at `at`. Returns the position where the copy continues.
+    #[inline]
+    pub(super) fn hand_on_key<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        at: usize,
+        lost: bool,
+        h: &mut H,
+    ) -> usize {
+        let PendingMember { at: key, end, split, upto, ref held, .. } = self.member;
+        if split {
+            h.raw(held);
+            if !self.config.keep_white {
+                h.raw(b":");
+                return at;
+            }
+            return if lost { at } else { upto };
+        }
+        if self.config.keep_white {
+            return key;
+        }
+        if key >= cx.base {
+            return key;
+        }
+        // The masks of the key's window are gone, but a key contains no white space to remove.
+        h.raw(cx.slice(key, end));
+        h.raw(b":");
+        at
+    }
+
+    /// Passes the bytes between a key and its value at `at` to the handler: white space and the colon.
+    pub(super) fn give_gap<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        at: usize,
+        h: &mut H,
+    ) -> Result<(), WalkError> {
+        let PendingMember { end, split, upto, key_len, long, ref held, .. } = self.member;
+        if long {
+            // A member with such a key is dropped, together with its white space.
+            return Ok(());
+        }
+        let earlier = if split { held.get(key_len..).unwrap_or_default() } else { &[] };
+        let gap = cx.slice(if split { upto } else { end }, at);
+        if earlier.len() + gap.len() > self.config.key {
+            return Err(self.too_white(at));
+        }
+        if earlier.is_empty() {
+            h.gap(gap);
+        } else {
+            h.gap(&[earlier, gap].concat());
+        }
+        Ok(())
+    }
+
+    /// Returns the error for too much white space before the token at `at`.
+    #[cold]
+    fn too_white(&self, at: usize) -> WalkError {
+        let message = format!("more than {} bytes of white space to keep", self.config.key);
+        WalkError::new(at, Raise::limit(LimitName::Key, message), false)
+    }
+
+    /// Writes the bytes in `from..to`, without white space unless it is kept.
+    #[inline]
+    pub(super) fn hand_on<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        from: usize,
+        to: usize,
+        h: &mut H,
+    ) {
+        if self.config.keep_white {
+            h.raw(cx.slice(from, to));
+        } else if from < to {
+            cx.window.solid_runs(from - cx.base, to - cx.base, |start, end| {
+                let (start, end) = (cx.base + start, cx.base + end);
+                h.raw(cx.slice(start, end));
+            });
+        }
+    }
+
+    /// Ends the current copy, if there is one, before the token at `at`.
+    #[inline]
+    pub(super) fn finish_copy<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        at: usize,
+        h: &mut H,
+    ) -> Result<(), WalkError> {
+        let Some(mark) = self.copying else { return Ok(()) };
+        let end = if self.config.keep_white { self.white_before(cx, at).max(mark) } else { at };
+        self.hand_on(cx, mark, end, h);
+        self.copied(self.offset + end as u64, h).map_err(|halt| WalkError::new(end, halt, true))
+    }
+
+    pub(super) fn copied<H: Handler>(&mut self, offset: u64, h: &mut H) -> Result<(), Halt> {
+        if self.copying.take().is_some() { h.copied(offset) } else { Ok(()) }
+    }
+
+    /// Returns the position where the white space before the token at `at` begins.
+    pub(super) fn white_before(&self, cx: &WindowContext<'_>, at: usize) -> usize {
+        trim_end(cx.slice(0, at)).len()
+    }
+
+    /// Passes the white space before the token at `at` to the handler.
+    #[inline]
+    pub(super) fn give_lead<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        at: usize,
+        h: &mut H,
+    ) -> Result<(), WalkError> {
+        if !self.config.keep_white {
+            return Ok(());
+        }
+        let from = self.white_before(cx, at);
+        let earlier = if from == 0 { self.lead.len() } else { 0 };
+        if earlier + at - from > self.config.key {
+            return Err(self.too_white(at));
+        }
+        if earlier > 0 {
+            count(WorkKind::Hold, words(earlier + at));
+            let mut lead = self.lead.clone();
+            lead.extend_from_slice(cx.slice(0, at));
+            h.lead(&lead);
+        } else {
+            h.lead(cx.slice(from, at));
+        }
+        Ok(())
+    }
+
+    /// Prepares for the end of the chunk at `end`: copies the state that must outlive the chunk and writes all output that
+    /// is due. After an error, `end` is the place of the error.
+    pub(super) fn settle<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        end: usize,
+        in_string: bool,
+        h: &mut H,
+    ) -> Result<(), WalkError> {
+        if self.expect == Expect::Colon {
+            match self.mode {
+                SkipMode::Inspect => self.hold_key(cx, end, !in_string, h)?,
+                // Only the path of an error needs the key.
+                _ if self.member.split => self.tracker.more_key(cx.slice(0, end)),
+                _ => self.member.split = true,
+            }
+        } else if matches!(self.expect, Expect::Value | Expect::SecondByte)
+            && self.mode == SkipMode::Inspect
+            && self.levels.in_object()
+        {
+            self.settle_member(cx, end);
+        }
+        self.tracker.settle(cx.slice(0, end));
+
+        if self.config.keep_white {
+            self.settle_white(cx, end, in_string, h)?;
+        }
+        if let Some(mark) = self.copying {
+            self.hand_on(cx, mark, end, h);
+            self.copying = Some(end);
+        }
+        Ok(())
+    }
+
+    /// Holds the current key, which is complete, while its value has not begun.
+    fn settle_member(&mut self, cx: &WindowContext<'_>, end: usize) {
+        let member = &mut self.member;
+        if !member.split {
+            member.split = true;
+            member.held.clear();
+            if !member.long {
+                count(WorkKind::Hold, words(member.end.saturating_sub(member.at)));
+                member.held.extend_from_slice(cx.slice(member.at, member.end));
+                member.key_len = member.held.len();
+                member.upto = member.end;
+            }
+        }
+        if !member.long {
+            // In state `SecondByte` the value's opening quote is the last byte. It is written separately.
+            let quote = self.expect == Expect::SecondByte && end > self.member.upto;
+            self.hold_gap(cx.slice(self.member.upto, end - usize::from(quote)));
+        }
+        self.member.upto = 0;
+    }
+
+    /// Handles white space at the end of a chunk: it belongs to the next token, and it ends a scalar that is copied.
+    fn settle_white<H: Handler>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        end: usize,
+        in_string: bool,
+        h: &mut H,
+    ) -> Result<(), WalkError> {
+        // In state `SecondByte` the opening quote was read but not yet handled, so it is not part of the white space.
+        let quote = self.expect == Expect::SecondByte;
+        let end = end - usize::from(quote && end > 0);
+        let outside = (quote || !in_string) && self.scalar.is_none();
+        let from = if outside { self.white_before(cx, end) } else { end };
+        if let Some(mark) = self.copying
+            && self.mode == SkipMode::Inspect
+            && from < end
+        {
+            let at = from.max(mark);
+            self.hand_on(cx, mark, at, h);
+            let offset = self.offset + at as u64;
+            self.copied(offset, h).map_err(|halt| WalkError::new(at, halt, true))?;
+        }
+        if from > 0 {
+            self.lead.clear();
+        }
+        // One byte over the limit is enough to report the overflow.
+        let room = (self.config.key + 1).saturating_sub(self.lead.len());
+        count(WorkKind::Hold, words(end.min(from + room).saturating_sub(from)));
+        self.lead.extend_from_slice(cx.slice(from, end.min(from + room)));
+        Ok(())
+    }
+}
+
+#[inline]
+fn trim_end(mut bytes: &[u8]) -> &[u8] {
+    while let Some((last, rest)) = bytes.split_last()
+        && is_white(*last)
+    {
+        bytes = rest;
+    }
+    bytes
+}

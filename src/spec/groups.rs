@@ -1,0 +1,90 @@
+//! The groups of rules that a spec has.
+
+use super::{Omitted, Siblings, Spec};
+
+/// For each group, whether the spec has a rule of it.
+struct RuleGroups {
+    /// Rules on the whole document: `retain`, `patches`, `when`.
+    document: bool,
+    /// Rules on items.
+    items: bool,
+    /// Rules on the filtered document.
+    output: bool,
+    /// `content` and `wrap`, which belong to no other group.
+    other: bool,
+}
+
+impl Spec {
+    /// Sorts the rules into groups. The pattern names every field, so that a new one does not compile until it has its place.
+    fn groups(&self) -> RuleGroups {
+        let Self {
+            extract: _,
+            select,
+            exclude,
+            retain,
+            patches,
+            lenient_remove: _,
+            on_test_failure: _,
+            test: _,
+            when,
+            otherwise: _,
+            root: _,
+            siblings,
+            max_items,
+            stop_early: _,
+            drop_nulls,
+            drop_empty,
+            text_filter,
+            budget,
+            min_items: _,
+            omitted,
+            on_over: _,
+            compact,
+            content,
+            on_error: _,
+            validation: _,
+            whitespace: _,
+            duplicate_keys: _,
+            allow_raw: _,
+            envelope: _,
+            foreign: _,
+            wrap,
+            pass: _,
+        } = self;
+        RuleGroups {
+            document: retain.is_some() || patches.is_some() || when.is_some(),
+            items: select.is_some()
+                || !exclude.is_empty()
+                || *max_items > 0
+                || *drop_nulls
+                || *drop_empty
+                || *siblings == Siblings::Drop,
+            output: text_filter.is_some()
+                || budget.is_some()
+                || compact.is_some()
+                || (*omitted == Some(Omitted::Mark) && *max_items > 0),
+            other: content.is_some() || *wrap,
+        }
+    }
+
+    /// Returns whether a rule changes the filtered document as a whole.
+    pub(crate) fn shapes_output(&self) -> bool {
+        self.groups().output
+    }
+
+    /// Returns whether a rule applies to items. A miss of these rules is what [`is_closed`](Self::is_closed) turns into an error.
+    pub(crate) fn has_item_rules(&self) -> bool {
+        self.groups().items
+    }
+
+    /// Returns whether a rule applies to the whole document rather than only to items.
+    pub(crate) fn has_document_rules(&self) -> bool {
+        self.groups().document
+    }
+
+    /// Returns whether a document is changed, or only validated.
+    pub(crate) fn has_rules(&self) -> bool {
+        let RuleGroups { document, items, output, other } = self.groups();
+        self.extract.is_some() || document || items || output || other
+    }
+}
