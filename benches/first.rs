@@ -1,24 +1,22 @@
-//! tamis alone, for regressions: criterion keeps the last measurement of each job and says what changed. Ratios to others
-//! are in `peers`.
+//! Measures only tamis, to find regressions: criterion keeps the last measurement of each job and reports changes. The bench
+//! `peers` measures ratios to other parsers.
 //!
-//! `cargo bench --bench first`, with `-- select` for some of it; `-- --test` runs everything once.
+//! `cargo bench --bench first`, with `-- select` for jobs with that name; `-- --test` runs every job once.
 #![allow(missing_docs, reason = "a bench has no users")]
 #![allow(clippy::unwrap_used, reason = "a bench may panic")]
-
-#[allow(dead_code, reason = "the peers use more of it")]
-mod data;
 
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
-use data::Shape;
 use tamis::{Filter, PatchOp, Program, Spec, Validation};
+use tamis_testkit::data::{self, Shape};
 
-/// Whole document in one chunk.
+/// The whole document in one chunk.
 const SLICE: usize = usize::MAX;
 
-/// Group, shape, chunk, spec. What is kept must be more than nothing and less than everything, but for `validate` and `minify`.
-/// `patches` does to the first hundredth of a document what `minify` and `retain` do not: they are to be compared.
+/// Returns group, shape, chunk size and spec of each job. The output must be neither empty nor the whole document, except
+/// for `validate` and `minify`. `patches` adds changes in the first hundredth of a document to `minify` and `retain`, so that
+/// the three can be compared.
 fn jobs() -> Vec<(&'static str, Shape, usize, Spec)> {
     use Shape::{Graphql, Issues, Numbers, Pretty, Repositories, Unicode};
     let spec = || Spec::new().root("object");

@@ -1,9 +1,9 @@
-//! Pruning a chat history, beside serde_json's `Value` doing the same, in turn and in one run.
+//! Compares pruning a chat history with the same changes made to serde_json's `Value`, alternating in one run.
 //!
 //! ```sh
 //! cargo bench --bench history                       # 10 MB
 //! cargo bench --bench history -- --size 200m --rounds 5
-//! cargo bench --bench history -- --test             # once, on a small history: is it right?
+//! cargo bench --bench history -- --test             # once, on a small history, to check the results
 //! ```
 #![allow(missing_docs, reason = "a bench has no users")]
 #![allow(
@@ -26,10 +26,10 @@ use tamis::{FailedRun, PruneFilter, PruneProgram, PruneSpec, WriteSink, prune_fi
 
 const NOW: u64 = 1_700_000_000_000;
 const PLACEHOLDER: &str = "<tool-output-compacted />";
-/// Times as fast as `Value` that the slice has to be.
+/// The minimum speed of the slice, as a multiple of the speed of `Value`.
 const FLOOR: f64 = 3.0;
 
-/// A line of what tools answer: code and logs, with what has to be escaped in them.
+/// Lines of tool results: code and logs with characters that must be escaped.
 const LINES: [&str; 6] = [
     r"    let harbour = lantern.quartz(&meadow)?;\n",
     r#"src/signal.rs:118:    println!(\"{copper} {willow}\");\n"#,
@@ -39,7 +39,7 @@ const LINES: [&str; 6] = [
     r"\u001b[32mok\u001b[0m prairie tundra – velvet …\n",
 ];
 
-/// A request in the form of Chat Completions: a turn has six calls, whose results have 1 to 8 KB.
+/// Makes a request in the format of Chat Completions. Each turn has six calls with results of 1 to 8 KB.
 fn history(bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + (64 << 10));
     text += r#"{"model":"m","messages":[{"role":"system","content":"You are careful."}"#;
@@ -68,7 +68,7 @@ fn history(bytes: usize) -> String {
     text
 }
 
-/// The same with `Value`, for this shape.
+/// Makes the same changes with `Value`, for this shape.
 fn with_value(history: &[u8]) -> Vec<u8> {
     let mut request: Value = serde_json::from_slice(history).unwrap();
     let messages = request["messages"].as_array_mut().unwrap();
@@ -121,7 +121,7 @@ fn main() {
     let (pruned, report) = prune_slice(&program, history).unwrap();
     assert!(report.results_pruned > 10 && pruned.len() < history.len() / 2);
     let values = |text: &[u8]| serde_json::from_slice::<Value>(text).unwrap();
-    assert!(values(&with_value(history)) == values(&pruned), "both do the same");
+    assert!(values(&with_value(history)) == values(&pruned), "both change the same values");
 
     let from_file = || {
         use std::io::Seek;
@@ -167,7 +167,7 @@ fn main() {
     let ratios: Vec<f64> = times[0].iter().zip(&times[3]).map(|(own, value)| value / own).collect();
     let reached = if median(&ratios) >= FLOOR { "reached" } else { "missed" };
     println!("floor of {FLOOR} × Value, slice: {reached}");
-    // What a file needs does not grow with it.
+    // The memory for a file does not depend on its size.
     let heap = allocation_counter::measure(from_file).bytes_max;
     assert!(heap < 6 << 20, "{heap} bytes on the heap");
 }

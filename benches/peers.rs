@@ -1,10 +1,10 @@
-//! tamis and its peers, side by side, results checked equal.
+//! Compares tamis with other parsers in one run, after checking that all results are equal.
 //!
 //! ```sh
 //! cargo bench --bench peers                           # everything, 10 MB
 //! cargo bench --bench peers -- select issues          # tables whose title has all of these words
 //! cargo bench --bench peers -- stop_early --size 200m --rounds 31
-//! cargo bench --bench peers -- --test                 # everything once, on small documents: is it right?
+//! cargo bench --bench peers -- --test                 # everything once, on small documents, to check the results
 //! ```
 #![allow(missing_docs, reason = "a bench has no users")]
 #![allow(
@@ -16,13 +16,13 @@
 )]
 #![allow(clippy::print_stdout, reason = "the tables are its output")]
 
-mod data;
 mod harness;
 mod jobs;
 
 use harness::Document;
+use tamis_testkit::data;
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
     words: Vec<String>,
     size: usize,
@@ -36,7 +36,7 @@ impl Options {
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--test" => options.test = true,
-                // Cargo says this to every bench.
+                // Cargo passes this to every bench.
                 "--bench" => {}
                 "--size" => {
                     options.size = match arguments.next().as_deref() {
@@ -51,7 +51,9 @@ impl Options {
                     options.rounds = rounds.filter(|rounds| *rounds > 0).expect("--rounds N");
                 }
                 word if !word.starts_with('-') => options.words.push(word.to_owned()),
-                other => panic!("{other}? --size, --rounds, --test and words of titles"),
+                other => panic!(
+                    "unknown option {other}: expected --size, --rounds, --test or words of titles"
+                ),
             }
         }
         if options.test {
@@ -70,7 +72,7 @@ fn main() {
     let options = Options::parse(std::env::args().skip(1));
     if options.test {
         for shape in data::Shape::ALL {
-            // Its length and hash are checked where they are known.
+            // Length and hash are known for this document, and are checked.
             let _ = shape.document(data::MEDIUM);
         }
     }
@@ -78,7 +80,7 @@ fn main() {
     tables.retain(|table| options.wants(table));
     assert!(!tables.is_empty(), "no table has all of these words in its title");
     let (mut count, mut wrong) = (0, Vec::new());
-    // One document at a time.
+    // Only one document is in memory at a time.
     for shape in data::Shape::ALL {
         let mut of_shape = tables.iter_mut().filter(|table| table.shape == shape).peekable();
         if of_shape.peek().is_none() {
@@ -95,5 +97,5 @@ fn main() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    println!("\n{} tables, {count} jobs: all say what they should.", tables.len());
+    println!("\n{} tables, {count} jobs: all results are as expected.", tables.len());
 }

@@ -2,7 +2,7 @@
 //! the spec keeps.
 //!
 //! ```sh
-//! cargo run --release --example axum_layer
+//! cargo run --release -p tamis-interop --example axum_layer
 //! ```
 
 use std::convert::Infallible;

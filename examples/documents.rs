@@ -6,9 +6,7 @@
 
 use std::io::Write;
 
-#[path = "../benches/data/mod.rs"]
-#[allow(dead_code, reason = "the benches use more of it")]
-mod data;
+use tamis_testkit::data;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);

@@ -1,7 +1,7 @@
 //! A reverse proxy for one upstream that filters answers while they pass: hyper on both sides, nothing is collected.
 //!
 //! ```sh
-//! cargo run --release --example reverse_proxy -- --listen 127.0.0.1:8080 --upstream http://127.0.0.1:9000 \
+//! cargo run --release -p tamis-interop --example reverse_proxy -- --listen 127.0.0.1:8080 --upstream http://127.0.0.1:9000 \
 //!     --filter /repos=github.list-repos
 //! ```
 //!

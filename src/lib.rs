@@ -163,14 +163,15 @@ mod text;
 mod tokens;
 mod tree;
 
-#[cfg(all(feature = "command", unix))]
-pub use command::{
-    CommandControls, CommandRunner, Notice, OverflowFile, OverflowFolder, RunReport, RunningCommand,
-};
 #[cfg(feature = "command")]
 pub use command::{
-    CommandLine, CommandReport, CommandRules, CommandRun, FilterResult, OutputFilter,
-    OutputFilterRegistry, Passed,
+    CommandFilter, CommandLine, CommandReport, CommandRules, FilterResult, OutputFilter,
+    OutputFilterRegistry, PassThroughReason,
+};
+#[cfg(all(feature = "command", unix))]
+pub use command::{
+    CommandHandle, CommandRunner, OverflowFile, OverflowFolder, RunReport, RunnerWarning,
+    RunningCommand,
 };
 pub use error::{Error, ErrorKind, Fault};
 pub use filter::{Call, CallOptions, ExecutionMode, Explanation, Filter, Program};
@@ -203,7 +204,7 @@ pub use spec::{
 #[cfg(feature = "template")]
 pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};
 #[cfg(feature = "text")]
-pub use text::{QuotedTextRun, TextProgram, TextReport, TextRun};
+pub use text::{QuotedTextFilter, TextFilter, TextProgram, TextReport};
 #[cfg(feature = "tokens")]
 pub use tokens::{TokenCount, TokenCounter};
 
@@ -235,14 +236,14 @@ const _: () = {
     #[cfg(feature = "text")]
     {
         shared::<TextProgram>();
-        moved::<TextRun<Vec<u8>>>();
-        moved::<QuotedTextRun<Vec<u8>>>();
+        moved::<TextFilter<Vec<u8>>>();
+        moved::<QuotedTextFilter<Vec<u8>>>();
     }
     #[cfg(feature = "command")]
     {
         shared::<OutputFilterRegistry>();
         shared::<dyn OutputFilter>();
-        moved::<CommandRun<Vec<u8>>>();
+        moved::<CommandFilter<Vec<u8>>>();
     }
 };
 

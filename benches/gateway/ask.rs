@@ -1,4 +1,4 @@
-//! The client: processes to ask, connections that are kept, answers to the last byte.
+//! The client: starts processes, keeps connections open, and reads responses to the last byte.
 
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 use crate::serve::Role;
 
-/// A process of the bench. It ends with this.
+/// A process of the bench, which is killed when this value is dropped.
 pub(crate) struct Server {
     pub(crate) role: Role,
     pub(crate) address: SocketAddr,
@@ -34,7 +34,7 @@ impl Server {
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let port = line.trim().parse::<u16>().expect("a server says its port");
+        let port = line.trim().parse::<u16>().expect("the server prints its port");
         Self {
             role,
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
@@ -42,7 +42,7 @@ impl Server {
         }
     }
 
-    /// Seconds that its threads ran. `None`: the system does not tell.
+    /// Returns the CPU seconds of its threads, or `None` if the system does not report them.
     pub(crate) fn ran(&self) -> Option<f64> {
         let threads = std::fs::read_dir(format!("/proc/{}/task", self.process.0.id())).ok()?;
         threads
@@ -54,7 +54,7 @@ impl Server {
             .map(|nanoseconds| nanoseconds / 1e9)
     }
 
-    /// A field of `/proc/PID/status`, in KiB.
+    /// Returns a field of `/proc/PID/status`, in KiB.
     #[cfg(target_os = "linux")]
     pub(crate) fn memory(&self, field: &str) -> u64 {
         let status =
@@ -64,7 +64,7 @@ impl Server {
     }
 }
 
-/// Processes of the lowest priority, one for each core, that keep the cores from sleeping. They end with these.
+/// Processes of the lowest priority, one per core, that keep the cores from sleeping. Killed when this value is dropped.
 pub(crate) fn awake() -> Vec<Process> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let one = |_| {
@@ -75,7 +75,7 @@ pub(crate) fn awake() -> Vec<Process> {
     (0..cores).map(one).collect()
 }
 
-/// Ends with this.
+/// Killed when this value is dropped.
 pub(crate) struct Process(Child);
 
 impl Drop for Process {
@@ -85,7 +85,7 @@ impl Drop for Process {
     }
 }
 
-/// A connection that is kept.
+/// A persistent connection.
 pub(crate) struct Connection(SendRequest<Empty<Bytes>>);
 
 impl Connection {
@@ -94,7 +94,7 @@ impl Connection {
         Self::over(stream, &http1::Builder::new()).await
     }
 
-    /// One whose kernel and whose client take little at a time.
+    /// Opens a connection whose kernel and client buffer little.
     pub(crate) async fn narrow(address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(16 << 10).unwrap();
@@ -117,12 +117,12 @@ impl Connection {
         answer
     }
 
-    /// The whole answer.
+    /// Returns the whole response.
     pub(crate) async fn answer(&mut self, path: &str) -> Bytes {
         self.ask(path).await.into_body().collect().await.unwrap().to_bytes()
     }
 
-    /// The length of the answer, which is read and forgotten.
+    /// Reads the response and returns its length.
     pub(crate) async fn length(&mut self, path: &str) -> usize {
         let mut body = self.ask(path).await.into_body();
         let mut length = 0;
@@ -132,7 +132,7 @@ impl Connection {
         length
     }
 
-    /// Reads an answer in `portions`, with a pause before each, and compares it. Once it has begun it waits for the others.
+    /// Reads a response in `portions`, with a pause before each, and compares it. After the beginning it waits for the others.
     pub(crate) async fn slowly(
         &mut self,
         path: &str,
@@ -147,7 +147,7 @@ impl Connection {
         while let Some(frame) = body.frame().await {
             let data = frame.unwrap().into_data().unwrap();
             let same = expected.get(at..at + data.len()) == Some(&data[..]);
-            assert!(same, "{path}: other bytes from {at} on");
+            assert!(same, "{path}: the bytes differ from {at}");
             if at == 0 {
                 begun.wait().await;
             }
@@ -161,7 +161,7 @@ impl Connection {
     }
 }
 
-/// Seconds for each of `count` answers of `length` bytes, one after the other.
+/// Returns the seconds for each of `count` consecutive responses of `length` bytes.
 pub(crate) async fn in_turn(
     connection: &mut Connection,
     path: &str,
@@ -177,7 +177,7 @@ pub(crate) async fn in_turn(
     seconds
 }
 
-/// Answers a second, over several connections at once, and seconds for each.
+/// Returns the responses per second over several connections at once, and the seconds for each response.
 pub(crate) async fn at_once(
     connections: &mut Vec<Connection>,
     path: &str,

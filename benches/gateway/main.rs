@@ -1,14 +1,14 @@
-//! A gateway over loopback: what a filter adds to an answer, beside a proxy that hands it on and one that parses it with
-//! serde_json, in turn and in one run.
+//! A gateway over loopback: compares a proxy that filters responses with one that forwards them and one that parses them
+//! with serde_json, alternating in one run.
 //!
 //! ```sh
-//! cargo bench --bench gateway                      # latency and answers a second
-//! cargo bench --bench gateway -- --awake           # the same, while no core sleeps between answers
-//! cargo bench --bench gateway -- memory            # what 1,000 slow connections take
-//! cargo bench --bench gateway -- --test            # all of it once, tiny: is it right?
+//! cargo bench --bench gateway                      # latency and responses per second
+//! cargo bench --bench gateway -- --awake           # with cores kept awake between responses
+//! cargo bench --bench gateway -- memory            # memory for 1,000 slow connections
+//! cargo bench --bench gateway -- --test            # everything once, on small documents, to check the results
 //! ```
 //!
-//! Three processes with a thread each: the client (this one), the proxy, the upstream.
+//! There are three processes with one thread each: the client (this one), the proxy and the upstream.
 #![allow(missing_docs, reason = "a bench has no users")]
 #![allow(
     clippy::unwrap_used,
@@ -20,9 +20,6 @@
 #![allow(clippy::print_stdout, reason = "the tables are its output")]
 
 mod ask;
-#[path = "../data/mod.rs"]
-#[allow(dead_code, reason = "the peers use more of it")]
-mod data;
 #[cfg(target_os = "linux")]
 mod memory;
 mod serve;
@@ -30,19 +27,20 @@ mod serve;
 use ask::{Connection, Server};
 use serde_json::Value;
 use serve::Role;
+use tamis_testkit::data;
 
-/// Length and hash of the selected 124 KB, as the other benches know them.
+/// Length and hash of the selected 124 KB, recorded also in the other benches.
 const KNOWN: (usize, u64) = (8_407, 0xC9EC_164E_E35C_946E);
 
-/// An answer, and how often it is asked for in one round: one after the other, and over [`CONNECTIONS`].
+/// A response, and how often it is requested in one round: one after the other, and over [`CONNECTIONS`].
 struct Case {
     name: &'static str,
     bytes: usize,
     in_turn: usize,
     at_once: usize,
-    /// What has to be reached. Pass-through's p50 may be multiplied by at most this.
+    /// Floor: the p50 may be at most this multiple of pass-through's.
     latency: Option<f64>,
-    /// serde_json's answers a second have to be multiplied by at least this.
+    /// Floor: the responses per second must be at least this multiple of serde_json's.
     rate: Option<f64>,
 }
 
@@ -66,19 +64,19 @@ const CASES: [Case; 3] = [
     },
 ];
 
-/// Direct first; then what the others are compared with.
+/// Direct requests first, then the proxy that the others are compared with.
 const ROLES: [Role; 5] =
     [Role::Upstream, Role::PassThrough, Role::Select, Role::Structure, Role::Value];
 const PASS_THROUGH: usize = 1;
 const VALUE: usize = 4;
 
-/// Connections of those that ask at once.
+/// The number of concurrent connections.
 const CONNECTIONS: usize = 8;
 
 struct Options {
     words: Vec<String>,
     rounds: usize,
-    /// No core is to sleep. Where one does, a process that waits for longer is woken later, whatever it waits for.
+    /// Keep all cores awake. A sleeping core delays the wake-up of a process, which distorts latencies.
     awake: bool,
     test: bool,
 }
@@ -90,14 +88,16 @@ impl Options {
             match argument.as_str() {
                 "--awake" => options.awake = true,
                 "--test" => (options.test, options.rounds) = (true, 1),
-                // Cargo says this to every bench.
+                // Cargo passes this to every bench.
                 "--bench" => {}
                 "--rounds" => {
                     let rounds = arguments.next().and_then(|text| text.parse().ok());
                     options.rounds = rounds.filter(|rounds| *rounds > 0).expect("--rounds N");
                 }
                 word if !word.starts_with('-') => options.words.push(word.to_owned()),
-                other => panic!("{other}? --rounds, --awake, --test, memory, and words of titles"),
+                other => panic!(
+                    "unknown option {other}: expected --rounds, --awake, --test, memory or words of titles"
+                ),
             }
         }
         options
@@ -133,7 +133,7 @@ fn main() {
             measure(case, &servers, &lengths, &options).await;
         }
         drop(proxies);
-        // Only where it is asked for, for it takes its time.
+        // Only on request, because it takes long.
         #[cfg(target_os = "linux")]
         if options.test || options.words.iter().any(|word| word == "memory") {
             tables += 1;
@@ -143,7 +143,7 @@ fn main() {
     });
 }
 
-/// Asks everybody once. Returns the lengths of the answers.
+/// Requests each response once and checks it. Returns the lengths of the responses.
 async fn check(case: &Case, servers: &[&Server]) -> Vec<usize> {
     let path = format!("/{}", case.bytes);
     let mut answers = Vec::new();
@@ -152,14 +152,10 @@ async fn check(case: &Case, servers: &[&Server]) -> Vec<usize> {
     }
     let values = |answer: &[u8]| serde_json::from_slice::<Value>(answer).unwrap();
     let selected = ROLES.iter().position(|role| *role == Role::Select).unwrap();
-    assert!(answers[0] == answers[PASS_THROUGH], "{}: as it came", case.name);
-    assert!(answers[selected] == answers[selected + 1], "{}: the same bytes", case.name);
-    assert!(
-        values(&answers[selected]) == values(&answers[VALUE]),
-        "{}: the same values",
-        case.name
-    );
-    assert!(answers[selected].len() < answers[0].len() / 8, "{}: much is dropped", case.name);
+    assert!(answers[0] == answers[PASS_THROUGH], "{}: unchanged", case.name);
+    assert!(answers[selected] == answers[selected + 1], "{}: equal bytes", case.name);
+    assert!(values(&answers[selected]) == values(&answers[VALUE]), "{}: equal values", case.name);
+    assert!(answers[selected].len() < answers[0].len() / 8, "{}: most of it is dropped", case.name);
     if case.bytes == data::SMALL {
         let made = (answers[selected].len(), data::hash(&answers[selected]));
         assert!(made == KNOWN, "made ({}, 0x{:016X})", made.0, made.1);
@@ -178,7 +174,7 @@ async fn measure(case: &Case, servers: &[&Server], lengths: &[usize], options: &
         }
         connections.push(own);
     }
-    // Seconds of each answer; in each round, their median, that of those at once, and the answers a second.
+    // Seconds of each response; for each round, the two medians (in turn, concurrent) and the responses per second.
     let mut seconds = vec![Vec::new(); servers.len()];
     let mut medians = vec![Vec::new(); servers.len()];
     let mut crowded = vec![Vec::new(); servers.len()];
@@ -209,11 +205,11 @@ async fn measure(case: &Case, servers: &[&Server], lengths: &[usize], options: &
         return;
     }
     println!(
-        "\n{} ({} bytes, {} rounds of {} answers in turn, {} over {CONNECTIONS} connections)\n",
+        "\n{} ({} bytes, {} rounds of {} responses in turn, {} over {CONNECTIONS} connections)\n",
         case.name, lengths[0], options.rounds, counts.0, counts.1
     );
     println!(
-        "| | p50 | p99 | added | × pass-through | p50 of {CONNECTIONS} | × pass-through | answers/s | × serde_json | CPU each | floor |\n|---|---|---|---|---|---|---|---|---|---|---|"
+        "| | p50 | p99 | added | × pass-through | p50 of {CONNECTIONS} | × pass-through | responses/s | × serde_json | CPU each | floor |\n|---|---|---|---|---|---|---|---|---|---|---|"
     );
     for (row, server) in servers.iter().enumerate() {
         let (p50, p99) = (share(seconds[row].clone(), 0.5), share(seconds[row].clone(), 0.99));
@@ -230,7 +226,7 @@ async fn measure(case: &Case, servers: &[&Server], lengths: &[usize], options: &
                 floors.extend(case.latency.map(floor));
             }
             floors.extend(
-                case.rate.map(|least| judged(rate >= least, &format!("≥ {least} × answers/s"))),
+                case.rate.map(|least| judged(rate >= least, &format!("≥ {least} × responses/s"))),
             );
         }
         println!(
@@ -251,12 +247,12 @@ async fn measure(case: &Case, servers: &[&Server], lengths: &[usize], options: &
     }
 }
 
-/// The median of what `of` says of each round.
+/// Returns the median of `of` over all rounds.
 fn ratio(own: &[f64], other: &[f64], of: impl Fn(f64, f64) -> f64) -> f64 {
     share(own.iter().zip(other).map(|(own, other)| of(*own, *other)).collect(), 0.5)
 }
 
-/// The value that this share of the others is below.
+/// Returns the quantile of the values at this share.
 fn share(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     values[((values.len() as f64 * share) as usize).min(values.len() - 1)]

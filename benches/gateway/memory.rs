@@ -1,6 +1,6 @@
-//! What a proxy process takes for many slow connections: how much it grows, by connection.
+//! Measures how much memory a proxy process needs per connection, with many slow connections.
 //!
-//! Knows Linux' `/proc`, and that an answer and its ends take two files in a proxy.
+//! Uses Linux' `/proc`. Assumes that a response takes two open files in a proxy.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,18 +13,19 @@ use crate::ask::{Connection, Server};
 use crate::judged;
 use crate::serve::Role;
 
-/// Bytes of an answer.
+/// Size of a response, in bytes.
 const BYTES: usize = 2_000_000;
-/// KiB that a connection may take.
+/// Maximum memory of a connection, in KiB.
 const FLOOR: f64 = 200.0;
-/// Who is slow.
+/// The slow side.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Slow {
     Client,
     Upstream,
 }
 
-/// Answers that are under way at once, the portions that a slow client reads and a slow upstream sends, and for how long each waits.
+/// The number of concurrent responses, the sizes of the portions that a slow client reads and a slow upstream sends, and the
+/// pause before each portion.
 struct Load {
     connections: usize,
     portions: usize,
@@ -36,13 +37,13 @@ pub(crate) async fn measure(upstream: &Server, test: bool) {
         true => Load { connections: 20, portions: 20, pause: Duration::from_millis(2) },
         false => Load { connections: 1000, portions: 200, pause: Duration::from_millis(100) },
     };
-    // Two for each in a proxy, one here.
+    // Two files per response in a proxy, one here.
     open_files(load.connections as u64 * 2 + 100);
     let document = Connection::open(upstream.address).await.answer(&format!("/{BYTES}")).await;
     if !test {
         println!("\nmemory ({} connections, {} bytes each)\n", load.connections, document.len());
         println!(
-            "| | slow | bytes out | MiB before | MiB at most | KiB a connection | floor |\n|---|---|---|---|---|---|---|"
+            "| | slow | bytes out | MiB before | MiB maximum | KiB per connection | floor |\n|---|---|---|---|---|---|---|"
         );
     }
     for slow in [Slow::Client, Slow::Upstream] {
@@ -76,7 +77,7 @@ pub(crate) async fn measure(upstream: &Server, test: bool) {
     }
 }
 
-/// Has all answers under way at once.
+/// Requests all responses at once.
 async fn all(proxy: &Server, load: &Load, slow: Slow, expected: &Bytes) {
     let begun = Arc::new(Barrier::new(load.connections));
     let mut clients = JoinSet::new();
@@ -98,7 +99,7 @@ async fn all(proxy: &Server, load: &Load, slow: Slow, expected: &Bytes) {
             }
         });
     }
-    // One that fails ends the bench; the others would wait for it.
+    // A failure ends the bench, because the other tasks would wait for it.
     while let Some(ended) = clients.join_next().await {
         ended.unwrap();
     }

@@ -1,6 +1,6 @@
-//! The other end of the bench: an upstream, and the proxies in front of it, each a process with one thread.
+//! The servers of the bench: an upstream and the proxies before it, each a process with one thread.
 //!
-//! All proxies are alike but for what they do to the answer. Knows nothing of measuring.
+//! Proxies differ only in what they do with the response. Must not know how it is measured.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -30,19 +30,19 @@ use crate::data::Shape;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// What a process of the bench is.
+/// The role of a process of the bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Upstream,
-    /// The answer as it came.
+    /// Forwards the response unchanged.
     PassThrough,
-    /// 11 of 80 members of each item: tamis, everything validated.
+    /// Selects 11 of 80 members of each item with tamis, with full validation.
     Select,
-    /// The same, what is dropped validated for its structure alone.
+    /// Selects the same members with structural validation of dropped values.
     Structure,
-    /// The same by the usual middleware: collected, parsed, picked, written.
+    /// Selects the same members with a usual middleware: collect, parse, pick, write.
     Value,
-    /// All but 9 members of each item: tamis.
+    /// Excludes 9 members of each item with tamis.
     Exclude,
 }
 
@@ -71,7 +71,7 @@ impl Role {
         Self::ALL.into_iter().find(|role| role.name() == name)
     }
 
-    /// What this one's tamis does.
+    /// Returns the spec for tamis.
     pub(crate) fn program(self) -> Option<Program> {
         let spec = Spec::new().root("object").siblings(Siblings::Drop);
         let select =
@@ -86,7 +86,7 @@ impl Role {
     }
 }
 
-/// Keys and where their values are: the first `select` of the other benches.
+/// Keys and paths of the selected values: the first `select` of the other benches.
 const FIELDS: [(&str, &str); 11] = [
     ("name", "name"),
     ("full_name", "full_name"),
@@ -113,7 +113,7 @@ const DROPPED: [&str; 9] = [
     "permissions",
 ];
 
-/// Answers until whoever started it has gone. Its port is the first line of the output.
+/// Serves until the process that started it ends. Prints its port on the first line of the output.
 pub(crate) fn serve(role: Role, upstream: Option<SocketAddr>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (gone, left) = tokio::sync::oneshot::channel::<()>();
@@ -138,7 +138,7 @@ pub(crate) fn serve(role: Role, upstream: Option<SocketAddr>) {
     });
 }
 
-/// Does nothing, without a pause, until whoever started it has gone.
+/// Spins until the process that started it ends.
 pub(crate) fn spin() {
     let left = std::thread::spawn(|| std::io::stdin().read_to_end(&mut Vec::new()));
     while !left.is_finished() {
@@ -175,7 +175,7 @@ async fn proxy(role: Role, upstream: SocketAddr, listener: TcpListener) {
     }
 }
 
-/// What hyper buffers of a connection, each way. Its own limit is 400 KiB, which is more than a slow stream may take.
+/// The size of hyper's buffers of a connection, in each direction. The default of 400 KiB exceeds the limit per connection.
 const BUFFER: usize = 32 << 10;
 
 async fn accept<S, B>(listener: TcpListener, service: S)
@@ -194,13 +194,13 @@ where
             .max_buf_size(BUFFER)
             .serve_connection(TokioIo::new(stream), service);
         tokio::spawn(async move {
-            // A client that has gone is no failure.
+            // A client that disconnects is not a failure.
             _ = connection.await;
         });
     }
 }
 
-/// The usual middleware: the body is collected and parsed, what is wanted is picked by code, and written.
+/// The usual middleware: collects and parses the body, picks the wanted members and writes them.
 async fn picked(answer: Response<Incoming>) -> Result<Response<Full<Bytes>>, Failure> {
     let (mut head, body) = answer.into_parts();
     let body = body.collect().await?.to_bytes();
@@ -214,7 +214,7 @@ async fn picked(answer: Response<Incoming>) -> Result<Response<Full<Bytes>>, Fai
     Ok(Response::from_parts(head, Full::from(body)))
 }
 
-/// The members that are wanted, moved out of the item.
+/// Moves the wanted members out of the item.
 fn pick(mut item: Value) -> Value {
     let mut picked = Map::with_capacity(FIELDS.len());
     for (key, path) in FIELDS {
@@ -226,7 +226,7 @@ fn pick(mut item: Value) -> Value {
     Value::Object(picked)
 }
 
-/// Documents by their size, each made once.
+/// Documents by size, each generated once.
 type Documents = Arc<Mutex<HashMap<usize, Bytes>>>;
 
 type Answered = Result<Response<UnsyncBoxBody<Bytes, Infallible>>, Infallible>;

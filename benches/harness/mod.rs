@@ -1,7 +1,7 @@
-//! Runs jobs side by side: all in turn, round after round, so that a machine whose speed drifts does not matter. A ratio is
-//! the median of the ratios of each round.
+//! Runs jobs alternately, round after round, so that a drifting speed of the machine does not matter. A ratio is the median
+//! of the ratios of all rounds.
 //!
-//! Knows no job and no peer. What a job says is checked before anything is measured.
+//! Must not know jobs or peers. Outputs are checked before anything is measured.
 
 use std::hint::black_box;
 use std::ops::Deref;
@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use crate::data::{self, Shape};
 
-/// What simdjson wants to be able to read behind a document. Everybody gets it, nobody else uses it.
+/// The number of readable bytes that simdjson needs after a document. All jobs get them, only simdjson uses them.
 pub(crate) const PADDING: usize = 64;
 
-/// A document, padded.
+/// A document with padding.
 pub(crate) struct Document {
     padded: Vec<u8>,
 }
@@ -24,7 +24,7 @@ impl Document {
         Self { padded }
     }
 
-    /// With [`PADDING`] bytes behind it that are not part of it.
+    /// Returns the document followed by [`PADDING`] bytes that are not part of it.
     #[cfg_attr(not(feature = "bench-simdjson"), allow(dead_code, reason = "for simdjson"))]
     pub(crate) fn padded(&self) -> &[u8] {
         &self.padded
@@ -39,16 +39,16 @@ impl Deref for Document {
     }
 }
 
-/// From a document to an output.
+/// Turns a document into an output.
 pub(crate) type Run = Box<dyn FnMut(&Document, &mut Vec<u8>)>;
 
-/// What a job's output has to do with that of the first job of its table.
+/// How a job's output relates to the output of the first job of its table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Same {
     Bytes,
-    /// The same values; members may have another order.
+    /// Equal values; members may be in another order.
     Value,
-    /// There is none: the job is the first half of the others'.
+    /// There is no output: the job only parses.
     ParsedOnly,
 }
 
@@ -71,21 +71,21 @@ pub(crate) struct Job {
     pub(crate) floor: Option<Floor>,
 }
 
-/// What has to be reached. The table says whether it is.
+/// A required speed. The table shows whether it is reached.
 #[derive(Clone, Copy)]
 pub(crate) enum Floor {
-    /// This row is so many times as fast as this job.
+    /// The row must be this many times as fast as the job.
     Beaten(usize, f64),
-    /// This job has so much of the speed of this row.
+    /// The job must have this share of the speed of the row.
     Share(usize, f64),
-    /// This job reaches so many GB/s.
+    /// The job must reach this many GB/s.
     Rate(f64),
-    /// This job takes so many seconds.
+    /// The job must take at most this many seconds.
     Time(f64),
 }
 
 impl Floor {
-    /// What it says of a job that takes `time`, and `ratio` times as long as a row.
+    /// Checks a job that takes `time`, and `ratio` times as long as a row. Returns whether the floor is reached, and its text.
     fn judged(self, time: f64, bytes: usize, ratio: impl Fn(usize) -> f64) -> String {
         let (reached, text) = match self {
             Self::Beaten(row, factor) => (ratio(row) >= factor, format!("{factor} ×")),
@@ -105,7 +105,7 @@ impl Job {
         Self { name: name.into(), run: Box::new(run), same: Same::Bytes, floor: None }
     }
 
-    /// Row `row` has to be `factor` times as fast as this job.
+    /// Requires that row `row` is `factor` times as fast as this job.
     pub(crate) fn floor(self, row: usize, factor: f64) -> Self {
         self.has_to(Floor::Beaten(row, factor))
     }
@@ -115,13 +115,13 @@ impl Job {
         self
     }
 
-    /// Its output has the same values, in any order.
+    /// Declares that the output has equal values in any order.
     pub(crate) fn same_value(mut self) -> Self {
         self.same = Same::Value;
         self
     }
 
-    /// It parses and has no output.
+    /// Declares that the job parses and has no output.
     #[cfg_attr(not(feature = "bench-simdjson"), allow(dead_code, reason = "for simdjson"))]
     pub(crate) fn parsed_only(mut self) -> Self {
         self.same = Same::ParsedOnly;
@@ -129,7 +129,7 @@ impl Job {
     }
 }
 
-/// Jobs that do the same to documents of one shape. The first `references` rows are what the others are compared with.
+/// Jobs that do the same with documents of one shape. The others are compared with the first `references` rows.
 pub(crate) struct Table {
     pub(crate) theme: &'static str,
     pub(crate) what: &'static str,
@@ -141,7 +141,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// What is wrong: all jobs must say the same, and for a small document what is known.
+    /// Returns the differences: all jobs must have the same output, and for a small document the recorded one.
     pub(crate) fn check(&mut self, document: &Document, small: bool) -> Vec<String> {
         let title = format!("{} {}, {}", self.theme, self.shape.name(), self.what);
         let mut wrong = Vec::new();
@@ -169,7 +169,7 @@ impl Table {
         wrong
     }
 
-    /// Measures and prints.
+    /// Measures the jobs and prints the table.
     pub(crate) fn measure(&mut self, document: &Document, rounds: usize) {
         let mut seconds = vec![Vec::with_capacity(rounds); self.jobs.len()];
         let mut output = Vec::with_capacity(document.len());
@@ -225,7 +225,8 @@ impl Table {
     }
 }
 
-/// Whatever the job before left in the caches, this one finds the document there, as far as it fits, its head at last.
+/// Reads the document backwards, so that each job starts with the same caches: the document as far as it fits, its beginning
+/// most recently used.
 fn touch(document: &[u8]) {
     black_box(document.chunks(64).rev().fold(0u64, |sum, line| sum + u64::from(line[0])));
 }

@@ -1,4 +1,4 @@
-//! The same select, with the document cut into chunks.
+//! A select over a document that arrives in chunks of different sizes.
 
 use tamis::Validation;
 

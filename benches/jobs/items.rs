@@ -1,4 +1,4 @@
-//! Rules that keep most of an item: exclude, drop_nulls; and max_items, with the rest read and unread.
+//! Rules that keep most of an item (exclude, drop_nulls), and max_items with the rest read or unread.
 
 use jiter::Jiter;
 use tamis::Spec;
@@ -9,7 +9,7 @@ use crate::harness::{Floor, Job, Table};
 use super::transcode::{self, Rules};
 use super::{FULL, is_api, lazy, tamis_job, tamis_jobs};
 
-/// Some long, some short, at the head and at the end.
+/// Long and short names, at the beginning and at the end.
 const REPOSITORY_MEMBERS: &[&str] = &[
     "node_id",
     "owner",
@@ -22,7 +22,7 @@ const REPOSITORY_MEMBERS: &[&str] = &[
     "permissions",
 ];
 
-/// Items that are kept of however many there are. (The small document of repositories has no more than 20.)
+/// The number of items to keep. (The small document of repositories has only 20.)
 const FIRST: usize = 25;
 
 pub(super) fn tables() -> Vec<Table> {
@@ -78,12 +78,12 @@ fn exclude(
     Table { theme: "exclude", what, shape, references: 2, jobs, expected }
 }
 
-/// Never slower than serde_json.
+/// Sets the floors: never slower than serde_json.
 fn floor(job: Job) -> Job {
     if job.name.starts_with("serde_json") { job.floor(FULL, 1.0) } else { job }
 }
 
-/// Iterators over items and members, whose texts are copied.
+/// Iterates over items and members and copies their texts.
 fn sonic_members(names: &'static [&'static str]) -> Job {
     Job::new("sonic-rs lazy members", move |document, output| {
         lazy::wrapped(&[], output, |output| {

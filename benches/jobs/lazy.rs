@@ -1,5 +1,4 @@
-//! Peers that copy what they find without understanding it: sonic-rs' lazy values, jiter, and struson from reader to
-//! writer.
+//! Peers that copy raw values without decoding them: sonic-rs' lazy values, jiter, and struson from reader to writer.
 
 use jiter::Jiter;
 use sonic_rs::PointerTree;
@@ -14,7 +13,7 @@ pub(super) fn select(selection: Selection) -> Vec<Job> {
     vec![sonic(selection), jiter(selection), struson(selection)]
 }
 
-/// Writes the containers around the items, and calls for what is in them.
+/// Writes the containers around the items, and calls a function for their content.
 pub(super) fn wrapped(root: &[&str], output: &mut Vec<u8>, items: impl FnOnce(&mut Vec<u8>)) {
     for name in root {
         output.extend_from_slice(format!("{{\"{name}\":").as_bytes());
@@ -25,7 +24,7 @@ pub(super) fn wrapped(root: &[&str], output: &mut Vec<u8>, items: impl FnOnce(&m
     output.extend(root.iter().map(|_| b'}'));
 }
 
-/// An iterator over the items, and `get_many` in each.
+/// Iterates over the items and calls `get_many` for each.
 fn sonic(selection: Selection) -> Job {
     let mut tree = PointerTree::new();
     for field in selection.fields {
@@ -80,7 +79,7 @@ fn jiter(selection: Selection) -> Job {
     })
 }
 
-/// Goes to the value at `path`, calls for it, and skips what is around it.
+/// Finds the value at `path`, calls a function for it, and skips everything else.
 pub(super) fn enter<'j>(
     jiter: &mut Jiter<'j>,
     path: &[&str],

@@ -1,4 +1,4 @@
-//! The jobs, and the peers that do them: a file for each theme, and one for each way of doing it.
+//! The jobs and the peers: one file per theme, and one per technique.
 
 mod chunks;
 mod items;
@@ -17,7 +17,7 @@ use tamis::{Filter, Program, Spec, Validation};
 use crate::data::Shape;
 use crate::harness::{Job, Table};
 
-/// All tables.
+/// Returns all tables.
 pub(crate) fn tables() -> Vec<Table> {
     let mut tables = Vec::new();
     tables.extend(select::tables());
@@ -29,14 +29,14 @@ pub(crate) fn tables() -> Vec<Table> {
     tables
 }
 
-/// A path in an item, and the key that its value leaves under. In document order.
+/// A path in an item and the key of its value in the output, in document order.
 #[derive(Clone, Copy)]
 struct Field {
     key: &'static str,
     path: &'static [&'static str],
 }
 
-/// Where the items are, and what is selected of each.
+/// The place of the items and the selected members of each item.
 #[derive(Clone, Copy)]
 struct Selection {
     root: &'static [&'static str],
@@ -52,7 +52,7 @@ impl Selection {
     }
 }
 
-/// The two rows that everything is compared with: everything validated, and only what has to be.
+/// Returns the two reference rows: full validation, and structural validation.
 fn tamis_jobs(spec: &Spec) -> Vec<Job> {
     vec![
         tamis_job("tamis full", spec, usize::MAX),
@@ -64,12 +64,12 @@ fn tamis_jobs(spec: &Spec) -> Vec<Job> {
 const FULL: usize = 0;
 const STRUCTURE: usize = 1;
 
-/// Whether floors that are set for answers of APIs hold for documents of this shape.
+/// Returns whether the floors for API responses apply to documents of this shape.
 fn is_api(shape: Shape) -> bool {
     !matches!(shape, Shape::Numbers | Shape::Unicode)
 }
 
-/// A filter, fed in chunks.
+/// A filter whose input arrives in chunks.
 fn tamis_job(name: &str, spec: &Spec, chunk: usize) -> Job {
     let program = Program::compile(spec).unwrap();
     Job::new(name, move |document, output| {

@@ -1,4 +1,4 @@
-//! One path, behind everything else: how fast the rest is skipped.
+//! One path to a value at the end of the document: measures how fast the rest is skipped.
 
 use rsonpath::engine::{Compiler as _, Engine as _, RsonpathEngine};
 use rsonpath::input::BorrowedBytes;

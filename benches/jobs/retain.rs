@@ -1,4 +1,4 @@
-//! Retain: what pointers name, with the containers around it.
+//! Retain: the values at JSON Pointers, with the containers around them.
 
 use tamis::Spec;
 

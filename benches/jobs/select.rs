@@ -150,7 +150,7 @@ pub(super) fn tables() -> Vec<Table> {
     ]
 }
 
-/// Never slower than serde_json; more on answers of APIs.
+/// Sets the floors: never slower than serde_json, and higher for API responses.
 fn floor(job: Job, shape: Shape) -> Job {
     match (job.name.as_str(), is_api(shape)) {
         ("serde_json typed", true) => job.floor(FULL, 3.5),
@@ -160,7 +160,7 @@ fn floor(job: Job, shape: Shape) -> Job {
     }
 }
 
-/// Parses into a tree, picks, writes.
+/// Parses into a tree, picks members and writes them.
 fn value(selection: Selection) -> Job {
     use serde_json::Value;
     Job::new("serde_json Value", move |document, output| {

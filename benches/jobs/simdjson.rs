@@ -1,5 +1,5 @@
-//! simdjson, C++: On-Demand, which validates nothing that it skips, and the DOM parser, which validates everything. Left
-//! out where it was not found.
+//! simdjson (C++): On-Demand, which does not validate skipped values, and the DOM parser, which validates everything. Left
+//! out if simdjson is not installed.
 
 use simdjson_peer as peer;
 
@@ -13,7 +13,7 @@ pub(super) fn select(selection: Selection, is_api: bool) -> Option<Job> {
     let fields: Vec<_> = selection.fields.iter().map(|field| (field.key, field.path)).collect();
     let job =
         on_demand(move |padded, output| peer::select(padded, selection.root, &fields, output));
-    // The kernel of On-Demand is that of the floor.
+    // The floor depends on the kernel of On-Demand, which is chosen when it is compiled.
     let factor = if peer::kernel() == "icelake" { 1.5 } else { 1.3 };
     job.map(|job| if is_api { job.floor(STRUCTURE, factor) } else { job })
 }
@@ -29,7 +29,7 @@ pub(super) fn path() -> Option<Job> {
 
 pub(super) fn dom() -> Option<Job> {
     peer::FOUND.then(|| {
-        Job::new("simdjson DOM, parse alone", |document, _| peer::dom(document.padded()).unwrap())
+        Job::new("simdjson DOM, only parsing", |document, _| peer::dom(document.padded()).unwrap())
     })
 }
 
@@ -37,7 +37,7 @@ fn on_demand(run: impl Fn(&[u8], &mut Vec<u8>) -> Option<()> + 'static) -> Optio
     peer::FOUND.then(|| {
         let name = format!("simdjson On-Demand ({})", peer::kernel());
         Job::new(name, move |document, output| {
-            // It writes into what is there.
+            // It writes into the existing buffer.
             output.reserve(document.len());
             run(document.padded(), output).unwrap();
         })

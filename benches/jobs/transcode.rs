@@ -1,4 +1,4 @@
-//! A peer that reads with serde and writes while it reads, without a tree: what a filter in serde's terms would be.
+//! A peer that reads with serde and writes while it reads, without a tree: a streaming filter built on serde.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use crate::harness::Job;
 
 use super::typed::Text;
 
-/// What it leaves out.
+/// The values to leave out.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Rules {
     /// Members of the items of the outermost array.
     pub(super) exclude: &'static [&'static str],
     /// Members whose value is null, everywhere.
     pub(super) nulls: bool,
-    /// Items behind so many; 0 is no limit. They are read.
+    /// Items after this number; 0 means no limit. They are still read.
     pub(super) max_items: usize,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn jobs(rules: Rules) -> [Job; 2] {
     ]
 }
 
-/// Writes the next value, and says whether it is null.
+/// Writes the next value and returns whether it is null.
 struct Transcode<'o> {
     output: &'o mut Vec<u8>,
     rules: &'o Rules,
@@ -103,7 +103,7 @@ impl<'de> Visitor<'de> for Transcode<'_> {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
                 break;
             }
-            // The comma comes first, and goes again if nothing follows it.
+            // The comma is written first, and removed if nothing follows.
             let mark = self.output.len();
             if count > 0 {
                 self.output.push(b',');

@@ -1,15 +1,15 @@
-//! What typed peers read and write. Field names and their order are those of the output; strings are borrowed where they
-//! have no escapes. One type does both, so that nothing is copied in between.
+//! Types that typed peers deserialise and serialise. Field names and order are those of the output; strings without escapes
+//! are borrowed. One type is used for both directions, so that nothing is copied in between.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// A string that is borrowed if it can be, inside an `Option` and a `Vec` too: there, serde would own a bare `Cow`.
+/// A string that is borrowed if possible, also inside an `Option` or a `Vec`, where serde would own a bare `Cow`.
 #[derive(Deserialize, Serialize)]
 pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
-/// The typed peers: deserialise into `$type`, serialise that.
+/// The typed peers: deserialise into `$type` and serialise it.
 macro_rules! typed {
     ($type:ty) => {
         [
@@ -22,7 +22,7 @@ macro_rules! typed {
                 sonic_rs::to_writer(&mut *output, &value).unwrap();
             }),
             Job::new("simd-json typed, with its copy", |document, output| {
-                // It unescapes in place, so it needs a copy of its own.
+                // It unescapes in place and needs its own copy.
                 let mut copy = document.to_vec();
                 let value: $type = simd_json::from_slice(&mut copy).unwrap();
                 serde_json::to_writer(&mut *output, &value).unwrap();
@@ -32,7 +32,7 @@ macro_rules! typed {
 }
 pub(super) use typed;
 
-/// A nested member that leaves as one of its own members.
+/// A nested member that is replaced by one of its own members.
 macro_rules! flattened {
     ($name:ident, $member:ident) => {
         #[derive(Deserialize)]
@@ -113,7 +113,7 @@ documents! {
         #[serde(borrow, rename = "updatedAt")] updated_at: Text<'a>,
     }
 
-    // What is retained keeps its containers; those without anything retained go.
+    // Retained values keep their containers; containers without retained values are removed.
     Login { #[serde(borrow)] login: Text<'a>, }
     RetainedRepository {
         #[serde(borrow)] full_name: Text<'a>,

@@ -1,4 +1,4 @@
-//! Validate: everything is read, nothing is kept.
+//! Validate: reads everything and keeps nothing.
 
 use std::hint::black_box;
 
@@ -15,7 +15,7 @@ use crate::harness::{Job, Table};
 use super::is_api;
 use super::{FULL, tamis_job};
 
-/// Length and hash of no output.
+/// Length and hash of an empty output.
 const NOTHING: (usize, u64) = (0, 0xCBF2_9CE4_8422_2325);
 
 pub(super) fn tables() -> Vec<Table> {
@@ -23,7 +23,7 @@ pub(super) fn tables() -> Vec<Table> {
 }
 
 fn table(shape: Shape) -> Table {
-    // Retaining what is not there reads everything; the empty container that is left goes.
+    // Retaining a missing value reads everything; the empty container that remains is dropped.
     let spec = Spec::new().retain("/none");
     #[cfg_attr(not(feature = "bench-simdjson"), allow(unused_mut, reason = "simdjson is the last"))]
     let mut jobs = vec![

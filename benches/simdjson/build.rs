@@ -1,7 +1,7 @@
 //! Compiles `peer.cpp` against the simdjson of the system (Debian: `libsimdjson-dev`), for the instructions of this
 //! machine: On-Demand picks its kernel when it is compiled, the rest of simdjson when it runs.
 //!
-//! Where there is no simdjson it says so, and the peer is left out.
+//! If simdjson is not installed, it prints a warning, and the peer is left out.
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(found)");

@@ -1,6 +1,7 @@
-//! The rules that come with tamis: TOML files beside this one, one for each family of tools.
+//! The built-in rules: TOML files in `builtin/`, one for each family of tools.
 
-use super::rules::{self, Rules};
+use super::rules::load::read_builtin;
+use super::rules::rule::RuleFile;
 
 /// Name and text of each file.
 const FILES: &[(&str, &str)] = &[
@@ -13,16 +14,16 @@ const FILES: &[(&str, &str)] = &[
     ("python", include_str!("builtin/python.toml")),
 ];
 
-/// Reads them. A file that is wrong has no rules; the tests say what is wrong with it.
-pub(super) fn read() -> Rules {
+/// Reads the rules. An invalid file would have none; the tests report it.
+pub(super) fn read() -> RuleFile {
     let files = FILES.iter().map(|(name, text)| (*name, *text));
-    rules::together("the built-in rules", files)
+    read_builtin("the built-in rules", files)
 }
 
 #[cfg(test)]
 mod tests {
     use super::FILES;
-    use crate::command::rules::read_alone;
+    use crate::command::rules::{CommandRules, read_alone};
     use crate::regex_budget::RegexBudget;
 
     #[test]
@@ -45,10 +46,10 @@ mod tests {
         let mut allowance = RegexBudget::new();
         let rules = read_alone("all", &all.concat(), &mut allowance)
             .unwrap_or_else(|error| panic!("{error}"));
-        // All together take less than a quarter of what the patterns of one file may.
+        // All patterns together use less than a quarter of the allowance for one file.
         let used = RegexBudget::BYTES - allowance.left();
         assert!((1..RegexBudget::BYTES / 4).contains(&used), "{used}");
-        assert!(rules.names().eq(super::rules::CommandRules::builtin().names()));
+        assert!(rules.names().eq(CommandRules::builtin().names()));
     }
 
     #[test]

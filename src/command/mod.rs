@@ -1,38 +1,40 @@
-//! The output of commands: which command it is, which filter is for it, and what that leaves.
+//! Filters for the output of commands: which command printed it, which filter applies, and its application.
 //!
 //! ```text
-//! command line ─▶ shell ─▶ line ──words──▶ registry ─▶ rules (TOML) | a filter of one's own | nothing
-//! bytes ─▶ stream ─▶ text engine ─▶ sink
+//! command line ─▶ shell ─▶ command_line ─words─▶ registry ─▶ rules (TOML) | an `OutputFilter` | nothing
+//! bytes ─▶ command_filter ─▶ text pipeline ─▶ sink
 //! ```
 //!
-//! `shell` reads words, [`line`] finds the command that prints, [`machine`] knows formats that are left alone, [`rules`] are
-//! filters as data, [`engines`] those that are code, [`chain`] applies several rules to one output, [`stream`] runs a filter over
-//! bytes. Those know no process and no file: `run`
-//! does, which runs a command through them.
+//! [`shell`] splits a command line into words, and [`command_line`] finds the command that prints. [`machine_output`]
+//! detects formats that are never filtered. [`rules`] are filters as data, and [`engines`] are filters in code that
+//! rules can name. [`rule_chain`] applies several rules to one output. [`command_filter`] runs the chosen filter over
+//! bytes. None of these accesses processes or files. `run` does: it runs a command through them.
 //!
-//! Invariants: what is not certain passes; output does not depend on chunks; work is linear; what is held has a limit.
+//! Invariants: output is passed through unless its command is certain. Output does not depend on the chunks. Work is
+//! linear, and everything held has a limit.
 
 mod builtin;
-mod chain;
+mod command_filter;
+mod command_line;
 mod engines;
-mod filter;
-mod line;
-mod machine;
+mod machine_output;
+mod output_filter;
 mod registry;
 mod report;
+mod rule_chain;
 mod rules;
 #[cfg(unix)]
 mod run;
 mod shell;
-mod stream;
 
-pub use filter::{FilterResult, OutputFilter};
-pub use line::CommandLine;
+pub use command_filter::CommandFilter;
+pub use command_line::CommandLine;
+pub use output_filter::{FilterResult, OutputFilter};
 pub use registry::OutputFilterRegistry;
-pub use report::{CommandReport, Passed};
+pub use report::{CommandReport, PassThroughReason};
 pub use rules::CommandRules;
 #[cfg(unix)]
 pub use run::{
-    CommandControls, CommandRunner, Notice, OverflowFile, OverflowFolder, RunReport, RunningCommand,
+    CommandHandle, CommandRunner, OverflowFile, OverflowFolder, RunReport, RunnerWarning,
+    RunningCommand,
 };
-pub use stream::CommandRun;

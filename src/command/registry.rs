@@ -1,26 +1,28 @@
-//! The filters that there are, in their order: the first that fits a command is the one. Of rules in zeph's spelling, all that
-//! fit are one filter.
+//! [`OutputFilterRegistry`]: the list of filters, and the choice of one for a command.
 //!
-//! Knows no shell and no operation. Immutable once it is made, so that it is shared without locks.
+//! The first filter that matches a command is chosen. Rules in zeph's syntax are an exception: all that match are
+//! combined into one filter. A registry is immutable once built, so that it can be shared without locks.
 
 use std::fmt;
 use std::sync::Arc;
 
 use regex::bytes::RegexSet;
 
-use super::filter::{FilterResult, OutputFilter};
-use super::line::CommandLine;
-use super::machine;
-use super::report::Passed;
-use super::rules::{CommandRules, Rule};
-use super::stream::CommandRun;
+use super::command_filter::{CommandFilter, FilterChoice};
+use super::command_line::CommandLine;
+use super::machine_output;
+use super::output_filter::{FilterResult, OutputFilter};
+use super::report::PassThroughReason;
+use super::rules::CommandRules;
 use crate::limits::Limits;
 use crate::sink::Sink;
 
-/// Filters for the output of commands. The first that fits a command filters its output; if none does, the output passes as
-/// it came. All rules of a file in zeph's spelling that fit a command are one filter, which applies them in their order.
+/// The filters for the output of commands.
 ///
-/// A registry is immutable once it is made, cheap to clone, and shared by any number of threads.
+/// The first filter that matches a command is applied to its output. If none matches, the output is passed through. If
+/// rules in zeph's syntax match, all matching rules of that file are applied one after the other.
+///
+/// A registry is immutable once built, cheap to clone, and shared by any number of threads.
 ///
 /// ```
 /// use tamis::OutputFilterRegistry;
@@ -38,24 +40,18 @@ use crate::sink::Sink;
 #[derive(Clone)]
 pub struct OutputFilterRegistry {
     enabled: bool,
-    entries: Vec<Entry>,
+    entries: Vec<RegistryEntry>,
+    /// Names of disabled filters.
     off: Vec<String>,
-    /// Whether lines of security are kept, and the patterns of files for them.
+    /// Whether security lines are kept, and the additional patterns of files for them.
     keeps_security: bool,
     security: Vec<Arc<RegexSet>>,
 }
 
 #[derive(Clone)]
-enum Entry {
+enum RegistryEntry {
     Rules(CommandRules),
     Custom(Arc<dyn OutputFilter>),
-}
-
-/// What filters a command's output.
-pub(super) enum Choice {
-    Rule(Arc<Rule>),
-    Custom(Arc<dyn OutputFilter>),
-    None(Passed),
 }
 
 impl Default for OutputFilterRegistry {
@@ -65,7 +61,7 @@ impl Default for OutputFilterRegistry {
 }
 
 impl OutputFilterRegistry {
-    /// No filters: everything passes.
+    /// Creates a registry without filters: every output is passed through.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -77,52 +73,54 @@ impl OutputFilterRegistry {
         }
     }
 
-    /// The filters that come with tamis.
+    /// Creates a registry with the built-in filters.
     #[must_use]
     pub fn builtin() -> Self {
         Self::new().register_rules(CommandRules::builtin())
     }
 
-    /// Adds a filter behind those that are there.
+    /// Adds a filter after the ones already registered.
     #[must_use]
     pub fn register(mut self, filter: impl OutputFilter + 'static) -> Self {
-        self.entries.push(Entry::Custom(Arc::new(filter)));
+        self.entries.push(RegistryEntry::Custom(Arc::new(filter)));
         self
     }
 
-    /// Adds rules after the filters that are there. What their file turns off is off: single filters, whichever file they are
-    /// from, or all of them. The same holds for the lines of security that rules in zeph's spelling keep.
+    /// Adds the rules of a file after the filters already registered.
+    ///
+    /// Filters disabled by the file are disabled, including filters registered earlier and later. If the file disables
+    /// all filters, the registry is disabled. Its settings for security lines apply to all rules in zeph's syntax.
     #[must_use]
     pub fn register_rules(mut self, rules: CommandRules) -> Self {
         self.enabled &= rules.is_enabled();
         self.off.extend(rules.off().iter().cloned());
         self.keeps_security &= rules.security().enabled;
         self.security.extend(rules.security().extra.clone());
-        self.entries.push(Entry::Rules(rules));
+        self.entries.push(RegistryEntry::Rules(rules));
         self
     }
 
-    /// Turns all filters on or off. A registry that is off lets everything pass.
+    /// Enables or disables all filters. A disabled registry passes every output through.
     #[must_use]
     pub fn with_enabled(mut self, enabled: bool) -> Self {
         self.enabled = enabled;
         self
     }
 
-    /// Turns a filter off, by its name; the next one that fits a command is taken instead.
+    /// Disables the filters with this name. The next filter that matches a command is chosen instead.
     #[must_use]
     pub fn without(mut self, name: impl Into<String>) -> Self {
         self.off.push(name.into());
         self
     }
 
-    /// Whether filters are on.
+    /// Returns whether filters are enabled.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
         self.enabled
     }
 
-    /// The name of the filter that a command's output goes through, if there is one.
+    /// Returns the name of the filter for a command, if there is one.
     ///
     /// ```
     /// use tamis::{CommandLine, OutputFilterRegistry};
@@ -135,80 +133,89 @@ impl OutputFilterRegistry {
     #[must_use]
     pub fn filter_for(&self, command: &CommandLine) -> Option<String> {
         match self.choose(command) {
-            Choice::Rule(rule) => Some(rule.name().to_owned()),
-            Choice::Custom(filter) => Some(filter.name().to_owned()),
-            Choice::None(_) => None,
+            FilterChoice::Rule(rule) => Some(rule.name().to_owned()),
+            FilterChoice::Custom(filter) => Some(filter.name().to_owned()),
+            FilterChoice::None(_) => None,
         }
     }
 
-    /// Filters an output that is at hand. Nothing is said in it of what was left out; a [`CommandRun`] does.
+    /// Filters an output in memory, with default [`Limits`]. Unlike a [`CommandFilter`], it adds no line that reports
+    /// what was cut.
     #[must_use]
     pub fn apply(&self, command: &str, output: &str, exit_code: i32) -> FilterResult {
         let line = CommandLine::parse(command);
-        let mut run = self.start(&line, &Limits::new(), Vec::new()).quiet();
-        run.write(output.as_bytes());
-        let (filtered, _) = run.end(Some(exit_code), None);
-        // A pattern may cut a character in two; then the output stays.
-        match String::from_utf8(filtered) {
-            Ok(filtered) => FilterResult::new(output, filtered),
-            Err(_) => FilterResult::new(output, output),
+        let mut filter = self.start(&line, &Limits::new(), Vec::new()).with_notice(false);
+        filter.set_exit_code(Some(exit_code));
+        let ended = filter.write(output.as_bytes()).and_then(|()| filter.end());
+        // A pattern may cut a character in two. Then the output is kept.
+        match ended.ok().and_then(|_| String::from_utf8(filter.into_sink()).ok()) {
+            Some(filtered) => FilterResult::new(output, filtered),
+            None => FilterResult::new(output, output),
         }
     }
 
-    /// Begins with a command's output, which arrives in chunks.
+    /// Starts filtering a command's output incrementally.
     ///
     /// ```
     /// use tamis::{CommandLine, Limits, OutputFilterRegistry};
     ///
     /// let registry = OutputFilterRegistry::builtin();
     /// let line = CommandLine::from_args(["cargo", "build"]);
-    /// let mut run = registry.start(&line, &Limits::new(), Vec::new());
+    /// let mut filter = registry.start(&line, &Limits::new(), Vec::new());
     /// for number in 0..20 {
-    ///     run.write(format!("   Compiling crate-{number} v1.0.0\n").as_bytes());
+    ///     filter.write(format!("   Compiling crate-{number} v1.0.0\n").as_bytes())?;
     /// }
-    /// run.write(b"    Finished `dev` profile [unoptimized] target(s) in 2.10s\n");
-    /// let (output, report) = run.end(Some(0), Some("/tmp/cargo-build.log"));
+    /// filter.write(b"    Finished `dev` profile [unoptimized] target(s) in 2.10s\n")?;
+    /// filter.set_exit_code(Some(0));
+    /// filter.set_full_output("/tmp/cargo-build.log");
+    /// let report = filter.end()?;
     /// assert_eq!(
-    ///     String::from_utf8(output).unwrap(),
+    ///     String::from_utf8(filter.into_sink()).unwrap(),
     ///     "    Finished `dev` profile [unoptimized] target(s) in 2.10s\n\
     ///      [tamis cargo-build: 20 of 21 lines left out; full output: /tmp/cargo-build.log]\n"
     /// );
     /// assert_eq!(report.filter.as_deref(), Some("cargo-build"));
     /// assert!(report.cut);
+    /// # Ok::<(), tamis::Error>(())
     /// ```
-    pub fn start<S: Sink>(&self, command: &CommandLine, limits: &Limits, sink: S) -> CommandRun<S> {
-        CommandRun::new(self.choose(command), command.typed(), limits, sink)
+    pub fn start<S: Sink>(
+        &self,
+        command: &CommandLine,
+        limits: &Limits,
+        sink: S,
+    ) -> CommandFilter<S> {
+        CommandFilter::new(self.choose(command), command.typed(), limits, sink)
     }
 
-    fn choose(&self, line: &CommandLine) -> Choice {
+    fn choose(&self, line: &CommandLine) -> FilterChoice {
         if !self.enabled {
-            return Choice::None(Passed::Disabled);
+            return FilterChoice::None(PassThroughReason::Disabled);
         }
         let is_on = |name: &str| !self.off.iter().any(|off| off == name);
         let security = self.keeps_security.then_some(self.security.as_slice());
-        let machine = machine::asks(line);
+        let machine_readable = machine_output::is_requested(line);
         let mut passed = match line.command() {
-            None => Passed::Unclear,
-            Some(_) => Passed::NoFilter,
+            None => PassThroughReason::Unclear,
+            Some(_) => PassThroughReason::NoFilter,
         };
         for entry in &self.entries {
             match entry {
-                Entry::Custom(filter) => {
+                RegistryEntry::Custom(filter) => {
                     if is_on(filter.name()) && filter.matches(line.typed()) {
-                        return Choice::Custom(Arc::clone(filter));
+                        return FilterChoice::Custom(Arc::clone(filter));
                     }
                 }
-                Entry::Rules(rules) => {
+                RegistryEntry::Rules(rules) => {
                     let Some(rule) = rules.find(line, is_on, security) else { continue };
-                    if machine {
-                        passed = Passed::MachineFormat;
+                    if machine_readable {
+                        passed = PassThroughReason::MachineFormat;
                         continue;
                     }
-                    return Choice::Rule(rule);
+                    return FilterChoice::Rule(rule);
                 }
             }
         }
-        Choice::None(passed)
+        FilterChoice::None(passed)
     }
 }
 

@@ -1,112 +1,134 @@
-//! What became of one command's output, in numbers, and the one line that says so in the output.
+//! [`CommandReport`]: the result of filtering a command's output. Also the line that reports what was cut.
 
 use serde::Serialize;
 
 use crate::notice;
 use crate::text::{TextReport, is_zero};
 
-/// What one run over a command's output did.
+/// The result of filtering the output of one command.
 ///
 /// Characters are Unicode scalar values, counted as in [`TextReport`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CommandReport {
-    /// The filter that ran; `None` if none did.
+    /// Name of the filter that was applied, or `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
-    /// Why the output passed unfiltered, if it did.
+    /// Why the output was passed through, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub passed: Option<Passed>,
-    /// How the command ended, if that is known.
+    pub passed: Option<PassThroughReason>,
+    /// Exit code of the command, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Whether the output is another than the raw one.
+    /// Whether the filtered output differs from the raw one.
     pub changed: bool,
-    /// Whether lines are missing in it, or parts of lines.
+    /// Whether lines or parts of lines were removed.
     pub cut: bool,
-    /// Where all of the output is, if that was said.
+    /// Where the full output can be read, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_output: Option<String>,
-    /// Bytes that went in.
+    /// Bytes of the raw output.
     pub bytes_in: u64,
-    /// Bytes that came out.
+    /// Bytes of the filtered output.
     pub bytes_out: u64,
-    /// Characters that went in.
+    /// Characters of the raw output.
     pub chars_in: u64,
-    /// Characters that came out.
+    /// Characters of the filtered output.
     pub chars_out: u64,
-    /// Lines that went in.
+    /// Lines of the raw output.
     pub lines_in: u64,
-    /// Lines that came out, with headings and those that say what was left out.
+    /// Lines of the filtered output, including headings and the lines that report what was left out.
     pub lines_out: u64,
     /// Lines that were removed.
     pub lines_removed: u64,
-    /// Lines that went into another that came out and is equal or alike.
+    /// Lines that were replaced by an equal or similar line of the output.
     pub lines_folded: u64,
-    /// Lines that came out shorter, or below a heading that they have in common.
+    /// Lines that were written in a shorter form, or as items under a heading.
     pub lines_shortened: u64,
-    /// Lines that a head and a tail left out, with all those that a line stood for.
+    /// Lines left out between head and tail.
     pub lines_left_out: u64,
-    /// Lines of which a terminal would not show all: other text was written over a part of them.
+    /// Lines that a terminal would not show completely, because other text overwrote a part of them.
     #[serde(skip_serializing_if = "is_zero")]
     pub lines_overwritten: u64,
-    /// Lines of the output that have the form of a notice of tamis, and are marked with `| `.
+    /// Lines that look like a notice of tamis and were marked with `| `.
     #[serde(skip_serializing_if = "is_zero")]
     pub lines_marked: u64,
 }
 
-/// Why an output passed unfiltered.
+/// Why an output was passed through without filtering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Passed {
-    /// Filters are turned off.
+pub enum PassThroughReason {
+    /// Filters are disabled.
     Disabled,
-    /// It is not certain which command's output it is.
+    /// It is not certain which command printed the output.
     Unclear,
-    /// No filter is for this command.
+    /// No filter matches the command.
     NoFilter,
-    /// The command was asked for a format that programs read.
+    /// The command was asked for a machine-readable format.
     MachineFormat,
     /// The output is JSON or XML.
     Structured,
-    /// A filter that needs the whole output would have had to hold too much.
+    /// A filter needs the whole output, and that exceeds the limit `held`.
     TooLong,
-    /// A filter that needs text was given something else.
+    /// A filter needs text, and the output is not UTF-8.
     NotText,
 }
 
 impl CommandReport {
+    /// Creates the report of an output that was filtered, or only counted, as a text.
     pub(super) fn of(text: &TextReport) -> Self {
+        // No `..`: a new count of a text has to be added here.
+        let TextReport {
+            changed,
+            bytes_in,
+            bytes_out,
+            chars_in,
+            chars_out,
+            lines_in,
+            lines_out,
+            lines_removed,
+            lines_folded,
+            lines_shortened,
+            lines_left_out,
+            lines_overwritten,
+            lines_marked,
+            lines_too_long: _,
+            was_empty: _,
+        } = *text;
         Self {
-            changed: text.changed,
-            cut: cut(text) > 0,
-            bytes_in: text.bytes_in,
-            bytes_out: text.bytes_out,
-            chars_in: text.chars_in,
-            chars_out: text.chars_out,
-            lines_in: text.lines_in,
-            lines_out: text.lines_out,
-            lines_removed: text.lines_removed,
-            lines_folded: text.lines_folded,
-            lines_shortened: text.lines_shortened,
-            lines_left_out: text.lines_left_out,
-            lines_overwritten: text.lines_overwritten,
-            lines_marked: text.lines_marked,
-            ..Self::default()
+            changed,
+            cut: lines_cut(text) > 0,
+            bytes_in,
+            bytes_out,
+            chars_in,
+            chars_out,
+            lines_in,
+            lines_out,
+            lines_removed,
+            lines_folded,
+            lines_shortened,
+            lines_left_out,
+            lines_overwritten,
+            lines_marked,
+            filter: None,
+            passed: None,
+            exit_code: None,
+            full_output: None,
         }
     }
 }
 
-/// Lines that are not what they were.
-fn cut(text: &TextReport) -> u64 {
+/// Number of lines that were cut in any way.
+fn lines_cut(text: &TextReport) -> u64 {
     let TextReport { lines_removed, lines_folded, lines_shortened, lines_left_out, .. } = text;
     lines_removed + lines_folded + lines_shortened + lines_left_out + text.lines_overwritten
 }
 
-/// The line that says what was cut and where all of it is; `None` if nothing was.
+/// Returns the line that reports what was cut and where the full output is, or `None` if nothing was cut.
 pub(super) fn note(filter: &str, text: &TextReport, full_output: Option<&str>) -> Option<String> {
-    if cut(text) == 0 {
+    if lines_cut(text) == 0 {
         return None;
     }
     let mut parts = Vec::new();

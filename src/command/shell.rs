@@ -1,50 +1,50 @@
-//! A command line as a shell reads it: words, quotes, and what joins commands. As much of POSIX `sh` as is needed to know
-//! which program writes the output; what is not understood is nobody's.
+//! Splits a command line into words and operators, as a shell does.
 //!
-//! Expands nothing: a word with `$` in it has the text that was typed. Linear, no recursion.
+//! It understands as much of POSIX `sh` as is needed to know which program writes the output. Any other syntax makes
+//! the command unknown. Nothing is expanded: a word with `$` keeps the typed text. Work is linear, without recursion.
 
-/// Bytes of a command line that are looked at; a longer one is not understood.
+/// Maximum length of a command line, in bytes. Longer ones are unknown.
 const LONGEST: usize = 64 << 10;
 
-/// What stands between a command and the next.
+/// The operator between a command and the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Join {
-    /// `|` and `|&`: the next reads what this one writes.
+pub(super) enum CommandJoin {
+    /// `|` and `|&`: the next command reads the output of this one.
     Pipe,
-    /// `;`, `&&`, `||`, the end of a line: what both write comes out.
+    /// `;`, `&&`, `||`, or a line end: the outputs of both commands appear.
     Then,
-    /// Nothing: it is the last.
+    /// None: this is the last command.
     End,
 }
 
-/// A command without what joins it.
+/// A command and the operator after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Simple {
+pub(super) struct SimpleCommand {
     pub(super) words: Vec<String>,
-    pub(super) join: Join,
+    pub(super) join: CommandJoin,
 }
 
-/// Words that begin or end a compound command: which program writes, and how often, is not known.
+/// Keywords of compound commands, for which it is unknown which program writes, and how often.
 const KEYWORDS: [&str; 17] = [
     "for", "while", "until", "if", "then", "else", "elif", "fi", "do", "done", "case", "esac",
     "function", "select", "{", "}", "!",
 ];
 
-/// Splits a command line; `None` if it is not understood.
-pub(super) fn split(text: &str) -> Option<Vec<Simple>> {
+/// Splits a command line. Returns `None` for syntax that is not understood.
+pub(super) fn split(text: &str) -> Option<Vec<SimpleCommand>> {
     if text.len() > LONGEST {
         return None;
     }
-    let mut lexer = Lexer { chars: text.chars().collect(), at: 0 };
+    let mut lexer = ShellLexer { chars: text.chars().collect(), at: 0 };
     let mut commands = Vec::new();
     let mut words: Vec<String> = Vec::new();
     let mut open = 0_usize;
-    // A redirection takes the word behind it.
+    // Whether the next word is the target of a redirection.
     let mut target = false;
     loop {
         let token = lexer.next()?;
         let join = match token {
-            Token::Word(word) => {
+            ShellToken::Word(word) => {
                 if std::mem::take(&mut target) {
                     continue;
                 }
@@ -55,55 +55,55 @@ pub(super) fn split(text: &str) -> Option<Vec<Simple>> {
                 continue;
             }
             _ if target => return None,
-            Token::Redirect => {
-                // The number in front of it, of a stream, was read as its part.
+            ShellToken::Redirect => {
+                // The last word is the number of the redirected stream, not an argument.
                 target = true;
                 continue;
             }
-            Token::Open if words.is_empty() => {
+            ShellToken::Open if words.is_empty() => {
                 open += 1;
                 continue;
             }
-            Token::Open => return None,
-            Token::Close => {
+            ShellToken::Open => return None,
+            ShellToken::Close => {
                 open = open.checked_sub(1)?;
-                Join::Then
+                CommandJoin::Then
             }
-            Token::Pipe => Join::Pipe,
-            Token::Then => Join::Then,
-            Token::End => Join::End,
+            ShellToken::Pipe => CommandJoin::Pipe,
+            ShellToken::Then => CommandJoin::Then,
+            ShellToken::End => CommandJoin::End,
         };
-        if token == Token::Close {
-            // What joins follows.
+        if token == ShellToken::Close {
+            // An operator follows.
             if !words.is_empty() {
-                commands.push(Simple { words: std::mem::take(&mut words), join });
+                commands.push(SimpleCommand { words: std::mem::take(&mut words), join });
             }
             continue;
         }
         if words.is_empty() {
-            // Behind `)`, or between lines.
-            if let Some(Simple { join: before, .. }) = commands.last_mut()
-                && *before == Join::Then
+            // After `)`, or between lines.
+            if let Some(SimpleCommand { join: before, .. }) = commands.last_mut()
+                && *before == CommandJoin::Then
             {
                 *before = join;
             }
         } else {
-            commands.push(Simple { words: std::mem::take(&mut words), join });
+            commands.push(SimpleCommand { words: std::mem::take(&mut words), join });
         }
-        if join == Join::End {
+        if join == CommandJoin::End {
             break;
         }
     }
-    if let Some(Simple { join, .. }) = commands.last_mut() {
-        if *join == Join::Pipe {
+    if let Some(SimpleCommand { join, .. }) = commands.last_mut() {
+        if *join == CommandJoin::Pipe {
             return None;
         }
-        *join = Join::End;
+        *join = CommandJoin::End;
     }
     (open == 0 && !commands.is_empty()).then_some(commands)
 }
 
-/// A word as it is typed, so that it is one again.
+/// Quotes a word so that a shell reads it as one word.
 pub(super) fn quote(word: &str) -> String {
     let plain = |char: char| char.is_alphanumeric() || "-_./:=@%+,^~[]{}*?".contains(char);
     if !word.is_empty() && word.chars().all(plain) {
@@ -113,7 +113,7 @@ pub(super) fn quote(word: &str) -> String {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
+enum ShellToken {
     Word(String),
     Redirect,
     Pipe,
@@ -123,12 +123,12 @@ enum Token {
     End,
 }
 
-struct Lexer {
+struct ShellLexer {
     chars: Vec<char>,
     at: usize,
 }
 
-impl Lexer {
+impl ShellLexer {
     fn peek(&self, ahead: usize) -> Option<char> {
         self.chars.get(self.at + ahead).copied()
     }
@@ -139,12 +139,12 @@ impl Lexer {
         Some(char)
     }
 
-    fn skip(&mut self, count: usize, token: Token) -> Option<Token> {
+    fn skip(&mut self, count: usize, token: ShellToken) -> Option<ShellToken> {
         self.at += count;
         Some(token)
     }
 
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<ShellToken> {
         loop {
             match (self.peek(0), self.peek(1)) {
                 (Some('\\'), Some('\n')) => self.at += 2,
@@ -158,41 +158,44 @@ impl Lexer {
             }
         }
         match (self.peek(0), self.peek(1), self.peek(2)) {
-            (None, ..) => Some(Token::End),
-            (Some('\n' | ';'), ..) => self.skip(1, Token::Then),
-            (Some('&'), Some('&'), _) | (Some('|'), Some('|'), _) => self.skip(2, Token::Then),
-            (Some('|'), Some('&'), _) => self.skip(2, Token::Pipe),
-            (Some('|'), ..) => self.skip(1, Token::Pipe),
-            (Some('&'), Some('>'), Some('>')) => self.skip(3, Token::Redirect),
-            (Some('&'), Some('>'), _) => self.skip(2, Token::Redirect),
-            // In the background: nobody knows when it writes.
+            (None, ..) => Some(ShellToken::End),
+            (Some('\n' | ';'), ..) => self.skip(1, ShellToken::Then),
+            (Some('&'), Some('&'), _) | (Some('|'), Some('|'), _) => self.skip(2, ShellToken::Then),
+            (Some('|'), Some('&'), _) => self.skip(2, ShellToken::Pipe),
+            (Some('|'), ..) => self.skip(1, ShellToken::Pipe),
+            (Some('&'), Some('>'), Some('>')) => self.skip(3, ShellToken::Redirect),
+            (Some('&'), Some('>'), _) => self.skip(2, ShellToken::Redirect),
+            // It is unknown when a background command writes.
             (Some('&'), ..) => None,
-            (Some('('), ..) => self.skip(1, Token::Open),
-            (Some(')'), ..) => self.skip(1, Token::Close),
+            (Some('('), ..) => self.skip(1, ShellToken::Open),
+            (Some(')'), ..) => self.skip(1, ShellToken::Close),
             (Some('<' | '>'), ..) => self.redirect(),
             _ => self.word(),
         }
     }
 
-    /// `<`, `>`, `>>`, `>|`, `<>`, `>&`, `<&`; texts that follow (`<<`) and processes (`<(`) are not understood.
-    fn redirect(&mut self) -> Option<Token> {
+    /// Reads `<`, `>`, `>>`, `>|`, `<>`, `>&` or `<&`. Here documents (`<<`) and process substitutions (`<(`) are not
+    /// understood.
+    fn redirect(&mut self) -> Option<ShellToken> {
         let first = self.bump()?;
         match (first, self.peek(0)) {
-            ('<', Some('<')) if self.peek(1) == Some('<') => self.skip(2, Token::Redirect),
+            ('<', Some('<')) if self.peek(1) == Some('<') => self.skip(2, ShellToken::Redirect),
             ('<', Some('<' | '(')) | ('>', Some('(')) => None,
-            ('>', Some('>' | '|' | '&')) | ('<', Some('&' | '>')) => self.skip(1, Token::Redirect),
-            _ => Some(Token::Redirect),
+            ('>', Some('>' | '|' | '&')) | ('<', Some('&' | '>')) => {
+                self.skip(1, ShellToken::Redirect)
+            }
+            _ => Some(ShellToken::Redirect),
         }
     }
 
-    fn word(&mut self) -> Option<Token> {
+    fn word(&mut self) -> Option<ShellToken> {
         let mut word = String::new();
         let mut quoted = false;
         while let Some(char) = self.peek(0) {
             match char {
                 ' ' | '\t' | '\r' | '\n' | ';' | '|' | '&' | '(' | ')' => break,
                 '<' | '>' => {
-                    // `2>` is a stream.
+                    // In `2>`, the number is a stream.
                     if !quoted && !word.is_empty() && word.chars().all(|c| c.is_ascii_digit()) {
                         return self.redirect();
                     }
@@ -243,10 +246,10 @@ impl Lexer {
                 }
             }
         }
-        Some(Token::Word(word))
+        Some(ShellToken::Word(word))
     }
 
-    /// `$(…)`, behind the `$`: up to the bracket that closes it, as it stands. Brackets in quotes are not understood.
+    /// Reads `$(…)` after the `$`, up to the closing bracket, as it is. Quotes inside are not understood.
     fn substitution(&mut self, word: &mut String) -> Option<()> {
         word.push('$');
         let mut open = 0_usize;
@@ -268,17 +271,17 @@ impl Lexer {
 
 #[cfg(test)]
 mod tests {
-    use super::{Join, quote, split};
+    use super::{CommandJoin, quote, split};
 
-    /// Commands, as `word word | word ; word`.
+    /// Formats commands as `<word><word> | <word> ; <word>`.
     fn shown(text: &str) -> Option<String> {
         let commands = split(text)?;
         let shown = commands.iter().map(|command| {
             let words: Vec<String> = command.words.iter().map(|word| format!("<{word}>")).collect();
             let join = match command.join {
-                Join::Pipe => " | ",
-                Join::Then => " ; ",
-                Join::End => "",
+                CommandJoin::Pipe => " | ",
+                CommandJoin::Then => " ; ",
+                CommandJoin::End => "",
             };
             words.concat() + join
         });

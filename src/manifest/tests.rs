@@ -133,7 +133,7 @@ fn patterns_of_a_manifest_are_bounded_together() {
                 assert_eq!(problem.column(), line.find('[').unwrap() + 3, "{error}");
                 let message = problem.message();
                 assert!(message.starts_with(&format!("t{fitting}: ")), "{error}");
-                assert!(message.contains("with the patterns in front of it"), "{error}");
+                assert!(message.contains("with the patterns before it"), "{error}");
                 assert!(allowance.is_spent() && allowance.left() == 0);
             }
         }

@@ -1,59 +1,60 @@
-//! Lines with a common key become a header and items below it: `src/a.rs:` and `  12: use std::fmt;`.
+//! Groups lines by a key: a heading, and one item per line: `src/a.rs:` and `  12: use std::fmt;`.
 //!
-//! Those in a row, holding one line; or, if the group is scattered, in the order of their keys: then a run of lines that have
-//! one is held up to a limit, and groups stand in the order of their first lines. No line is lost, and no group is longer than its lines
-//! were: where it would be, they stay as they came.
+//! By default, lines in a row are grouped, and one line is held. With `scattered`, lines in a longer run of matching
+//! lines are grouped; up to the limit these are held, and groups are written in the order of their first lines. No
+//! line is dropped. Lines are written unchanged if the group would be longer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::entry::{Entry, EntryStage, Held, Pass, Role};
-use super::lines::End;
-use super::more::Pattern;
+use regex::bytes::Regex;
 
-pub(super) struct Grouping {
-    pub(super) by: Pattern,
+use super::entry_stage::{EmitEntry, EntryRole, EntryStage, HeldEntry, LineEntry};
+use super::line_splitter::LineEnd;
+
+pub(super) struct CompiledGroup {
+    pub(super) by: Regex,
     pub(super) key: Vec<u8>,
     pub(super) item: Vec<u8>,
     pub(super) scattered: bool,
 }
 
-/// In front of an item.
+/// Indentation of an item.
 const INDENT: &[u8] = b"  ";
 
-/// Bytes that a line costs beside its texts.
+/// Estimated memory for a line in addition to its texts, in bytes.
 const COST: usize = 128;
 
-/// Lines of one key.
+/// The lines with one key.
 #[derive(Debug, Default)]
-struct Lines {
+struct LineGroup {
     key: Vec<u8>,
-    lines: Vec<Member>,
+    lines: Vec<GroupedLine>,
     raw_bytes: usize,
     item_bytes: usize,
 }
 
-/// A line as it came, and as an item.
+/// A line, and its text as an item.
 #[derive(Debug)]
-struct Member {
-    line: Held,
+struct GroupedLine {
+    line: HeldEntry,
     item: Vec<u8>,
 }
 
-impl Member {
-    fn new(line: Entry<'_>, item: &[u8]) -> Self {
+impl GroupedLine {
+    fn new(line: LineEntry<'_>, item: &[u8]) -> Self {
         Self { line: line.into(), item: [INDENT, item].concat() }
     }
 
-    /// The line under a heading.
-    fn item(&self) -> Entry<'_> {
+    /// Returns the line as an item under a heading.
+    fn item(&self) -> LineEntry<'_> {
         let line = self.line.entry();
-        Entry { text: &self.item, role: Role::Item, shortened: line.lines, ..line }
+        LineEntry { text: &self.item, role: EntryRole::Item, shortened: line.lines, ..line }
     }
 }
 
-impl Lines {
-    fn push(&mut self, member: Member) {
+impl LineGroup {
+    fn push(&mut self, member: GroupedLine) {
         self.raw_bytes += member.line.text.len();
         self.item_bytes += member.item.len();
         self.lines.push(member);
@@ -65,12 +66,12 @@ impl Lines {
     }
 }
 
-pub(super) struct Group {
-    grouping: Arc<Grouping>,
-    /// In a row: the key, and the first line while it is alone; its items have gone out once it is not.
-    row: Option<Row>,
+pub(super) struct GroupStage {
+    grouping: Arc<CompiledGroup>,
+    /// Not scattered: the key of the open group, and its first line until the second one arrives.
+    row: Option<OpenGroup>,
     /// Scattered: the groups in the order of their first lines.
-    groups: Vec<Lines>,
+    groups: Vec<LineGroup>,
     places: HashMap<Vec<u8>, usize>,
     /// The group of the last line.
     last: Option<usize>,
@@ -80,15 +81,15 @@ pub(super) struct Group {
     key: Vec<u8>,
 }
 
-struct Row {
+struct OpenGroup {
     key: Vec<u8>,
-    first: Option<Member>,
-    /// Items are shorter than their lines; decided with the second line.
+    first: Option<GroupedLine>,
+    /// Whether items are shorter than the lines. The second line decides.
     grouped: bool,
 }
 
-impl Group {
-    pub(super) fn new(grouping: Arc<Grouping>, limit: usize) -> Self {
+impl GroupStage {
+    pub(super) fn new(grouping: Arc<CompiledGroup>, limit: usize) -> Self {
         Self {
             grouping,
             row: None,
@@ -102,7 +103,7 @@ impl Group {
         }
     }
 
-    /// The key and the item of a line, if it has them.
+    /// Extracts key and item of a line. Returns whether the line has them.
     fn read(&mut self, text: &[u8]) -> bool {
         let Self { grouping, key, item, .. } = self;
         if !grouping.by.is_match(text) {
@@ -116,10 +117,10 @@ impl Group {
         !key.is_empty()
     }
 
-    fn in_a_row(&mut self, line: Entry<'_>, next: Pass<'_>) {
+    fn in_a_row(&mut self, line: LineEntry<'_>, next: EmitEntry<'_>) {
         let Self { row, key, item, .. } = self;
         let end = line.end;
-        if let Some(Row { key: open, first, grouped }) = row
+        if let Some(OpenGroup { key: open, first, grouped }) = row
             && open == key
         {
             if let Some(first) = first.take() {
@@ -128,36 +129,36 @@ impl Group {
                 *grouped = after + 2 * end.bytes().len() < before + end.bytes().len();
                 if *grouped {
                     let heading = [key.as_slice(), b":"].concat();
-                    next(Entry::heading(&heading, first.line.end));
+                    next(LineEntry::heading(&heading, first.line.end));
                     next(first.item());
                 } else {
                     next(first.line.entry());
                 }
             }
-            // Beside its heading, an item has to be shorter than its line.
+            // After the heading, each item must be no longer than its line.
             if *grouped && INDENT.len() + item.len() <= line.text.len() {
-                next(Member::new(line, item).item());
+                next(GroupedLine::new(line, item).item());
             } else {
                 next(line);
-                // An item would stand under another line now.
+                // Another item would now appear to belong to the line just written.
                 *grouped = false;
             }
             return;
         }
         self.flush(next);
-        let first = Some(Member::new(line, &self.item));
-        self.row = Some(Row { key: self.key.clone(), first, grouped: false });
+        let first = Some(GroupedLine::new(line, &self.item));
+        self.row = Some(OpenGroup { key: self.key.clone(), first, grouped: false });
     }
 
-    fn scattered(&mut self, line: Entry<'_>, next: Pass<'_>) {
-        if line.end == End::Missing {
-            // It is the last of the text, and stays so.
+    fn scattered(&mut self, line: LineEntry<'_>, next: EmitEntry<'_>) {
+        if line.end == LineEnd::Missing {
+            // The last line of the text must remain the last.
             self.flush(next);
             return next(line);
         }
         let size = line.text.len() + self.item.len() + self.key.len() + COST;
         if self.held + size > self.limit {
-            // What is held goes, and grouping begins anew.
+            // Over the limit: write everything held, and start new groups.
             self.flush(next);
         }
         self.held += size;
@@ -166,18 +167,18 @@ impl Group {
             Some(place) => *place,
             None => {
                 places.insert(key.clone(), groups.len());
-                groups.push(Lines { key: key.clone(), ..Lines::default() });
+                groups.push(LineGroup { key: key.clone(), ..LineGroup::default() });
                 groups.len() - 1
             }
         };
         if let Some(lines) = groups.get_mut(place) {
-            lines.push(Member::new(line, item));
+            lines.push(GroupedLine::new(line, item));
         }
         self.last = Some(place);
     }
 
-    /// The last line that is held, out of its group.
-    fn take_last(&mut self) -> Option<Member> {
+    /// Removes the last held line from its group.
+    fn take_last(&mut self) -> Option<GroupedLine> {
         let lines = self.groups.get_mut(self.last.take()?)?;
         let last = lines.lines.pop()?;
         lines.raw_bytes -= last.line.text.len();
@@ -185,8 +186,8 @@ impl Group {
         Some(last)
     }
 
-    /// Hands on the groups.
-    fn flush_groups(&mut self, next: Pass<'_>) {
+    /// Writes all groups.
+    fn flush_groups(&mut self, next: EmitEntry<'_>) {
         self.places = HashMap::new();
         self.last = None;
         self.held = 0;
@@ -194,7 +195,7 @@ impl Group {
             let shorter = group.is_shorter();
             if shorter && let Some(first) = group.lines.first() {
                 let text = [group.key.as_slice(), b":"].concat();
-                next(Entry::heading(&text, first.line.end));
+                next(LineEntry::heading(&text, first.line.end));
             }
             for member in &group.lines {
                 next(if shorter { member.item() } else { member.line.entry() });
@@ -203,18 +204,19 @@ impl Group {
     }
 }
 
-impl EntryStage for Group {
-    fn entry(&mut self, line: Entry<'_>, next: Pass<'_>) {
+impl EntryStage for GroupStage {
+    fn entry(&mut self, line: LineEntry<'_>, next: EmitEntry<'_>) {
         let is_member = self.read(line.text);
         match (is_member, self.grouping.scattered) {
             (true, true) => self.scattered(line, next),
             (true, false) => self.in_a_row(line, next),
-            // What stands between is about the lines before it; if it is indented, about the last of them.
+            // A line that does not match refers to the lines before it, so groups end here. If it is indented, it
+            // refers to the last line, which has to stay directly before it.
             (false, _) => {
                 let goes_on = line.text.first().is_some_and(|byte| matches!(byte, b' ' | b'\t'));
                 let last = if goes_on { self.take_last() } else { None };
                 self.flush(next);
-                if let Some(Member { line, .. }) = last {
+                if let Some(GroupedLine { line, .. }) = last {
                     next(line.entry());
                 }
                 next(line);
@@ -222,16 +224,16 @@ impl EntryStage for Group {
         }
     }
 
-    fn flush(&mut self, next: Pass<'_>) {
-        if let Some(Row { first: Some(first), .. }) = self.row.take() {
+    fn flush(&mut self, next: EmitEntry<'_>) {
+        if let Some(OpenGroup { first: Some(first), .. }) = self.row.take() {
             next(first.line.entry());
         }
         self.flush_groups(next);
     }
 
-    /// A row whose heading is written goes on.
-    fn release(&mut self, next: Pass<'_>) {
-        if let Some(Row { first: Some(_), .. }) = &self.row {
+    /// A group whose heading is already written stays open.
+    fn release(&mut self, next: EmitEntry<'_>) {
+        if let Some(OpenGroup { first: Some(_), .. }) = &self.row {
             self.flush(next);
         }
         self.flush_groups(next);

@@ -1,22 +1,22 @@
-//! A text filter, compiled once.
+//! [`TextProgram`]: a text spec compiled once.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::cut::Most;
-use super::entry::EntryStage;
-use super::more::{self, More};
-use super::patterns::Patterns;
+use super::entry_stage::EntryStage;
+use super::head_tail::HeadTailLimits;
+use super::line_patterns::LinePatterns;
+use super::line_stage::LineStage;
+use super::pattern_list::PatternList;
+use super::pipeline::TextPipeline;
 use super::report::TextReport;
-use super::sift::Sift;
-use super::stage::LineStage;
-use super::{TextRun, engine};
+use super::rule_ops::{self, CompiledRuleOps, DedupSpec, RuleOperations};
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::limits::Limits;
 use crate::regex_budget::RegexBudget;
 use crate::spec::{DedupMode, TextSpec};
 
-/// A [`TextSpec`], compiled. Immutable, cheap to clone, shared by any number of threads.
+/// A compiled [`TextSpec`]. Immutable, cheap to clone, shared by any number of threads.
 ///
 /// ```
 /// use tamis::{TextProgram, TextSpec};
@@ -28,26 +28,26 @@ use crate::spec::{DedupMode, TextSpec};
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct TextProgram(Arc<Compiled>);
+pub struct TextProgram(Arc<CompiledText>);
 
 #[derive(Default)]
-pub(super) struct Compiled {
-    filter: TextSpec,
-    sift: Sift,
-    more: more::Compiled,
-    /// Lines of the input that have the form of a notice are marked: not where there is no operation.
+pub(super) struct CompiledText {
+    spec: TextSpec,
+    patterns: LinePatterns,
+    rule_ops: CompiledRuleOps,
+    /// Whether input lines that look like a notice are marked. Off if there is no operation.
     pub(super) marks: bool,
-    /// The same where the output is made: not if the engine has marked them.
+    /// Whether output lines that look like a notice are marked. Off if the engine has marked them.
     pub(super) marks_output: bool,
 }
 
 impl TextProgram {
-    /// Compiles a filter.
+    /// Compiles a spec.
     ///
     /// # Errors
-    /// [`ErrorKind::Spec`](crate::ErrorKind::Spec): a pattern that is none, is empty, or compiles to more than 10 MiB with
-    /// its list, or more than 24 MiB with both; more than 10,000 in a list; a list to keep lines by that has no pattern. The
-    /// message names the list, the pattern and the character.
+    /// [`ErrorKind::Spec`](crate::ErrorKind::Spec) if a pattern is invalid or empty; if a list has more than 10,000
+    /// patterns, or compiles to more than 10 MiB, or both lists to more than 24 MiB; or if `keep_lines_matching` is an
+    /// empty list. The message names the list and the position in the pattern.
     ///
     /// ```
     /// use tamis::{TextProgram, TextSpec};
@@ -56,24 +56,33 @@ impl TextProgram {
     /// assert_eq!(error.to_string(), "strip_lines_matching: unclosed group (character 5 of `npm (warn`)");
     /// assert_eq!(error.excerpt(), Some("npm (warn\n    ^"));
     /// ```
-    pub fn compile(filter: &TextSpec) -> Result<Self, Error> {
-        Self::compile_with(filter, &More::default(), &mut RegexBudget::new())
+    pub fn compile(spec: &TextSpec) -> Result<Self, Error> {
+        Self::compile_with(spec, &RuleOperations::default(), &mut RegexBudget::new())
     }
 
-    /// The same with more operations, where other patterns have taken their part of the allowance.
+    /// Compiles a spec together with operations that only rules can declare. The patterns are charged to `allowance`.
     pub(crate) fn compile_with(
-        filter: &TextSpec,
-        more: &More,
+        spec: &TextSpec,
+        operations: &RuleOperations,
         allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
-        let strip = match filter.strip_lines_matching.as_deref() {
+        // No `..`: a new field has to be compiled here, or named as one that is used where the text is filtered.
+        let TextSpec {
+            strip_ansi: _,
+            strip_lines_matching,
+            keep_lines_matching,
+            dedup,
+            max_lines: _,
+            on_empty: _,
+        } = spec;
+        let strip = match strip_lines_matching.as_deref() {
             None | Some([]) => None,
-            Some(texts) => Some(Patterns::compile("strip_lines_matching", texts, allowance)?),
+            Some(texts) => Some(PatternList::compile("strip_lines_matching", texts, allowance)?),
         };
-        let keep = match filter.keep_lines_matching.as_deref() {
+        let keep = match keep_lines_matching.as_deref() {
             None => None,
             Some([]) => {
-                let message = "keep_lines_matching has no pattern, so that no line would stay; leave it out to keep all";
+                let message = "keep_lines_matching is empty, which would remove every line; omit it to keep all lines";
                 let place = RulePlace {
                     rule: "keep_lines_matching",
                     entry: 0,
@@ -83,110 +92,120 @@ impl TextProgram {
                 };
                 return Err(Error::new(ErrorKind::Spec, message).in_rule(place));
             }
-            Some(texts) => Some(Patterns::compile("keep_lines_matching", texts, allowance)?),
+            Some(texts) => Some(PatternList::compile("keep_lines_matching", texts, allowance)?),
         };
-        let mut more = more.clone();
-        if more.dedup.is_none() {
-            more.dedup = match filter.dedup {
+        let mut operations = operations.clone();
+        if operations.dedup.is_none() {
+            operations.dedup = match dedup {
                 DedupMode::Off => None,
-                scope => Some(more::Dedup {
-                    everywhere: scope == DedupMode::Everywhere,
-                    ..more::Dedup::default()
+                scope => Some(DedupSpec {
+                    everywhere: *scope == DedupMode::Everywhere,
+                    ..DedupSpec::default()
                 }),
             };
         }
-        let sift = Sift { strip, keep };
-        let is_nothing = *filter == TextSpec::new() && more.is_nothing();
-        let (compiled, sift) = more::Compiled::new(&more, sift, allowance)?;
-        Ok(Self(Arc::new(Compiled {
-            filter: filter.clone(),
-            sift,
-            more: compiled,
+        let patterns = LinePatterns { strip, keep };
+        let is_nothing = *spec == TextSpec::new() && operations.is_nothing();
+        let marks_output = !is_nothing && !operations.marks;
+        let (rule_ops, patterns) = CompiledRuleOps::new(operations, patterns, allowance)?;
+        Ok(Self(Arc::new(CompiledText {
+            spec: spec.clone(),
+            patterns,
+            rule_ops,
             marks: !is_nothing,
-            marks_output: !is_nothing && !more.marks,
+            marks_output,
         })))
     }
 
-    /// No operations: counts, and passes everything.
+    /// Returns a program without operations: it counts, and keeps every byte.
     #[cfg(feature = "command")]
     pub(crate) fn passing() -> Self {
-        Self(Arc::new(Compiled::default()))
+        Self(Arc::new(CompiledText::default()))
     }
 
-    /// No operations, but lines that have the form of a notice are marked.
+    /// Returns a program that only marks lines that look like a notice.
     #[cfg(feature = "command")]
     pub(crate) fn marking() -> Self {
-        Self(Arc::new(Compiled { marks: true, marks_output: true, ..Compiled::default() }))
+        Self(Arc::new(CompiledText { marks: true, marks_output: true, ..CompiledText::default() }))
     }
 
-    /// The filter that this program was compiled from.
+    /// Returns the spec that this program was compiled from.
     #[must_use]
-    pub fn filter(&self) -> &TextSpec {
-        &self.0.filter
+    pub fn spec(&self) -> &TextSpec {
+        &self.0.spec
     }
 
-    /// Filters a text that is at hand.
+    /// Filters a text in memory, with default [`Limits`].
     #[must_use]
     pub fn apply(&self, text: &[u8]) -> (Vec<u8>, TextReport) {
-        let mut run = TextRun::new(self, Vec::new());
-        run.write(text);
-        run.end()
+        let mut pipeline = TextPipeline::new(self, &Limits::new());
+        let mut output = Vec::new();
+        pipeline.write(text, &mut output);
+        pipeline.end(&mut output);
+        let report = pipeline.settle(&mut output);
+        (output, report)
     }
 
-    pub(super) fn compiled(&self) -> &Arc<Compiled> {
+    pub(super) fn compiled(&self) -> &Arc<CompiledText> {
         &self.0
     }
 }
 
 impl fmt::Debug for TextProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TextProgram").field(self.filter()).finish()
+        f.debug_tuple("TextProgram").field(self.spec()).finish()
     }
 }
 
-impl Compiled {
-    pub(super) fn operations(&self, limits: &Limits) -> engine::Operations {
-        let more::Compiled { head, tail, uncut, .. } = self.more;
+impl CompiledText {
+    /// Whether escape sequences, carriage returns and backspaces are applied as a terminal applies them.
+    pub(super) fn plays_terminal(&self) -> bool {
+        self.spec.strip_ansi
+    }
+
+    pub(super) fn head_tail_limits(&self, limits: &Limits) -> HeadTailLimits {
+        let CompiledRuleOps { head, tail, uncut, .. } = self.rule_ops;
         // `max_lines` is a head.
-        let head = if head == 0 { self.filter.max_lines } else { head };
-        engine::Operations {
-            terminal: self.filter.strip_ansi,
-            most: Most { head, tail, uncut, held: more::held(limits) },
-        }
+        let head = if head == 0 { self.spec.max_lines } else { head };
+        HeadTailLimits { head, tail, uncut, held: rule_ops::held(limits) }
     }
 
-    /// Stages before the patterns.
+    /// Creates the stages before the patterns.
     pub(super) fn front(&self, limits: &Limits) -> Vec<Box<dyn LineStage>> {
-        self.more.front(limits)
+        self.rule_ops.front(limits)
     }
 
-    /// Stages after them.
+    /// Creates the stages after the patterns.
     pub(super) fn back(&self, limits: &Limits) -> Vec<Box<dyn EntryStage>> {
-        self.more.back(limits)
+        self.rule_ops.back(limits)
     }
 
     pub(super) fn on_empty(&self) -> Option<&str> {
-        self.filter.on_empty.as_deref()
+        self.spec.on_empty.as_deref()
     }
 
-    /// Whether a line stays.
+    /// Whether the patterns keep a complete line.
     #[inline]
     pub(super) fn keeps(&self, line: &[u8]) -> bool {
-        self.sift.keeps(line)
+        self.patterns.keeps(line)
     }
 
-    /// Whether the beginning of a line is shown, for which nobody waits any longer. It may be a question: a rule for commands
-    /// lets it pass unless it is certain that the line goes.
+    /// Whether the beginning of an open line is written on release, before the line has ended.
+    ///
+    /// It may be a question, so rules for commands write it unless its beginning proves that the line is removed. A
+    /// text filter writes it only if its beginning proves that the line is kept.
     pub(super) fn keeps_early(&self, head: &[u8]) -> bool {
-        if !self.more.keeps_doubtful {
+        if !self.rule_ops.keeps_doubtful {
             return self.keeps_long(head);
         }
-        self.sift.keeps_early(head) && self.more.outside.keeps_early(head)
+        self.patterns.keeps_early(head) && self.rule_ops.outside.keeps_early(head)
     }
 
-    /// Whether a line stays of which more follows, too much to be held. Where patterns are not certain it goes (what is not to
-    /// be seen may be in it), but for rules for commands: there, what failed may be in it.
+    /// Whether a line is written that is too long to be held and begins with `head`.
+    ///
+    /// If `head` does not decide, a text filter removes the line, because it may contain what the filter has to hide.
+    /// A rule for commands keeps it, because it may contain a failure.
     pub(super) fn keeps_long(&self, head: &[u8]) -> bool {
-        self.sift.keeps_long(head, self.more.keeps_doubtful)
+        self.patterns.keeps_long(head, self.rule_ops.keeps_doubtful)
     }
 }

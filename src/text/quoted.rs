@@ -1,154 +1,182 @@
-//! The same over a text that is the inside of a JSON string: unescaped as it comes, filtered, escaped again.
+//! Filters the contents of a JSON string: decodes escapes, runs the pipeline, and encodes the result.
 //!
-//! Knows JSON's escapes (RFC 8259, 7) and no operation. An escape may be cut anywhere; what is kept of it is a few bytes.
+//! Escapes (RFC 8259, section 7) may be cut anywhere; a few bytes of them are held.
 //!
-//! **Spelling.** If nothing was changed, a string up to [`HOLD`] bytes leaves as it was spelled. Else what is kept is
-//! spelled anew, each character as short as may be: `\u00e9` is `é`, `\/` is `/`, `\u000a` is `\n`.
+//! **Spelling.** An unchanged string of up to [`COMPARE_LIMIT`] bytes keeps its spelling. Otherwise each character is
+//! encoded in its shortest form: `\u00e9` becomes `é`, `\/` becomes `/`, `\u000a` becomes `\n`.
 //!
-//! **Lone surrogates** are no characters, and have no UTF-8. In the text that is filtered such an escape is a unit of five
-//! bytes that no UTF-8 has (`FF`, and one continuation byte for each of its four digits, none of which is a C1 control), so no
-//! pattern takes it for something else, nothing cuts it in two, and it leaves as the escape that it was, down to the case of
-//! its digits.
+//! **Lone surrogates** are not characters and have no UTF-8 encoding. In the decoded text, the escape of one is a
+//! unit of five bytes that does not occur in UTF-8: `FF`, and a continuation byte for each of its four digits, none
+//! of which is a C1 control. So no pattern mistakes it for text, nothing cuts it in two, and it is encoded as the
+//! original escape, including the case of its digits.
 
 use std::fmt;
 
 use memchr::memchr;
 
-use super::engine::Engine;
-use super::gate::HOLD;
+use super::filter::ended;
+use super::pending_text::COMPARE_LIMIT;
+use super::pipeline::TextPipeline;
 use super::program::TextProgram;
 use super::report::TextReport;
+use crate::error::Error;
 use crate::limits::Limits;
 use crate::sink::Sink;
 
-/// Bytes that are unescaped at once.
+/// Bytes that are decoded at once.
 const WINDOW: usize = 16 << 10;
-/// Begins a lone surrogate.
+/// First byte of a lone surrogate.
 const LONE: u8 = 0xFF;
-/// Stands for its first digit.
+/// Added to the index of a digit in [`DIGITS`].
 const DIGIT: u8 = 0xA0;
-/// Digits of hexadecimal numbers as they may be spelled; the place of one here is what stands for it behind [`LONE`].
+/// Hexadecimal digits in every spelling. The index of a digit is what represents it after [`LONE`].
 const DIGITS: &[u8; 22] = b"0123456789abcdefABCDEF";
 
-/// One run of a text filter over the inside of a JSON string, as it is spelled between its quotes: bytes are pushed in, the
-/// inside of another string goes to a [`Sink`].
+/// One run of a [`TextProgram`] over the contents of a JSON string, as they are spelled between its quotes.
 ///
-/// The bytes must be the inside of a valid JSON string (RFC 8259), in chunks cut anywhere. If they are not, nothing is
-/// promised of the output but that it ends. Memory: that of a [`TextRun`](super::TextRun), and about 40 KiB.
+/// Use it to filter a string inside a JSON document without decoding and re-encoding it yourself. Bytes of the encoded
+/// contents are pushed in, in chunks cut anywhere; the encoded contents of the filtered string are written to a
+/// [`Sink`].
 ///
-/// A text that an operation changed is spelled anew, each character as short as may be, but lone surrogate escapes, which
-/// stay as they are; so is one of more than 4 KiB. Others keep their spelling.
+/// The bytes must be the contents of a valid JSON string (RFC 8259). For other input the output is unspecified. Memory:
+/// that of a [`TextFilter`](super::TextFilter), and about 40 KiB.
+///
+/// If an operation changed the text, or it has more than 4 KiB, the output is encoded again with the shortest spelling
+/// of each character. Escapes of lone surrogates keep their spelling. Other texts keep their spelling.
 ///
 /// ```
-/// use tamis::{QuotedTextRun, TextProgram, TextSpec};
+/// use tamis::{QuotedTextFilter, TextProgram, TextSpec};
 ///
 /// let program = TextProgram::compile(&TextSpec::new().strip_ansi(true))?;
-/// let mut run = QuotedTextRun::new(&program, Vec::new());
+/// let mut filter = QuotedTextFilter::new(&program, Vec::new());
 /// for chunk in [r"\u001b[1mcaf\u", r"00e9\u001b[0m \ud83d\n"] {
-///     run.write(chunk.as_bytes());
+///     filter.write(chunk.as_bytes())?;
 /// }
-/// let (output, report) = run.end();
-/// assert_eq!(output, r"café \ud83d\n".as_bytes());
+/// let report = filter.end()?;
+/// assert_eq!(filter.into_sink(), r"café \ud83d\n".as_bytes());
 /// assert!(report.changed);
 /// # Ok::<(), tamis::Error>(())
 /// ```
-pub struct QuotedTextRun<S> {
-    core: Quoted,
+pub struct QuotedTextFilter<S> {
+    pipeline: QuotedPipeline,
+    ended: bool,
     sink: S,
 }
 
-impl<S: Sink> QuotedTextRun<S> {
-    /// A run with default [`Limits`].
+impl<S: Sink> QuotedTextFilter<S> {
+    /// Creates a filter with default [`Limits`].
     pub fn new(program: &TextProgram, sink: S) -> Self {
         Self::with_limits(program, &Limits::new(), sink)
     }
 
-    /// A run with other limits, of which it knows [`line`](Limits::with_line).
+    /// Creates a filter with the given limits. It uses [`line`](Limits::with_line) and [`held`](Limits::with_held).
     pub fn with_limits(program: &TextProgram, limits: &Limits, sink: S) -> Self {
-        Self { core: Quoted::new(program, limits), sink }
+        Self { pipeline: QuotedPipeline::new(program, limits), ended: false, sink }
     }
 
-    /// Takes the next bytes of the string.
-    pub fn write(&mut self, chunk: &[u8]) {
-        self.core.write(chunk, &mut self.sink);
+    /// Filters the next bytes of the string.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) after [`end`](Self::end). No text is an error.
+    pub fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        if self.ended {
+            return Err(ended());
+        }
+        self.pipeline.write(chunk, &mut self.sink);
+        Ok(())
     }
 
-    /// The string is complete.
-    pub fn end(mut self) -> (S, TextReport) {
-        let report = self.core.end(&mut self.sink);
-        (self.sink, report)
+    /// Ends the string: writes what is held and returns the report.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) if the filter has ended before.
+    pub fn end(&mut self) -> Result<TextReport, Error> {
+        if std::mem::replace(&mut self.ended, true) {
+            return Err(ended());
+        }
+        Ok(self.pipeline.end(&mut self.sink))
     }
 
-    /// Where the output goes.
+    /// Returns the sink.
     pub fn sink(&self) -> &S {
         &self.sink
     }
-}
 
-impl<S> fmt::Debug for QuotedTextRun<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QuotedTextRun").finish_non_exhaustive()
+    /// Returns the sink, to write to it or flush it between chunks.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
+    /// Consumes the filter and returns the sink.
+    pub fn into_sink(self) -> S {
+        self.sink
     }
 }
 
-/// The same, with the sink given call by call.
-pub(crate) struct Quoted {
-    engine: Engine,
-    unescape: Unescape,
-    /// What was unescaped of a window.
+impl<S> fmt::Debug for QuotedTextFilter<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QuotedTextFilter").finish_non_exhaustive()
+    }
+}
+
+/// The internals of [`QuotedTextFilter`]. The sink is an argument of each call.
+pub(crate) struct QuotedPipeline {
+    pipeline: TextPipeline,
+    unescape: Unescaper,
+    /// The decoded text of one window.
     text: Vec<u8>,
-    /// The whole string as it came, while it is short.
+    /// The encoded string, while it is short.
     raw: Vec<u8>,
-    spelling: Spelling,
+    spelling: StringEncoder,
     bytes_in: u64,
 }
 
-impl Quoted {
+impl QuotedPipeline {
     pub(crate) fn new(program: &TextProgram, limits: &Limits) -> Self {
         Self {
-            engine: Engine::new(program, limits),
-            unescape: Unescape::default(),
+            pipeline: TextPipeline::new(program, limits),
+            unescape: Unescaper::default(),
             text: Vec::new(),
             raw: Vec::new(),
-            spelling: Spelling::default(),
+            spelling: StringEncoder::default(),
             bytes_in: 0,
         }
     }
 
-    /// Takes the next bytes of the string.
+    /// Filters the next bytes of the string.
     pub(crate) fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         if self.is_short() {
-            let room = HOLD + 1 - self.raw.len();
+            let room = COMPARE_LIMIT + 1 - self.raw.len();
             self.raw.extend_from_slice(chunk.get(..room).unwrap_or(chunk));
         }
         self.bytes_in += chunk.len() as u64;
-        let Self { engine, unescape, text, spelling, .. } = self;
-        let mut out = Respell { spelling, sink };
+        let Self { pipeline, unescape, text, spelling, .. } = self;
+        let mut out = EncodingSink { spelling, sink };
         for window in chunk.chunks(WINDOW) {
             text.clear();
             unescape.write(window, text);
-            engine.write(text, &mut out);
+            pipeline.write(text, &mut out);
         }
         out.flush();
     }
 
-    /// The string is complete.
+    /// Ends the string.
     pub(crate) fn end(&mut self, sink: &mut dyn Sink) -> TextReport {
         let is_short = self.is_short();
-        let Self { engine, unescape, text, spelling, raw, .. } = self;
-        let mut out = Respell { spelling, sink };
+        let Self { pipeline, unescape, text, spelling, raw, .. } = self;
+        let mut out = EncodingSink { spelling, sink };
         text.clear();
         unescape.end(text);
-        engine.write(text, &mut out);
-        engine.end(&mut out);
-        let mut report = if is_short && engine.is_unchanged() {
-            // What waits is the text that `raw` spells.
-            let report = engine.settle(&mut Nowhere);
+        pipeline.write(text, &mut out);
+        pipeline.end(&mut out);
+        let mut report = if is_short && pipeline.is_unchanged() {
+            // The pending text is the one that `raw` encodes.
+            let report = pipeline.settle(&mut DiscardSink);
             sink.write(raw);
             self.spelling.bytes += self.raw.len() as u64;
             report
         } else {
-            let report = engine.settle(&mut out);
+            let report = pipeline.settle(&mut out);
             out.flush();
             report
         };
@@ -156,43 +184,43 @@ impl Quoted {
         report
     }
 
-    /// Whether all that came is in `raw`.
+    /// Whether `raw` has the whole string so far.
     fn is_short(&self) -> bool {
-        self.raw.len() <= HOLD
+        self.raw.len() <= COMPARE_LIMIT
     }
 }
 
-/// Takes what is not wanted.
-struct Nowhere;
+/// Discards everything.
+pub(crate) struct DiscardSink;
 
-impl Sink for Nowhere {
+impl Sink for DiscardSink {
     fn write(&mut self, _: &[u8]) {}
 }
 
-/// Where in an escape the bytes are.
+/// Position within an escape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Escape {
+enum UnescapeState {
     #[default]
     None,
     Backslash,
-    /// So many digits are there, and still wanted.
+    /// After `\u` and this number of digits.
     Digits(u8),
 }
 
-/// Escapes to text, over any cuts.
+/// Decodes escapes that may be cut anywhere.
 #[derive(Debug, Default)]
-struct Unescape {
-    state: Escape,
+struct Unescaper {
+    state: UnescapeState,
     digits: [u8; 4],
-    /// A high surrogate, complete, whose low one may follow.
+    /// The digits of a high surrogate, while a low one may follow.
     high: Option<[u8; 4]>,
 }
 
-impl Unescape {
+impl Unescaper {
     fn write(&mut self, mut bytes: &[u8], text: &mut Vec<u8>) {
         while let Some((first, rest)) = bytes.split_first() {
             match self.state {
-                Escape::None => {
+                UnescapeState::None => {
                     let at = memchr(b'\\', bytes).unwrap_or(bytes.len());
                     let (plain, rest) = bytes.split_at(at);
                     if !plain.is_empty() {
@@ -200,23 +228,23 @@ impl Unescape {
                         text.extend_from_slice(plain);
                     }
                     if !rest.is_empty() {
-                        self.state = Escape::Backslash;
+                        self.state = UnescapeState::Backslash;
                     }
                     bytes = rest.get(1..).unwrap_or_default();
                 }
-                Escape::Backslash => {
+                UnescapeState::Backslash => {
                     bytes = rest;
                     self.letter(*first, text);
                 }
-                Escape::Digits(count) => {
+                UnescapeState::Digits(count) => {
                     bytes = rest;
                     if let Some(digit) = self.digits.get_mut(usize::from(count)) {
                         *digit = *first;
                     }
                     if count < 3 {
-                        self.state = Escape::Digits(count + 1);
+                        self.state = UnescapeState::Digits(count + 1);
                     } else {
-                        self.state = Escape::None;
+                        self.state = UnescapeState::None;
                         self.unit(text);
                     }
                 }
@@ -224,25 +252,25 @@ impl Unescape {
         }
     }
 
-    /// The string is complete. An escape that is not is no JSON, and goes.
+    /// Ends the string. An incomplete escape is invalid JSON, and is dropped.
     fn end(&mut self, text: &mut Vec<u8>) {
         self.give_up(text);
     }
 
-    /// The high surrogate that came is alone.
+    /// Writes the open high surrogate as a lone one.
     fn give_up(&mut self, text: &mut Vec<u8>) {
         if let Some(high) = self.high.take() {
             lone(high, text);
         }
     }
 
-    /// The byte behind a backslash.
+    /// Decodes the byte after a backslash.
     fn letter(&mut self, letter: u8, text: &mut Vec<u8>) {
         if letter == b'u' {
-            self.state = Escape::Digits(0);
+            self.state = UnescapeState::Digits(0);
             return;
         }
-        self.state = Escape::None;
+        self.state = UnescapeState::None;
         self.give_up(text);
         text.push(match letter {
             b'b' => 0x08,
@@ -254,7 +282,7 @@ impl Unescape {
         });
     }
 
-    /// The four digits behind `\u`.
+    /// Decodes the four digits after `\u`.
     fn unit(&mut self, text: &mut Vec<u8>) {
         let code = number(self.digits);
         if let (Some(high), 0xDC00..0xE000) = (self.high, code) {
@@ -272,7 +300,7 @@ impl Unescape {
     }
 }
 
-/// The number that hexadecimal digits spell.
+/// Value of hexadecimal digits.
 fn number(digits: [u8; 4]) -> u32 {
     let value = |digit: u8| char::from(digit).to_digit(16).unwrap_or_default();
     digits.iter().fold(0, |number, digit| number << 4 | value(*digit))
@@ -283,7 +311,7 @@ fn push(code: u32, text: &mut Vec<u8>) {
     text.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// A lone surrogate with these digits, as the text has it.
+/// Appends the representation of a lone surrogate.
 fn lone(digits: [u8; 4], text: &mut Vec<u8>) {
     text.push(LONE);
     for digit in digits {
@@ -292,26 +320,26 @@ fn lone(digits: [u8; 4], text: &mut Vec<u8>) {
     }
 }
 
-/// What is kept between the pieces of a text that is spelled.
+/// State of the encoder between pieces of text.
 #[derive(Debug, Default)]
-struct Spelling {
-    /// What is spelled and waits to be handed on in one piece.
+struct StringEncoder {
+    /// Encoded bytes, gathered to be written at once.
     out: Vec<u8>,
-    /// Digits of a lone surrogate that are still to come.
+    /// Number of digits of a lone surrogate that are still to come.
     digits: u8,
-    /// All that was handed on.
+    /// Number of bytes written.
     bytes: u64,
 }
 
-/// Text to escapes, on its way to a sink.
-struct Respell<'a> {
-    spelling: &'a mut Spelling,
+/// A sink that encodes what is written and passes it on.
+struct EncodingSink<'a> {
+    spelling: &'a mut StringEncoder,
     sink: &'a mut dyn Sink,
 }
 
-impl Respell<'_> {
+impl EncodingSink<'_> {
     fn flush(&mut self) {
-        let Spelling { out, bytes, .. } = self.spelling;
+        let StringEncoder { out, bytes, .. } = self.spelling;
         if !out.is_empty() {
             *bytes += out.len() as u64;
             self.sink.write(out);
@@ -320,7 +348,7 @@ impl Respell<'_> {
     }
 }
 
-impl Sink for Respell<'_> {
+impl Sink for EncodingSink<'_> {
     fn write(&mut self, bytes: &[u8]) {
         for window in bytes.chunks(WINDOW) {
             self.spelling.spell(window);
@@ -331,7 +359,7 @@ impl Sink for Respell<'_> {
     }
 }
 
-impl Spelling {
+impl StringEncoder {
     fn spell(&mut self, mut bytes: &[u8]) {
         while let Some((first, rest)) = bytes.split_first() {
             if self.digits > 0 {
@@ -374,7 +402,7 @@ impl Spelling {
     }
 }
 
-/// Whether a byte of the text does not stand for itself in a string.
+/// Whether a byte of the text has to be escaped in a string.
 fn is_escaped(byte: u8) -> bool {
     matches!(byte, 0..0x20 | b'"' | b'\\' | LONE)
 }

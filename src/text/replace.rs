@@ -1,38 +1,39 @@
-//! Replacements within a line: the first match of each pattern, where what stands instead makes the line shorter.
+//! Replaces the first match of each pattern in a line, if that makes the line shorter.
 //!
-//! One match a pattern, so that the work is linear in the line.
+//! Only one match per pattern is replaced, so that the work is linear in the line.
 
 use std::sync::Arc;
 
-use super::entry::{Entry, EntryStage, Pass};
-use super::more::Pattern;
+use regex::bytes::Regex;
+
+use super::entry_stage::{EmitEntry, EntryStage, LineEntry};
 
 #[derive(Debug)]
-pub(super) struct Replacement {
-    pub(super) pattern: Pattern,
-    /// `$1` and `${name}` are what groups of the pattern matched.
+pub(super) struct CompiledReplacement {
+    pub(super) pattern: Regex,
+    /// May refer to groups of the pattern as `$1` and `${name}`.
     pub(super) with: Vec<u8>,
 }
 
-pub(super) struct Replace {
-    list: Arc<[Replacement]>,
+pub(super) struct ReplaceStage {
+    list: Arc<[CompiledReplacement]>,
     line: Vec<u8>,
     other: Vec<u8>,
 }
 
-impl Replace {
-    pub(super) fn new(list: Arc<[Replacement]>) -> Self {
+impl ReplaceStage {
+    pub(super) fn new(list: Arc<[CompiledReplacement]>) -> Self {
         Self { list, line: Vec::new(), other: Vec::new() }
     }
 }
 
-impl EntryStage for Replace {
-    fn entry(&mut self, entry: Entry<'_>, next: Pass<'_>) {
+impl EntryStage for ReplaceStage {
+    fn entry(&mut self, entry: LineEntry<'_>, next: EmitEntry<'_>) {
         let Self { list, line: now, other } = self;
         let mut changed = false;
-        for Replacement { pattern, with } in list.iter() {
+        for CompiledReplacement { pattern, with } in list.iter() {
             let text = if changed { now.as_slice() } else { entry.text };
-            // Cheaper than to ask for the groups of a line that has none.
+            // Cheaper than extracting groups, and most lines do not match.
             if !pattern.is_match(text) {
                 continue;
             }
@@ -47,8 +48,12 @@ impl EntryStage for Replace {
                 changed = true;
             }
         }
-        next(if changed { Entry { text: now, shortened: entry.lines, ..entry } } else { entry });
+        next(if changed {
+            LineEntry { text: now, shortened: entry.lines, ..entry }
+        } else {
+            entry
+        });
     }
 
-    fn flush(&mut self, _: Pass<'_>) {}
+    fn flush(&mut self, _: EmitEntry<'_>) {}
 }

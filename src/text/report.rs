@@ -1,12 +1,12 @@
-//! What a text filter did, in numbers.
+//! [`TextReport`]: the result of filtering a text.
 
 use serde::Serialize;
 
-/// What one run of a text filter did.
+/// The result of filtering one text.
 ///
-/// Characters are Unicode scalar values; a byte that is part of none counts as one unless it looks like a character's
-/// later byte. A last line without a line end is a line if it has text. Where the text is the inside of a JSON string,
-/// bytes are those of its spelling, all else is about the text that it spells.
+/// Characters are Unicode scalar values. In invalid UTF-8, each byte that is not a continuation byte counts as one. A
+/// last line without a line end counts if it has text. For a [`QuotedTextFilter`](crate::QuotedTextFilter), bytes are
+/// those of the encoded string; all other fields describe the decoded text.
 ///
 /// ```
 /// use tamis::{TextProgram, TextSpec};
@@ -22,42 +22,44 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TextReport {
-    /// Whether an operation did anything. If not, the text is what it was.
+    /// Whether an operation changed anything. If not, the output equals the input.
     pub changed: bool,
-    /// Bytes that went in.
+    /// Bytes of the input.
     pub bytes_in: u64,
-    /// Bytes that came out.
+    /// Bytes of the output.
     pub bytes_out: u64,
-    /// Characters that went in.
+    /// Characters of the input.
     pub chars_in: u64,
-    /// Characters that came out.
+    /// Characters of the output.
     pub chars_out: u64,
-    /// Lines that went in.
+    /// Lines of the input.
     pub lines_in: u64,
-    /// Lines that came out, with headings and those that say how many were left out.
+    /// Lines of the output, including headings and the lines that report how many were left out.
     pub lines_out: u64,
-    /// Lines that were removed.
+    /// Input lines that were removed.
     pub lines_removed: u64,
-    /// Lines that went into another that came out and is equal or alike.
+    /// Input lines that were replaced by an equal or similar line of the output.
     pub lines_folded: u64,
-    /// Lines that came out shorter, or below a header that they have in common.
+    /// Input lines that were written in a shorter form, or as items under a heading.
     pub lines_shortened: u64,
-    /// Lines that `max_lines` left out, with all those that a line stood for.
+    /// Input lines left out because of `max_lines`.
     pub lines_left_out: u64,
-    /// Lines of which a terminal would not show all: a carriage return or backspaces came, and other text was written over it.
+    /// Input lines that a terminal would not show completely, because text after a carriage return or backspaces
+    /// overwrote a part of them.
     #[serde(skip_serializing_if = "is_zero")]
     pub lines_overwritten: u64,
-    /// Lines of the input that have the form of a notice of tamis, and are marked with `| `.
+    /// Input lines that look like a notice of tamis and were marked with `| `.
     #[serde(skip_serializing_if = "is_zero")]
     pub lines_marked: u64,
-    /// Lines longer than the limit `line`: removed where there are patterns and they were not certain, else passed.
+    /// Lines longer than the limit `line`. If there are patterns and the beginning of such a line did not decide, it
+    /// was removed.
     pub lines_too_long: u64,
-    /// Nothing was left, and the text for that stands instead.
+    /// Whether nothing was left and the text of `on_empty` was written.
     pub was_empty: bool,
 }
 
-/// For what is rare: it is said where it happened.
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+/// Omits rare counts from serialized reports if they are 0.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "signature required by serde")]
 pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }

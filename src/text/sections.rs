@@ -1,60 +1,62 @@
-//! Sections of a text: from a line to a line. Lines outside the sections that are kept go, and those inside the sections
-//! that are stripped.
+//! Sections: from a line that matches a pattern to another one. Removes lines outside the sections that are kept, and
+//! lines inside the sections that are stripped.
 //!
-//! Fails open: until a section begins that is kept, lines are held up to a limit, and if none begins they all stay, for
-//! then the text is not what the sections were written for. Beyond the limit they pass, too.
+//! If no kept section begins, all lines are kept, because the text is not what the sections were written for. Until
+//! one begins, lines are held up to a limit; beyond the limit they are written.
 
 use std::sync::Arc;
 
-use super::lines::Line;
-use super::more::Pattern;
-use super::stage::{LineStage, Next, Tally};
+use regex::bytes::Regex;
 
-pub(super) struct Section {
+use super::line_splitter::{LineEnd, TextLine};
+
+use super::line_stage::{EmitLine, LineStage, StageCounts};
+
+pub(super) struct CompiledSection {
     pub(super) keeps: bool,
-    pub(super) from: Pattern,
-    /// Whether the line that ends it is part of it, and the line.
-    pub(super) end: Option<(bool, Pattern)>,
+    pub(super) from: Regex,
+    /// The pattern of the line that ends the section, and whether that line belongs to the section.
+    pub(super) end: Option<(bool, Regex)>,
 }
 
-/// What is known of the text.
+/// Knowledge about the text so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
-    /// No section that is kept has begun; the lines wait.
+enum SectionState {
+    /// No kept section has begun yet. Lines are held.
     Nothing,
-    /// One has: what is in none goes.
+    /// A kept section has begun. Lines outside of sections are removed.
     Shape,
-    /// There are none to be kept, or none began in time: what is in none stays.
+    /// No section is kept, or none began in time. Lines outside of sections are kept.
     Open,
 }
 
-pub(super) struct Sections {
-    sections: Arc<[Section]>,
-    known: Known,
-    /// The section that is open.
+pub(super) struct SectionStage {
+    sections: Arc<[CompiledSection]>,
+    known: SectionState,
+    /// Index of the open section.
     open: Option<usize>,
-    /// Lines that wait: text and how it ends.
+    /// The held lines: their texts, and the length and line end of each.
     waiting: Vec<u8>,
-    ends: Vec<(usize, super::lines::End)>,
+    ends: Vec<(usize, LineEnd)>,
     limit: usize,
-    tally: Tally,
+    tally: StageCounts,
 }
 
-impl Sections {
-    pub(super) fn new(sections: Arc<[Section]>, limit: usize) -> Self {
+impl SectionStage {
+    pub(super) fn new(sections: Arc<[CompiledSection]>, limit: usize) -> Self {
         let keeps = sections.iter().any(|section| section.keeps);
         Self {
             sections,
-            known: if keeps { Known::Nothing } else { Known::Open },
+            known: if keeps { SectionState::Nothing } else { SectionState::Open },
             open: None,
             waiting: Vec::new(),
             ends: Vec::new(),
             limit,
-            tally: Tally::default(),
+            tally: StageCounts::default(),
         }
     }
 
-    /// Whether the section to which a line belongs keeps it, if it belongs to one.
+    /// Returns whether the section of a line keeps it, or `None` if the line is in no section.
     fn judge(&mut self, text: &[u8]) -> Option<bool> {
         let sections = Arc::clone(&self.sections);
         if let Some(section) = self.open.and_then(|open| sections.get(open)) {
@@ -70,7 +72,7 @@ impl Sections {
         }
         let begins = sections.iter().position(|section| section.from.is_match(text))?;
         let section = sections.get(begins)?;
-        // A section of one line ends where it begins.
+        // A section may begin and end with the same line.
         let over = matches!(&section.end, Some((true, end)) if end.is_match(text));
         if !over {
             self.open = Some(begins);
@@ -78,35 +80,35 @@ impl Sections {
         Some(section.keeps)
     }
 
-    /// The lines that wait go on.
-    fn release(&mut self, next: Next<'_>) {
+    /// Writes the held lines.
+    fn release(&mut self, next: EmitLine<'_>) {
         let mut begin = 0;
         for (length, end) in std::mem::take(&mut self.ends) {
             let text = self.waiting.get(begin..begin + length).unwrap_or_default();
-            next(Line { text, end });
+            next(TextLine { text, end });
             begin += length;
         }
         self.waiting = Vec::new();
     }
 }
 
-impl LineStage for Sections {
-    fn line(&mut self, line: Line<'_>, next: Next<'_>) {
+impl LineStage for SectionStage {
+    fn line(&mut self, line: TextLine<'_>, next: EmitLine<'_>) {
         match (self.judge(line.text), self.known) {
             (Some(true), known) => {
-                if known == Known::Nothing {
-                    self.known = Known::Shape;
+                if known == SectionState::Nothing {
+                    self.known = SectionState::Shape;
                     self.tally.removed += self.ends.len() as u64;
                     (self.waiting, self.ends) = (Vec::new(), Vec::new());
                 }
                 next(line);
             }
-            (None, Known::Open) => next(line),
-            (None, Known::Nothing) => {
-                // An empty line has its cost, too.
+            (None, SectionState::Open) => next(line),
+            (None, SectionState::Nothing) => {
+                // Empty lines need memory, too.
                 let used = self.waiting.len() + self.ends.len() * size_of::<(usize, u64)>();
                 if used + line.text.len() > self.limit {
-                    self.known = Known::Open;
+                    self.known = SectionState::Open;
                     self.release(next);
                     next(line);
                 } else {
@@ -114,36 +116,36 @@ impl LineStage for Sections {
                     self.ends.push((line.text.len(), line.end));
                 }
             }
-            (Some(false), _) | (None, Known::Shape) => self.tally.removed += 1,
+            (Some(false), _) | (None, SectionState::Shape) => self.tally.removed += 1,
         }
     }
 
-    fn long(&mut self, _: &[u8], next: Next<'_>) -> bool {
+    fn long(&mut self, _: &[u8], next: EmitLine<'_>) -> bool {
         let open = self.open.and_then(|open| self.sections.get(open));
         match (open.map(|section| section.keeps), self.known) {
             (Some(keeps), _) => keeps,
-            (None, Known::Shape) => false,
-            (None, Known::Nothing) => {
-                self.known = Known::Open;
+            (None, SectionState::Shape) => false,
+            (None, SectionState::Nothing) => {
+                self.known = SectionState::Open;
                 self.release(next);
                 true
             }
-            (None, Known::Open) => true,
+            (None, SectionState::Open) => true,
         }
     }
 
-    fn flush(&mut self, next: Next<'_>) {
-        if self.known == Known::Nothing {
+    fn flush(&mut self, next: EmitLine<'_>) {
+        if self.known == SectionState::Nothing {
             self.release(next);
         }
     }
 
-    /// A section that begins later shapes what follows it.
-    fn release(&mut self, next: Next<'_>) {
+    /// Only writes the held lines. A kept section that begins later still applies to the lines after it.
+    fn release(&mut self, next: EmitLine<'_>) {
         self.flush(next);
     }
 
-    fn tally(&self) -> Tally {
+    fn tally(&self) -> StageCounts {
         self.tally
     }
 }

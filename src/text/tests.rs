@@ -1,25 +1,18 @@
-//! Work is linear, and for patterns bounded: counted, not timed.
+//! Counts work instead of timing it: filtering is linear, and the cost of patterns is bounded.
 
-use super::engine::Engine;
-use super::more::More;
+use super::pipeline::TextPipeline;
 use super::program::TextProgram;
-use super::quoted::Quoted;
+use super::quoted::{DiscardSink, QuotedPipeline};
+use super::rule_ops::RuleOperations;
 use crate::limits::Limits;
 use crate::regex_budget::RegexBudget;
-use crate::sink::Sink;
 use crate::spec::TextSpec;
 
-/// How often a byte of the text is looked at, at most: as it comes, in a line that is held, when that is complete, and
-/// beside the line before.
+/// How often a byte is examined at most: on arrival, in a held line, at the end of that line, and in comparison with
+/// the line before.
 const STEPS: u64 = 4;
 
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn write(&mut self, _: &[u8]) {}
-}
-
-/// A unit that makes up a text, and how often it comes.
+/// A unit that the text repeats, and how often.
 fn inputs() -> Vec<(&'static str, &'static [u8], usize)> {
     vec![
         ("100 MB without a line end", b"x", 100 << 20),
@@ -42,22 +35,22 @@ fn work_is_linear() {
         let filter = TextSpec::new().strip_ansi(true).dedup(true).max_lines(5);
         let length = (unit.len() * count) as u64;
         for chunk in [unit.len(), 1, 64 << 10] {
-            // Every byte alone is the same work for the long one, and takes a while.
+            // One-byte chunks of the long input take too long, and are tested with the others.
             if chunk < 64 << 10 && count > 4 << 20 {
                 continue;
             }
             let piece = unit.repeat((chunk / unit.len()).max(1));
             for filter in [filter.clone(), TextSpec::new()] {
                 let program = TextProgram::compile(&filter).unwrap();
-                let mut engine = Engine::new(&program, &limits);
+                let mut engine = TextPipeline::new(&program, &limits);
                 let mut fed = 0;
                 while fed < length {
                     for chunk in piece.chunks(chunk) {
-                        engine.write(chunk, &mut Nowhere);
+                        engine.write(chunk, &mut DiscardSink);
                     }
                     fed += piece.len() as u64;
                 }
-                engine.end(&mut Nowhere);
+                engine.end(&mut DiscardSink);
                 let steps = engine.steps();
                 assert!(steps >= fed, "{what}: every byte is looked at");
                 assert!(steps <= STEPS * fed, "{what}, chunks of {chunk}: {steps} of {fed}");
@@ -66,7 +59,7 @@ fn work_is_linear() {
     }
 }
 
-/// The head of a line that is lost is looked at once for each time that it is written over.
+/// The beginning of a refused line is examined once for each time the line is overwritten.
 #[test]
 fn long_lines_that_are_written_over() {
     let filter = TextSpec::new().strip_ansi(true).strip_lines_matching("x$");
@@ -74,23 +67,23 @@ fn long_lines_that_are_written_over() {
     let limits = Limits::new().with_line(64);
     for over in [64, 65, 66, 1000] {
         let progress = [vec![b'-'; over], b"\r".to_vec()].concat();
-        let mut engine = Engine::new(&program, &limits);
+        let mut engine = TextPipeline::new(&program, &limits);
         for _ in 0..1000 {
-            engine.write(&progress, &mut Nowhere);
+            engine.write(&progress, &mut DiscardSink);
         }
-        engine.end(&mut Nowhere);
+        engine.end(&mut DiscardSink);
         let fed = 1000 * progress.len() as u64;
         assert!(engine.steps() <= STEPS * fed, "{over}: {} of {fed}", engine.steps());
     }
 }
 
-/// Escapes and pairs of them, cut at every byte, far beyond what is held of a string.
+/// Escapes and surrogate pairs, cut at every byte, in a string much longer than what is held.
 #[test]
 fn escapes_that_chunks_cut() {
     let program = TextProgram::compile(&TextSpec::new().strip_ansi(true)).unwrap();
     let limits = Limits::new();
     let mut all = Vec::new();
-    let mut quoted = Quoted::new(&program, &limits);
+    let mut quoted = QuotedPipeline::new(&program, &limits);
     let unit = br"\ud83d\ud83d\ude00\u001b[0m\n";
     for _ in 0..1000 {
         for byte in unit {
@@ -105,20 +98,20 @@ fn escapes_that_chunks_cut() {
 }
 
 const MIB: usize = 1 << 20;
-/// Bytes that a list may compile to.
+/// Maximum size of a compiled list, in bytes.
 const LIST: usize = 10 * MIB;
 
 fn compile(patterns: &[String], allowance: &mut RegexBudget) -> Result<(), String> {
     let filter =
         patterns.iter().fold(TextSpec::new(), |filter, text| filter.strip_lines_matching(text));
-    let compiled = TextProgram::compile_with(&filter, &More::default(), allowance);
+    let compiled = TextProgram::compile_with(&filter, &RuleOperations::default(), allowance);
     compiled.map(|_| ()).map_err(|error| {
         let place = error.rule().unwrap();
         format!("{}: {}", place.entry, place.message)
     })
 }
 
-/// What a list is charged, and that it needs no less.
+/// Returns the charge for a list, and checks that exactly this much suffices.
 fn charged(what: &str, patterns: &[String]) -> usize {
     let mut allowance = RegexBudget::of(RegexBudget::BYTES);
     compile(patterns, &mut allowance).unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -127,13 +120,13 @@ fn charged(what: &str, patterns: &[String]) -> usize {
     let mut exact = RegexBudget::of(charge);
     assert_eq!(compile(patterns, &mut exact), Ok(()), "{what}");
     assert_eq!((exact.left(), exact.is_spent()), (0, false), "{what}");
-    // What is left is nothing: not even the smallest pattern.
-    assert!(compile(&["a".to_owned()], &mut exact).unwrap_err().contains("in front of it"));
+    // Nothing is left, not even for the smallest pattern.
+    assert!(compile(&["a".to_owned()], &mut exact).unwrap_err().contains("before it"));
     assert!(exact.is_spent(), "{what}");
     charge
 }
 
-/// The charge is what patterns compile to, but for a small factor: of many copies it is so many times as much.
+/// The charge is the compiled size up to a small factor, so that it grows with the number of copies.
 #[test]
 fn patterns_are_charged_for_what_they_compile_to() {
     for (what, pattern, least, most) in [
@@ -156,7 +149,7 @@ fn patterns_are_charged_for_what_they_compile_to() {
     assert!((1000 * 300..1000 * 3000).contains(&all), "{all}");
 }
 
-/// What a text can make matching cost is bounded: by what patterns repeat, not by how long they are.
+/// The cost of matching is bounded by the repetitions in the patterns, not by the lengths of patterns.
 #[test]
 fn repetitions_are_bounded() {
     let many = |count: usize, pattern: &dyn Fn(usize) -> String| (0..count).map(pattern).collect();
@@ -182,7 +175,7 @@ fn repetitions_are_bounded() {
     }
 }
 
-/// A list that is refused is charged too, and not much more than one that fits.
+/// A refused list is charged, too, and not much more than an accepted one.
 #[test]
 fn what_is_refused_is_charged_and_bounded() {
     let big = || r"(\w{90}|xN){9}".to_owned();
@@ -203,7 +196,7 @@ fn what_is_refused_is_charged_and_bounded() {
             format!("0: strip_lines_matching: together, {alone}"),
             RegexBudget::BYTES,
         ),
-        // Refused before they are read.
+        // Refused before parsing.
         ("a long one", vec!["a".repeat(MIB)], format!("0: strip_lines_matching: {alone}"), 0),
         (
             "many classes",
@@ -234,12 +227,36 @@ fn what_is_refused_is_charged_and_bounded() {
         let told = compile(&patterns, &mut allowance).unwrap_err();
         assert!(told.starts_with(&error), "{what}: {told}");
         let charge = RegexBudget::BYTES - allowance.left();
-        // Beside it, what reading takes.
+        // Parsing costs something in addition.
         assert!((most.min(LIST)..=most + most / 4).contains(&charge), "{what}: {charge}");
-        // Where it was not spent, it is used up with lists like this one, soon.
+        // If it was not spent, a few more such lists spend it.
         for _ in 0..RegexBudget::BYTES / LIST {
             let _ = compile(&[big()], &mut allowance);
         }
         assert!(allowance.is_spent() || most == 0, "{what}");
     }
+}
+
+/// After the end, every call is an error and writes nothing.
+#[test]
+fn a_filter_that_has_ended_refuses_further_text() {
+    use crate::error::{Error, ErrorKind};
+    let is_refused = |result: Result<(), Error>| {
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Failed);
+    };
+    let program = TextProgram::compile(&TextSpec::new().dedup(true)).unwrap();
+    let mut plain = super::TextFilter::new(&program, Vec::new());
+    plain.write(b"a\na\nb").unwrap();
+    let report = plain.end().unwrap();
+    assert_eq!((report.lines_in, report.bytes_out), (3, 5));
+    is_refused(plain.write(b"c"));
+    is_refused(plain.end().map(|_| ()));
+    plain.release();
+    assert_eq!(plain.into_sink(), b"a\na\nb");
+    let mut quoted = super::QuotedTextFilter::new(&program, Vec::new());
+    quoted.write(br"a\nb").unwrap();
+    quoted.end().unwrap();
+    is_refused(quoted.write(b"c"));
+    is_refused(quoted.end().map(|_| ()));
+    assert_eq!(quoted.into_sink(), br"a\nb");
 }

@@ -1,4 +1,4 @@
-//! Operations on trees, one by one; sequences and documents of any kind are in `tests/patch`.
+//! Operations on trees, one by one; sequences and documents of any kind are in `tests/engine/patch`.
 
 use super::Tree;
 use super::patch::{EditOutcome, TreeEdit};

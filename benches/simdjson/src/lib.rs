@@ -1,9 +1,9 @@
-//! simdjson for the benches: the functions of `peer.cpp`. Documents come with [`PADDING`] bytes behind them; output is
+//! simdjson for the benches: the functions of `peer.cpp`. Documents are followed by [`PADDING`] bytes; output is
 //! appended as far as its capacity goes.
 //!
 //! Knows no bench. All functions fail, with `None`, on a document that simdjson refuses.
 
-/// Bytes behind a document that simdjson may read.
+/// The number of bytes after a document that simdjson may read.
 pub const PADDING: usize = 64;
 
 /// Whether simdjson was found when this was compiled.
@@ -95,7 +95,7 @@ mod peer {
         Some(())
     }
 
-    /// Of each item of the array at `root`, the values at paths, each under its key, in document order.
+    /// Selects values of each item of the array at `root`, each under its key, in document order.
     pub fn select(
         padded: &[u8],
         root: &[&str],
@@ -112,7 +112,7 @@ mod peer {
                 depth: path.len(),
             })
             .collect();
-        // SAFETY: all pointers are to slices of the lengths beside them, which outlive the call.
+        // SAFETY: all pointers are to slices of the given lengths, which outlive the call.
         append(output, |out, space| unsafe {
             tamis_simdjson_select(
                 json,
@@ -151,7 +151,7 @@ mod peer {
     /// Parses everything into a tree.
     pub fn dom(padded: &[u8]) -> Option<()> {
         let (json, length, _) = parts(padded)?;
-        // SAFETY: so many bytes, with the padding behind them.
+        // SAFETY: the pointer is valid for this many bytes and the padding after them.
         unsafe { tamis_simdjson_dom(json, length) }.then_some(())
     }
 

@@ -14,8 +14,8 @@ use std::{
 use serde::Serialize;
 #[cfg(unix)]
 use tamis::{
-    CommandReport, CommandRunner, ErrorKind, Notice, OutputFilterRegistry, OverflowFolder,
-    RunReport,
+    CommandReport, CommandRunner, ErrorKind, OutputFilterRegistry, OverflowFolder, RunReport,
+    RunnerWarning,
 };
 
 use crate::diagnostics::{Console, Exit};
@@ -208,17 +208,17 @@ fn execute(
             None => {
                 let error =
                     "no home folder; name a folder with --overflow-dir, or use --no-overflow";
-                console.warn(&name, Notice::NoRecord(io::Error::other(error)));
+                console.warn(&name, RunnerWarning::NoRecord(io::Error::other(error)));
                 registry = registry.with_enabled(false);
             }
         }
     }
-    let mut runner = CommandRunner::new(registry).keep(args.keep).count_tokens(args.stats);
+    let mut runner = CommandRunner::new(registry).with_keep(args.keep).with_token_count(args.stats);
     if let Some(folder) = overflow {
-        runner = runner.overflow(folder);
+        runner = runner.with_overflow(folder);
     }
     if let Some(quiet) = args.linger {
-        runner = runner.linger(quiet);
+        runner = runner.with_linger(quiet);
     }
     if let Err(error) = signals::wait_for_children() {
         console.warn(&name, error);

@@ -21,7 +21,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SI
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use std::os::unix::process::ExitStatusExt;
-use tamis::CommandControls;
+use tamis::CommandHandle;
 use tempfile::NamedTempFile;
 
 use crate::diagnostics::Exit;
@@ -36,7 +36,7 @@ pub(crate) fn wait_for_children() -> Result<()> {
 }
 
 /// Forwards signals from now on.
-pub(crate) fn forward(controls: CommandControls) -> Result<()> {
+pub(crate) fn forward(controls: CommandHandle) -> Result<()> {
     let mut signals = Signals::new(FORWARDED)?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
@@ -144,7 +144,7 @@ fn is_ignored(signal: i32) -> bool {
 
 /// Returns whether a terminal has also sent the signal to the command. If both are in the foreground, Ctrl-C and Ctrl-\ reach
 /// both, and many programs take a second signal as a request to end at once.
-fn is_from_terminal(signal: i32, controls: &CommandControls) -> bool {
+fn is_from_terminal(signal: i32, controls: &CommandHandle) -> bool {
     let both = || -> Option<bool> {
         let foreground = tcgetpgrp(File::open("/dev/tty").ok()?).ok()?;
         let command = Pid::from_raw(i32::try_from(controls.id()).ok()?)?;

@@ -161,7 +161,7 @@ fn filter(
             Given::Bytes(count) => {
                 let read = buffer.get(..count).unwrap_or_default();
                 tally_in.push(read);
-                run.write(read);
+                run.write(read).map_err(|error| (from.clone(), error))?;
             }
             Given::Silence => run.release(),
         }
@@ -172,9 +172,13 @@ fn filter(
         Place::Path(path) if args.output.as_ref() != Some(path) => path.to_str(),
         _ => None,
     };
-    let (mut sink, report) = run.end(args.exit_code, full);
-    sink.flush().map_err(|error| (to.clone(), error))?;
-    drop(sink);
+    run.set_exit_code(args.exit_code);
+    if let Some(full) = full {
+        run.set_full_output(full);
+    }
+    let report = run.end().map_err(|error| (from.clone(), error))?;
+    run.sink_mut().flush().map_err(|error| (to.clone(), error))?;
+    drop(run);
     #[cfg(unix)]
     if stopped {
         // A file that would be replaced is left unchanged.

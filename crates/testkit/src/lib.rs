@@ -1,1 +1,47 @@
-//! Shared code of the tests, fuzz targets and benches of tamis.
+//! Shared code of the tests, fuzz targets, benches and examples of tamis.
+//!
+//! - [`drivers`] and [`adapters`] run one document through every public entry point and compare the results.
+//! - [`model`], [`tail`], [`text`], [`commands`] and [`history`] hold slow and simple models of the rules, with generators of
+//!   inputs for them; [`content`] and [`patch`] hold generators and comparisons for pages and JSON Patch.
+//! - [`cases`] reads cases from TOML files and turns each into a test that can be run by its name.
+//! - [`fuzz`] holds what the fuzz targets do.
+//! - [`data`] makes the documents of the benches.
+//!
+//! The kit compiles with any subset of the features of tamis. A module that needs a feature exists only with that feature.
+
+#![allow(
+    missing_docs,
+    reason = "the kit is not published; a name that needs an explanation has one"
+)]
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a panic in the kit fails the test that uses it"
+)]
+
+#[cfg(feature = "http-body")]
+pub mod adapters;
+pub mod cases;
+#[cfg(feature = "command")]
+pub mod commands;
+#[cfg(feature = "content")]
+pub mod content;
+pub mod data;
+pub mod drivers;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
+#[cfg(feature = "text")]
+pub mod history;
+pub mod model;
+pub mod options;
+#[cfg(feature = "fuzz")]
+pub mod patch;
+pub mod paths;
+pub mod prng;
+pub mod tail;
+#[cfg(feature = "text")]
+pub mod text;
+#[cfg(feature = "tokens")]
+pub mod tokens;

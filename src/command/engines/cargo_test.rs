@@ -1,35 +1,35 @@
-//! `cargo test`: suites that pass become one line with their sums; of those that fail, everything stays.
+//! `cargo test`: passing suites are replaced by one line with their totals. Failing suites are kept.
 //!
-//! Knows the lines of cargo and of libtest, from rustc 1.7x on; what it does not know passes, with the header of the suite in
-//! which it stands. Of the failures, only frames of the standard library are removed that every backtrace repeats or that were
-//! already shown. A failed test may print the output of another `cargo test`: the failures of a suite end with a result line
-//! that agrees with what the suite said before, see [`Failing`]. Holds three lines.
+//! The engine knows the output of cargo and libtest since rustc 1.70. Other lines are kept, together with the header
+//! of their suite. In failures, only those frames of the standard library are removed that every backtrace repeats or
+//! that were shown before. A failed test may print the output of another `cargo test`, so the failures of a suite end
+//! only with a result line that agrees with the suite, see [`FailedSuite`]. Memory: three lines.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::text::lines::{End, Line};
-use crate::text::stage::{LineStage, Next, Tally};
+use crate::text::line_splitter::{LineEnd, TextLine};
+use crate::text::line_stage::{EmitLine, LineStage, StageCounts};
 
 pub(super) fn make() -> Box<dyn LineStage> {
-    Box::<CargoTest>::default()
+    Box::<CargoTestOutput>::default()
 }
 
-/// Where in the output the lines are.
+/// Position in the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
-    /// What cargo builds, and between suites.
+enum CargoSection {
+    /// Building, or between suites.
     #[default]
     Outside,
-    /// Tests run.
+    /// In the list of running tests.
     Suite,
-    /// What failed tests printed, and their names.
+    /// In the output of failed tests, or in the list of their names.
     Failures,
 }
 
 /// The numbers of a result line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
+struct TestCounts {
     passed: u64,
     failed: u64,
     ignored: u64,
@@ -37,14 +37,14 @@ struct Counts {
     filtered: u64,
 }
 
-/// Names of tests, in any order.
+/// A set of test names, compared by count and sum of hashes, so that the order does not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Names {
+struct TestNames {
     count: u64,
     sum: u64,
 }
 
-impl Names {
+impl TestNames {
     fn add(&mut self, name: &[u8]) {
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);
@@ -53,22 +53,22 @@ impl Names {
     }
 }
 
-/// What is known of a suite, by which the end of its failures is told from a result line that a test printed.
+/// State of a suite with failures. It distinguishes the suite's result line from one that a test printed.
 #[derive(Debug, Default)]
-struct Failing {
-    /// How many tests the suite has.
+struct FailedSuite {
+    /// Number of tests in the suite, if known.
     tests: Option<u64>,
-    /// Tests that failed, as they were run.
-    failed: Names,
-    /// Suites that began inside the failures and have no result yet.
+    /// The failed tests, as reported while running.
+    failed: TestNames,
+    /// Number of suites that began inside the failures and have no result yet.
     nested: u64,
-    /// The list of names that stands in front of a result line, while it is read.
-    list: Option<Names>,
+    /// The list of names before a result line, while it is being read.
+    list: Option<TestNames>,
 }
 
-impl Failing {
-    /// Whether a line of the failures is the last one: the result of the suite, right after the names of the tests that
-    /// failed, with counts and names that agree with those before.
+impl FailedSuite {
+    /// Returns whether a line ends the failures: it is the result of the suite, follows the list of failed tests, and
+    /// its counts and names agree with those reported before.
     fn ends(&mut self, text: &[u8]) -> bool {
         if tests(text).is_some() {
             self.nested += 1;
@@ -83,10 +83,10 @@ impl Failing {
             return rest.starts_with(b"FAILED. ")
                 && counts.failed == list.count
                 && self.tests == Some(all)
-                // With `-q` no names were said before.
+                // With `-q`, no names were reported before.
                 && (self.failed == list || self.failed.count == 0);
         } else if text == b"failures:" {
-            self.list = Some(Names::default());
+            self.list = Some(TestNames::default());
             return false;
         } else if let (Some(list), Some(name)) = (&mut self.list, text.strip_prefix(b"    ")) {
             list.add(name);
@@ -100,32 +100,32 @@ impl Failing {
 }
 
 #[derive(Debug, Default)]
-struct CargoTest {
-    place: Place,
-    /// Something of the suite was written.
-    said: bool,
-    /// What passed tests printed is shown.
+struct CargoTestOutput {
+    place: CargoSection,
+    /// Whether any line of the suite was written.
+    written: bool,
+    /// Whether the output of passing tests is being shown.
     shows: bool,
-    failing: Failing,
-    /// The line that names the suite, until something of it is told.
+    failing: FailedSuite,
+    /// The header of the suite, until a line of the suite is written.
     header: Option<Vec<u8>>,
-    /// Suites that passed, their sums, and the line of the last.
+    /// The passing suites: their number, their totals, and the result line of the last one.
     suites: u64,
-    sums: Counts,
+    totals: TestCounts,
     result: Vec<u8>,
-    /// A line of a backtrace that names a function: where that is decides whether it stays.
+    /// The line of a backtrace that names a function. The next line, with the position, decides whether it is kept.
     frame: Option<Vec<u8>>,
-    /// Hashes of frames that were shown, up to a limit.
+    /// Hashes of frames already shown, up to a limit.
     shown: HashSet<u64>,
-    /// Lines that came, and that went on.
-    seen: u64,
-    passed_on: u64,
+    /// Lines read, and lines written.
+    lines_read: u64,
+    lines_written: u64,
 }
 
-/// Frames that are remembered; those beyond are kept.
+/// Maximum number of remembered frames. Further frames are kept.
 const FRAMES: usize = 4096;
 
-/// How the functions begin by which every panic starts and every test is called.
+/// Beginnings of the functions that are in every backtrace: those that start a panic, and those that call a test.
 const REPEATED: [&[u8]; 9] = [
     b"rust_begin_unwind",
     b"__rustc::rust_begin_unwind",
@@ -138,7 +138,7 @@ const REPEATED: [&[u8]; 9] = [
     b"<fn() -> ",
 ];
 
-/// What cargo says while it builds.
+/// Verbs of cargo's progress messages.
 const BUILDING: [&str; 15] = [
     "Compiling",
     "Checking",
@@ -157,20 +157,24 @@ const BUILDING: [&str; 15] = [
     "Removed",
 ];
 
-impl CargoTest {
-    fn emit(&mut self, text: &[u8], end: End, next: Next<'_>) {
+impl CargoTestOutput {
+    fn emit(&mut self, text: &[u8], end: LineEnd, next: EmitLine<'_>) {
         if let Some(header) = self.header.take() {
-            self.passed_on += 1;
-            next(Line { text: &header, end: if end == End::Missing { End::Lf } else { end } });
+            self.lines_written += 1;
+            next(TextLine {
+                text: &header,
+                end: if end == LineEnd::Missing { LineEnd::Lf } else { end },
+            });
         }
-        self.passed_on += 1;
-        self.said = true;
-        next(Line { text, end });
+        self.lines_written += 1;
+        self.written = true;
+        next(TextLine { text, end });
     }
 
-    /// The sums of the suites that passed.
-    fn sum(&mut self, end: End, next: Next<'_>) {
-        let Counts { passed, failed, ignored, measured, filtered } = std::mem::take(&mut self.sums);
+    /// Writes the totals of the passing suites.
+    fn sum(&mut self, end: LineEnd, next: EmitLine<'_>) {
+        let TestCounts { passed, failed, ignored, measured, filtered } =
+            std::mem::take(&mut self.totals);
         let text = match std::mem::take(&mut self.suites) {
             0 => return,
             1 => std::mem::take(&mut self.result),
@@ -180,11 +184,11 @@ impl CargoTest {
             )
             .into_bytes(),
         };
-        self.passed_on += 1;
-        next(Line { text: &text, end });
+        self.lines_written += 1;
+        next(TextLine { text: &text, end });
     }
 
-    fn outside(&mut self, line: Line<'_>, next: Next<'_>) {
+    fn outside(&mut self, line: TextLine<'_>, next: EmitLine<'_>) {
         let text = line.text;
         if let Some(verb) = verb(text) {
             if BUILDING.contains(&verb) {
@@ -196,39 +200,39 @@ impl CargoTest {
             }
         }
         if let Some(tests) = tests(text) {
-            self.place = Place::Suite;
-            (self.said, self.shows) = (false, false);
-            self.failing = Failing { tests: Some(tests), ..Failing::default() };
+            self.place = CargoSection::Suite;
+            (self.written, self.shows) = (false, false);
+            self.failing = FailedSuite { tests: Some(tests), ..FailedSuite::default() };
             return;
         }
-        // Empty lines stand around suites.
+        // Suites are surrounded by empty lines.
         if text.is_empty() && (self.header.is_some() || self.suites > 0) {
             return;
         }
         self.emit(text, line.end, next);
     }
 
-    fn suite(&mut self, line: Line<'_>, next: Next<'_>) {
+    fn suite(&mut self, line: TextLine<'_>, next: EmitLine<'_>) {
         let text = line.text;
         self.shows |= text == b"successes:";
         if text == b"failures:" || (!self.shows && is_output(text)) {
-            self.place = Place::Failures;
+            self.place = CargoSection::Failures;
             return self.emit(text, line.end, next);
         }
         if let Some(name) = failed(text) {
             self.failing.failed.add(name);
         }
         if let Some(rest) = text.strip_prefix(b"test result: ") {
-            self.place = Place::Outside;
+            self.place = CargoSection::Outside;
             let counts = counts(rest).filter(|_| rest.starts_with(b"ok. "));
-            if let (Some(counts), false) = (counts, self.said) {
+            if let (Some(counts), false) = (counts, self.written) {
                 self.header = None;
                 self.suites += 1;
-                self.sums.passed += counts.passed;
-                self.sums.failed += counts.failed;
-                self.sums.ignored += counts.ignored;
-                self.sums.measured += counts.measured;
-                self.sums.filtered += counts.filtered;
+                self.totals.passed += counts.passed;
+                self.totals.failed += counts.failed;
+                self.totals.ignored += counts.ignored;
+                self.totals.measured += counts.measured;
+                self.totals.filtered += counts.filtered;
                 self.result = text.to_vec();
                 return;
             }
@@ -240,7 +244,7 @@ impl CargoTest {
         self.emit(text, line.end, next);
     }
 
-    /// Whether a frame of the standard library is one that every backtrace repeats, or was already shown.
+    /// Whether a frame of the standard library is one that every backtrace repeats, or was shown before.
     fn is_repeated(&mut self, frame: &[u8], place: &[u8]) -> bool {
         let function = function(frame);
         if REPEATED.iter().any(|begin| function.starts_with(begin)) {
@@ -258,118 +262,121 @@ impl CargoTest {
         false
     }
 
-    /// All stays but repeated frames.
-    fn failures(&mut self, line: Line<'_>, next: Next<'_>) {
+    /// Processes a line of failures: everything but repeated frames is kept.
+    fn failures(&mut self, line: TextLine<'_>, next: EmitLine<'_>) {
         let text = line.text;
         if let Some(frame) = self.frame.take() {
             let place = text.trim_ascii_start();
             if place.starts_with(b"at /rustc/") && self.is_repeated(&frame, place) {
                 return;
             }
-            self.emit(&frame, End::Lf, next);
+            self.emit(&frame, LineEnd::Lf, next);
         }
-        if is_frame(text) && line.end != End::Missing {
+        if is_frame(text) && line.end != LineEnd::Missing {
             self.frame = Some(text.to_vec());
             return;
         }
         if self.failing.ends(text) {
-            self.place = Place::Outside;
+            self.place = CargoSection::Outside;
         }
         self.emit(text, line.end, next);
     }
 }
 
-impl LineStage for CargoTest {
-    fn line(&mut self, line: Line<'_>, next: Next<'_>) {
-        self.seen += 1;
+impl LineStage for CargoTestOutput {
+    fn line(&mut self, line: TextLine<'_>, next: EmitLine<'_>) {
+        self.lines_read += 1;
         match self.place {
-            Place::Outside => self.outside(line, next),
-            Place::Suite => self.suite(line, next),
-            Place::Failures => self.failures(line, next),
+            CargoSection::Outside => self.outside(line, next),
+            CargoSection::Suite => self.suite(line, next),
+            CargoSection::Failures => self.failures(line, next),
         }
     }
 
-    fn flush(&mut self, next: Next<'_>) {
+    fn flush(&mut self, next: EmitLine<'_>) {
         if let Some(frame) = self.frame.take() {
-            self.emit(&frame, End::Lf, next);
+            self.emit(&frame, LineEnd::Lf, next);
         } else if let Some(header) = self.header.take() {
-            self.passed_on += 1;
-            next(Line { text: &header, end: End::Lf });
+            self.lines_written += 1;
+            next(TextLine { text: &header, end: LineEnd::Lf });
         }
-        self.sum(End::Lf, next);
+        self.sum(LineEnd::Lf, next);
     }
 
-    /// The suite that runs is shown, and a frame of a backtrace. Sums wait for the end.
-    fn release(&mut self, next: Next<'_>) {
+    /// Writes the header of the running suite, and a held frame. Totals stay held until the end.
+    fn release(&mut self, next: EmitLine<'_>) {
         if let Some(frame) = self.frame.take() {
-            self.emit(&frame, End::Lf, next);
+            self.emit(&frame, LineEnd::Lf, next);
         } else if let Some(header) = self.header.take() {
-            self.passed_on += 1;
-            next(Line { text: &header, end: End::Lf });
+            self.lines_written += 1;
+            next(TextLine { text: &header, end: LineEnd::Lf });
         }
     }
 
-    fn tally(&self) -> Tally {
-        Tally { removed: self.seen.saturating_sub(self.passed_on), ..Tally::default() }
+    fn tally(&self) -> StageCounts {
+        StageCounts {
+            removed: self.lines_read.saturating_sub(self.lines_written),
+            ..StageCounts::default()
+        }
     }
 }
 
-/// The word with which cargo begins a line of its own: it ends in column 12.
+/// Returns the verb of a message of cargo. It is right-aligned to column 12.
 fn verb(text: &[u8]) -> Option<&str> {
     let head = text.get(..12)?;
     let verb = std::str::from_utf8(head).ok()?.trim_start();
-    let behind = text.get(12);
-    (behind == Some(&b' ') && head.first() == Some(&b' ')).then_some(verb)
+    let after = text.get(12);
+    (after == Some(&b' ') && head.first() == Some(&b' ')).then_some(verb)
 }
 
-/// `test a::b ... ok`, `test a::b ... ignored, because`
+/// Whether a line reports a passed or ignored test: `test a::b ... ok`, `test a::b ... ignored, because`.
 fn is_ok(text: &[u8]) -> bool {
     let Some(rest) = text.strip_prefix(b"test ") else { return false };
     let Some(at) = memchr::memmem::rfind(rest, b" ... ") else { return false };
-    let said = rest.get(at + 5..).unwrap_or_default();
-    said == b"ok" || said == b"ignored" || said.starts_with(b"ignored, ") || {
-        // `--report-time`
-        said.starts_with(b"ok <") && said.ends_with(b">")
+    let outcome = rest.get(at + 5..).unwrap_or_default();
+    outcome == b"ok" || outcome == b"ignored" || outcome.starts_with(b"ignored, ") || {
+        // With `--report-time`, a time follows.
+        outcome.starts_with(b"ok <") && outcome.ends_with(b">")
     }
 }
 
-/// The number of `running 3 tests`.
+/// Returns the number in `running 3 tests`.
 fn tests(text: &[u8]) -> Option<u64> {
     let rest = text.strip_prefix(b"running ")?;
     let number = rest.strip_suffix(b" tests").or_else(|| rest.strip_suffix(b" test"))?;
     std::str::from_utf8(number).ok()?.parse().ok()
 }
 
-/// The name of a test that failed: `test a::b ... FAILED`.
+/// Returns the name of a failed test: `test a::b ... FAILED`.
 fn failed(text: &[u8]) -> Option<&[u8]> {
     let rest = text.strip_prefix(b"test ")?;
     let at = memchr::memmem::rfind(rest, b" ... FAILED")?;
     let name = rest.get(..at)?;
-    // What a test is expected to do is not part of its name.
+    // A suffix such as `- should panic` is not part of the name.
     let expected = [&b" - should panic"[..], b" - compile fail", b" - compile"];
     Some(expected.iter().find_map(|expected| name.strip_suffix(*expected)).unwrap_or(name))
 }
 
-/// `---- a::b stdout ----`
+/// Whether a line begins the output of a test: `---- a::b stdout ----`.
 fn is_output(text: &[u8]) -> bool {
     text.starts_with(b"---- ") && text.ends_with(b" ----")
 }
 
-/// `   3: core::ops::function::FnOnce::call_once`
+/// Whether a line begins a frame: `   3: core::ops::function::FnOnce::call_once`.
 fn is_frame(text: &[u8]) -> bool {
     let rest = text.trim_ascii_start();
     rest.len() < text.len() && function(text).len() < rest.len()
 }
 
-/// A frame without its number, if it has one.
+/// Returns the function of a frame, without the number.
 fn function(text: &[u8]) -> &[u8] {
     let rest = text.trim_ascii_start();
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let behind = rest.get(digits..).unwrap_or_default();
-    behind.strip_prefix(b": ").filter(|_| digits > 0).unwrap_or(rest)
+    let after = rest.get(digits..).unwrap_or_default();
+    after.strip_prefix(b": ").filter(|_| digits > 0).unwrap_or(rest)
 }
 
-/// One sign for each test (`-q`), none of which failed.
+/// Whether a line has one character per test (`-q`), none of which failed.
 fn is_dots(text: &[u8]) -> bool {
     let signs = text.iter().take_while(|byte| matches!(byte, b'.' | b'i')).count();
     let rest = text.get(signs..).unwrap_or_default();
@@ -377,11 +384,11 @@ fn is_dots(text: &[u8]) -> bool {
     signs > 0 && rest.iter().all(is_count)
 }
 
-/// `ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s`
-fn counts(text: &[u8]) -> Option<Counts> {
+/// Parses `ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s`.
+fn counts(text: &[u8]) -> Option<TestCounts> {
     let text = std::str::from_utf8(text).ok()?;
     let (_, numbers) = text.split_once(". ")?;
-    let mut counts = Counts::default();
+    let mut counts = TestCounts::default();
     for part in numbers.split("; ") {
         let Some((number, what)) = part.split_once(' ') else { continue };
         let Ok(number) = number.parse::<u64>() else { continue };

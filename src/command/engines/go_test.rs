@@ -1,37 +1,38 @@
-//! `go test`: the output of a test keeps the name of the test. Tests that pass are removed, and everything is kept from the
-//! first failure on, but for frames of the test runner and of panics, which every trace repeats.
+//! `go test`: passing tests are removed. From the first failure on everything is kept, except frames of the test
+//! runner and of panics, which every trace repeats.
 //!
-//! With `-v` the output of a test follows `=== RUN TestName`, and its result comes much later: that line is held, and written
-//! if the test prints something. After a failure nothing ends the section: a test may print the output of another `go test`.
-//! Knows the lines of go 1.14 and later; other lines are kept. Holds one line.
+//! With `-v`, the output of a test follows `=== RUN TestName`, and its result comes much later. That line is held,
+//! and written if the test prints something, so that output keeps the name of its test. Nothing ends the failures,
+//! because a test may print the output of another `go test`. The engine knows the output of go 1.14 and later; other
+//! lines are kept. Memory: one line.
 
 use std::sync::LazyLock;
 
 use regex::bytes::{Regex, RegexSet};
 
-use crate::text::lines::{End, Line};
-use crate::text::stage::{LineStage, Next, Tally};
+use crate::text::line_splitter::{LineEnd, TextLine};
+use crate::text::line_stage::{EmitLine, LineStage, StageCounts};
 
 pub(super) fn make() -> Box<dyn LineStage> {
-    Box::<GoTest>::default()
+    Box::<GoTestOutput>::default()
 }
 
 #[derive(Debug, Default)]
-struct GoTest {
-    /// The line that names the test, until something is said.
-    title: Option<(Vec<u8>, End)>,
-    /// A failure has begun.
+struct GoTestOutput {
+    /// The line that names the running test, until something is printed.
+    title: Option<(Vec<u8>, LineEnd)>,
+    /// Whether a failure has begun.
     failing: bool,
-    /// A line that names a function of the runtime, until the next line says where it is.
+    /// The line of a frame that names a function of the runtime, until the next line gives its position.
     frame: Option<Vec<u8>>,
-    seen: u64,
-    passed_on: u64,
+    lines_read: u64,
+    lines_written: u64,
 }
 
-/// Bytes of a line that names a test; a longer one passes.
+/// Maximum length of a held line that names a test, in bytes. Longer ones are kept.
 const LONGEST: usize = 4 << 10;
 
-/// Lines of tests that pass.
+/// Lines about passing tests, and progress.
 const NOISE: [&str; 5] = [
     r"^=== PAUSE ",
     r"^ *--- PASS: ",
@@ -53,32 +54,32 @@ static FUNCTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Where those are that every trace repeats: the second line.
+/// The positions of those functions: the second line of a frame.
 static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^\t\S*/src/(testing/testing|runtime/(panic|proc|signal_unix|asm_\w+))\.(go|s):\d+( \+0x[0-9a-f]+)?$").ok()
 });
 
-impl GoTest {
-    fn emit(&mut self, line: Line<'_>, next: Next<'_>) {
-        self.passed_on += 1;
+impl GoTestOutput {
+    fn emit(&mut self, line: TextLine<'_>, next: EmitLine<'_>) {
+        self.lines_written += 1;
         next(line);
     }
 
-    fn emit_title(&mut self, next: Next<'_>) {
+    fn emit_title(&mut self, next: EmitLine<'_>) {
         if let Some((text, end)) = self.title.take() {
-            self.emit(Line { text: &text, end }, next);
+            self.emit(TextLine { text: &text, end }, next);
         }
     }
 
-    /// Keeps everything but a frame that every trace repeats.
-    fn failure(&mut self, line: Line<'_>, next: Next<'_>) {
+    /// Processes a line of failures: everything but repeated frames is kept.
+    fn failure(&mut self, line: TextLine<'_>, next: EmitLine<'_>) {
         if let Some(text) = self.frame.take() {
             if is_match(&PLACE, line.text) {
                 return;
             }
-            self.emit(Line { text: &text, end: End::Lf }, next);
+            self.emit(TextLine { text: &text, end: LineEnd::Lf }, next);
         }
-        if line.end == End::Lf && is_match(&FUNCTION, line.text) {
+        if line.end == LineEnd::Lf && is_match(&FUNCTION, line.text) {
             self.frame = Some(line.text.to_vec());
             return;
         }
@@ -90,9 +91,9 @@ fn is_match(pattern: &LazyLock<Option<Regex>>, text: &[u8]) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }
 
-impl LineStage for GoTest {
-    fn line(&mut self, line: Line<'_>, next: Next<'_>) {
-        self.seen += 1;
+impl LineStage for GoTestOutput {
+    fn line(&mut self, line: TextLine<'_>, next: EmitLine<'_>) {
+        self.lines_read += 1;
         let text = line.text;
         if self.failing {
             return self.failure(line, next);
@@ -106,7 +107,7 @@ impl LineStage for GoTest {
             return;
         }
         self.failing = is_match(&IS_FAILURE, text);
-        // Results have their names, of tests or packages.
+        // Result lines contain the name of their test or package.
         let results = [&b"--- "[..], b"FAIL", b"ok  \t", b"exit status ", b"coverage: "];
         if results.iter().any(|begin| text.trim_ascii_start().starts_with(begin)) {
             self.title = None;
@@ -115,31 +116,34 @@ impl LineStage for GoTest {
         self.emit(line, next);
     }
 
-    /// The last test printed nothing.
-    fn flush(&mut self, next: Next<'_>) {
+    /// Drops the name of the last test, because it printed nothing.
+    fn flush(&mut self, next: EmitLine<'_>) {
         self.title = None;
         if let Some(text) = self.frame.take() {
-            self.emit(Line { text: &text, end: End::Lf }, next);
+            self.emit(TextLine { text: &text, end: LineEnd::Lf }, next);
         }
     }
 
-    fn long(&mut self, _: &[u8], next: Next<'_>) -> bool {
+    fn long(&mut self, _: &[u8], next: EmitLine<'_>) -> bool {
         self.emit_title(next);
         self.flush(next);
-        self.seen += 1;
-        self.passed_on += 1;
+        self.lines_read += 1;
+        self.lines_written += 1;
         true
     }
 
-    /// The test that runs is shown, and a frame.
-    fn release(&mut self, next: Next<'_>) {
+    /// Writes the name of the running test, and a held frame.
+    fn release(&mut self, next: EmitLine<'_>) {
         self.emit_title(next);
         if let Some(text) = self.frame.take() {
-            self.emit(Line { text: &text, end: End::Lf }, next);
+            self.emit(TextLine { text: &text, end: LineEnd::Lf }, next);
         }
     }
 
-    fn tally(&self) -> Tally {
-        Tally { removed: self.seen.saturating_sub(self.passed_on), ..Tally::default() }
+    fn tally(&self) -> StageCounts {
+        StageCounts {
+            removed: self.lines_read.saturating_sub(self.lines_written),
+            ..StageCounts::default()
+        }
     }
 }

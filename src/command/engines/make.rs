@@ -1,46 +1,47 @@
-//! `make`, `ninja`, `cmake --build`: a command is shown if something was said about what it did.
+//! `make`, `ninja`, `cmake --build`: commands are shown only if they printed something.
 //!
-//! Holds the last command, and the folders that are entered. If a line comes that is neither, the command and the innermost
-//! folders go in front of it: so a diagnostic has its command, and its folder, and commands about which nothing was said go. That
-//! a folder is left is said if it was said that it was entered. Knows the lines of GNU make and ninja, and the names of
-//! compilers; what it does not know passes. From the first failure of a test runner on nothing is removed.
+//! The last command and the entered directories are held. When another line follows, it is preceded by the innermost
+//! directories and the command, so that a diagnostic has its context. Commands that print nothing are removed. A line
+//! about leaving a directory is written only if the line about entering it was. The engine knows the lines of GNU
+//! make and ninja, and the names of compilers; other lines are kept. From the first failure of a test runner on,
+//! everything is kept.
 
 use std::sync::LazyLock;
 
 use regex::bytes::RegexSet;
 
-use crate::text::lines::{End, Line};
-use crate::text::stage::{LineStage, Next, Tally};
+use crate::text::line_splitter::{LineEnd, TextLine};
+use crate::text::line_stage::{EmitLine, LineStage, StageCounts};
 
 pub(super) fn make() -> Box<dyn LineStage> {
-    Box::<Make>::default()
+    Box::<MakeOutput>::default()
 }
 
 #[derive(Debug, Default)]
-struct Make {
-    /// The innermost last.
-    folders: Vec<Folder>,
-    command: Option<(Vec<u8>, End)>,
-    /// A test runner has begun to report failures.
+struct MakeOutput {
+    /// The entered directories, the innermost last.
+    folders: Vec<MakeFolder>,
+    command: Option<(Vec<u8>, LineEnd)>,
+    /// Whether a test runner has begun to report failures.
     failing: bool,
-    seen: u64,
-    passed_on: u64,
+    lines_read: u64,
+    lines_written: u64,
 }
 
 #[derive(Debug)]
-struct Folder {
-    /// The line with which it was entered.
+struct MakeFolder {
+    /// The line about entering the directory.
     entered: Vec<u8>,
-    end: End,
-    /// That line has gone out.
-    said: bool,
+    end: LineEnd,
+    /// Whether that line was written.
+    written: bool,
 }
 
-/// Folders that are held, and bytes of the line of one.
+/// Maximum number of held directories, and maximum length of the line of one, in bytes.
 const DEEPEST: usize = 64;
 const LONGEST: usize = 4 << 10;
 
-/// The headings under which test runners report failures; and ninja, that a command failed.
+/// Headings under which test runners report failures, and ninja's report of a failed command.
 const FAILURES: [&str; 8] = [
     "^=+ (FAILURES|ERRORS) =+$",
     "^failures:$",
@@ -53,18 +54,18 @@ const FAILURES: [&str; 8] = [
 ];
 static IS_FAILURE: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(FAILURES).ok());
 
-/// What a line is.
+/// The kinds of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum MakeLine {
     Enters,
     Leaves,
     Command,
-    /// Of a make within this one: there was nothing to be done.
+    /// A nested make had nothing to do.
     Idle,
-    Said,
+    Other,
 }
 
-/// Programs whose commands make prints, without what is in front of their names and their versions.
+/// Programs whose commands make prints, without the prefix of a target and without versions.
 const TOOLS: [&[u8]; 19] = [
     b"cc",
     b"gcc",
@@ -87,142 +88,148 @@ const TOOLS: [&[u8]; 19] = [
     b"strip",
 ];
 
-impl LineStage for Make {
-    fn line(&mut self, line: Line<'_>, next: Next<'_>) {
-        self.seen += 1;
+impl LineStage for MakeOutput {
+    fn line(&mut self, line: TextLine<'_>, next: EmitLine<'_>) {
+        self.lines_read += 1;
         if self.failing {
-            self.passed_on += 1;
+            self.lines_written += 1;
             return next(line);
         }
         match kind(line.text) {
-            Kind::Enters if self.folders.len() < DEEPEST && line.text.len() <= LONGEST => {
+            MakeLine::Enters if self.folders.len() < DEEPEST && line.text.len() <= LONGEST => {
                 let entered = line.text.to_vec();
-                self.folders.push(Folder { entered, end: line.end, said: false });
+                self.folders.push(MakeFolder { entered, end: line.end, written: false });
             }
-            Kind::Leaves => {
+            MakeLine::Leaves => {
                 self.command = None;
                 if self.leave(line.text) {
-                    self.passed_on += 1;
+                    self.lines_written += 1;
                     next(line);
                 }
             }
-            Kind::Command => self.command = Some((line.text.to_vec(), line.end)),
-            Kind::Idle => {}
-            Kind::Said | Kind::Enters => {
+            MakeLine::Command => self.command = Some((line.text.to_vec(), line.end)),
+            MakeLine::Idle => {}
+            MakeLine::Other | MakeLine::Enters => {
                 self.failing =
                     IS_FAILURE.as_ref().is_some_and(|failure| failure.is_match(line.text));
-                self.say_folders(next);
+                self.write_folders(next);
                 if let Some((text, end)) = self.command.take() {
-                    self.passed_on += 1;
-                    next(Line { text: &text, end });
+                    self.lines_written += 1;
+                    next(TextLine { text: &text, end });
                 }
-                self.passed_on += 1;
+                self.lines_written += 1;
                 next(line);
             }
         }
     }
 
-    /// Nothing is said of the last command.
-    fn flush(&mut self, _: Next<'_>) {
+    /// Drops the last command, because it printed nothing.
+    fn flush(&mut self, _: EmitLine<'_>) {
         self.command = None;
     }
 
-    /// The command that runs is shown.
-    fn release(&mut self, next: Next<'_>) {
+    /// Writes the running command.
+    fn release(&mut self, next: EmitLine<'_>) {
         if let Some((text, end)) = self.command.take() {
-            self.say_folders(next);
-            self.passed_on += 1;
-            next(Line { text: &text, end });
+            self.write_folders(next);
+            self.lines_written += 1;
+            next(TextLine { text: &text, end });
         }
     }
 
-    /// The line may be a diagnostic, which has its folder.
-    fn begin_early(&mut self, next: Next<'_>) {
-        self.say_folders(next);
+    /// The line may be a diagnostic, so the directories precede it.
+    fn begin_early(&mut self, next: EmitLine<'_>) {
+        self.write_folders(next);
     }
 
-    /// That a folder is entered has been said.
-    fn end_early(&mut self, line: Line<'_>, next: Next<'_>) {
+    /// The line may be about entering a directory, and is already written.
+    fn end_early(&mut self, line: TextLine<'_>, next: EmitLine<'_>) {
         let outer = self.folders.len();
         self.line(line, next);
         self.release(next);
         if let Some(entered) = self.folders.get_mut(outer) {
-            entered.said = true;
-            self.passed_on += 1;
+            entered.written = true;
+            self.lines_written += 1;
         }
     }
 
-    fn tally(&self) -> Tally {
-        Tally { removed: self.seen.saturating_sub(self.passed_on), ..Tally::default() }
+    fn tally(&self) -> StageCounts {
+        StageCounts {
+            removed: self.lines_read.saturating_sub(self.lines_written),
+            ..StageCounts::default()
+        }
     }
 }
 
-impl Make {
-    /// Whether it was said that the folder was entered that is left. With `-j` it may be another than the innermost.
+impl MakeOutput {
+    /// Removes the directory that is left. Returns whether the line about entering it was written. With `-j` it may
+    /// not be the innermost.
     fn leave(&mut self, text: &[u8]) -> bool {
         let name = name(text);
         let left = self.folders.iter().rposition(|folder| folder.entered.ends_with(name));
         let left = left.or_else(|| self.folders.len().checked_sub(1));
-        left.is_none_or(|left| self.folders.remove(left).said)
+        left.is_none_or(|left| self.folders.remove(left).written)
     }
 
-    /// Says the innermost folder, and those in which makes of its depth run beside it: any of them may be meant.
-    fn say_folders(&mut self, next: Next<'_>) {
+    /// Writes the innermost directory, and those of parallel makes at the same depth: the next line may belong to any
+    /// of them.
+    fn write_folders(&mut self, next: EmitLine<'_>) {
         let Some(own) = self.folders.last().map(|folder| depth(&folder.entered).to_vec()) else {
             return;
         };
-        let beside = |folder: &&Folder| depth(&folder.entered) == own;
+        let beside = |folder: &&MakeFolder| depth(&folder.entered) == own;
         let count = self.folders.iter().rev().take_while(beside).count();
         let outer = self.folders.len() - count;
-        for folder in self.folders.iter_mut().skip(outer).filter(|folder| !folder.said) {
-            folder.said = true;
-            self.passed_on += 1;
-            next(Line { text: &folder.entered, end: folder.end });
+        for folder in self.folders.iter_mut().skip(outer).filter(|folder| !folder.written) {
+            folder.written = true;
+            self.lines_written += 1;
+            next(TextLine { text: &folder.entered, end: folder.end });
         }
     }
 }
 
-/// `make[2]`, or as much of it as a depth needs: it is compared for each line.
+/// Returns a prefix such as `make[2]`, by which the depths of two lines are compared.
 fn depth(text: &[u8]) -> &[u8] {
     text.get(..16).unwrap_or(text).split(|byte| *byte == b':').next().unwrap_or_default()
 }
 
-/// ` directory '/work'` of a line that enters or leaves it.
+/// Returns the part ` directory '/work'` of a line about entering or leaving a directory.
 fn name(text: &[u8]) -> &[u8] {
     let at = memchr::memmem::find(text, b" directory ").unwrap_or(0);
     text.get(at..).unwrap_or_default()
 }
 
-fn kind(text: &[u8]) -> Kind {
-    if let Some((within, said)) = of_make(text) {
-        return if said.starts_with(b"Entering directory ") {
-            Kind::Enters
-        } else if said.starts_with(b"Leaving directory ") {
-            Kind::Leaves
+fn kind(text: &[u8]) -> MakeLine {
+    if let Some((within, message)) = of_make(text) {
+        return if message.starts_with(b"Entering directory ") {
+            MakeLine::Enters
+        } else if message.starts_with(b"Leaving directory ") {
+            MakeLine::Leaves
         } else if within
-            && (said.starts_with(b"Nothing to be done for ") || said.ends_with(b" is up to date."))
+            && (message.starts_with(b"Nothing to be done for ")
+                || message.ends_with(b" is up to date."))
         {
-            Kind::Idle
+            MakeLine::Idle
         } else {
-            Kind::Said
+            MakeLine::Other
         };
     }
-    if is_progress(text) || is_command(text) { Kind::Command } else { Kind::Said }
+    if is_progress(text) || is_command(text) { MakeLine::Command } else { MakeLine::Other }
 }
 
-/// `make[2]: …`: whether it is one within another, and what it says.
+/// Parses `make[2]: …`. Returns whether the make is nested, and the message.
 fn of_make(text: &[u8]) -> Option<(bool, &[u8])> {
     let rest = text.strip_prefix(b"make").or_else(|| text.strip_prefix(b"gmake"))?;
-    if let Some(said) = rest.strip_prefix(b": ") {
-        return Some((false, said));
+    if let Some(message) = rest.strip_prefix(b": ") {
+        return Some((false, message));
     }
     let rest = rest.strip_prefix(b"[")?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let said = rest.get(digits..)?.strip_prefix(b"]: ")?;
-    Some((digits > 0, said))
+    let message = rest.get(digits..)?.strip_prefix(b"]: ")?;
+    Some((digits > 0, message))
 }
 
-/// `[ 12%] Building C object a.o`, `[3/40] CC a.o`
+/// Whether a line is progress: `[ 12%] Building C object a.o`, `[3/40] CC a.o`.
 fn is_progress(text: &[u8]) -> bool {
     let Some(rest) = text.strip_prefix(b"[") else { return false };
     let Some(at) = rest.iter().take(16).position(|byte| *byte == b']') else { return false };
@@ -232,7 +239,7 @@ fn is_progress(text: &[u8]) -> bool {
     counts && says && rest.get(at + 1) == Some(&b' ')
 }
 
-/// `/usr/bin/x86_64-linux-gnu-gcc-12 -c a.c`
+/// Whether a line is a command: `/usr/bin/x86_64-linux-gnu-gcc-12 -c a.c`.
 fn is_command(text: &[u8]) -> bool {
     let Some(at) = text.iter().position(|byte| *byte == b' ') else { return false };
     let program = text.get(..at).unwrap_or_default();
@@ -245,7 +252,7 @@ fn is_command(text: &[u8]) -> bool {
     TOOLS.iter().any(|tool| {
         name.strip_suffix(*tool).is_some_and(|front| front.is_empty() || front.ends_with(b"-"))
     }) && text.get(at + 1..).is_some_and(|rest| {
-        // `as a result` is said: a command has a flag, or ends with a file.
+        // Unlike a sentence that begins with `as`, a command has a flag, or ends with a file.
         let flag =
             |pair: &[u8]| matches!(pair, [b' ', b'-', letter] if letter.is_ascii_alphabetic());
         let files: [&[u8]; 5] = [b".o", b".a", b".so", b".c", b".cpp"];
@@ -257,31 +264,31 @@ fn is_command(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, kind};
+    use super::{MakeLine, kind};
 
     #[test]
     fn lines_of_make() {
         for (text, expected) in [
-            ("make[1]: Entering directory '/code/lib'", Kind::Enters),
-            ("make: Entering directory '/work'", Kind::Enters),
-            ("make[1]: Leaving directory '/code/lib'", Kind::Leaves),
-            ("make[1]: Nothing to be done for 'all'.", Kind::Idle),
-            ("make: Nothing to be done for 'all'.", Kind::Said),
-            ("make: *** [Makefile:3: all] Error 1", Kind::Said),
-            ("make -C lib", Kind::Command),
-            ("make love", Kind::Said),
-            ("as a result, nothing - at all - was built", Kind::Said),
-            ("ld was here", Kind::Said),
-            ("cc -c a.c", Kind::Command),
-            ("/usr/bin/x86_64-linux-gnu-gcc-12 -c a.c", Kind::Command),
-            ("ar rcs lib.a a.o", Kind::Command),
-            ("gcc: error: no input files", Kind::Said),
-            ("[ 12%] Building C object a.o", Kind::Command),
-            ("[3/40] CC a.o", Kind::Command),
-            ("[warn] as it is", Kind::Said),
-            ("FAILED: a.o", Kind::Said),
-            ("a.c:1:2: error: x", Kind::Said),
-            ("", Kind::Said),
+            ("make[1]: Entering directory '/code/lib'", MakeLine::Enters),
+            ("make: Entering directory '/work'", MakeLine::Enters),
+            ("make[1]: Leaving directory '/code/lib'", MakeLine::Leaves),
+            ("make[1]: Nothing to be done for 'all'.", MakeLine::Idle),
+            ("make: Nothing to be done for 'all'.", MakeLine::Other),
+            ("make: *** [Makefile:3: all] Error 1", MakeLine::Other),
+            ("make -C lib", MakeLine::Command),
+            ("make love", MakeLine::Other),
+            ("as a result, nothing - at all - was built", MakeLine::Other),
+            ("ld was here", MakeLine::Other),
+            ("cc -c a.c", MakeLine::Command),
+            ("/usr/bin/x86_64-linux-gnu-gcc-12 -c a.c", MakeLine::Command),
+            ("ar rcs lib.a a.o", MakeLine::Command),
+            ("gcc: error: no input files", MakeLine::Other),
+            ("[ 12%] Building C object a.o", MakeLine::Command),
+            ("[3/40] CC a.o", MakeLine::Command),
+            ("[warn] as it is", MakeLine::Other),
+            ("FAILED: a.o", MakeLine::Other),
+            ("a.c:1:2: error: x", MakeLine::Other),
+            ("", MakeLine::Other),
         ] {
             assert_eq!(kind(text.as_bytes()), expected, "{text}");
         }

@@ -1,24 +1,24 @@
-//! Filters that data does not suffice for, by name: stages on lines, as those of `text` are.
+//! Engines: filters in code that rules select by name, if operations cannot describe them.
 //!
-//! An engine knows one tool's output and nothing of commands, rules or bytes. It holds little, loses no failure, and lets
-//! pass what it does not know.
+//! An engine is a line stage. It knows the output of one tool, and nothing of commands, rules or bytes. It holds
+//! little, never drops a failure, and keeps lines that it does not recognise.
 
 mod cargo_test;
 mod go_test;
 mod make;
 
-use crate::text::more::MakeEngine;
+use crate::text::rule_ops::StageFactory;
 
-/// Their names.
+/// The names of the engines.
 pub(super) const NAMES: [&str; 3] = ["cargo-test", "go-test", "make"];
 
-/// The engine of a name.
-pub(super) fn find(name: &str) -> Option<MakeEngine> {
+/// Returns the engine with a name.
+pub(super) fn find(name: &str) -> Option<StageFactory> {
     let make = match name {
         "cargo-test" => cargo_test::make,
         "go-test" => go_test::make,
         "make" => make::make,
         _ => return None,
     };
-    Some(MakeEngine::new(move |_| make()))
+    Some(StageFactory::new(move |_| make()))
 }

@@ -1,37 +1,41 @@
-//! The rules of zeph's spelling for one command, as one rule: an engine that applies all of them in their order.
+//! Combines the rules in zeph's syntax for one command into one rule, whose engine applies all of them in order.
 
 use std::sync::{Arc, OnceLock};
 
 use regex::bytes::RegexSet;
 
-use super::matcher::Matcher;
-use super::{Exit, Rule};
-use crate::command::chain;
+use super::matcher::CommandMatcher;
+use super::rule::{CommandRule, ExitCondition};
+use crate::command::rule_chain;
 use crate::regex_budget::RegexBudget;
 use crate::spec::TextSpec;
 use crate::text::TextProgram;
-use crate::text::more::More;
+use crate::text::rule_ops::RuleOperations;
 
-/// Makes one rule of several, which keeps lines of security unless `security` is `None`. `None` if one of them cannot be compiled, which is reported when its file is read.
-pub(super) fn rule(rules: &[Arc<Rule>], security: Option<&[Arc<RegexSet>]>) -> Option<Arc<Rule>> {
+/// Combines rules into one, which keeps security lines unless `security` is `None`. Returns `None` if one of the
+/// rules cannot be compiled, which reading its file reports.
+pub(super) fn combine(
+    rules: &[Arc<CommandRule>],
+    security: Option<&[Arc<RegexSet>]>,
+) -> Option<Arc<CommandRule>> {
     let security: Vec<_> = security
-        .map(|extra| chain::security().into_iter().chain(extra.iter().cloned()))
+        .map(|extra| rule_chain::security().into_iter().chain(extra.iter().cloned()))
         .into_iter()
         .flatten()
         .collect();
     let programs: Option<Vec<_>> = rules.iter().map(|rule| rule.programs()).collect();
     let programs = programs?;
-    // Each way to end that one of them knows; single codes first, whatever is left last.
-    let mut exits: Vec<Exit> = Vec::new();
+    // The exit conditions that any of the rules has: single codes first, `Any` last.
+    let mut exits: Vec<ExitCondition> = Vec::new();
     for (exit, _) in programs.iter().copied().flatten() {
         if !exits.contains(exit) {
             exits.push(*exit);
         }
     }
     exits.sort_by_key(|exit| match exit {
-        Exit::Code(_) => 0,
-        Exit::Ok | Exit::Failed => 1,
-        Exit::Any => 2,
+        ExitCondition::Code(_) => 0,
+        ExitCondition::Ok | ExitCondition::Failed => 1,
+        ExitCondition::Any => 2,
     });
     let mut chains = Vec::with_capacity(exits.len());
     for exit in exits {
@@ -40,9 +44,9 @@ pub(super) fn rule(rules: &[Arc<Rule>], security: Option<&[Arc<RegexSet>]>) -> O
         chains.push((exit, compile(links?, &security)?));
     }
     let names: Vec<&str> = rules.iter().map(|rule| rule.name()).collect();
-    Some(Arc::new(Rule {
+    Some(Arc::new(CommandRule {
         name: names.join("+"),
-        matcher: Matcher::default(),
+        matcher: CommandMatcher::default(),
         order: 0,
         is_piped: true,
         enabled: true,
@@ -53,23 +57,24 @@ pub(super) fn rule(rules: &[Arc<Rule>], security: Option<&[Arc<RegexSet>]>) -> O
     }))
 }
 
-/// The program of a rule for commands that end so.
-fn program(programs: &[(Exit, TextProgram)], exit: Exit) -> Option<TextProgram> {
-    let is = |other: &Exit| match exit {
-        Exit::Any => false,
-        Exit::Ok => other.is(Some(0)),
-        Exit::Failed => *other == Exit::Failed,
-        Exit::Code(code) => other.is(Some(code)),
+/// Returns the program of a rule for an exit condition.
+fn program(programs: &[(ExitCondition, TextProgram)], exit: ExitCondition) -> Option<TextProgram> {
+    let is = |other: &ExitCondition| match exit {
+        ExitCondition::Any => false,
+        ExitCondition::Ok => other.is(Some(0)),
+        ExitCondition::Failed => *other == ExitCondition::Failed,
+        ExitCondition::Code(code) => other.is(Some(code)),
     };
     let found = programs.iter().find(|(other, _)| is(other));
-    let found = found.or_else(|| programs.iter().find(|(other, _)| *other == Exit::Any));
+    let found = found.or_else(|| programs.iter().find(|(other, _)| *other == ExitCondition::Any));
     found.map(|(_, program)| program.clone())
 }
 
 fn compile(links: Vec<TextProgram>, security: &[Arc<RegexSet>]) -> Option<TextProgram> {
-    let strip_ansi = links.iter().all(|program| program.filter().strip_ansi);
+    let strip_ansi = links.iter().all(|program| program.spec().strip_ansi);
     let filter = TextSpec::new().strip_ansi(strip_ansi);
-    let engine = Some(chain::engine(links, security.to_vec()));
-    let more = More { engine, marks: true, keeps_doubtful: true, ..More::default() };
+    let engine = Some(rule_chain::engine(links, security.to_vec()));
+    let more =
+        RuleOperations { engine, marks: true, keeps_doubtful: true, ..RuleOperations::default() };
     TextProgram::compile_with(&filter, &more, &mut RegexBudget::new()).ok()
 }

@@ -1,25 +1,16 @@
-//! Examples that rules carry: an output, and what their filter makes of it.
+//! Runs the examples in rules: an output, and the expected filtered output.
 //!
-//! Run without the line that says what was left out: an example is about the operations.
+//! The line that reports what was cut is not part of an example, because examples are about the operations.
 
-use super::{Exit, Rule, Rules};
-use crate::command::line::CommandLine;
+use super::rule::{CommandRule, ExitCondition, RuleExample, RuleFile};
+use crate::command::command_line::CommandLine;
 use crate::limits::Limits;
 use crate::manifest::Problem;
 use crate::manifest::error::Text;
 use crate::text::TextProgram;
 
-pub(super) struct Example {
-    /// A command that the rule has to fit.
-    pub(super) command: Option<String>,
-    pub(super) exit_code: Option<i32>,
-    pub(super) input: String,
-    pub(super) output: String,
-    pub(super) at: usize,
-}
-
-/// Runs all; what does not come out as it says.
-pub(super) fn run(rules: &Rules) -> Vec<Problem> {
+/// Runs all examples. Returns a problem for each that fails.
+pub(super) fn run(rules: &RuleFile) -> Vec<Problem> {
     let text = Text::new(&rules.file, &rules.text);
     let mut problems = Vec::new();
     for rule in &rules.rules {
@@ -33,19 +24,20 @@ pub(super) fn run(rules: &Rules) -> Vec<Problem> {
     problems
 }
 
-fn fits(rule: &Rule, example: &Example) -> Option<String> {
+fn fits(rule: &CommandRule, example: &RuleExample) -> Option<String> {
     let typed = example.command.as_deref()?;
     let line = CommandLine::parse(typed);
-    let fits = line.command().is_some_and(|command| rule.matcher.fits(command, line.arguments()));
+    let fits =
+        line.command().is_some_and(|command| rule.matcher.matches(command, line.arguments()));
     (!fits).then(|| format!("the rule does not match the example's command `{typed}`"))
 }
 
-fn comes_out(rule: &Rule, example: &Example) -> Option<String> {
+fn comes_out(rule: &CommandRule, example: &RuleExample) -> Option<String> {
     let programs = rule.programs()?;
     let (_, program) = programs
         .iter()
         .find(|(exit, _)| exit.is(example.exit_code))
-        .or_else(|| programs.iter().find(|(exit, _)| *exit == Exit::Any))?;
+        .or_else(|| programs.iter().find(|(exit, _)| *exit == ExitCondition::Any))?;
     let found = output(program, &example.input);
     if found == example.output.as_bytes() {
         return None;
@@ -55,7 +47,7 @@ fn comes_out(rule: &Rule, example: &Example) -> Option<String> {
 }
 
 fn output(program: &TextProgram, input: &str) -> Vec<u8> {
-    let mut engine = crate::text::engine::Engine::new(program, &Limits::new());
+    let mut engine = crate::text::pipeline::TextPipeline::new(program, &Limits::new());
     let mut out = Vec::new();
     engine.write(input.as_bytes(), &mut out);
     engine.end(&mut out);
@@ -63,7 +55,7 @@ fn output(program: &TextProgram, input: &str) -> Vec<u8> {
     out
 }
 
-/// The first line in which two texts differ.
+/// Describes the first line in which two texts differ.
 fn difference(found: &str, expected: &str) -> String {
     let lines = |text: &str| text.split('\n').map(str::to_owned).collect::<Vec<_>>();
     let (found, expected) = (lines(found), lines(expected));
@@ -74,9 +66,9 @@ fn difference(found: &str, expected: &str) -> String {
         None => "the end".to_owned(),
     };
     format!(
-        "the example gives {} in line {} of its output, not {}",
-        show(&found),
+        "line {} of the example's output is {}, expected {}",
         same + 1,
+        show(&found),
         show(&expected)
     )
 }

@@ -1,28 +1,29 @@
-//! Reads rules from TOML: `[[rules]]`. [`toggles`](super::toggles) reads what else a file may have.
+//! Reads rules from TOML (`[[rules]]`) and reports every problem with its line and column.
 //!
-//! Every problem is told at its line and column. Knows how rules are spelled, not what they do.
+//! The TOML tree is walked by hand rather than deserialised with serde. Serde stops at the first error, and it would
+//! report unknown keys and wrong types without the suggestions and the wording given here.
 
 use regex::Regex;
 use toml::de::DeTable;
 
-use super::examples::Example;
-use super::matcher::{Form, Matcher};
-use super::operations::Operations;
-use super::tree::{Node, Reader, syntax};
-use super::{Exit, Rule, Rules, overlap};
+use super::matcher::{CommandMatcher, CommandPattern};
+use super::operations::DeclaredOperations;
+use super::overlap;
+use super::rule::{CommandRule, ExitCondition, RuleExample, RuleFile};
+use super::toml_reader::{RuleReader, TomlNode, syntax};
 use crate::command::engines;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::unknown;
 use crate::manifest::{ManifestError, ManifestErrorKind, Problem};
 use crate::regex_budget::RegexBudget;
-use crate::text::more::{Between, Dedup, Edge, GroupBy, Swap};
+use crate::text::rule_ops::{DedupSpec, GroupSpec, ReplaceSpec, SectionEnd, SectionSpec};
 
-/// Bytes of a file.
-const MOST: usize = 16 << 20;
-/// Rules in a file, ways to say which commands one is for, and patterns in a list.
-const RULES: usize = 1000;
-const FORMS: usize = 64;
-const PATTERNS: usize = 10_000;
+/// Maximum size of a file, in bytes.
+const MAX_BYTES: usize = 16 << 20;
+/// Maximum numbers of rules in a file, of command patterns in a rule, and of line patterns in a list.
+const MAX_RULES: usize = 1000;
+const MAX_MATCHES: usize = 64;
+const MAX_PATTERNS: usize = 10_000;
 
 const OPERATIONS: [&str; 13] = [
     "strip_ansi",
@@ -52,20 +53,10 @@ const RULE: [&str; 10] = [
     "strategy",
 ];
 
-/// Filters that a file may turn off beside its own.
-pub(super) struct Known(Vec<String>);
-
-impl Known {
-    pub(super) fn builtin() -> Self {
-        Self(super::CommandRules::builtin().names().map(str::to_owned).collect())
-    }
-
-    pub(in crate::command) fn none() -> Self {
-        Self(Vec::new())
-    }
-}
-
-/// The text of a file.
+/// Decodes the text of a file.
+///
+/// # Errors
+/// The place of the first byte that is not UTF-8.
 pub(super) fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, ManifestError> {
     let invalid = |message: String| {
         ManifestError::new(ManifestErrorKind::Invalid, Problem::nowhere(name, message))
@@ -78,39 +69,58 @@ pub(super) fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, ManifestE
     })
 }
 
-/// Reads a file of rules.
+/// Reads the built-in files as one. Tests ensure that they are valid; an invalid one would be left out.
+pub(in crate::command) fn read_builtin<'a>(
+    name: &str,
+    files: impl Iterator<Item = (&'a str, &'a str)>,
+) -> RuleFile {
+    let mut all = RuleFile::empty(name);
+    for (file, text) in files {
+        if let Ok(rules) = read(file, text, None, &mut Allowance::new()) {
+            all.rules.extend(rules.rules);
+        }
+    }
+    all
+}
+
+/// Reads a file of rules. The file may disable the rules in `builtin`, and refer to some of them in zeph's syntax.
 pub(in crate::command) fn read(
     name: &str,
     text: &str,
-    known: &Known,
+    builtin: Option<&RuleFile>,
     allowance: &mut RegexBudget,
-) -> Result<Rules, ManifestError> {
+) -> Result<RuleFile, ManifestError> {
     let invalid = |problems: Problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
-    if text.len() > MOST {
-        let message = format!("a file of rules has at most {MOST} bytes");
+    if text.len() > MAX_BYTES {
+        let message = format!("a file of rules must not exceed {MAX_BYTES} bytes");
         return Err(invalid(Problem::nowhere(name, message).into()));
     }
     let text = Text::new(name, text.strip_prefix('\u{feff}').unwrap_or(text));
     let root = DeTable::parse(text.text).map_err(|error| invalid(syntax(&text, &error).into()))?;
     let root = root.get_ref();
-    let mut reader =
-        Reader { text: &text, problems: Problems::default(), warnings: Vec::new(), allowance };
-    reader.tables_of_file(root);
+    let mut reader = RuleReader {
+        text: &text,
+        problems: Problems::default(),
+        warnings: Vec::new(),
+        allowance,
+        builtin,
+    };
+    reader.check_tables(root);
     let mut rules = Vec::new();
     if let Some(node) = root.get("rules") {
         for (at, table) in reader.tables(node, "rules") {
-            if rules.len() == RULES {
-                reader.problem(at, format!("more than {RULES} rules"));
+            if rules.len() == MAX_RULES {
+                reader.problem(at, format!("more than {MAX_RULES} rules"));
                 break;
             }
             rules.extend(reader.rule(at, table));
         }
     }
-    reader.names(&rules);
-    let mut read = Rules::none(name);
-    reader.toggles(root, &rules, &known.0, &mut read);
+    reader.check_names(&rules);
+    let mut read = RuleFile::empty(name);
+    reader.settings(root, &rules, &mut read);
     overlap::check(&rules, &text, &mut reader.problems);
-    let Reader { problems, warnings, .. } = reader;
+    let RuleReader { problems, warnings, .. } = reader;
     if !problems.is_empty() {
         return Err(invalid(problems.in_order()));
     }
@@ -120,32 +130,32 @@ pub(in crate::command) fn read(
     Ok(read)
 }
 
-impl Reader<'_> {
-    fn names(&mut self, rules: &[Rule]) {
+impl RuleReader<'_> {
+    fn check_names(&mut self, rules: &[CommandRule]) {
         for (place, rule) in rules.iter().enumerate() {
             if rules.iter().take(place).any(|other| other.name == rule.name) {
-                self.problem(rule.at, format!("two rules are called `{}`", rule.name));
+                self.problem(rule.at, format!("duplicate rule name `{}`", rule.name));
             }
         }
     }
 
-    fn rule(&mut self, at: usize, table: &DeTable<'_>) -> Option<Rule> {
+    fn rule(&mut self, at: usize, table: &DeTable<'_>) -> Option<CommandRule> {
         let keys: Vec<&str> = RULE.iter().chain(&OPERATIONS).copied().collect();
         self.known(table, &keys);
         let name = match table.get("name") {
             Some(node) => self.string(node, "name").unwrap_or_default().to_owned(),
             None => {
-                self.problem(at, "a rule has a `name`");
+                self.problem(at, "missing `name` of the rule");
                 return None;
             }
         };
         if name.is_empty() || name.chars().any(|char| char.is_control() || char.is_whitespace()) {
-            self.problem(at, "the `name` of a rule is a word without spaces");
+            self.problem(at, "the `name` of a rule must be a word without spaces");
         }
-        let mut matcher = Matcher::default();
+        let mut matcher = CommandMatcher::default();
         match table.get("match") {
-            Some(node) => self.forms(node, &mut matcher),
-            None => self.problem(at, format!("{name}: a rule says what it does `match`")),
+            Some(node) => self.matches(node, &mut matcher),
+            None => self.problem(at, format!("{name}: missing `match`")),
         }
         for (node, text) in table.get("unless").map_or(Vec::new(), |n| self.strings(n, "unless")) {
             matcher.unless.extend(self.regex(node, text));
@@ -172,26 +182,24 @@ impl Reader<'_> {
             }
         }
         if is_engine {
-            // What an engine does not do, a rule may: escape sequences, and a text for an empty output.
+            // A rule with an engine may still declare what engines do not do: escape sequences, and the text for an
+            // empty output.
             let mut beside = data
                 .iter()
                 .filter(|key| !matches!(**key, "on_empty" | "strip_ansi"))
                 .filter(|key| table.contains_key(**key));
             if let Some(key) = beside.next() {
-                self.problem(
-                    at,
-                    format!("{name}: a rule has an `engine` or operations, not both (`{key}`)"),
-                );
+                self.problem(at, format!("{name}: `engine` cannot be combined with `{key}`"));
             }
         }
         let mut operations = Vec::new();
         if let Some(node) = table.get("exit") {
             self.exits(node, &own, &mut operations);
         }
-        operations.push((Exit::Any, own));
+        operations.push((ExitCondition::Any, own));
         self.programs(at, &name, &operations);
         let examples = table.get("examples").map_or(Vec::new(), |node| self.examples(node));
-        Some(Rule {
+        Some(CommandRule {
             name,
             matcher,
             order,
@@ -204,8 +212,8 @@ impl Reader<'_> {
         })
     }
 
-    /// `match`
-    fn forms(&mut self, node: Node<'_>, matcher: &mut Matcher) {
+    /// Reads `match`.
+    fn matches(&mut self, node: TomlNode<'_>, matcher: &mut CommandMatcher) {
         let Some(table) = self.table(node, "match") else { return };
         self.known(table, &["exact", "prefix", "regex", "glob"]);
         for key in ["exact", "prefix", "regex", "glob"] {
@@ -216,33 +224,36 @@ impl Reader<'_> {
                     continue;
                 }
                 let text = text.to_owned();
-                matcher.forms.extend(match key {
-                    "exact" => Some(Form::Exact(text)),
-                    "prefix" => Some(Form::Prefix(text)),
-                    "glob" => Some(Form::Glob(text)),
-                    _ => self.regex(node, &text).map(Form::Regex),
+                matcher.patterns.extend(match key {
+                    "exact" => Some(CommandPattern::Exact(text)),
+                    "prefix" => Some(CommandPattern::Prefix(text)),
+                    "glob" => Some(CommandPattern::Glob(text)),
+                    _ => self.regex(node, &text).map(CommandPattern::Regex),
                 });
             }
         }
-        if matcher.forms.len() > FORMS {
-            self.problem(node.span().start, format!("`match` has more than {FORMS} texts"));
-            matcher.forms.clear();
+        if matcher.patterns.len() > MAX_MATCHES {
+            self.problem(node.span().start, format!("`match` has more than {MAX_MATCHES} entries"));
+            matcher.patterns.clear();
         }
         if table.is_empty() {
-            self.problem(node.span().start, "`match` has `exact`, `prefix`, `regex` or `glob`");
+            self.problem(node.span().start, "`match` needs `exact`, `prefix`, `regex` or `glob`");
         }
     }
 
-    /// A pattern for commands.
-    fn regex(&mut self, node: Node<'_>, text: &str) -> Option<Regex> {
+    /// Compiles a pattern for commands.
+    fn regex(&mut self, node: TomlNode<'_>, text: &str) -> Option<Regex> {
         if self.pattern(node, text) { Regex::new(text).ok() } else { None }
     }
 
-    /// Patterns for lines.
-    pub(super) fn patterns(&mut self, node: Node<'_>, key: &str) -> Vec<String> {
+    /// Checks a list of patterns for lines.
+    pub(super) fn patterns(&mut self, node: TomlNode<'_>, key: &str) -> Vec<String> {
         let patterns = self.strings(node, key);
-        if patterns.len() > PATTERNS {
-            self.problem(node.span().start, format!("`{key}` has more than {PATTERNS} patterns"));
+        if patterns.len() > MAX_PATTERNS {
+            self.problem(
+                node.span().start,
+                format!("`{key}` has more than {MAX_PATTERNS} patterns"),
+            );
             return Vec::new();
         }
         for (node, text) in &patterns {
@@ -251,82 +262,89 @@ impl Reader<'_> {
         patterns.into_iter().map(|(_, text)| text.to_owned()).collect()
     }
 
-    /// One pattern for lines.
-    pub(super) fn one(&mut self, node: Node<'_>, key: &str) -> String {
+    /// Checks a single pattern for lines.
+    pub(super) fn one(&mut self, node: TomlNode<'_>, key: &str) -> String {
         let text = self.string(node, key).unwrap_or_default().to_owned();
         self.pattern(node, &text);
         text
     }
 
-    fn operations(&mut self, table: &DeTable<'_>) -> Operations {
-        let mut read = Operations::default();
-        for (key, node) in table {
-            let key = key.get_ref().as_ref();
-            match key {
-                "strip_ansi" => read.strip_ansi = self.bool(node, key),
-                "strip" => read.strip = Some(self.patterns(node, key)),
-                "keep" => read.keep = Some(self.patterns(node, key)),
-                "failures" => read.failures = Some(self.sections(node, key)),
-                "sections" => read.sections = Some(self.sections(node, key)),
-                "strip_sections" => read.strip_sections = Some(self.sections(node, key)),
-                "replace" => read.replace = Some(self.swaps(node, key, "with")),
-                "group" => read.group = self.group(node),
-                "dedup" => read.dedup = self.dedup(node),
-                "head" => read.head = self.count(node, key),
-                "tail" => read.tail = self.count(node, key),
-                "max_lines" => read.max_lines = self.count(node, key),
-                "on_empty" => read.on_empty = self.string(node, key).map(str::to_owned),
-                _ => {}
-            }
-        }
+    /// Reads the operations in a table. Patterns are charged in the order of the fields here.
+    fn operations(&mut self, table: &DeTable<'_>) -> DeclaredOperations {
+        let get = |key: &'static str| table.get(key).map(|node| (node, key));
+        // No `..`: a new operation has to be read here.
+        let read = DeclaredOperations {
+            strip_ansi: get("strip_ansi").and_then(|(node, key)| self.bool(node, key)),
+            strip: get("strip").map(|(node, key)| self.patterns(node, key)),
+            keep: get("keep").map(|(node, key)| self.patterns(node, key)),
+            failures: get("failures").map(|(node, key)| self.sections(node, key)),
+            sections: get("sections").map(|(node, key)| self.sections(node, key)),
+            strip_sections: get("strip_sections").map(|(node, key)| self.sections(node, key)),
+            replace: get("replace").map(|(node, key)| self.replacements(node, key, "with")),
+            group: get("group").and_then(|(node, _)| self.group(node)),
+            dedup: get("dedup").and_then(|(node, _)| self.dedup(node)),
+            head: get("head").and_then(|(node, key)| self.count(node, key)),
+            tail: get("tail").and_then(|(node, key)| self.count(node, key)),
+            max_lines: get("max_lines").and_then(|(node, key)| self.count(node, key)),
+            on_empty: get("on_empty")
+                .and_then(|(node, key)| self.string(node, key).map(str::to_owned)),
+            // An engine belongs to the rule, not to an exit condition.
+            engine: None,
+        };
         if read.keep.as_ref().is_some_and(Vec::is_empty)
             && let Some(node) = table.get("keep")
         {
-            self.problem(node.span().start, "`keep` has no pattern, so that no line would stay");
+            self.problem(node.span().start, "`keep` is empty, which would remove every line");
         }
         read
     }
 
-    fn sections(&mut self, node: Node<'_>, key: &str) -> Vec<Between> {
+    fn sections(&mut self, node: TomlNode<'_>, key: &str) -> Vec<SectionSpec> {
         let mut sections = Vec::new();
         for (at, table) in self.tables(node, key) {
             self.known(table, &["from", "to", "before"]);
             let Some(from) = table.get("from") else {
-                self.problem(at, format!("a table of `{key}` says where it begins: `from`"));
+                self.problem(at, format!("missing `from` in a table of `{key}`"));
                 continue;
             };
             let from = self.one(from, "from");
-            let to = table.get("to").map(|node| Edge::To(self.one(node, "to")));
-            let before = table.get("before").map(|node| Edge::Before(self.one(node, "before")));
+            let to = table.get("to").map(|node| SectionEnd::To(self.one(node, "to")));
+            let before =
+                table.get("before").map(|node| SectionEnd::Before(self.one(node, "before")));
             if to.is_some() && before.is_some() {
-                self.problem(at, "a section ends with a line (`to`) or `before` one, not both");
+                self.problem(at, "`to` and `before` cannot be combined");
             }
-            sections.push(Between { from, end: to.or(before) });
+            sections.push(SectionSpec { from, end: to.or(before) });
         }
         sections
     }
 
-    /// A list of tables with a pattern, and the text that is written instead of its match.
-    pub(super) fn swaps(&mut self, node: Node<'_>, key: &str, instead: &str) -> Vec<Swap> {
-        let mut swaps = Vec::new();
+    /// Reads a list of tables that have a pattern and, under the key `instead`, its replacement.
+    pub(super) fn replacements(
+        &mut self,
+        node: TomlNode<'_>,
+        key: &str,
+        instead: &str,
+    ) -> Vec<ReplaceSpec> {
+        let mut replacements = Vec::new();
         for (at, table) in self.tables(node, key) {
             self.known(table, &["pattern", instead]);
             let (Some(pattern), Some(with)) = (table.get("pattern"), table.get(instead)) else {
-                self.problem(at, format!("a table of `{key}` has `pattern` and `{instead}`"));
+                self.problem(at, format!("a table of `{key}` needs `pattern` and `{instead}`"));
                 continue;
             };
             let pattern = self.one(pattern, "pattern");
             let with = self.string(with, instead).unwrap_or_default().to_owned();
-            swaps.push(Swap { pattern, with });
+            replacements.push(ReplaceSpec { pattern, with });
         }
-        swaps
+        replacements
     }
 
-    fn group(&mut self, node: Node<'_>) -> Option<GroupBy> {
+    fn group(&mut self, node: TomlNode<'_>) -> Option<GroupSpec> {
         let table = self.table(node, "group")?;
         self.known(table, &["by", "key", "item", "scattered"]);
         let Some(by) = table.get("by") else {
-            self.problem(node.span().start, "`group` has a pattern: `by`");
+            self.problem(node.span().start, "missing `by` in `group`");
             return None;
         };
         let by = self.one(by, "by");
@@ -336,25 +354,30 @@ impl Reader<'_> {
         };
         let (key, item) = (text("key", "$1"), text("item", "$2"));
         let scattered = table.get("scattered").and_then(|node| self.bool(node, "scattered"));
-        Some(GroupBy { by, key, item, scattered: scattered.unwrap_or(false) })
+        Some(GroupSpec { by, key, item, scattered: scattered.unwrap_or(false) })
     }
 
-    /// `dedup`: `true`, `false`, `"alike"`, or a table.
-    fn dedup(&mut self, node: Node<'_>) -> Option<Option<Dedup>> {
+    /// Reads `dedup`: `true`, `false`, `"alike"`, or a table.
+    fn dedup(&mut self, node: TomlNode<'_>) -> Option<Option<DedupSpec>> {
         let value = node.get_ref();
         match (value.as_bool(), value.as_str()) {
             (Some(false), _) => return Some(None),
-            (Some(true), _) => return Some(Some(Dedup::default())),
-            (_, Some("alike")) => return Some(Some(Dedup { alike: true, ..Dedup::default() })),
+            (Some(true), _) => return Some(Some(DedupSpec::default())),
+            (_, Some("alike")) => {
+                return Some(Some(DedupSpec { alike: true, ..DedupSpec::default() }));
+            }
             _ if value.as_table().is_none() => {
-                self.problem(node.span().start, "`dedup` is true, false, \"alike\" or a table");
+                self.problem(
+                    node.span().start,
+                    "`dedup` must be true, false, \"alike\" or a table",
+                );
                 return None;
             }
             _ => {}
         }
         let table = self.table(node, "dedup")?;
         self.known(table, &["scope", "alike", "normalize", "max_unique"]);
-        let mut dedup = Dedup::default();
+        let mut dedup = DedupSpec::default();
         if let Some(node) = table.get("scope") {
             match self.string(node, "scope") {
                 Some("all") => dedup.everywhere = true,
@@ -369,7 +392,7 @@ impl Reader<'_> {
             dedup.alike = self.bool(node, "alike").unwrap_or(false);
         }
         if let Some(node) = table.get("normalize") {
-            dedup.normalize = self.swaps(node, "normalize", "replacement");
+            dedup.normalize = self.replacements(node, "normalize", "replacement");
         }
         if let Some(node) = table.get("max_unique") {
             dedup.max_unique = self.count(node, "max_unique").unwrap_or(0);
@@ -377,22 +400,23 @@ impl Reader<'_> {
         Some(Some(dedup))
     }
 
-    /// `exit.0`, `exit.ok`, `exit.failed`: other operations for commands that end so.
+    /// Reads `exit.0`, `exit.ok` and `exit.failed`: operations for commands that end in this way.
     fn exits(
         &mut self,
-        node: Node<'_>,
-        own: &Operations,
-        operations: &mut Vec<(Exit, Operations)>,
+        node: TomlNode<'_>,
+        own: &DeclaredOperations,
+        operations: &mut Vec<(ExitCondition, DeclaredOperations)>,
     ) {
         let Some(table) = self.table(node, "exit") else { return };
         for (key, node) in table {
             let (at, key) = (key.span().start, key.get_ref().as_ref());
             let exit = match (key, key.parse::<i32>()) {
-                ("ok", _) => Exit::Ok,
-                ("failed", _) => Exit::Failed,
-                (_, Ok(code)) => Exit::Code(code),
+                ("ok", _) => ExitCondition::Ok,
+                ("failed", _) => ExitCondition::Failed,
+                (_, Ok(code)) => ExitCondition::Code(code),
                 _ => {
-                    let message = format!("`{key}` is no exit: a code, `ok` or `failed`");
+                    let message =
+                        format!("invalid exit `{key}`: expected a code, `ok` or `failed`");
                     self.problem(at, message);
                     continue;
                 }
@@ -400,14 +424,19 @@ impl Reader<'_> {
             let Some(table) = self.table(node, key) else { continue };
             self.known(table, &OPERATIONS);
             let variant = self.operations(table).over(own);
-            // Codes are looked at first: they say more.
-            let place = if matches!(exit, Exit::Code(_)) { 0 } else { operations.len() };
+            // Single codes are more specific, so they are tested first.
+            let place = if matches!(exit, ExitCondition::Code(_)) { 0 } else { operations.len() };
             operations.insert(place, (exit, variant));
         }
     }
 
-    /// What patterns are together: they are right one by one.
-    fn programs(&mut self, at: usize, name: &str, operations: &[(Exit, Operations)]) {
+    /// Compiles all operations, because patterns that are valid one by one may together exceed a limit.
+    fn programs(
+        &mut self,
+        at: usize,
+        name: &str,
+        operations: &[(ExitCondition, DeclaredOperations)],
+    ) {
         if !self.problems.is_empty() {
             return;
         }
@@ -421,7 +450,7 @@ impl Reader<'_> {
         }
     }
 
-    fn examples(&mut self, node: Node<'_>) -> Vec<Example> {
+    fn examples(&mut self, node: TomlNode<'_>) -> Vec<RuleExample> {
         let mut examples = Vec::new();
         for (at, table) in self.tables(node, "examples") {
             self.known(table, &["command", "exit_code", "input", "output", "unchanged"]);
@@ -432,19 +461,19 @@ impl Reader<'_> {
             let exit_code = table.get("exit_code").and_then(|node| self.integer(node, "exit_code"));
             let unchanged = table.get("unchanged").and_then(|node| self.bool(node, "unchanged"));
             let Some(input) = input else {
-                self.problem(at, "an example has an `input`");
+                self.problem(at, "missing `input` of the example");
                 continue;
             };
             let output = match (output, unchanged) {
                 (Some(output), None | Some(false)) => output,
                 (None, Some(true)) => input.clone(),
                 _ => {
-                    self.problem(at, "an example has an `output`, or is `unchanged = true`");
+                    self.problem(at, "an example needs either `output` or `unchanged = true`");
                     continue;
                 }
             };
             let exit_code = exit_code.and_then(|code| i32::try_from(code).ok());
-            examples.push(Example { command, exit_code, input, output, at });
+            examples.push(RuleExample { command, exit_code, input, output, at });
         }
         examples
     }

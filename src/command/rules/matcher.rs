@@ -1,43 +1,43 @@
-//! Which commands a rule is for.
+//! Matches rules with commands.
 //!
-//! Knows the parsed command: its words, with single spaces between them.
+//! Commands are in parsed form: words separated by single spaces.
 
 use regex::Regex;
 
-use crate::glob::fits;
+use crate::glob::fits as glob_matches;
 
-/// One way to say it.
+/// A pattern for commands.
 #[derive(Debug)]
-pub(super) enum Form {
+pub(super) enum CommandPattern {
     /// The whole command.
     Exact(String),
-    /// Its first words.
+    /// The first words of the command.
     Prefix(String),
-    /// A pattern that it has somewhere; `^` is its beginning.
+    /// A regular expression that matches anywhere in the command; `^` is its beginning.
     Regex(Regex),
-    /// The whole command, with `*` and `?`.
+    /// The whole command, with `*` and `?` as wildcards.
     Glob(String),
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Matcher {
-    /// One of them has to fit.
-    pub(super) forms: Vec<Form>,
-    /// None of the arguments may fit one of these.
+pub(super) struct CommandMatcher {
+    /// At least one of them has to match the command.
+    pub(super) patterns: Vec<CommandPattern>,
+    /// None of them may match an argument.
     pub(super) unless: Vec<Regex>,
 }
 
-impl Form {
-    pub(super) fn fits(&self, command: &str) -> bool {
+impl CommandPattern {
+    pub(super) fn matches(&self, command: &str) -> bool {
         match self {
             Self::Exact(text) => text == command,
             Self::Prefix(text) => has_prefix(command, text),
             Self::Regex(regex) => regex.is_match(command),
-            Self::Glob(pattern) => fits(pattern, command),
+            Self::Glob(pattern) => glob_matches(pattern, command),
         }
     }
 
-    /// A command that it fits, if one can be told.
+    /// Returns a command that the pattern matches, if one can be derived.
     pub(super) fn witness(&self) -> Option<String> {
         match self {
             Self::Exact(text) | Self::Prefix(text) => Some(text.clone()),
@@ -51,13 +51,13 @@ impl Form {
     }
 }
 
-impl Matcher {
-    pub(super) fn fits<'a>(
+impl CommandMatcher {
+    pub(super) fn matches<'a>(
         &self,
         command: &str,
         mut arguments: impl Iterator<Item = &'a str>,
     ) -> bool {
-        self.forms.iter().any(|form| form.fits(command))
+        self.patterns.iter().any(|form| form.matches(command))
             && !arguments.any(|argument| self.unless.iter().any(|unless| unless.is_match(argument)))
     }
 }
@@ -69,29 +69,29 @@ fn has_prefix(command: &str, prefix: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, Matcher};
+    use super::{CommandMatcher, CommandPattern};
     use regex::Regex;
 
     #[test]
-    fn forms() {
-        let regex = |text| Form::Regex(Regex::new(text).unwrap());
+    fn patterns() {
+        let regex = |text| CommandPattern::Regex(Regex::new(text).unwrap());
         for (form, command, expected) in [
-            (Form::Exact("git status".into()), "git status", true),
-            (Form::Exact("git status".into()), "git status -s", false),
-            (Form::Prefix("git status".into()), "git status -s", true),
-            (Form::Prefix("git".into()), "gitk", false),
+            (CommandPattern::Exact("git status".into()), "git status", true),
+            (CommandPattern::Exact("git status".into()), "git status -s", false),
+            (CommandPattern::Prefix("git status".into()), "git status -s", true),
+            (CommandPattern::Prefix("git".into()), "gitk", false),
             (regex("^git (log|show)\\b"), "git show HEAD", true),
             (regex("^git (log|show)\\b"), "git shower", false),
-            (Form::Glob("npm run test*".into()), "npm run test:unit", true),
-            (Form::Glob("npm run test".into()), "npm run test:unit", false),
+            (CommandPattern::Glob("npm run test*".into()), "npm run test:unit", true),
+            (CommandPattern::Glob("npm run test".into()), "npm run test:unit", false),
         ] {
-            assert_eq!(form.fits(command), expected, "{form:?} {command}");
+            assert_eq!(form.matches(command), expected, "{form:?} {command}");
         }
-        let matcher = Matcher {
-            forms: vec![Form::Prefix("grep".into())],
+        let matcher = CommandMatcher {
+            patterns: vec![CommandPattern::Prefix("grep".into())],
             unless: vec![Regex::new("^-[a-zA-Z]*Z").unwrap()],
         };
-        assert!(matcher.fits("grep -rn x", ["-rn", "x"].into_iter()));
-        assert!(!matcher.fits("grep -rZ x", ["-rZ", "x"].into_iter()));
+        assert!(matcher.matches("grep -rn x", ["-rn", "x"].into_iter()));
+        assert!(!matcher.matches("grep -rZ x", ["-rZ", "x"].into_iter()));
     }
 }

@@ -1,17 +1,26 @@
-//! Rules as data: which commands, and what is done with their output's lines.
+//! Rules for the output of commands, as data: which commands they match, and which operations they apply.
 //!
-//! [`load`] reads them from TOML, [`zeph`] those in zeph's spelling, which [`chained`] makes one rule of; [`overlap`] compares those that fit the same commands, [`examples`] runs what they say of
-//! themselves. A rule's operations are those of `text`; a rule is such data or a named engine, never both.
+//! ```text
+//! load ──▶ toml_reader      reads TOML, reports every problem at its place
+//!      ──▶ file_settings    `[tools.filters]`: disabled filters, security lines
+//!      ──▶ zeph_strategy    `strategy = { … }`: operations in zeph's syntax
+//!      ──▶ overlap          finds rules that match the same command
+//! chained                   combines rules in zeph's syntax into one
+//! examples                  runs the examples of rules
+//! ```
+//!
+//! The operations are those of `text`. A rule has operations or names an engine, never both.
 
 mod chained;
 mod examples;
-mod load;
+mod file_settings;
+pub(super) mod load;
 mod matcher;
 mod operations;
 mod overlap;
-mod toggles;
-mod tree;
-mod zeph;
+pub(super) mod rule;
+mod toml_reader;
+mod zeph_strategy;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -19,70 +28,13 @@ use std::sync::{Arc, OnceLock};
 use regex::bytes::RegexSet;
 
 use crate::manifest::{ManifestError, Problem};
-use crate::regex_budget::RegexBudget;
-use crate::text::TextProgram;
 
 use super::builtin;
-use super::line::CommandLine;
-use matcher::Matcher;
-use operations::Operations;
+use super::command_line::CommandLine;
+use rule::SecuritySettings;
+pub(super) use rule::{CommandRule, ExitCondition, RuleFile};
 
-/// How a command ended, as far as a rule asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
-    /// However it did, or nobody knows.
-    Any,
-    Ok,
-    Failed,
-    Code(i32),
-}
-
-impl Exit {
-    pub(crate) fn is(self, code: Option<i32>) -> bool {
-        match (self, code) {
-            (Self::Code(own), Some(code)) => own == code,
-            (Self::Ok, Some(code)) => code == 0,
-            (Self::Failed, Some(code)) => code != 0,
-            _ => false,
-        }
-    }
-}
-
-/// One rule.
-pub(crate) struct Rule {
-    name: String,
-    matcher: Matcher,
-    /// Rules that fit the same commands are taken in this order.
-    order: i64,
-    /// Zeph's spelling: all such rules of a file that fit a command are applied, in their order.
-    is_piped: bool,
-    enabled: bool,
-    /// For each way to end; single codes first, whatever is left last.
-    operations: Vec<(Exit, Operations)>,
-    examples: Vec<examples::Example>,
-    /// Where it is in its file.
-    at: usize,
-    programs: OnceLock<Option<Vec<(Exit, TextProgram)>>>,
-}
-
-impl Rule {
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What runs; `None` if it cannot be compiled, which is told when a file is read.
-    pub(crate) fn programs(&self) -> Option<&[(Exit, TextProgram)]> {
-        // The file was charged for it when it was read; none compiles to more than it did then.
-        let mut allowance = RegexBudget::new();
-        let compile = |(exit, operations): &(Exit, Operations)| {
-            operations.compile(&mut allowance).ok().map(|program| (*exit, program))
-        };
-        let programs = self.programs.get_or_init(|| self.operations.iter().map(compile).collect());
-        programs.as_deref()
-    }
-}
-
-/// Rules for the output of commands, from a file or those that come with tamis. Immutable and cheap to clone.
+/// Rules for the output of commands, from a file or built in. Immutable and cheap to clone.
 ///
 /// ```
 /// use tamis::{CommandRules, OutputFilterRegistry};
@@ -106,35 +58,16 @@ impl Rule {
 /// # Ok::<(), tamis::ManifestError>(())
 /// ```
 #[derive(Clone)]
-pub struct CommandRules(Arc<Rules>);
-
-pub(super) struct Rules {
-    file: Arc<str>,
-    /// The text, for problems that examples have.
-    text: Arc<str>,
-    rules: Vec<Arc<Rule>>,
-    enabled: bool,
-    off: Vec<String>,
-    warnings: Vec<Problem>,
-    security: Security,
-}
-
-/// Which lines the rules in zeph's spelling keep because they speak of security.
-#[derive(Clone, Debug)]
-pub(crate) struct Security {
-    pub(crate) enabled: bool,
-    /// Patterns beside those that zeph has.
-    pub(crate) extra: Option<Arc<RegexSet>>,
-}
+pub struct CommandRules(Arc<RuleFile>);
 
 impl CommandRules {
-    /// Reads rules from TOML; `name` is what errors call the file.
+    /// Parses rules from TOML. `name` is the name of the file in error messages.
     ///
     /// # Errors
-    /// What is wrong, with line and column: no TOML, a key that is not known, a value of another type, a pattern that is none,
-    /// an engine that is not known or stands beside operations, two rules for the same commands without an order. Patterns may
-    /// compile to 10 MiB in one list, and to 24 MiB in all of the file; each is compiled alone and with its list, once for each
-    /// way to end.
+    /// All problems, with line and column: invalid TOML, an unknown key, a value of the wrong type, an invalid pattern,
+    /// an unknown engine or one combined with operations, two rules for the same command without an order. Patterns may
+    /// compile to 10 MiB in one list and to 24 MiB in the whole file. Each pattern counts once by itself and once with
+    /// its list for each exit condition.
     ///
     /// ```
     /// use tamis::CommandRules;
@@ -145,12 +78,21 @@ impl CommandRules {
     /// assert_eq!(error.problems()[0].message(), "unknown key `stripp`; did you mean `strip`?");
     /// ```
     pub fn parse(name: &str, text: &str) -> Result<Self, ManifestError> {
-        let rules = load::read(name, text, &load::Known::builtin(), &mut RegexBudget::new())?;
+        let builtin = Self::builtin();
+        let rules = load::read(name, text, Some(&builtin.0), &mut RegexBudget::new())?;
         Ok(Self(Arc::new(rules)))
     }
 
-    /// Whether a text is TOML, as rules for commands are, and not YAML: by its first line that is not empty or a comment, which
-    /// is the heading of a table or sets a key.
+    /// Parses rules from bytes.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse), and if the bytes are not UTF-8.
+    pub fn parse_bytes(name: &str, bytes: &[u8]) -> Result<Self, ManifestError> {
+        Self::parse(name, load::text(name, bytes)?)
+    }
+
+    /// Returns whether a text looks like TOML, the format of rules, and not like YAML. The first line that is not empty
+    /// or a comment decides: it is a table header, or assigns a key.
     ///
     /// ```
     /// use tamis::CommandRules;
@@ -160,48 +102,41 @@ impl CommandRules {
     /// ```
     #[must_use]
     pub fn recognises(text: &[u8]) -> bool {
-        tree::is_toml(text)
+        toml_reader::is_toml(text)
     }
 
-    /// The same from bytes.
-    ///
-    /// # Errors
-    /// As for [`parse`](Self::parse), and text that is not UTF-8 or too long.
-    pub fn parse_bytes(name: &str, bytes: &[u8]) -> Result<Self, ManifestError> {
-        Self::parse(name, load::text(name, bytes)?)
-    }
-
-    /// The rules that come with tamis.
+    /// Returns the built-in rules.
     #[must_use]
     pub fn builtin() -> Self {
         static BUILTIN: OnceLock<CommandRules> = OnceLock::new();
         BUILTIN.get_or_init(|| Self(Arc::new(builtin::read()))).clone()
     }
 
-    /// The names of the rules, in their order.
+    /// Returns the names of the rules, in the order of the file.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.0.rules.iter().map(|rule| rule.name())
     }
 
-    /// Runs the examples of the rules; what does not come out as they say, with their places.
+    /// Runs the examples of the rules. Returns a problem, with its place, for each that does not have the declared
+    /// output.
     #[must_use]
     pub fn run_examples(&self) -> Vec<Problem> {
         examples::run(&self.0)
     }
 
-    /// How many examples there are.
+    /// Returns the number of examples.
     #[must_use]
     pub fn examples(&self) -> usize {
         self.0.rules.iter().map(|rule| rule.examples.len()).sum()
     }
 
-    /// Whether the file does not turn all filters off.
+    /// Returns `false` if the file disables all filters.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
         self.0.enabled
     }
 
-    /// What is right in the file, and has no effect here.
+    /// Returns warnings about keys that are valid but have no effect.
     ///
     /// ```
     /// use tamis::CommandRules;
@@ -220,73 +155,48 @@ impl CommandRules {
         &self.0.warnings
     }
 
-    /// Which lines of security the file wants to be kept.
-    pub(crate) fn security(&self) -> &Security {
+    /// Returns the settings for security lines.
+    pub(crate) fn security(&self) -> &SecuritySettings {
         &self.0.security
     }
 
-    /// Filters that the file turns off by their names.
+    /// Returns the names of the filters that the file disables.
     pub(crate) fn off(&self) -> &[String] {
         &self.0.off
     }
 
-    /// The first rule, by order, that fits a command. In zeph's spelling, all that fit, in their order, as one; they
-    /// keep lines of security, with those that match one of the sets, unless there is none.
+    /// Finds the rule for a command: the first by order that matches. If that rule is in zeph's syntax, all matching
+    /// rules in that syntax are combined. They keep security lines, including those that match one of the sets in
+    /// `security`, unless that is `None`.
     pub(crate) fn find(
         &self,
         line: &CommandLine,
         is_on: impl Fn(&str) -> bool,
         security: Option<&[Arc<RegexSet>]>,
-    ) -> Option<Arc<Rule>> {
+    ) -> Option<Arc<CommandRule>> {
         let command = line.command()?;
-        let mut fitting: Vec<&Arc<Rule>> = self.0.rules.iter().collect();
-        fitting.retain(|rule| {
-            rule.enabled && is_on(&rule.name) && rule.matcher.fits(command, line.arguments())
+        let mut matching: Vec<&Arc<CommandRule>> = self.0.rules.iter().collect();
+        matching.retain(|rule| {
+            rule.enabled && is_on(&rule.name) && rule.matcher.matches(command, line.arguments())
         });
-        fitting.sort_by_key(|rule| rule.order);
-        let first = *fitting.first()?;
+        matching.sort_by_key(|rule| rule.order);
+        let first = *matching.first()?;
         if !first.is_piped {
             return Some(Arc::clone(first));
         }
-        let piped = fitting.into_iter().filter(|rule| rule.is_piped).cloned();
-        chained::rule(&piped.collect::<Vec<_>>(), security)
+        let piped = matching.into_iter().filter(|rule| rule.is_piped).cloned();
+        chained::combine(&piped.collect::<Vec<_>>(), security)
     }
 }
 
-/// Reads files as one, which is right as it was shipped. What is wrong is left out.
-pub(super) fn together<'a>(name: &str, files: impl Iterator<Item = (&'a str, &'a str)>) -> Rules {
-    let mut all = Rules::none(name);
-    for (file, text) in files {
-        if let Ok(rules) = load::read(file, text, &load::Known::none(), &mut RegexBudget::new()) {
-            all.rules.extend(rules.rules);
-        }
-    }
-    all
-}
-
-/// One of those files, by itself.
+/// Reads one of the built-in files by itself.
 #[cfg(test)]
 pub(super) fn read_alone(
     name: &str,
     text: &str,
     allowance: &mut RegexBudget,
 ) -> Result<CommandRules, ManifestError> {
-    load::read(name, text, &load::Known::none(), allowance)
-        .map(|rules| CommandRules(Arc::new(rules)))
-}
-
-impl Rules {
-    fn none(name: &str) -> Self {
-        Self {
-            file: name.into(),
-            text: "".into(),
-            rules: Vec::new(),
-            enabled: true,
-            off: Vec::new(),
-            warnings: Vec::new(),
-            security: Security { enabled: true, extra: None },
-        }
-    }
+    load::read(name, text, None, allowance).map(|rules| CommandRules(Arc::new(rules)))
 }
 
 impl fmt::Debug for CommandRules {

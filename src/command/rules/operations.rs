@@ -1,33 +1,35 @@
-//! What a rule does with lines, as it is declared for one way to end, and the program that this is.
+//! The declared operations of a rule for one exit condition, and their compilation.
 
 use crate::error::Error;
-use crate::regex_budget::RegexBudget;
 use crate::spec::TextSpec;
 use crate::text::TextProgram;
-use crate::text::more::{Between, Dedup, GroupBy, MakeEngine, More, Swap};
+use crate::text::rule_ops::{
+    DedupSpec, GroupSpec, ReplaceSpec, RuleOperations, SectionSpec, StageFactory,
+};
 
-/// Operations; one that is not declared is `None`, so that a variant takes it from its rule.
+/// Declared operations. Operations that are not declared are `None`, so that an exit condition inherits them from the
+/// rule.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Operations {
+pub(super) struct DeclaredOperations {
     pub(super) strip_ansi: Option<bool>,
     pub(super) strip: Option<Vec<String>>,
     pub(super) keep: Option<Vec<String>>,
-    pub(super) failures: Option<Vec<Between>>,
-    pub(super) sections: Option<Vec<Between>>,
-    pub(super) strip_sections: Option<Vec<Between>>,
-    pub(super) replace: Option<Vec<Swap>>,
-    pub(super) group: Option<GroupBy>,
-    /// `Some(None)`: no lines become one, whatever the rule says.
-    pub(super) dedup: Option<Option<Dedup>>,
+    pub(super) failures: Option<Vec<SectionSpec>>,
+    pub(super) sections: Option<Vec<SectionSpec>>,
+    pub(super) strip_sections: Option<Vec<SectionSpec>>,
+    pub(super) replace: Option<Vec<ReplaceSpec>>,
+    pub(super) group: Option<GroupSpec>,
+    /// `Some(None)` turns deduplication off, whatever the rule declares.
+    pub(super) dedup: Option<Option<DedupSpec>>,
     pub(super) head: Option<u64>,
     pub(super) tail: Option<u64>,
     pub(super) max_lines: Option<u64>,
     pub(super) on_empty: Option<String>,
-    pub(super) engine: Option<MakeEngine>,
+    pub(super) engine: Option<StageFactory>,
 }
 
-impl Operations {
-    /// What is not declared here is that of the rule.
+impl DeclaredOperations {
+    /// Adds the operations of the rule that are not declared here.
     pub(super) fn over(self, rule: &Self) -> Self {
         let Self {
             strip_ansi,
@@ -64,36 +66,52 @@ impl Operations {
         }
     }
 
-    /// Compiles them. Escape sequences and returns go unless the rule says otherwise.
+    /// Compiles the operations. EscapeState sequences and overwritten text are removed unless `strip_ansi` is `false`.
     pub(super) fn compile(&self, allowance: &mut RegexBudget) -> Result<TextProgram, Error> {
-        let mut filter = TextSpec::new().strip_ansi(self.strip_ansi.unwrap_or(true));
-        for pattern in self.strip.iter().flatten() {
-            filter = filter.strip_lines_matching(pattern);
-        }
-        for pattern in self.keep.iter().flatten() {
-            filter = filter.keep_lines_matching(pattern);
-        }
-        if let Some(text) = &self.on_empty {
-            filter = filter.on_empty(text);
-        }
-        let (head, tail) = (self.head.unwrap_or(0), self.tail.unwrap_or(0));
-        let max_lines = self.max_lines.unwrap_or(0);
-        // Alone it is a head; beside a head or a tail, a text of so many lines stays whole.
-        let alone = head == 0 && tail == 0;
-        let more = More {
-            failures: self.failures.clone().unwrap_or_default(),
-            sections: self.sections.clone().unwrap_or_default(),
-            strip_sections: self.strip_sections.clone().unwrap_or_default(),
-            replace: self.replace.clone().unwrap_or_default(),
-            group: self.group.clone(),
-            dedup: self.dedup.clone().flatten(),
-            head: if alone { max_lines } else { head },
+        let Self {
+            strip_ansi,
+            strip,
+            keep,
+            failures,
+            sections,
+            strip_sections,
+            replace,
+            group,
+            dedup,
+            head,
             tail,
-            uncut: if alone { 0 } else { max_lines },
-            engine: self.engine.clone(),
+            max_lines,
+            on_empty,
+            engine,
+        } = self.clone();
+        let mut spec = TextSpec::new().strip_ansi(strip_ansi.unwrap_or(true));
+        for pattern in strip.into_iter().flatten() {
+            spec = spec.strip_lines_matching(pattern);
+        }
+        for pattern in keep.into_iter().flatten() {
+            spec = spec.keep_lines_matching(pattern);
+        }
+        if let Some(text) = on_empty {
+            spec = spec.on_empty(text);
+        }
+        let (head, tail, max_lines) =
+            (head.unwrap_or(0), tail.unwrap_or(0), max_lines.unwrap_or(0));
+        // By itself, `max_lines` is a head. With a head or a tail, texts of up to `max_lines` lines are kept whole.
+        let by_itself = head == 0 && tail == 0;
+        let operations = RuleOperations {
+            failures: failures.unwrap_or_default(),
+            sections: sections.unwrap_or_default(),
+            strip_sections: strip_sections.unwrap_or_default(),
+            replace: replace.unwrap_or_default(),
+            group,
+            dedup: dedup.flatten(),
+            head: if by_itself { max_lines } else { head },
+            tail,
+            uncut: if by_itself { 0 } else { max_lines },
+            engine,
             marks: false,
             keeps_doubtful: true,
         };
-        TextProgram::compile_with(&filter, &more, allowance)
+        TextProgram::compile_with(&spec, &operations, allowance)
     }
 }

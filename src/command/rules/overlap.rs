@@ -1,16 +1,19 @@
-//! Two rules for the same command are an error unless their `order` says which is first; in zeph's spelling both are applied.
+//! Finds rules that match the same command without an `order` that says which one is applied. Rules in zeph's syntax
+//! are all applied, so two of them never conflict.
 //!
-//! Exact texts, prefixes and what they fit are compared as they are. Whether two patterns have a command in common cannot be
-//! told in general: they are tried on the commands that the rules name, in their matches and in their examples.
+//! Whether two patterns match a common command is undecidable in general. Therefore each rule is tried on the
+//! commands that other rules name: in exact texts, prefixes, derived commands and examples.
 
-use super::Rule;
+use super::matcher::CommandPattern;
+use super::rule::CommandRule;
 use crate::manifest::error::{Problems, Text};
 
-/// Commands that are tried, all rules together. Beyond that the first rule that fits is taken, as always.
+/// Maximum number of commands tried for all rules together. Conflicts beyond it are not found; the first matching
+/// rule is applied.
 const TRIED: usize = 200_000;
 
-/// Finds them.
-pub(super) fn check(rules: &[Rule], text: &Text<'_>, problems: &mut Problems) {
+/// Reports all conflicts.
+pub(super) fn check(rules: &[CommandRule], text: &Text<'_>, problems: &mut Problems) {
     let witnesses: Vec<Vec<String>> = rules.iter().map(witnesses).collect();
     let mut tried = 0;
     for (place, rule) in rules.iter().enumerate() {
@@ -31,7 +34,7 @@ pub(super) fn check(rules: &[Rule], text: &Text<'_>, problems: &mut Problems) {
                     text.problem(
                         rule.at,
                         format!(
-                            "`{}` and `{}` are both for `{command}`; give one of them an `order` (lower is first)",
+                            "`{}` and `{}` both match `{command}`; give one of them an `order` (the lowest is applied)",
                             rule.name, other.name
                         ),
                     )
@@ -41,11 +44,11 @@ pub(super) fn check(rules: &[Rule], text: &Text<'_>, problems: &mut Problems) {
     }
 }
 
-fn fits(rule: &Rule, command: &str) -> bool {
-    rule.matcher.fits(command, command.split(' ').skip(1))
+fn fits(rule: &CommandRule, command: &str) -> bool {
+    rule.matcher.matches(command, command.split(' ').skip(1))
 }
 
-fn witnesses(rule: &Rule) -> Vec<String> {
+fn witnesses(rule: &CommandRule) -> Vec<String> {
     let examples = rule.examples.iter().filter_map(|example| example.command.clone());
-    rule.matcher.forms.iter().filter_map(super::matcher::Form::witness).chain(examples).collect()
+    rule.matcher.patterns.iter().filter_map(CommandPattern::witness).chain(examples).collect()
 }

@@ -1,12 +1,15 @@
-//! Runs a command and filters its output while it arrives; the full output goes to a file first.
+//! Runs a command and filters its output while it arrives. The full output is recorded in a file first.
 //!
-//! Must not know the command line. [`process`] runs and reads, [`overflow`] keeps the full output, [`clean`] keeps that in
-//! bounds. Invariants: memory does not grow with the output; what is filtered was recorded before, or passes as it is; a
-//! file stays only where something was cut, or where that was asked for.
+//! [`process`] starts the command and reads its output, [`overflow`] records the full output, and [`retention`] limits
+//! the folder of records. The module does not depend on the command-line tool.
+//!
+//! Invariants: memory does not grow with the output. Output is filtered only after it was recorded, or else passed
+//! through. A record is kept only if something was cut, or if the caller asked for it.
 
-mod clean;
 mod overflow;
 mod process;
+mod record_name;
+mod retention;
 #[cfg(test)]
 mod tests;
 
@@ -20,30 +23,32 @@ use std::process::{Command, ExitStatus};
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::line::CommandLine;
+use super::command_filter::CommandFilter;
+use super::command_line::CommandLine;
 use super::registry::OutputFilterRegistry;
 use super::report::CommandReport;
-use super::stream::CommandRun;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::sink::Sink;
+use crate::text::quoted::DiscardSink;
 #[cfg(feature = "tokens")]
 use crate::tokens::{TokenCount, TokenCounter};
 
 pub use overflow::{OverflowFile, OverflowFolder};
-pub use process::{CommandControls, RunningCommand};
+pub use process::{CommandHandle, RunningCommand};
 
-/// Bytes that are read at once: what a pipe holds.
+/// Bytes that are read at once: the capacity of a pipe.
 const READ: usize = 64 << 10;
 
-/// How a command is said to have ended if nobody knows, as `wait` has it: with exit code 1.
-const UNKNOWN: i32 = 1 << 8;
+/// The status of a command whose end cannot be determined, as `wait` encodes it: exit code 1.
+const UNKNOWN_STATUS: i32 = 1 << 8;
 
-/// Runs commands, and filters what they print.
+/// Runs commands and filters what they print.
 ///
-/// Both streams of a command are read as one, in the order in which they were written, while it runs. The output is recorded
-/// before it is filtered: if something was cut the record stays, and the output says where. If it cannot be recorded
-/// nothing is cut any more. What no filter is for passes as it comes, and is not recorded.
+/// Standard output and standard error are read as one stream, in the order in which they were written, while the
+/// command runs. The output is recorded before it is filtered. If anything was cut, the record is kept and the output
+/// names it. If the output cannot be recorded, nothing more is cut. Output that no filter applies to is passed through
+/// and not recorded.
 ///
 /// ```
 /// use std::process::Command;
@@ -53,7 +58,7 @@ const UNKNOWN: i32 = 1 << 8;
 /// command.args(["-c", "echo out; echo err >&2; exit 2"]);
 /// let mut output = Vec::new();
 /// let runner = CommandRunner::new(OutputFilterRegistry::builtin());
-/// let report = runner.run(command, &mut output, |_| {}, |notice| eprintln!("{notice}"))?;
+/// let report = runner.run(command, &mut output, |_| {}, |warning| eprintln!("{warning}"))?;
 /// assert_eq!(output, b"out\nerr\n");
 /// assert_eq!(report.status.code(), Some(2));
 /// # Ok::<(), std::io::Error>(())
@@ -67,14 +72,14 @@ pub struct CommandRunner {
     linger: Duration,
     #[cfg(feature = "tokens")]
     count_tokens: bool,
-    patience: Duration,
+    release_after: Duration,
 }
 
 impl CommandRunner {
-    /// How long a command may be silent before what is held of its output leaves.
-    pub const PATIENCE: Duration = Duration::from_secs(1);
+    /// The default of [`with_release_after`](Self::with_release_after).
+    pub const RELEASE_AFTER: Duration = Duration::from_secs(1);
 
-    /// A runner with these filters, that records nothing.
+    /// Creates a runner with these filters. It records nothing until a folder is set.
     #[must_use]
     pub fn new(registry: OutputFilterRegistry) -> Self {
         let linger = RunningCommand::LINGER;
@@ -84,89 +89,98 @@ impl CommandRunner {
             overflow: None,
             keep: false,
             linger,
-            patience: Self::PATIENCE,
+            release_after: Self::RELEASE_AFTER,
             #[cfg(feature = "tokens")]
             count_tokens: false,
         }
     }
 
-    /// Counts the tokens of the unfiltered output, which takes time and the vocabulary's memory:
-    /// [`RunReport::tokens_in`].
+    /// Sets whether the tokens of the unfiltered output are counted, for [`RunReport::tokens_in`]. It takes time, and
+    /// memory for the vocabulary.
+    ///
+    /// ### Default
+    /// `false`.
     #[cfg(feature = "tokens")]
     #[must_use]
-    pub fn count_tokens(mut self, yes: bool) -> Self {
-        self.count_tokens = yes;
+    pub fn with_token_count(mut self, count: bool) -> Self {
+        self.count_tokens = count;
         self
     }
 
-    /// Other limits for what a filter holds.
+    /// Sets the limits of the filters.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
     /// Records full outputs in this folder.
     #[must_use]
-    pub fn overflow(mut self, folder: OverflowFolder) -> Self {
+    pub fn with_overflow(mut self, folder: OverflowFolder) -> Self {
         self.overflow = Some(folder);
         self
     }
 
-    /// Keeps the record even if nothing was cut.
+    /// Sets whether the record is kept even if nothing was cut.
+    ///
+    /// ### Default
+    /// `false`.
     #[must_use]
-    pub fn keep(mut self, keep: bool) -> Self {
+    pub fn with_keep(mut self, keep: bool) -> Self {
         self.keep = keep;
         self
     }
 
-    /// How long output may be quiet after the command's end: see [`RunningCommand::linger`].
+    /// Sets how long output may be silent after the command's end: see [`RunningCommand::with_linger`].
     #[must_use]
-    pub fn linger(mut self, quiet: Duration) -> Self {
+    pub fn with_linger(mut self, quiet: Duration) -> Self {
         self.linger = quiet;
         self
     }
 
-    /// How long a command may be silent before what is held of its output leaves, a line that has not ended too: it may be a
-    /// question. See [`CommandRun::release`](crate::CommandRun::release).
+    /// Sets how long a command may be silent before the held output is released, including a line that has not ended:
+    /// it may be a question. See [`CommandFilter::release`](crate::CommandFilter::release).
     ///
     /// ### Default
-    /// [`PATIENCE`](Self::PATIENCE).
+    /// [`RELEASE_AFTER`](Self::RELEASE_AFTER).
     #[must_use]
-    pub fn patience(mut self, silent: Duration) -> Self {
-        self.patience = silent;
+    pub fn with_release_after(mut self, silence: Duration) -> Self {
+        self.release_after = silence;
         self
     }
 
-    /// Runs a command to its end. `started` gets what signals it; `notice` what is to be known, when it is known.
+    /// Runs a command to its end and writes its filtered output to `output`.
+    ///
+    /// `started` gets the handle that signals the command. `warn` is called when a warning occurs.
     ///
     /// # Errors
-    /// The command cannot be started. All that goes wrong later is in the report.
+    /// The error of starting the command. Later errors are in [`RunReport::error`].
     pub fn run<W: Write>(
         &self,
         command: Command,
         output: W,
-        started: impl FnOnce(CommandControls),
-        mut notice: impl FnMut(Notice),
+        started: impl FnOnce(CommandHandle),
+        mut warn: impl FnMut(RunnerWarning),
     ) -> io::Result<RunReport> {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let line = CommandLine::from_args(words.map(OsStr::to_string_lossy));
-        let mut running = RunningCommand::start(command)?.linger(self.linger);
-        started(running.controls());
-        let gathered = Gathered::default();
-        let counted = self.registry.clone().with_enabled(false).start(&line, &self.limits, Nowhere);
-        let mut flow = Flow {
-            filter: Some(self.registry.start(&line, &self.limits, gathered.clone())),
+        let mut running = RunningCommand::start(command)?.with_linger(self.linger);
+        started(running.handle());
+        let buffer = SharedBuffer::default();
+        let counted =
+            self.registry.clone().with_enabled(false).start(&line, &self.limits, DiscardSink);
+        let mut flow = OutputFlow {
+            filter: Some(self.registry.start(&line, &self.limits, buffer.clone())),
             counted,
-            gathered,
+            buffer,
             output,
             record: None,
-            broken: false,
+            record_broke: false,
             keep: self.keep,
             report: RunReport::default(),
         };
         if flow.filter.as_ref().is_none_or(|filter| filter.filter().is_none()) {
-            // It would wait for the ends of lines, for nothing.
+            // Without a filter, holding the open line would only delay the output.
             flow.end_filter(None);
         }
         match self.overflow.as_ref().filter(|_| self.keep || flow.filter.is_some()) {
@@ -176,22 +190,23 @@ impl CommandRunner {
                 Err(error) => {
                     flow.filter = None;
                     flow.report.record_failed = true;
-                    notice(Notice::NoRecord(error));
+                    warn(RunnerWarning::NoRecord(error));
                 }
             },
         }
         #[cfg(feature = "tokens")]
         let mut tokens = self.count_tokens.then(TokenCounter::new);
-        let mut buffer = vec![0; READ];
-        let mut waits = false;
+        let mut read = vec![0; READ];
+        // Whether the filter may hold output that was not released.
+        let mut holds = false;
         loop {
-            // Reading tells of an error.
-            if waits && !running.wait(self.patience).unwrap_or(true) {
+            // An error of `wait` is ignored here: `read` reports it.
+            if holds && !running.wait(self.release_after).unwrap_or(true) {
                 flow.release();
-                waits = false;
+                holds = false;
                 continue;
             }
-            let count = match running.read(&mut buffer) {
+            let count = match running.read(&mut read) {
                 Ok(0) => break,
                 Ok(count) => count,
                 Err(error) if error.kind() == IoKind::Interrupted => continue,
@@ -202,10 +217,10 @@ impl CommandRunner {
             };
             #[cfg(feature = "tokens")]
             if let Some(tokens) = &mut tokens {
-                tokens.push(buffer.get(..count).unwrap_or_default());
+                tokens.push(read.get(..count).unwrap_or_default());
             }
-            flow.take(buffer.get(..count).unwrap_or_default(), &mut notice);
-            waits = true;
+            flow.take(read.get(..count).unwrap_or_default(), &mut warn);
+            holds = true;
             if flow.report.error.is_some() {
                 running.close();
                 break;
@@ -217,147 +232,140 @@ impl CommandRunner {
         }
         if running.is_left_open() {
             flow.report.left_open = true;
-            notice(Notice::LeftOpen);
+            warn(RunnerWarning::LeftOpen);
         }
         let status = running.finish().unwrap_or_else(|error| {
-            let unknown = "it is not known how the command ended";
+            let unknown = "cannot determine how the command ended";
             flow.report.error.get_or_insert(Error::io(ErrorKind::Read, unknown, error));
-            ExitStatus::from_raw(UNKNOWN)
+            ExitStatus::from_raw(UNKNOWN_STATUS)
         });
         Ok(flow.end(status))
     }
 }
 
-/// What is to be known about a run, in words.
+/// Something that went wrong during a run without ending it. Its [`Display`](fmt::Display) is one line.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Notice {
-    /// The full output cannot be recorded: nothing is filtered.
+pub enum RunnerWarning {
+    /// The full output cannot be recorded, so it is not filtered.
     NoRecord(io::Error),
-    /// The full output cannot be recorded any further: nothing more is filtered.
+    /// Recording the full output failed, so the rest is not filtered.
     RecordBroke(io::Error),
-    /// The record has reached its limit, in bytes; it has the beginning of the output, and filtering goes on.
+    /// The record has reached its limit, given in bytes. It has the beginning of the output; filtering continues.
     RecordFull(u64),
-    /// The command has ended, but something that it started holds its output open; that was not read to its end.
+    /// The command has ended, but a process that it started keeps the output open. The rest was not read.
     LeftOpen,
 }
 
-impl fmt::Display for Notice {
+impl fmt::Display for RunnerWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRecord(error) => {
-                write!(f, "the full output cannot be recorded, so nothing is filtered: {error}")
+                write!(f, "cannot record the full output, so it is not filtered: {error}")
             }
-            Self::RecordBroke(error) => write!(
-                f,
-                "the full output cannot be recorded any further, so the rest is not filtered: {error}"
-            ),
+            Self::RecordBroke(error) => {
+                write!(f, "recording the full output failed, so the rest is not filtered: {error}")
+            }
             Self::RecordFull(bytes) => {
                 write!(f, "only the first {bytes} bytes of the full output are recorded")
             }
             Self::LeftOpen => f.write_str(
-                "the command has ended, but something it started still has its output open; what that writes from now \
-                 on is lost",
+                "the command has ended, but a process it started keeps the output open; further output is lost",
             ),
         }
     }
 }
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct RunReport {
     /// How the command ended.
     pub status: ExitStatus,
-    /// What the filter did: all of it, with [`bytes_in`](CommandReport::bytes_in) as far as the output was read. Of a command
-    /// that was killed the exit code is that of a shell: 128 and the signal.
+    /// What the filter did with the whole output, as far as it was read. For a command that was killed, the exit code
+    /// is that of a shell: 128 plus the number of the signal.
     pub output: CommandReport,
-    /// Tokens of the unfiltered output, if they were [counted](CommandRunner::count_tokens).
+    /// Tokens of the unfiltered output, if they were [counted](CommandRunner::with_token_count).
     #[cfg(feature = "tokens")]
     pub tokens_in: Option<TokenCount>,
-    /// The record, if it was kept.
+    /// Path of the record, if it was kept.
     pub record: Option<PathBuf>,
-    /// Whether the record has all of the output.
+    /// Whether the record contains the whole output.
     pub record_complete: bool,
-    /// Something was to be recorded and could not be, so that it was not filtered.
+    /// Whether recording failed, so that output was not filtered.
     pub record_failed: bool,
-    /// Something that the command started still had its output open when reading stopped.
+    /// Whether another process still had the output open when reading stopped.
     pub left_open: bool,
-    /// The output could not be read or written, and what followed is lost; or it is not known how the command ended. With a closed pipe
-    /// ([`BrokenPipe`](IoKind::BrokenPipe)) whoever reads has enough.
+    /// An error of reading or writing the output, after which output was lost, or of waiting for the command. A closed
+    /// pipe ([`BrokenPipe`](IoKind::BrokenPipe)) means that the reader of the output has stopped.
     pub error: Option<Error>,
 }
 
-/// Where output waits between the filter and the writer: as much as one read makes.
+/// The filtered output of one read, shared by the filter, which appends to it, and [`OutputFlow`], which writes it out.
 #[derive(Clone, Debug, Default)]
-struct Gathered(Rc<RefCell<Vec<u8>>>);
+struct SharedBuffer(Rc<RefCell<Vec<u8>>>);
 
-impl Sink for Gathered {
+impl Sink for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) {
         self.0.borrow_mut().extend_from_slice(bytes);
     }
 }
 
-/// Where output goes that is counted and nothing else.
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn write(&mut self, _: &[u8]) {}
-}
-
-/// An output on its way: recorded, filtered, written.
-struct Flow<W> {
-    /// `None`: what comes now passes as it is.
-    filter: Option<CommandRun<Gathered>>,
-    /// What passed as it is.
-    counted: CommandRun<Nowhere>,
-    gathered: Gathered,
+/// The path of the output: recorded, then filtered, then written.
+struct OutputFlow<W> {
+    /// `None` if the output is passed through from now on.
+    filter: Option<CommandFilter<SharedBuffer>>,
+    /// Counts the output that is passed through.
+    counted: CommandFilter<DiscardSink>,
+    buffer: SharedBuffer,
     output: W,
     record: Option<OverflowFile>,
-    /// The record ends where it could not be written.
-    broken: bool,
+    /// Whether writing the record failed. The record is kept as far as it was written.
+    record_broke: bool,
     keep: bool,
     report: RunReport,
 }
 
-impl<W: Write> Flow<W> {
-    fn take(&mut self, bytes: &[u8], notice: &mut impl FnMut(Notice)) {
-        if let Some(record) = self.record.as_mut().filter(|_| !self.broken) {
+impl<W: Write> OutputFlow<W> {
+    fn take(&mut self, bytes: &[u8], warn: &mut impl FnMut(RunnerWarning)) {
+        if let Some(record) = self.record.as_mut().filter(|_| !self.record_broke) {
             let was_full = record.left_out() > 0;
             if let Err(error) = record.write_all(bytes) {
-                self.broken = true;
+                self.record_broke = true;
                 self.report.record_failed = true;
-                // Nothing more is cut that cannot be found again.
+                // Only recorded output may be cut, so nothing more is cut.
                 self.end_filter(None);
                 self.end_line();
-                notice(Notice::RecordBroke(error));
+                warn(RunnerWarning::RecordBroke(error));
             } else if !was_full && record.left_out() > 0 {
-                notice(Notice::RecordFull(record.written()));
+                warn(RunnerWarning::RecordFull(record.written()));
             }
         }
         match &mut self.filter {
-            Some(filter) => filter.write(bytes),
+            // Fails only after the end, and a filter that has ended is taken out.
+            Some(filter) => _ = filter.write(bytes),
             None => {
-                self.counted.write(bytes);
-                self.gathered.write(bytes);
+                _ = self.counted.write(bytes);
+                self.buffer.write(bytes);
             }
         }
-        self.hand_on();
+        self.write_out();
     }
 
-    /// The command is silent: what is held leaves.
+    /// Releases held output: the command is silent.
     fn release(&mut self) {
         if let Some(filter) = &mut self.filter {
             filter.release();
-            self.hand_on();
+            self.write_out();
         }
     }
 
+    /// Ends the filter; later output is passed through.
     fn end_filter(&mut self, exit_code: Option<i32>) {
-        let Some(filter) = self.filter.take() else { return };
+        let Some(mut filter) = self.filter.take() else { return };
         let full = self.record.as_ref().map(|record| {
             let path = record.path().display();
-            if self.broken {
+            if self.record_broke {
                 format!("{path} (until it could not be written)")
             } else if record.left_out() > 0 {
                 format!("{path} (its first {} bytes)", record.written())
@@ -365,45 +373,49 @@ impl<W: Write> Flow<W> {
                 path.to_string()
             }
         });
-        self.report.output = filter.end(exit_code, full.as_deref()).1;
+        filter.set_exit_code(exit_code);
+        if let Some(full) = full {
+            filter.set_full_output(full);
+        }
+        self.report.output = filter.end().unwrap_or_default();
     }
 
-    /// What passes from now on does not go on with a line that the filter has ended.
+    /// Ends the open line, so that passed-through output does not continue a line that the filter has cut.
     fn end_line(&mut self) {
-        let mut gathered = self.gathered.0.borrow_mut();
-        if self.report.output.cut && gathered.last().is_some_and(|byte| *byte != b'\n') {
-            gathered.push(b'\n');
+        let mut buffer = self.buffer.0.borrow_mut();
+        if self.report.output.cut && buffer.last().is_some_and(|byte| *byte != b'\n') {
+            buffer.push(b'\n');
         }
     }
 
-    /// Writes what the filter made.
-    fn hand_on(&mut self) {
-        let mut gathered = self.gathered.0.borrow_mut();
-        if !gathered.is_empty() && self.report.error.is_none() {
-            let written = self.output.write_all(&gathered).and_then(|()| self.output.flush());
+    /// Writes the buffer to the output.
+    fn write_out(&mut self) {
+        let mut buffer = self.buffer.0.borrow_mut();
+        if !buffer.is_empty() && self.report.error.is_none() {
+            let written = self.output.write_all(&buffer).and_then(|()| self.output.flush());
             if let Err(error) = written {
                 self.report.error = Some(Error::write(error));
             }
         }
-        gathered.clear();
-        // A filter that held much has let it go.
-        gathered.shrink_to(2 * READ);
+        buffer.clear();
+        // A filter may have written much at once.
+        buffer.shrink_to(2 * READ);
     }
 
     fn end(mut self, status: ExitStatus) -> RunReport {
-        // As a shell says it.
+        // The exit code of a shell for a killed command.
         let code = status.code().or_else(|| Some(128 + status.signal()?));
         self.end_filter(code);
-        self.hand_on();
-        let Self { mut report, counted, record, .. } = self;
-        add(&mut report.output, &counted.end(code, None).1);
+        self.write_out();
+        let Self { mut report, mut counted, record, .. } = self;
+        add_passed(&mut report.output, &counted.end().unwrap_or_default());
         report.status = status;
         report.output.exit_code = code;
         report.output.full_output = None;
         let lost = report.error.as_ref().and_then(Error::io_error);
         let lost = lost.is_some_and(|error| error.kind() != IoKind::BrokenPipe);
         if let Some(record) = record.filter(|_| self.keep || report.output.cut || lost) {
-            report.record_complete = !self.broken && record.left_out() == 0;
+            report.record_complete = !self.record_broke && record.left_out() == 0;
             let path = record.keep();
             report.output.full_output = Some(path.display().to_string());
             report.record = Some(path);
@@ -412,8 +424,8 @@ impl<W: Write> Flow<W> {
     }
 }
 
-/// Counts what passed with what was filtered.
-fn add(report: &mut CommandReport, passed: &CommandReport) {
+/// Adds the sizes of passed-through output to those of filtered output.
+fn add_passed(report: &mut CommandReport, passed: &CommandReport) {
     report.bytes_in += passed.bytes_in;
     report.bytes_out += passed.bytes_out;
     report.chars_in += passed.chars_in;

@@ -1,8 +1,8 @@
-//! Where the full outputs of commands are kept: a folder, and files in it that go unless they are needed.
+//! A folder for the full outputs of commands, and the files in it.
 //!
-//! Must not know commands or filters. Invariants: the folder is its owner's alone (0700), files are too (0600), and hold
-//! bytes as they came, unredacted; nothing is created or removed but through the opened folder, so that no name on the way
-//! can be exchanged; no symbolic link is followed; what has another name than ours is never touched.
+//! Invariants: only the owner can enter the folder (0700) and read the files (0600), which hold unredacted bytes. Files
+//! are created and removed only relative to the opened folder, so that no part of the path can be exchanged in between.
+//! No symbolic link is followed. Files with other names than ours are never touched.
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File};
@@ -12,12 +12,13 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::clean;
+use super::record_name::RecordName;
+use super::retention;
 
-/// A folder for the full outputs of commands, and how much may be in it.
+/// A folder for the full outputs of commands, with limits for its size.
 ///
 /// ```
 /// use std::io::Write;
@@ -40,14 +41,14 @@ pub struct OverflowFolder {
 }
 
 impl OverflowFolder {
-    /// What a file may have of an output.
+    /// Default limit of one file, in bytes.
     pub const FILE_LIMIT: u64 = 256 << 20;
-    /// What all files may have before another one is made.
+    /// Default limit of all files together, in bytes.
     pub const TOTAL_LIMIT: u64 = 1 << 30;
-    /// How old a file may get.
+    /// Default age after which a file is removed.
     pub const AGE_LIMIT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-    /// The folder at a path, with the default limits. It is made when it is needed.
+    /// Creates a value for the folder at `path`, with default limits. The folder itself is created when it is needed.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -57,9 +58,9 @@ impl OverflowFolder {
         }
     }
 
-    /// The folder of this user: `output` in `$TAMIS_STATE_DIR`, else in `$XDG_STATE_HOME/tamis`, else in
-    /// `~/.local/state/tamis`. `None` if there is no home. Paths that are not absolute do not count, as the XDG
-    /// specification has it.
+    /// Returns the folder of this user: `output` in `$TAMIS_STATE_DIR`, or else in `$XDG_STATE_HOME/tamis`, or else in
+    /// `~/.local/state/tamis`. Returns `None` if there is no home directory. Relative paths in these variables are
+    /// ignored, as the XDG specification requires.
     #[must_use]
     pub fn of_user() -> Option<Self> {
         let variable = |name| std::env::var_os(name).map(PathBuf::from);
@@ -74,7 +75,7 @@ impl OverflowFolder {
         Some(Self::new(state.join("output")))
     }
 
-    /// At most so many bytes of an output are kept: its beginning.
+    /// Sets how many bytes of an output are recorded. The rest is counted and dropped.
     ///
     /// ### Default
     /// [`FILE_LIMIT`](Self::FILE_LIMIT).
@@ -84,19 +85,19 @@ impl OverflowFolder {
         self
     }
 
-    /// Before a file is made the oldest go until all others together have at most so many bytes.
+    /// Sets how many bytes all files together may have. The oldest are removed before a new file is created.
     ///
     /// ### Default
     /// [`TOTAL_LIMIT`](Self::TOTAL_LIMIT).
     /// ### Caveat
-    /// Files that are being written are not removed, and the new one comes on top.
+    /// Files that are being written are not removed, and the new file is not included.
     #[must_use]
     pub fn with_total_limit(mut self, bytes: u64) -> Self {
         self.total_limit = bytes;
         self
     }
 
-    /// Before a file is made those go that have not been written to for so long.
+    /// Sets the age, since the last write, after which files are removed before a new one is created.
     ///
     /// ### Default
     /// [`AGE_LIMIT`](Self::AGE_LIMIT).
@@ -106,31 +107,36 @@ impl OverflowFolder {
         self
     }
 
-    /// Its path.
+    /// Returns the path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes a file, and the folder if there is none, after what is too much or too old was removed.
+    /// Creates a file, and the folder if it does not exist. Removes old and excess files first.
     ///
     /// # Errors
-    /// The folder or the file cannot be made; or the folder is a symbolic link, another user's, or open to others.
+    /// The folder or the file cannot be created; or the folder is a symbolic link, belongs to another user, or is open
+    /// to other users.
     pub fn create(&self) -> Result<OverflowFile> {
         let path = std::path::absolute(&self.path)?;
         let folder = open(&path)?;
-        clean::clean(&folder, &clean::Limits { total: self.total_limit, age: self.age_limit });
+        retention::clean(
+            &folder,
+            &retention::RetentionLimits { total: self.total_limit, age: self.age_limit },
+        );
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for attempt in 0..ATTEMPTS {
-            let name = Name { seconds: since.as_secs(), process: std::process::id(), attempt };
+            let name =
+                RecordName { seconds: since.as_secs(), process: std::process::id(), attempt };
             let name = name.to_string();
             match rustix::fs::openat(&folder, &name, flags, Mode::RUSR | Mode::WUSR) {
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
                 Ok(file) => {
-                    // Says that it is in use. Where there are no locks it may be cleaned away, with nothing worse.
+                    // The lock marks the file as in use. Without it, the worst case is that the file is removed early.
                     _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
                     let path = path.join(&name);
                     return Ok(OverflowFile {
@@ -150,49 +156,25 @@ impl OverflowFolder {
     }
 }
 
-/// A process makes at most so many files within a second.
+/// Files that one process can create within a second.
 const ATTEMPTS: u32 = 10_000;
 
-/// The name of a file: `run-SECONDS-PROCESS-ATTEMPT.log`.
-struct Name {
-    seconds: u64,
-    process: u32,
-    attempt: u32,
-}
-
-impl std::fmt::Display for Name {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "run-{}-{}-{}.log", self.seconds, self.process, self.attempt)
-    }
-}
-
-/// Whether a file has a name that we give.
-pub(super) fn is_ours(name: &[u8]) -> bool {
-    let number =
-        |text: &[u8]| (1..=20).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
-    let inner = name.strip_prefix(b"run-").and_then(|name| name.strip_suffix(b".log"));
-    inner.is_some_and(|inner| {
-        let mut parts = inner.split(|byte| *byte == b'-');
-        parts.by_ref().take(3).filter(|part| number(part)).count() == 3 && parts.next().is_none()
-    })
-}
-
-/// Opens the folder, and makes it if there is none.
+/// Opens the folder, and creates it if it does not exist.
 fn open(path: &Path) -> Result<OwnedFd> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
-        Errno::LOOP | Errno::NOTDIR | Errno::MLINK => refused("it is a symbolic link"),
+        Errno::LOOP | Errno::NOTDIR | Errno::MLINK => refused("the folder is a symbolic link"),
         error => error.into(),
     })?;
     let stat = rustix::fs::fstat(&folder)?;
     if stat.st_uid != rustix::process::geteuid().as_raw() {
-        return Err(refused("it is another user's"));
+        return Err(refused("the folder belongs to another user"));
     }
     let mode = Mode::from_raw_mode(stat.st_mode);
     if mode.intersects(Mode::RWXG | Mode::RWXO) {
         return Err(refused(
-            "others may enter it: chmod 700 it, or name a folder that is not there",
+            "other users can enter the folder; run `chmod 700` on it, or use a new folder",
         ));
     }
     Ok(folder)
@@ -202,16 +184,11 @@ fn refused(why: &str) -> Error {
     Error::new(ErrorKind::PermissionDenied, why.to_owned())
 }
 
-/// Whether a file of the folder is a regular one of this user.
-pub(super) fn is_own_file(stat: &rustix::fs::Stat) -> bool {
-    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
-        && stat.st_uid == rustix::process::geteuid().as_raw()
-}
-
-/// The full output of a command, while it arrives. The file goes with this value, unless it is kept.
+/// A record of a command's full output, open for writing. Dropping it removes the file, unless it is
+/// [kept](Self::keep).
 ///
-/// What is over the limit is left out and counted, not an error. A write that fails has recorded a beginning of what it
-/// was given, or nothing of it.
+/// Bytes over the limit are counted and dropped without an error. A write that fails may have recorded the beginning of
+/// its bytes.
 #[derive(Debug)]
 pub struct OverflowFile {
     file: File,
@@ -225,25 +202,25 @@ pub struct OverflowFile {
 }
 
 impl OverflowFile {
-    /// Where it is: an absolute path.
+    /// Returns the absolute path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes in it.
+    /// Returns the number of recorded bytes.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Bytes that were over the limit.
+    /// Returns the number of dropped bytes, which were over the limit.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Keeps it, until it is too old or too much.
+    /// Keeps the file, until the limits of the folder remove it, and returns its path.
     #[must_use]
     pub fn keep(mut self) -> PathBuf {
         self.keep = true;
@@ -275,43 +252,8 @@ impl Write for OverflowFile {
 impl Drop for OverflowFile {
     fn drop(&mut self) {
         if !self.keep {
-            // What cannot be removed now is cleaned away later.
+            // If this fails, a later `create` removes the file.
             _ = rustix::fs::unlinkat(&self.folder, OsStr::new(&self.name), AtFlags::empty());
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Name, is_ours};
-
-    #[test]
-    fn names_that_we_give_are_ours_and_no_others() {
-        for name in [
-            Name { seconds: 0, process: 0, attempt: 0 },
-            Name { seconds: u64::MAX, process: u32::MAX, attempt: u32::MAX },
-        ] {
-            assert!(is_ours(name.to_string().as_bytes()), "{name}");
-        }
-        for name in [
-            "",
-            "run-",
-            ".log",
-            "run-.log",
-            "run-1-2.log",
-            "run-1-2-3",
-            "run-1-2-3-4.log",
-            "run-1--3.log",
-            "run-1-2-3.log.gz",
-            "run-1-2-x.log",
-            "xrun-1-2-3.log",
-            "run-1-2-+3.log",
-            "run-1-2-3.LOG",
-            "run-1-2-123456789012345678901.log",
-            "../run-1-2-3.log",
-            "run--1-2-3.log",
-        ] {
-            assert!(!is_ours(name.as_bytes()), "{name}");
         }
     }
 }

@@ -1,12 +1,11 @@
-//! A command that runs: both of its streams come through one pipe, and it can be signalled.
+//! [`RunningCommand`]: a child process whose two output streams arrive through one pipe.
 //!
-//! Must not know what becomes of the output. Invariants: the output ends with the command, even if something that the
-//! command started holds the pipe open; what was written before the command ended is read whole; a signal never reaches
-//! another process that got the command's id.
+//! Invariants: the output ends soon after the command, even if a process started by it keeps the pipe open. Everything
+//! that was written before the command ended is read. A signal never reaches another process that got the command's id.
 //!
-//! Why a pipe, and no terminal: one pipe keeps the two streams in the order in which they were written, which is what a
-//! reader needs; a pseudo terminal would too, but it makes programs colour, page, prompt and redraw, and needs a process
-//! group, a window size and an echo of its own.
+//! Why a pipe and not a terminal: one pipe keeps the two streams in the order in which they were written. A pseudo
+//! terminal would too, but it makes programs use colours, pagers, prompts and redraws, and it needs a process group, a
+//! window size and echo handling.
 
 use std::io::{ErrorKind, PipeReader, Read, Result};
 use std::process::{Command, ExitStatus};
@@ -19,16 +18,15 @@ use rustix::io::{Errno, ioctl_fionread};
 use shared_child::SharedChild;
 use shared_child::unix::SharedChildExt;
 
-/// Something that never falls silent is left after so many quiet times.
-const AT_MOST: u32 = 10;
+/// How many times `linger` is waited for at most, if the output never falls silent.
+const MAX_LINGERS: u32 = 10;
 
-/// A command that runs, and its output: what it writes to standard output and standard error, in that order.
+/// A running command and its output: what it writes to standard output and standard error, in that order.
 ///
-/// [`Read`] is the output. It ends when nothing has the pipe open any more, or some time after the command's end: see
-/// [`linger`](RunningCommand::linger). Standard input and everything else are as [`Command`] says; without more, they are
-/// inherited.
+/// [`Read`] reads the output. It ends when no process has the pipe open any more, or some time after the command's end:
+/// see [`with_linger`](RunningCommand::with_linger). Standard input and all other settings are those of [`Command`].
 ///
-/// A value that is dropped leaves the command running, with a closed pipe.
+/// Dropping the value closes the pipe and leaves the command running.
 ///
 /// ```
 /// use std::io::Read;
@@ -46,39 +44,40 @@ const AT_MOST: u32 = 10;
 /// ```
 #[derive(Debug)]
 pub struct RunningCommand {
-    controls: CommandControls,
+    handle: CommandHandle,
     output: Option<PipeReader>,
-    /// Closed when the command has ended; nothing is written to it.
+    /// A pipe that is closed when the command has ended. Nothing is written to it.
     end: PipeReader,
     waiter: JoinHandle<Result<ExitStatus>>,
     linger: Duration,
-    ended: Option<Ended>,
+    ended: Option<CommandEnd>,
     left_open: bool,
 }
 
-/// The command has ended, and something holds its output open.
+/// State after the command has ended, while another process may keep its output open.
 #[derive(Clone, Copy, Debug)]
-struct Ended {
+struct CommandEnd {
     at: Instant,
-    /// Bytes that were in the pipe then: the command's own are among them.
-    owed: u64,
-    /// Nobody has looked, since those were read, whether the pipe is closed.
-    fresh: bool,
+    /// Bytes that were in the pipe at that time and are not read yet. All remaining output of the command is among
+    /// them.
+    unread: u64,
+    /// Whether the pipe was not polled since those bytes were read.
+    unpolled: bool,
 }
 
 impl RunningCommand {
-    /// How long output may be quiet after the command's end before it is over.
+    /// The default of [`with_linger`](Self::with_linger).
     pub const LINGER: Duration = Duration::from_millis(250);
 
     /// Starts a command. Its standard output and standard error are replaced by the pipe.
     ///
     /// # Errors
-    /// Those of [`Command::spawn`]; or there can be no pipe or thread.
+    /// The errors of [`Command::spawn`], and of creating a pipe or a thread.
     pub fn start(mut command: Command) -> Result<Self> {
         let (output, input) = std::io::pipe()?;
         let (end, ending) = std::io::pipe()?;
         command.stdout(input.try_clone()?).stderr(input);
-        // The thread first: a command that runs must have one.
+        // The thread is created first: every started command must have a thread that waits for it.
         let (sender, receiver) = mpsc::channel::<Arc<SharedChild>>();
         let waiter = thread::Builder::new().name("wait".to_owned()).spawn(move || {
             let status = match receiver.recv() {
@@ -89,10 +88,10 @@ impl RunningCommand {
             status
         })?;
         let child = Arc::new(SharedChild::spawn(&mut command)?);
-        // The thread waits for it.
+        // The thread is receiving.
         _ = sender.send(Arc::clone(&child));
         Ok(Self {
-            controls: CommandControls(child),
+            handle: CommandHandle(child),
             output: Some(output),
             end,
             waiter,
@@ -102,55 +101,56 @@ impl RunningCommand {
         })
     }
 
-    /// How long output may be quiet after the command's end before it is over; ten times as long if it is never quiet.
+    /// Sets how long the output may be silent after the command's end before reading stops; ten times as long if it is
+    /// never silent.
     ///
-    /// What the command started may hold its output open: a server, a daemon. Whoever waits for the end of the output
-    /// waits for those.
+    /// A process that the command started, such as a server or daemon, may keep the output open. Without a limit,
+    /// reading to the end would wait for that process.
     ///
     /// ### Default
     /// [`LINGER`](Self::LINGER).
     #[must_use]
-    pub fn linger(mut self, quiet: Duration) -> Self {
-        self.linger = quiet;
+    pub fn with_linger(mut self, silence: Duration) -> Self {
+        self.linger = silence;
         self
     }
 
-    /// What signals it, from any thread.
+    /// Returns a handle that signals the command from any thread.
     #[must_use]
-    pub fn controls(&self) -> CommandControls {
-        self.controls.clone()
+    pub fn handle(&self) -> CommandHandle {
+        self.handle.clone()
     }
 
-    /// Waits for output, or its end. `false`: there was none for so long.
+    /// Waits until there is output, or its end. Returns `false` after `time` without either.
     ///
     /// # Errors
-    /// Those of poll(2).
+    /// The errors of poll(2).
     pub fn wait(&self, time: Duration) -> Result<bool> {
         let Some(output) = &self.output else { return Ok(true) };
         if self.ended.is_some() && self.linger <= time {
-            // Reading does not wait longer.
+            // `read` waits no longer than this.
             return Ok(true);
         }
         let end = self.ended.is_none().then_some(&self.end);
-        let Ready { output, end } = ready(output, end, Some(time))?;
+        let PipeEvents { output, end } = ready(output, end, Some(time))?;
         Ok(output || end)
     }
 
-    /// Reads no more: what writes to the pipe from now on is told that nobody reads.
+    /// Closes the pipe. Processes that write to it from now on get an error or SIGPIPE.
     pub fn close(&mut self) {
         self.output = None;
     }
 
-    /// Whether something held the output open when reading stopped.
+    /// Returns whether another process still had the output open when reading stopped.
     #[must_use]
     pub fn is_left_open(&self) -> bool {
         self.left_open
     }
 
-    /// Waits for the command's end.
+    /// Closes the pipe and waits for the command's end.
     ///
     /// # Errors
-    /// Nothing can be known about it: someone else has waited for it.
+    /// The status is not available, because other code has waited for the process.
     pub fn finish(mut self) -> Result<ExitStatus> {
         self.close();
         match self.waiter.join() {
@@ -159,13 +159,14 @@ impl RunningCommand {
         }
     }
 
-    /// How long to wait for more: no time limit while the command runs. `None`: it is over.
-    fn patience(&self) -> Option<Option<Duration>> {
-        let Some(Ended { at, owed, fresh }) = self.ended else { return Some(None) };
-        if owed > 0 || fresh {
+    /// Returns how long to wait for more output: `Some(None)` is without a limit, while the command runs; `None` means
+    /// that reading stops.
+    fn timeout(&self) -> Option<Option<Duration>> {
+        let Some(CommandEnd { at, unread, unpolled }) = self.ended else { return Some(None) };
+        if unread > 0 || unpolled {
             return Some(Some(self.linger));
         }
-        let most = self.linger.saturating_mul(AT_MOST);
+        let most = self.linger.saturating_mul(MAX_LINGERS);
         let left = most.checked_sub(at.elapsed()).filter(|left| !left.is_zero())?;
         Some(Some(left.min(self.linger)))
     }
@@ -174,22 +175,22 @@ impl RunningCommand {
 impl Read for RunningCommand {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         loop {
-            let patience = self.patience();
+            let timeout = self.timeout();
             let Some(output) = &mut self.output else { return Ok(0) };
             let end = self.ended.is_none().then_some(&self.end);
-            let ready = match patience {
+            let ready = match timeout {
                 Some(time) => ready(output, end, time)?,
-                None => Ready::default(),
+                None => PipeEvents::default(),
             };
             if let Some(ended) = &mut self.ended {
-                ended.fresh = false;
+                ended.unpolled = false;
             }
             if ready.end {
-                // Counted after the end, so that all that was written before it is among them.
-                self.ended = Some(Ended {
+                // Counted after the end, so that everything the command wrote is included.
+                self.ended = Some(CommandEnd {
                     at: Instant::now(),
-                    owed: ioctl_fionread(&*output)?,
-                    fresh: true,
+                    unread: ioctl_fionread(&*output)?,
+                    unpolled: true,
                 });
             }
             if ready.output {
@@ -198,8 +199,8 @@ impl Read for RunningCommand {
                     self.output = None;
                 }
                 if let Some(ended) = &mut self.ended {
-                    ended.fresh |= ended.owed > 0;
-                    ended.owed = ended.owed.saturating_sub(count as u64);
+                    ended.unpolled |= ended.unread > 0;
+                    ended.unread = ended.unread.saturating_sub(count as u64);
                 }
                 return Ok(count);
             }
@@ -211,22 +212,26 @@ impl Read for RunningCommand {
     }
 }
 
-/// What there is; nothing, if time ran out.
+/// Events on the pipes. Both are `false` after a timeout.
 #[derive(Clone, Copy, Debug, Default)]
-struct Ready {
-    /// There is output, or its end.
+struct PipeEvents {
+    /// There is output, or it has ended.
     output: bool,
     /// The command has ended.
     end: bool,
 }
 
-/// Waits until there is something.
-fn ready(output: &PipeReader, end: Option<&PipeReader>, time: Option<Duration>) -> Result<Ready> {
+/// Waits for an event, up to `time`.
+fn ready(
+    output: &PipeReader,
+    end: Option<&PipeReader>,
+    time: Option<Duration>,
+) -> Result<PipeEvents> {
     let until = time.and_then(|time| Instant::now().checked_add(time));
     loop {
         let time = until.map(|until| until.saturating_duration_since(Instant::now()));
         let time = time.map(|time| Timespec {
-            // poll takes no more everywhere; that many seconds are weeks.
+            // Some systems refuse larger values; this is more than three weeks.
             tv_sec: time.as_secs().min(2_000_000).cast_signed(),
             tv_nsec: time.subsec_nanos().into(),
         });
@@ -237,27 +242,27 @@ fn ready(output: &PipeReader, end: Option<&PipeReader>, time: Option<Duration>) 
             Err(error) => return Err(error.into()),
             Ok(_) => {
                 let [output, end] = both.map(|pipe| !pipe.revents().is_empty());
-                return Ok(Ready { output, end });
+                return Ok(PipeEvents { output, end });
             }
         }
     }
 }
 
-/// Signals a command that runs.
+/// Signals a running command. Cheap to clone and usable from any thread.
 #[derive(Clone, Debug)]
-pub struct CommandControls(Arc<SharedChild>);
+pub struct CommandHandle(Arc<SharedChild>);
 
-impl CommandControls {
-    /// The command's process id, which may be another process's once the command has ended.
+impl CommandHandle {
+    /// Returns the command's process id. It may belong to another process once the command has ended.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.0.id()
     }
 
-    /// Sends a signal, by its number. Nothing happens if the command has ended.
+    /// Sends a signal, given by its number. Does nothing if the command has ended.
     ///
     /// # Errors
-    /// There is no such signal, or it is not allowed: the command has become another user's.
+    /// The signal does not exist, or is not permitted because the command has changed its user.
     pub fn signal(&self, signal: i32) -> Result<()> {
         self.0.send_signal(signal)
     }

@@ -1,4 +1,4 @@
-//! What a run does with its record and its filter, on real processes; what is in the folder of records, and what goes.
+//! Tests with real processes: the record, the filter, and the folder of records.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,9 +11,11 @@ use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
 use super::{CommandRunner, OverflowFolder, RunReport, RunningCommand};
-use crate::command::{CommandReport, FilterResult, OutputFilter, OutputFilterRegistry, Passed};
+use crate::command::{
+    CommandReport, FilterResult, OutputFilter, OutputFilterRegistry, PassThroughReason,
+};
 
-/// Cuts lines with an `x`.
+/// Removes lines with an `x`.
 struct Cutter;
 
 impl OutputFilter for Cutter {
@@ -29,25 +31,25 @@ impl OutputFilter for Cutter {
     }
 }
 
-/// Lines that are cut, enough to be worth it.
+/// A script that prints enough removable lines for the notice to be shorter.
 const MANY: &str = "n=0; while [ $n -lt 100 ]; do echo xxxxxxx; n=$((n+1)); done;";
 
 fn runner() -> CommandRunner {
     CommandRunner::new(OutputFilterRegistry::new().register(Cutter))
 }
 
-/// What came out, the report, and what was said.
+/// Returns the output, the report and the warnings.
 fn run(runner: &CommandRunner, script: &str) -> (String, RunReport, Vec<String>) {
     let mut command = Command::new("sh");
     command.args(["-c", script]);
     let mut output = Vec::new();
     let mut notices = Vec::new();
-    let say = |notice: super::Notice| notices.push(notice.to_string());
+    let say = |notice: super::RunnerWarning| notices.push(notice.to_string());
     let report = runner.run(command, &mut output, |_| {}, say).unwrap();
     (String::from_utf8(output).unwrap(), report, notices)
 }
 
-/// What stands for the lines that were cut.
+/// The notice for the removed lines.
 fn note(full: impl std::fmt::Display) -> String {
     format!("[tamis custom: 100 of 102 lines left out; full output: {full}]\n")
 }
@@ -60,7 +62,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A folder for records, in one that goes with the test.
+/// A folder for records inside a temporary directory.
 fn place() -> (TempDir, OverflowFolder) {
     let home = tempfile::tempdir().unwrap();
     let folder = OverflowFolder::new(home.path().join("state/tamis/output"));
@@ -70,10 +72,10 @@ fn place() -> (TempDir, OverflowFolder) {
 #[test]
 fn the_record_stays_where_something_was_cut() {
     let (_home, folder) = place();
-    let runner = runner().overflow(folder.clone());
+    let runner = runner().with_overflow(folder.clone());
     let (output, report, said) = run(&runner, &format!("{MANY} echo a; echo b >&2; exit 3"));
     let record = report.record.unwrap();
-    // One line less is missing: the filter has one of its own.
+    // The filter adds a line, so one line less is missing.
     assert_eq!(output, format!("a\nb\n3\n{}", note(record.display()).replace("100", "99")));
     let full = "xxxxxxx\n".repeat(100) + "a\nb\n";
     assert_eq!(fs::read_to_string(&record).unwrap(), full);
@@ -84,7 +86,7 @@ fn the_record_stays_where_something_was_cut() {
     assert_eq!(report.output.bytes_out, output.len() as u64);
     assert_eq!(record.metadata().unwrap().mode() & 0o7777, 0o600);
     assert_eq!(folder.path().metadata().unwrap().mode() & 0o7777, 0o700);
-    // A signal is an exit code as shells have it.
+    // A signal is reported as the exit code that a shell uses.
     let (output, report, _) = run(&runner, &format!("{MANY} kill -9 $$"));
     assert!(output.starts_with("137\n["), "{output}");
     assert_eq!(report.output.exit_code, Some(137));
@@ -93,20 +95,23 @@ fn the_record_stays_where_something_was_cut() {
 #[test]
 fn the_record_goes_where_nothing_was_cut() {
     let (_home, folder) = place();
-    let (output, report, said) = run(&runner().overflow(folder.clone()), "echo ab");
+    let (output, report, said) = run(&runner().with_overflow(folder.clone()), "echo ab");
     assert_eq!((output.as_str(), report.record, said.len()), ("ab\n", None, 0));
     assert_eq!((report.output.cut, report.output.full_output), (false, None));
     assert!(names(folder.path()).is_empty());
-    let (_, report, _) = run(&runner().overflow(folder).keep(true), "echo ab");
+    let (_, report, _) = run(&runner().with_overflow(folder).with_keep(true), "echo ab");
     assert_eq!(fs::read_to_string(report.record.unwrap()).unwrap(), "ab\n");
-    // Without a folder the filter works all the same, and names none.
+    // Without a folder, filtering works, and the notice names no file.
     let (output, ..) = run(&runner(), MANY);
     assert_eq!(output, "0\n[tamis custom: 99 of 100 lines left out]\n");
-    // What no filter is for needs no folder.
+    // Output that no filter applies to needs no folder.
     let (home, folder) = place();
-    let none = CommandRunner::new(OutputFilterRegistry::new()).overflow(folder);
+    let none = CommandRunner::new(OutputFilterRegistry::new()).with_overflow(folder);
     let (output, report, _) = run(&none, "printf 'a\nb'");
-    assert_eq!((output.as_str(), report.output.passed), ("a\nb", Some(Passed::NoFilter)));
+    assert_eq!(
+        (output.as_str(), report.output.passed),
+        ("a\nb", Some(PassThroughReason::NoFilter))
+    );
     let CommandReport { bytes_in, bytes_out, lines_in, lines_out, .. } = report.output;
     assert_eq!((bytes_in, bytes_out, lines_in, lines_out), (3, 3, 2, 2));
     assert!(names(home.path()).is_empty());
@@ -116,18 +121,18 @@ fn the_record_goes_where_nothing_was_cut() {
 fn what_cannot_be_recorded_is_not_filtered() {
     let (home, folder) = place();
     fs::write(home.path().join("state"), "a file in the way").unwrap();
-    let (output, report, said) = run(&runner().overflow(folder), MANY);
+    let (output, report, said) = run(&runner().with_overflow(folder), MANY);
     assert_eq!(output, "xxxxxxx\n".repeat(100));
     assert_eq!((report.output.cut, report.record, report.record_failed), (false, None, true));
     assert_eq!((report.output.bytes_in, report.output.bytes_out), (800, 800));
     assert_eq!(said.len(), 1);
-    assert!(said[0].contains("nothing is filtered: "), "{said:?}");
+    assert!(said[0].contains("so it is not filtered: "), "{said:?}");
 }
 
 #[test]
 fn over_the_limit_the_beginning_is_recorded() {
     let (_home, folder) = place();
-    let runner = runner().overflow(folder.with_file_limit(13));
+    let runner = runner().with_overflow(folder.with_file_limit(13));
     let (output, report, said) =
         run(&runner, &format!("{MANY} sleep .1; echo a; sleep .1; echo b"));
     let record = report.record.unwrap();
@@ -138,17 +143,17 @@ fn over_the_limit_the_beginning_is_recorded() {
     assert!(!report.record_complete && !report.record_failed);
 }
 
-/// However its end and that of its output come together.
+/// The order in which the command and its output end does not matter.
 #[test]
-fn a_command_that_leaves_nothing_behind_is_not_said_to() {
-    let runner = CommandRunner::new(OutputFilterRegistry::new()).linger(Duration::ZERO);
+fn no_warning_without_leftover_processes() {
+    let runner = CommandRunner::new(OutputFilterRegistry::new()).with_linger(Duration::ZERO);
     for _ in 0..200 {
         let (output, report, said) = run(&runner, "echo a");
         assert_eq!((output.as_str(), report.left_open, said.len()), ("a\n", false, 0));
-        // In small pieces, of which some are read after the end.
+        // In small pieces, some of which are read after the end.
         let mut command = Command::new("sh");
         command.args(["-c", "echo abcdefgh"]);
-        let mut running = RunningCommand::start(command).unwrap().linger(Duration::ZERO);
+        let mut running = RunningCommand::start(command).unwrap().with_linger(Duration::ZERO);
         let (mut output, mut piece) = (Vec::new(), [0; 2]);
         while let count @ 1.. = running.read(&mut piece).unwrap() {
             output.extend_from_slice(&piece[..count]);
@@ -182,7 +187,7 @@ fn what_is_not_private_is_refused() {
     assert!(OverflowFolder::new(&real).create().is_ok(), "the folder itself is fine");
 }
 
-/// A file with so many bytes that was written to so long ago.
+/// Creates a file of the given size and age.
 fn aged(folder: &Path, name: &str, bytes: usize, seconds: u64) -> File {
     let path = folder.join(name);
     fs::write(&path, vec![b'-'; bytes]).unwrap();
@@ -207,7 +212,7 @@ fn what_is_too_old_goes_and_then_the_oldest_of_what_is_too_much() {
     aged(path, "run-4-1-0.log", 40, 300);
     drop(folder.create().unwrap());
     assert_eq!(names(path), ["run-3-1-0.log", "run-4-1-0.log"]);
-    // What is being written stays.
+    // Files that are being written are kept.
     let busy = aged(path, "run-5-1-0.log", 200, 2000);
     flock(&busy, FlockOperation::LockExclusive).unwrap();
     drop(folder.create().unwrap());
@@ -243,14 +248,14 @@ fn what_is_not_ours_is_never_touched() {
     assert_eq!(fs::read_to_string(outside).unwrap(), "precious");
 }
 
-/// Where the next name is a link already, another one is taken.
+/// If the next name is a symbolic link, another name is chosen.
 #[test]
 fn no_link_is_written_through() {
     let (home, folder) = place();
     let outside = home.path().join("outside");
     let first = folder.create().unwrap().keep();
     fs::remove_file(&first).unwrap();
-    // The names of this second and the next ones.
+    // The names for this second and the next ones.
     let name = first.file_name().unwrap().to_str().unwrap();
     let [seconds, process] = name["run-".len()..].split('-').take(2).collect::<Vec<_>>()[..] else {
         panic!("{name}")

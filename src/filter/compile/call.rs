@@ -1,5 +1,6 @@
 //! What one call asks of a program: which rules do not apply, and how long the output may be.
 
+use crate::report::SkipReason;
 use crate::spec::{Budget, Omitted, OnOver};
 
 /// The settings of a call for the size of its output.

@@ -177,7 +177,7 @@ enum StageAction {
     },
     DropNulls,
     DropEmpty,
-    TextFilter,
+    TextSpec,
     Budget {
         budget: Budget,
         min_items: u64,

@@ -115,7 +115,7 @@ impl StageAction {
             Self::Exclude { .. } => "exclude",
             Self::DropNulls => "drop_nulls",
             Self::DropEmpty => "drop_empty",
-            Self::TextFilter => "text_filter",
+            Self::TextSpec => "text_filter",
             Self::Budget { .. } => "budget",
             Self::Mark => "mark",
             Self::Compact => "compact",

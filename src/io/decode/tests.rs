@@ -253,7 +253,10 @@ fn a_body_that_is_cut_off_ended_too_early() {
         }
     }
     let error = refused(ContentCoding::Gzip, &encode(ContentCoding::Gzip, b"[1]")[..12]);
-    assert_eq!(error.to_string(), "byte 12: unexpected end of the gzip body (place in the encoded body)");
+    assert_eq!(
+        error.to_string(),
+        "byte 12: unexpected end of the gzip body (place in the encoded body)"
+    );
 }
 
 #[test]

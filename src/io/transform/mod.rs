@@ -24,7 +24,7 @@ use crate::limits::Limits;
 use crate::report::Report;
 use crate::spec::{Budget, ContentFormat, Spec};
 #[cfg(feature = "text")]
-use crate::text::{TextProgram, TextReport, TextRun};
+use crate::text::{TextFilter, TextProgram, TextReport};
 #[cfg(feature = "text")]
 use text::TextPush;
 
@@ -226,8 +226,11 @@ impl Transform {
     #[cfg(feature = "text")]
     #[must_use]
     pub fn text(program: &TextProgram, limits: &Limits) -> Self {
-        let filter = TextRun::with_limits(program, limits, Gather::default());
-        Self { needs_input: false, ..Self::of(TextPush::Text(Box::new(filter)), Pace::Match) }
+        let filter = TextFilter::with_limits(program, limits, Gather::default());
+        Self {
+            needs_input: false,
+            ..Self::of(TextPush::Text(Box::new(filter), TextReport::default()), Pace::Match)
+        }
     }
 
     /// Creates a filter over the output of a command. `exit_code` is `None` if it is not known.
@@ -241,9 +244,10 @@ impl Transform {
         exit_code: Option<i32>,
         limits: &Limits,
     ) -> Self {
-        let filter = registry.start(command, limits, Gather::default());
+        let mut filter = registry.start(command, limits, Gather::default());
+        filter.set_exit_code(exit_code);
         let pace = if filter.is_custom() { Pace::Work } else { Pace::Match };
-        let filter = TextPush::Command(Box::new(filter), exit_code);
+        let filter = TextPush::Command(Box::new(filter), CommandReport::default());
         Self { needs_input: false, ..Self::of(filter, pace) }
     }
 

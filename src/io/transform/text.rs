@@ -2,19 +2,17 @@
 
 use super::Outcome;
 #[cfg(feature = "command")]
-use crate::command::{CommandReport, CommandRun};
+use crate::command::{CommandFilter, CommandReport};
 use crate::error::Error;
 use crate::io::gather::Gather;
 use crate::io::push::PushFilter;
-use crate::text::{TextReport, TextRun};
+use crate::text::{TextFilter, TextReport};
 
-/// A filter of text, which returns its sink and its report when it ends. It never fails.
+/// A filter of text with the report of its end, once it has ended. It never fails before that.
 pub(super) enum TextPush {
-    Text(Box<TextRun<Gather>>),
-    /// With the exit code of the command, if it is known.
+    Text(Box<TextFilter<Gather>>, TextReport),
     #[cfg(feature = "command")]
-    Command(Box<CommandRun<Gather>>, Option<i32>),
-    Ended(Gather, Outcome),
+    Command(Box<CommandFilter<Gather>>, CommandReport),
 }
 
 impl PushFilter for TextPush {
@@ -22,28 +20,18 @@ impl PushFilter for TextPush {
 
     fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         match self {
-            Self::Text(filter) => filter.write(chunk),
+            Self::Text(filter, _) => filter.write(chunk),
             #[cfg(feature = "command")]
             Self::Command(filter, _) => filter.write(chunk),
-            Self::Ended(..) => {}
         }
-        Ok(())
     }
 
     fn end(&mut self) -> Result<(), Error> {
-        let ended = Self::Ended(Gather::default(), self.outcome());
-        *self = match std::mem::replace(self, ended) {
-            Self::Text(filter) => {
-                let (gather, report) = filter.end();
-                Self::Ended(gather, Outcome::Text(report))
-            }
+        match self {
+            Self::Text(filter, report) => *report = filter.end()?,
             #[cfg(feature = "command")]
-            Self::Command(filter, exit_code) => {
-                let (gather, report) = filter.end(exit_code, None);
-                Self::Ended(gather, Outcome::Command(report))
-            }
-            ended @ Self::Ended(..) => ended,
-        };
+            Self::Command(filter, report) => *report = filter.end()?,
+        }
         Ok(())
     }
 
@@ -55,28 +43,25 @@ impl PushFilter for TextPush {
 
     fn outcome(&self) -> Outcome {
         match self {
-            Self::Text(_) => Outcome::Text(TextReport::default()),
+            Self::Text(_, report) => Outcome::Text(report.clone()),
             #[cfg(feature = "command")]
-            Self::Command(..) => Outcome::Command(CommandReport::default()),
-            Self::Ended(_, outcome) => outcome.clone(),
+            Self::Command(_, report) => Outcome::Command(report.clone()),
         }
     }
 
     fn sink(&self) -> &Gather {
         match self {
-            Self::Text(filter) => filter.sink(),
+            Self::Text(filter, _) => filter.sink(),
             #[cfg(feature = "command")]
             Self::Command(filter, _) => filter.sink(),
-            Self::Ended(gather, _) => gather,
         }
     }
 
     fn sink_mut(&mut self) -> &mut Gather {
         match self {
-            Self::Text(filter) => filter.sink_mut(),
+            Self::Text(filter, _) => filter.sink_mut(),
             #[cfg(feature = "command")]
             Self::Command(filter, _) => filter.sink_mut(),
-            Self::Ended(gather, _) => gather,
         }
     }
 }

@@ -289,7 +289,7 @@ fn what_is_left_behind_is_not_waited_for() {
     assert_eq!((ran.code, ran.out.len()), (4, 300_006));
     assert!(ran.out.ends_with("\nlast\n"));
     ran.one_line();
-    assert!(ran.err.contains("still has its output open"), "{}", ran.err);
+    assert!(ran.err.contains("keeps the output open"), "{}", ran.err);
     // Something that never falls silent is left too.
     let ran = folder
         .shell("(n=0; while [ $n -lt 2000 ]; do echo y; sleep .01; n=$((n+1)); done) & exit 3");
@@ -522,9 +522,7 @@ fn without_a_place_for_the_full_output_the_run_goes_on() {
     let ran = Ran::new(&folder.runner(&args).output().unwrap());
     assert_eq!((ran.code, ran.out.as_str()), (3, "a\nb\n"));
     ran.one_line();
-    assert!(
-        ran.err.contains("warning: the full output cannot be recorded, so nothing is filtered: ")
-    );
+    assert!(ran.err.contains("warning: cannot record the full output, so it is not filtered: "));
     // What no filter is for needs none, nor what is not to be filtered, nor who wants none.
     folder.shell("echo a").done("a\n");
     for flag in ["--raw", "--no-overflow"] {
@@ -545,7 +543,7 @@ fn when_the_disk_is_full_the_run_goes_on() {
     let ran = Ran::new(&command.output().unwrap());
     assert_eq!((ran.code, ran.out.len()), (3, 100_000));
     let warnings =
-        ran.err.matches("cannot be recorded any further, so the rest is not filtered").count();
+        ran.err.matches("recording the full output failed, so the rest is not filtered").count();
     assert_eq!(warnings, 1, "{}", ran.err);
     let records = folder.records();
     assert_eq!(records.len(), 1);

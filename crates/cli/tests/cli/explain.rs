@@ -1,4 +1,4 @@
-//! `tamis explain`. What is explained is in `tests/explain`; here is how it is asked for.
+//! `tamis explain`. What is explained is in `tests/cases/explain/`; here is how it is asked for.
 
 use super::*;
 

@@ -110,6 +110,7 @@ fn paths(page: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn paths_in_documents_exist() {
     let mut names = pages("docs/src");
+    names.extend(pages("corpus"));
     names.extend(["README.md", "CONTRIBUTING.md"].map(str::to_owned));
     let (mut count, mut missing) = (0, Vec::new());
     for name in names {

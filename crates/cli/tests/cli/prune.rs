@@ -1,4 +1,4 @@
-//! `tamis prune` as a process: what is written where, and how it ends. What is pruned is in `tests/history`.
+//! `tamis prune` as a process: what is written where, and how it ends. What is pruned is in `tests/cases/history`.
 
 use super::*;
 

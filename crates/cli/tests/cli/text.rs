@@ -83,7 +83,7 @@ fn what_is_wrong_is_said() {
     folder.tamis(&["check", "bad.toml"], b"").refused(2, &["bad.toml:4:11: "]);
     folder
         .tamis(&["check", "wrong.toml"], b"")
-        .refused(2, &["wrong.toml:4:1: a: the example gives `a` in line 1 of its output, not `b`"]);
+        .refused(2, &["wrong.toml:4:1: a: line 1 of the example's output is `a`, expected `b`"]);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_configuration_of_zeph_is_recognised_and_warned_of() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert_eq!(
         ran.err,
-        "tamis: config.toml:7:1: warning: `filters_path` has no effect here: give `filters.toml` of this folder as a file of its own\n"
+        "tamis: config.toml:7:1: warning: `filters_path` has no effect here: pass the `filters.toml` of this folder as a separate file\n"
     );
     folder
         .tamis(&["check", "config.toml", "--deny-warnings"], b"")

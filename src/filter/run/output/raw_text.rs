@@ -9,7 +9,7 @@ use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 use crate::sink::Sink;
 use crate::text::TextProgram;
-use crate::text::quoted::Quoted;
+use crate::text::quoted::QuotedPipeline;
 
 /// The member with the text, and the member that reports that it was filtered.
 const RAW: &[u8] = b"raw";
@@ -29,7 +29,7 @@ pub(super) struct RawTextStage {
 }
 
 struct RawTextMember {
-    lines: Quoted,
+    lines: QuotedPipeline,
     /// The opening quote was written.
     begun: bool,
     /// The byte before the next one, because the last byte is the closing quote.
@@ -89,8 +89,11 @@ impl Handler for StageHandler<'_, RawTextStage> {
         }
         writer.spelled(*sink, key.raw());
         writer.begin(*sink);
-        *text =
-            Some(RawTextMember { lines: Quoted::new(program, limits), begun: false, last: None });
+        *text = Some(RawTextMember {
+            lines: QuotedPipeline::new(program, limits),
+            begun: false,
+            last: None,
+        });
         *filtered = true;
         Ok(Interest::Copy)
     }

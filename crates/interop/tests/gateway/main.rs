@@ -1,0 +1,28 @@
+//! Gateways on loopback: answers of real servers, through the layer, the body and the examples, to real clients.
+//!
+//! Each test runs on a runtime with one thread and on one with several, and fails if it hangs.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test may panic"
+)]
+
+mod answers;
+mod axum_app;
+mod codings;
+mod failures;
+mod fits;
+mod leaks;
+mod proxy;
+mod servers;
+mod streams;
+
+#[path = "../../../../examples/axum_layer.rs"]
+#[allow(dead_code, reason = "its main is not run")]
+mod axum_layer;
+#[path = "../../../../examples/reverse_proxy.rs"]
+#[allow(dead_code, reason = "its main is not run")]
+mod reverse_proxy;

@@ -1,0 +1,450 @@
+//! `async_body`: asynchronous readers and writers, streams and bodies do what the synchronous drivers do.
+//!
+//! The source gives pieces of any size, has nothing yet, is interrupted, fails, or has trailers; the receiver takes little, fails,
+//! or goes after so many polls. Then nothing is left of the run, and what came out is the beginning of what would have. Filters
+//! of chats, texts and outputs of commands come the same ways.
+
+mod ends;
+
+use std::io::Write;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+
+use bytes::Bytes;
+use http_body::{Body, Frame};
+use http_body_util::BodyExt;
+use tamis::{
+    CallOptions, CommandLine, ContentCoding, DecodeOptions, Error, ErrorKind, FailedRun, Filter,
+    FilterBody, FilterStream, Limits, Outcome, Program, PruneFilter, PruneProgram, Report,
+    TextFilter, TextProgram, Transform, filter_events, filter_ndjson, transform_async,
+};
+use tokio_stream::StreamExt;
+
+use self::ends::{KEPT, Script, Slow};
+use super::input::{Choose, Input, node};
+use super::{programs, text};
+use crate::drivers::{Run, Subject, same};
+use crate::model::dom::Node;
+use crate::prng::Choices;
+
+/// What a run leaves when it ends.
+type Told = Arc<Mutex<Option<Outcome>>>;
+
+/// Runs the target on an input.
+pub fn run(data: &[u8]) {
+    let mut input = Input::new(data);
+    let raw = input.rest;
+    let document = input.document();
+    let guide = node(&document).unwrap_or_else(|| Node::parse("{\"a\":[{\"b\":1}]}"));
+    let choices = &mut input.choices;
+    if choices.one_in(4) {
+        return match choices.below(3) {
+            0 => pruned(choices, raw),
+            1 => text_filtered(choices, raw),
+            _ => command_filtered(choices, raw),
+        };
+    }
+    let spec = programs::spec(choices, &guide);
+    let Some(program) = programs::compile(&spec) else { return };
+    let options = programs::options(choices);
+    let call = Call { program: &program, options: &options };
+    match choices.below(8) {
+        0 => call.records(choices, &document, false),
+        1 => call.records(choices, &document, true),
+        2 | 3 => call.encoded(choices, &document),
+        4 => call.undecodable(choices, raw),
+        _ => call.json(choices, &document),
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Call<'a> {
+    program: &'a Program,
+    options: &'a CallOptions,
+}
+
+impl Call<'_> {
+    fn transform(self) -> Transform {
+        Transform::json(self.program.with_options(self.options))
+    }
+
+    fn whole(self, document: &[u8]) -> Run {
+        Subject { program: self.program, options: self.options, document }.push([])
+    }
+
+    fn json(self, choices: &mut Choose<'_>, document: &[u8]) {
+        let mut pieces = cut(choices, document);
+        let fails = choices.one_in(4);
+        if !fails {
+            return self.agrees(choices, &self.whole(document), |_| self.transform(), &pieces);
+        }
+        pieces.truncate(choices.below(pieces.len() + 1));
+        let mut filter = Filter::new(self.program.with_options(self.options), Vec::new());
+        let written = pieces.iter().try_for_each(|piece| filter.write(piece));
+        let done = filter.is_done();
+        let emitted = filter.into_sink();
+        let (source, leaving) = (Script::new(choices, &pieces, true), Leaving::new(choices));
+        let end = through(choices, self.transform(), source, leaving);
+        end.begins(&emitted);
+        let Some(result) = &end.result else { return };
+        match (written, result) {
+            // Where no more is needed, the source is not asked.
+            (Ok(()), Ok(())) => assert!(done, "{self:?}: the source's error is lost"),
+            (Ok(()), Err(error)) => assert_eq!(error.kind(), ErrorKind::Read, "{self:?}: {error}"),
+            (Err(own), Err(error)) => assert_eq!(own.to_string(), error.to_string(), "{self:?}"),
+            (Err(own), Ok(())) => panic!("{self:?}: {own} is lost"),
+        }
+        assert!(end.output == emitted || done, "{self:?}: {}", end.output.escape_ascii());
+    }
+
+    /// Lines, or events.
+    fn records(self, choices: &mut Choose<'_>, document: &[u8], events: bool) {
+        let Self { program, options } = self;
+        let mut output = Vec::new();
+        let result = if events {
+            filter_events(program.with_options(options), document, &mut output, |_, _| {})
+        } else {
+            filter_ndjson(program.with_options(options), document, &mut output, |_, _| {})
+        };
+        let (report, result) = FailedRun::split(result);
+        let whole = Run::new(Some(output), result.map(|()| report.clone()), Some(report));
+        let pieces = cut(choices, document);
+        let transform = |_| {
+            if events {
+                Transform::events(program.with_options(options))
+            } else {
+                Transform::ndjson(program.with_options(options))
+            }
+        };
+        self.agrees(choices, &whole, transform, &pieces);
+    }
+
+    /// A body that is decoded first. Cut off, it is an error behind a beginning of the output.
+    fn encoded(self, choices: &mut Choose<'_>, document: &[u8]) {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(document).expect("memory takes it");
+        let mut body = encoder.finish().expect("memory takes it");
+        let whole = self.whole(document);
+        let decoding = DecodeOptions::new();
+        let transform = |coding| self.transform().decoded(coding, &decoding);
+        if !choices.one_in(4) {
+            let pieces = cut(choices, &body);
+            return self.agrees(choices, &whole, transform, &pieces);
+        }
+        body.truncate(choices.below(body.len()));
+        let pieces = cut(choices, &body);
+        let (source, leaving) = (Script::new(choices, &pieces, false), Leaving::new(choices));
+        let end = through(choices, transform(ContentCoding::Gzip), source, leaving);
+        let emitted = whole.output.as_deref().unwrap_or_default();
+        // Nothing at all is an empty text.
+        if !body.is_empty() && self.reads_all(document) && emitted.starts_with(&end.output) {
+            assert!(!matches!(end.result, Some(Ok(()))), "{self:?}: cut off, and no error");
+        }
+    }
+
+    /// Whether a run has to see the end.
+    fn reads_all(self, document: &[u8]) -> bool {
+        let mut filter = Filter::new(self.program.with_options(self.options), Vec::new());
+        filter.write(document).is_ok() && !filter.is_done()
+    }
+
+    /// Bytes that are hardly a body. How far it is decoded before the error may depend on its pieces; that there is one does not.
+    fn undecodable(self, choices: &mut Choose<'_>, body: &[u8]) {
+        let coding =
+            choices.pick(&[ContentCoding::Gzip, ContentCoding::Brotli, ContentCoding::Zstd]);
+        let decoding = DecodeOptions::new().with_max_bytes(1 << 20);
+        let mut ends = Vec::new();
+        for _ in 0..2 {
+            let pieces = cut(choices, body);
+            let source = Script::new(choices, &pieces, false);
+            let transform = self.transform().decoded(coding, &decoding);
+            ends.push(through(choices, transform, source, Leaving::NEVER));
+        }
+        let [one, two] = ends.as_slice() else { return };
+        if one.result.is_none() || two.result.is_none() {
+            return;
+        }
+        let is_fine = |end: &End| matches!(end.result, Some(Ok(())));
+        assert_eq!(is_fine(one), is_fine(two), "{self:?}: {:?} {:?}", one.result, two.result);
+        assert!(!is_fine(one) || one.output == two.output, "{self:?}");
+    }
+
+    /// A transform over pieces does what `whole` did, unless its receiver goes.
+    fn agrees(
+        self,
+        choices: &mut Choose<'_>,
+        whole: &Run,
+        transform: impl Fn(ContentCoding) -> Transform,
+        pieces: &[Bytes],
+    ) {
+        let (source, leaving) = (Script::new(choices, pieces, false), Leaving::new(choices));
+        let end = through(choices, transform(ContentCoding::Gzip), source, leaving);
+        let emitted = whole.output.as_deref().unwrap_or_default();
+        end.begins(emitted);
+        let told = end.report();
+        if let Some(result) = end.result {
+            let told = told.expect("a run that ended says so");
+            let run = Run::new(Some(end.output), result.map(|()| told.clone()), Some(told));
+            let about = format!("{} pieces, {self:?}", pieces.len());
+            same("asynchronous", whole, &run, true)
+                .unwrap_or_else(|why| panic!("{why}\n  {about}"));
+        }
+    }
+}
+
+/// A chat: what is generated, or anything.
+fn pruned(choices: &mut Choose<'_>, raw: &[u8]) {
+    let prune = crate::history::generate::prune_of(&crate::history::generate::rules(choices));
+    let program = PruneProgram::compile(&prune).expect("the rules compile");
+    let history = if choices.one_in(3) {
+        raw.to_vec()
+    } else {
+        crate::history::generate::history(&mut Choose::new(raw)).into_bytes()
+    };
+    let mut run = PruneFilter::new(&program, Vec::new());
+    let result = run.write(&history).and_then(|()| run.end());
+    let told = Outcome::Prune(Box::new(run.report()));
+    let whole = (run.into_sink(), result.map(|_| ()), told);
+    is_alike(choices, &whole, Transform::prune(&program), &history);
+}
+
+fn text_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
+    let declared = crate::text::generate::declared(choices);
+    let program = TextProgram::compile(&declared.filter()).expect("the filter compiles");
+    let limits = Limits::new().with_line(choices.pick(&[64 << 10, 0, 9]));
+    let mut run = TextFilter::with_limits(&program, &limits, Vec::new());
+    let told = run.write(raw).and_then(|()| run.end()).expect("no text is an error");
+    let output = run.into_sink();
+    let told = Outcome::Text(told);
+    is_alike(choices, &(output, Ok(()), told), Transform::text(&program, &limits), raw);
+}
+
+fn command_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
+    let (_, command) = choices.pick(&crate::commands::drivers::COMMANDS);
+    let command = CommandLine::parse(command);
+    let limits = Limits::new().with_held(choices.pick(&[4 << 20, 3000, 0]));
+    let code = choices.pick(&[None, Some(0), Some(1)]);
+    let mut run = text::BUILTIN.start(&command, &limits, Vec::new());
+    run.set_exit_code(code);
+    let told = run.write(raw).and_then(|()| run.end()).expect("no output is an error");
+    let output = run.into_sink();
+    let transform = Transform::command(&text::BUILTIN, &command, code, &limits);
+    is_alike(choices, &(output, Ok(()), Outcome::Command(told)), transform, raw);
+}
+
+/// A transform does what a run did that had everything at once: the output, how it ended, what is told of it.
+fn is_alike(
+    choices: &mut Choose<'_>,
+    whole: &(Vec<u8>, Result<(), Error>, Outcome),
+    transform: Transform,
+    input: &[u8],
+) {
+    let (output, result, told) = whole;
+    let pieces = cut(choices, input);
+    let (source, leaving) = (Script::new(choices, &pieces, false), Leaving::new(choices));
+    let end = through(choices, transform, source, leaving);
+    end.begins(output);
+    let Some(ended) = &end.result else { return };
+    let words = |result: &Result<(), Error>| result.as_ref().err().map(ToString::to_string);
+    let about = || format!("{} pieces of {}", pieces.len(), input.escape_ascii());
+    assert_eq!(words(ended), words(result), "{}", about());
+    assert!(end.output == *output, "{}\n  {}", end.output.escape_ascii(), about());
+    // How much waited depends on how it came.
+    let comparable = |told: &Outcome| match told.clone() {
+        Outcome::Prune(mut report) => {
+            report.held_peak_bytes = 0;
+            Outcome::Prune(report)
+        }
+        other => other,
+    };
+    assert_eq!(end.outcome.as_ref().map(comparable), Some(comparable(told)), "{}", about());
+}
+
+/// In pieces, some of them empty.
+fn cut(choices: &mut Choose<'_>, document: &[u8]) -> Vec<Bytes> {
+    let document = Bytes::copy_from_slice(document);
+    let mut cuts = choices.cuts(document.len());
+    if choices.one_in(6) {
+        let size = 1 + choices.below(40);
+        cuts = (0..document.len()).step_by(size).take(400).collect();
+    }
+    let mut begin = 0;
+    let ends = cuts.into_iter().chain([document.len()]);
+    ends.map(|end| document.slice(std::mem::replace(&mut begin, end)..end)).collect()
+}
+
+/// When a receiver goes.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    /// Polls until then.
+    most: usize,
+    /// Whether a step that the last of them began is done, or never begins.
+    behind_step: bool,
+}
+
+impl Leaving {
+    const NEVER: Self = Self { most: usize::MAX, behind_step: false };
+
+    fn new(choices: &mut Choose<'_>) -> Self {
+        if !choices.one_in(3) {
+            return Self::NEVER;
+        }
+        Self { most: choices.below(12), behind_step: choices.one_in(2) }
+    }
+}
+
+/// How a run ended.
+struct End {
+    output: Vec<u8>,
+    /// `None`: its receiver went, or failed.
+    result: Option<Result<(), Error>>,
+    outcome: Option<Outcome>,
+}
+
+impl End {
+    fn report(&self) -> Option<Report> {
+        self.outcome.as_ref()?.report().cloned()
+    }
+
+    /// Where its receiver went, it has emitted the beginning of `whole`.
+    fn begins(&self, whole: &[u8]) {
+        let is_over = self.result.is_some();
+        assert!(is_over || whole.starts_with(&self.output), "{}", self.output.escape_ascii());
+    }
+}
+
+/// Runs a transform through one of the adapters, for at most so many polls.
+fn through(
+    choices: &mut Choose<'_>,
+    transform: Transform,
+    source: Script,
+    leaving: Leaving,
+) -> End {
+    let told = Told::default();
+    let tell = Arc::clone(&told);
+    let transform = transform.on_end(move |outcome, _| {
+        *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.clone());
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build();
+    let runtime = runtime.expect("a runtime");
+    let adapter = choices.below(3);
+    let takes = 1 + choices.below(100);
+    let fails = choices.one_in(4);
+    let room = if fails { choices.below(200) } else { usize::MAX };
+    let fails_at_flush = fails && choices.one_in(3);
+    let mut output = Vec::new();
+    let result = runtime.block_on(async {
+        let into = &mut output;
+        match adapter {
+            0 => for_so_long(streamed(transform, source, into), leaving).await,
+            1 => for_so_long(framed(transform, source, into), leaving).await,
+            _ => {
+                let writer = Slow { output: into, takes, waits: false, room, fails_at_flush };
+                let run = async {
+                    transform_async(transform, source, writer).await.map(drop).map_err(Error::from)
+                };
+                for_so_long(run, leaving).await
+            }
+        }
+    });
+    assert_eq!(runtime.metrics().num_alive_tasks(), 0, "a task is left");
+    // Waits for a step that is still under way on another thread.
+    drop(runtime);
+    assert_eq!(Arc::strong_count(&told), 1, "something of the run is left");
+    let outcome = told.lock().unwrap_or_else(PoisonError::into_inner).take();
+    assert!(outcome.is_some() || result.is_none(), "the end is not told");
+    if let Some(Err(error)) = &result
+        && error.kind() == ErrorKind::Write
+    {
+        assert!(adapter == 2 && fails, "there is no writer that fails: {error}");
+        // What came out is a beginning, as where the receiver went.
+        return End { output, result: None, outcome };
+    }
+    let lost = adapter == 2 && fails_at_flush && output.len() >= room;
+    assert!(!lost || !matches!(result, Some(Ok(()))), "the error of a flush is lost");
+    End { output, result, outcome }
+}
+
+/// One poll, during which the only thread for blocking work waits. So a step that is sent there has not begun when the poll is over,
+/// and is done before the next begins, however fast the machine is.
+struct Turn {
+    /// Goes with this.
+    _gate: Sender<()>,
+}
+
+impl Turn {
+    /// Begins when all steps are done.
+    fn begin() -> Self {
+        let (begun, waiting) = channel();
+        let (gate, end) = channel::<()>();
+        tokio::task::spawn_blocking(move || {
+            _ = begun.send(());
+            // An error is what tells that the turn is over.
+            _ = end.recv();
+        });
+        waiting.recv().expect("the thread is there");
+        Self { _gate: gate }
+    }
+}
+
+/// Polls a future so often at most; `None` if it was not ready then, and has gone: with a step that has not begun, or one that is done.
+async fn for_so_long<T>(future: impl Future<Output = T>, leaving: Leaving) -> Option<T> {
+    let mut future = Some(Box::pin(future));
+    let mut left = leaving.most;
+    std::future::poll_fn(|cx| {
+        let turn = Turn::begin();
+        let Some(running) = future.as_mut().filter(|_| left > 0) else {
+            drop(future.take());
+            return Poll::Ready(None);
+        };
+        left -= 1;
+        let polled = running.as_mut().poll(cx);
+        if polled.is_pending() && left == 0 {
+            if leaving.behind_step {
+                drop(turn);
+                drop(Turn::begin());
+            }
+            drop(future.take());
+            return Poll::Ready(None);
+        }
+        polled.map(Some)
+    })
+    .await
+}
+
+async fn streamed(transform: Transform, source: Script, output: &mut Vec<u8>) -> Result<(), Error> {
+    let mut stream = FilterStream::new(transform, source);
+    let mut result = Ok(());
+    while let Some(item) = stream.next().await {
+        assert!(result.is_ok(), "an error is the last item");
+        match item {
+            Ok(piece) => output.extend_from_slice(&piece),
+            Err(error) => result = Err(error),
+        }
+    }
+    result
+}
+
+async fn framed(transform: Transform, source: Script, output: &mut Vec<u8>) -> Result<(), Error> {
+    let taken = Arc::clone(&source.taken);
+    let mut body = FilterBody::new(transform, source);
+    let mut result = Ok(());
+    let mut behind = false;
+    while let Some(frame) = body.frame().await {
+        assert!(result.is_ok() && !behind, "an error, or trailers, are the last frame");
+        match frame.map(Frame::into_data) {
+            Ok(Ok(data)) => output.extend_from_slice(&data),
+            Ok(Err(frame)) => {
+                let names = frame.into_trailers().expect("trailers");
+                assert!(names.len() == 1 && names.contains_key(KEPT), "{names:?}");
+                behind = true;
+            }
+            Err(error) => result = Err(error),
+        }
+    }
+    assert_eq!(behind, taken.load(Ordering::Relaxed) && result.is_ok(), "trailers");
+    assert!(body.is_end_stream(), "a body is over behind its last frame");
+    result
+}

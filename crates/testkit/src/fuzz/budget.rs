@@ -1,0 +1,84 @@
+//! `budget`: what is left of a text fits, is the longest prefix of items or the largest form that does, and is JSON, whatever
+//! the budget (SPEC §6), against the model of the tests (`tests/tail/budget.rs`).
+
+use serde_json::value::RawValue;
+use tamis::{Budget, CallOptions, Omitted, Program, Spec, filter_slice};
+
+use super::input::{Choose, Input, node};
+use crate::drivers::{Effort, Subject, agree};
+use crate::prng::Choices;
+use crate::tail::budget::{Asked, Ground, Tries, check};
+use crate::tail::generate::generate;
+
+/// Runs the target on an input.
+pub fn run(data: &[u8]) {
+    let mut input = Input::new(data);
+    let choices = &mut input.choices;
+    if choices.one_in(3) || node(input.rest).is_none() {
+        let generated = generate(&mut Choose::new(input.rest));
+        let document = generated.document.as_bytes();
+        budgets(choices, generated.spec, document, Some(generated.way.as_deref()));
+        return;
+    }
+    let spec = match choices.below(6) {
+        0 => Spec::new(),
+        1 => Spec::new().root("object"),
+        2 => Spec::new().root("first"),
+        3 => Spec::new().exclude("a").root("items"),
+        4 => Spec::new().max_items(1 + choices.below(4) as u64),
+        _ => Spec::new().retain("/a").retain("/items").drop_nulls(true),
+    };
+    budgets(choices, spec, input.rest, None);
+}
+
+/// `way`: the place of the payload in what the rules leave; `None`: where the report says it is.
+fn budgets(choices: &mut Choose<'_>, spec: Spec, document: &[u8], way: Option<Option<&[String]>>) {
+    let program = Program::compile(&spec).expect("the spec compiles");
+    // What fails without a budget is no ground for one.
+    let Ok((filtered, _)) = filter_slice(&program, document) else { return };
+    let unlimited = spec.clone().budget(Budget::Bytes(u64::MAX));
+    let unlimited = Program::compile(&unlimited).expect("the spec compiles");
+    let (output, report) = filter_slice(&unlimited, document).expect("it passed without a budget");
+    if output != filtered {
+        // A budget needs a payload, and a payload has its name once: the model begins behind that.
+        assert!(report.duplicates_dropped > 0, "a budget that is never reached changes {spec:?}");
+        return;
+    }
+    let size = filtered.len();
+    let ground = Ground::new(spec.clone(), document);
+    let told: Option<Vec<String>> = ground.report.root.as_deref().map(steps);
+    let asked = Asked {
+        limit: 1 + choices.below(size + 2),
+        min_items: choices.pick(&[0, 1, 1, 3]),
+        omitted: choices.pick(&[None, None, Some(Omitted::Silent), Some(Omitted::Mark)]),
+    };
+    let tries =
+        Tries { asked, seed: choices.next(), effort: Effort::Few, spill: choices.one_in(8) };
+    // To count tokens is most of the work where it is done.
+    if choices.one_in(3) {
+        tokens(choices, spec, document, size);
+    } else {
+        check(&ground, way.unwrap_or(told.as_deref()), tries);
+    }
+}
+
+/// A payload's place, from a JSON Pointer.
+fn steps(pointer: &str) -> Vec<String> {
+    let unescape = |token: &str| token.replace("~1", "/").replace("~0", "~");
+    pointer.split('/').skip(1).map(unescape).collect()
+}
+
+/// Tokens have no model; what is left is JSON, no longer than it was, and the same however it is cut.
+fn tokens(choices: &mut Choose<'_>, spec: Spec, document: &[u8], size: usize) {
+    let limit = 1 + choices.below(size / 2 + 2) as u64;
+    let spec = spec.budget(Budget::Tokens(limit)).min_items(choices.below(3) as u64);
+    let program = Program::compile(&spec).expect("the spec compiles");
+    let options = CallOptions::new();
+    let subject = Subject { program: &program, options: &options, document };
+    let run = agree(subject, choices.next(), Effort::Few)
+        .unwrap_or_else(|why| panic!("{why}\n  {spec:?}"));
+    assert_eq!(run.fault, None, "{spec:?}");
+    let output = run.output.unwrap_or_default();
+    assert!(serde_json::from_slice::<&RawValue>(&output).is_ok(), "no JSON text");
+    assert!(output.len() <= size, "a budget makes it longer: {spec:?}");
+}

@@ -1,0 +1,501 @@
+//! What the rules make of a document: extract, retain, then the payload root, then the rules on its items, each as a function
+//! from tree to tree.
+
+use std::collections::BTreeSet;
+
+use tamis::{DuplicateKeys, ErrorKind};
+
+use super::dom::{Member, Node, Value, quote};
+use super::places::Places;
+use super::root::{Target, extracted, locate};
+use super::rules::{Rules, Source, Token};
+
+/// What must come out.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// The rules say nothing about such a document: it must only not fail in a way that a document can not.
+    Silent(&'static str),
+    /// An error, of this kind if one is known. Before a miss nothing is emitted.
+    Fails(Option<ErrorKind>),
+    /// The same where something was found before, so that output may have been emitted.
+    Breaks(Option<ErrorKind>),
+    Passes {
+        output: String,
+        report: Box<Expected>,
+    },
+}
+
+/// What the report must say; `None` is not compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expected {
+    pub applied: bool,
+    pub missed: bool,
+    pub skipped: Option<&'static str>,
+    pub partial_miss: Vec<String>,
+    pub root: Option<String>,
+    pub seen: Option<usize>,
+    pub kept: Option<usize>,
+    pub truncated_from: Option<usize>,
+    pub at_least: Option<usize>,
+    pub duplicates: Option<usize>,
+}
+
+pub fn run(rules: &Rules, document: &Node) -> Verdict {
+    evaluate(rules, document).unwrap_or_else(|verdict| verdict)
+}
+
+/// The same of the response of a failed call.
+pub fn run_failed(rules: &Rules, document: &Node) -> Verdict {
+    let mut left = Rules {
+        extract: None,
+        select: None,
+        max_items: 0,
+        stop_early: false,
+        drop_nulls: false,
+        drop_empty: false,
+        drop_siblings: false,
+        closed: Some(false),
+        ..rules.clone()
+    };
+    let mut document = document;
+    if let Some(path) = &rules.extract {
+        match extracted(document, &path.tokens) {
+            Some(inside) => document = inside,
+            None if rules.is_closed() => return Verdict::Fails(Some(ErrorKind::Miss)),
+            None => {}
+        }
+    }
+    if rules.is_closed() && rules.select.is_some() {
+        return Verdict::Fails(Some(ErrorKind::Miss));
+    }
+    if left.exclude.is_empty() {
+        // Nothing is looked for.
+        left.root = super::rules::Root::Object;
+        left.duplicates = DuplicateKeys::First;
+    }
+    let mut verdict = run(&left, document);
+    if let Verdict::Passes { report, .. } = &mut verdict {
+        // Nothing is a miss.
+        report.missed = false;
+        report.applied =
+            rules.extract.is_some() || rules.retain.is_some() || !rules.exclude.is_empty();
+        report.skipped = Some("error_response");
+    }
+    verdict
+}
+
+/// The verdict; as an error if it was reached on the way.
+fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
+    let document = match &rules.extract {
+        None => document,
+        Some(path) => {
+            extracted(document, &path.tokens).ok_or(Verdict::Fails(Some(ErrorKind::Miss)))?
+        }
+    };
+    let retained = match &rules.retain {
+        None => document.clone(),
+        Some(paths) => {
+            let places = Places::start(paths);
+            if !document.is_container() && !places.hit {
+                return Err(Verdict::Silent("nothing is retained of a scalar"));
+            }
+            let empty = match document.value {
+                Value::Object(_) => Value::Object(Vec::new()),
+                _ => Value::Array(Vec::new()),
+            };
+            retain(document, &places).unwrap_or(Node { at: document.at, value: empty })
+        }
+    };
+    let target = locate(rules, &retained)?;
+    if !rules.on_items() && !rules.drop_siblings && !matches!(rules.root, super::rules::Root::At(_))
+    {
+        let report = Expected { applied: rules.any(), ..Expected::default() };
+        return Ok(Verdict::Passes { output: retained.minified(), report: Box::new(report) });
+    }
+    let mut state = State {
+        rules,
+        seen_twice: BTreeSet::new(),
+        followed: (Vec::new(), 0),
+        all_of_object: false,
+    };
+    let mut report = Expected { applied: rules.any(), ..Expected::default() };
+    let raw_text = target == Target::RawText;
+    if raw_text && rules.select.is_some() {
+        if rules.is_closed() {
+            return Err(Verdict::Fails(None));
+        }
+        report.skipped = Some("raw_output");
+    }
+    // What comes twice may be met first.
+    let miss = (rules.duplicates != DuplicateKeys::Reject).then_some(ErrorKind::Miss);
+    let way = match target {
+        Target::Scalar if rules.is_closed() && rules.select.is_some() => {
+            return Err(Verdict::Fails(miss));
+        }
+        Target::Scalar => {
+            return Ok(Verdict::Passes { output: retained.minified(), report: Box::new(report) });
+        }
+        Target::Absent if rules.is_closed() => return Err(Verdict::Fails(Some(ErrorKind::Miss))),
+        Target::Absent if rules.drop_siblings => {
+            return Err(Verdict::Silent("siblings of a payload that is not there"));
+        }
+        Target::Absent => {
+            (report.applied, report.missed) = (false, true);
+            return Ok(Verdict::Passes { output: retained.minified(), report: Box::new(report) });
+        }
+        Target::Document | Target::RawText => Vec::new(),
+        Target::Way(way) => way,
+    };
+    report.root = pointer(&retained, &way);
+    let payload = way.iter().fold(&retained, |node, child| node.child(*child));
+    let (output, stopped) = state.payload(payload, raw_text, &mut report)?;
+    let whole = state.around(&retained, &way, output, stopped);
+    let excluded = rules.select.iter().flatten().any(|source| {
+        let places = Places::start(&rules.exclude);
+        places.member(source.output_key().as_deref()).hit
+    });
+    if excluded && rules.duplicates != DuplicateKeys::First && !state.seen_twice.is_empty() {
+        return Err(Verdict::Silent("duplicates on the way to what is excluded"));
+    }
+    if rules.duplicates == DuplicateKeys::Reject && !state.seen_twice.is_empty() {
+        return Err(Verdict::Fails(Some(ErrorKind::Duplicate)));
+    }
+    if rules.duplicates == DuplicateKeys::Count && !report.missed {
+        report.duplicates = Some(state.seen_twice.len());
+    }
+    if state.all_of_object {
+        return Err(Verdict::Silent("a wildcard over duplicate members"));
+    }
+    Ok(Verdict::Passes { output: whole.minified(), report: Box::new(report) })
+}
+
+/// What is kept of a value; `None`: nothing.
+fn retain(node: &Node, places: &Places<'_>) -> Option<Node> {
+    if places.hit {
+        return Some(node.clone());
+    }
+    let value = match &node.value {
+        Value::Scalar(_) => return None,
+        Value::Array(elements) => {
+            let elements = elements.iter().enumerate();
+            Value::Array(
+                elements.filter_map(|(at, node)| retain(node, &places.element(at))).collect(),
+            )
+        }
+        Value::Object(members) => {
+            let kept = members.iter().filter_map(|member| {
+                let node = retain(&member.node, &places.member(member.name.as_deref()))?;
+                Some(Member { node, ..member.clone() })
+            });
+            Value::Object(kept.collect())
+        }
+    };
+    let nothing = match &value {
+        Value::Array(elements) => elements.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Scalar(_) => false,
+    };
+    if nothing { None } else { Some(Node { at: node.at, value }) }
+}
+
+/// What is left of an item. Of one that is an array each element is treated like an item.
+fn exclude_item(node: &Node, places: &Places<'_>) -> Node {
+    let Value::Array(elements) = &node.value else { return exclude(node, places) };
+    let below = elements.iter().enumerate().map(|(at, node)| (node, places.element(at).begin()));
+    let kept = below.filter(|(_, places)| !places.hit);
+    let kept = kept.map(|(node, places)| exclude_item(node, &places));
+    Node { at: node.at, value: Value::Array(kept.collect()) }
+}
+
+/// What is left of a value that is not itself excluded.
+fn exclude(node: &Node, places: &Places<'_>) -> Node {
+    let value = match &node.value {
+        Value::Scalar(_) => node.value.clone(),
+        Value::Array(elements) => {
+            let below = elements.iter().enumerate().map(|(at, node)| (node, places.element(at)));
+            let kept = below.filter(|(_, places)| !places.hit);
+            Value::Array(kept.map(|(node, places)| exclude(node, &places)).collect())
+        }
+        Value::Object(members) => {
+            let below = members.iter().map(|member| {
+                let places = places.member(member.name.as_deref());
+                (member, places)
+            });
+            let kept = below.filter(|(_, places)| !places.hit).map(|(member, places)| {
+                let node = exclude(&member.node, &places);
+                Member { node, ..member.clone() }
+            });
+            Value::Object(kept.collect())
+        }
+    };
+    Node { at: node.at, value }
+}
+
+/// Without null members and, from the leaves up, without empty ones.
+fn drop_members(node: &Node, rules: &Rules) -> Node {
+    let value = match &node.value {
+        Value::Scalar(_) => node.value.clone(),
+        Value::Array(elements) => {
+            Value::Array(elements.iter().map(|node| drop_members(node, rules)).collect())
+        }
+        Value::Object(members) => {
+            let mut kept = Vec::new();
+            for member in members {
+                let node = drop_members(&member.node, rules);
+                let null = node.is("null");
+                let empty = match &node.value {
+                    Value::Scalar(text) => text == "\"\"",
+                    Value::Array(elements) => elements.is_empty(),
+                    Value::Object(members) => members.is_empty(),
+                };
+                if !(null && rules.drop_nulls || empty && rules.drop_empty) {
+                    kept.push(Member { node, ..member.clone() });
+                }
+            }
+            Value::Object(kept)
+        }
+    };
+    Node { at: node.at, value }
+}
+
+struct State<'a> {
+    rules: &'a Rules,
+    /// Members that were dropped because their name came before: where they are, the path that looked for them, and behind a
+    /// wildcard, for which output. Paths that begin alike look once, up to their first wildcard; a member that two look for counts
+    /// for each.
+    seen_twice: BTreeSet<(usize, Vec<Token>, Option<usize>)>,
+    /// The whole path that is followed, and the number of its output.
+    followed: (Vec<Token>, usize),
+    /// A wildcard took all members of an object with duplicates.
+    all_of_object: bool,
+}
+
+impl State<'_> {
+    /// The payload's output, and whether the run stopped in it.
+    fn payload(
+        &mut self,
+        payload: &Node,
+        raw_text: bool,
+        report: &mut Expected,
+    ) -> Result<(Node, bool), Verdict> {
+        let rules = self.rules;
+        let miss = (rules.duplicates != DuplicateKeys::Reject).then_some(ErrorKind::Miss);
+        let (items, length) = match &payload.value {
+            Value::Scalar(_) if rules.is_closed() && rules.select.is_some() => {
+                return Err(Verdict::Fails(miss));
+            }
+            Value::Scalar(_) => return Ok((payload.clone(), false)),
+            Value::Object(_) => (std::slice::from_ref(payload), None),
+            Value::Array(elements) => (elements.as_slice(), Some(elements.len())),
+        };
+        let limit = match length {
+            Some(length) if rules.max_items > 0 => rules.max_items.min(length),
+            _ => items.len(),
+        };
+        let selects = rules.select.as_deref().filter(|_| !raw_text);
+        if let Some(select) = selects.filter(|_| rules.is_closed())
+            && let Some(other) = items[..limit].iter().position(|item| !item.is_object())
+        {
+            let before = &items[..other];
+            let found = other > 0 && !self.is_missed(select, before, &mut Expected::default());
+            return Err(if found { Verdict::Breaks(miss) } else { Verdict::Fails(miss) });
+        }
+        let missed = match selects {
+            None => false,
+            Some(select) => self.is_missed(select, &items[..limit], report),
+        };
+        if missed {
+            if rules.is_closed() {
+                let reject = rules.duplicates == DuplicateKeys::Reject;
+                let twice = reject && !self.seen_twice.is_empty();
+                let kind = if twice { ErrorKind::Duplicate } else { ErrorKind::Miss };
+                return Err(Verdict::Fails(Some(kind)));
+            }
+            if rules.drop_nulls || rules.drop_empty {
+                return Err(Verdict::Silent("drops after a total miss"));
+            }
+            (report.applied, report.missed) = (false, true);
+            report.partial_miss = Vec::new();
+        }
+        let limit = if missed { items.len() } else { limit };
+        let selects = selects.filter(|_| !missed);
+        let output: Vec<Node> =
+            items[..limit].iter().map(|item| self.item(item, selects)).collect();
+        let Some(length) = length else {
+            let item = output.into_iter().next().expect("one item");
+            return Ok((item, false));
+        };
+        let stopped = rules.stop_early && limit < length;
+        if stopped {
+            report.at_least = Some(limit + 1);
+        } else {
+            (report.seen, report.kept) = (Some(length), Some(limit));
+            report.truncated_from = (limit < length).then_some(length);
+        }
+        Ok((Node { at: payload.at, value: Value::Array(output) }, stopped))
+    }
+
+    /// Whether nothing selected is in any of the considered items.
+    fn is_missed(&mut self, select: &[Source], considered: &[Node], report: &mut Expected) -> bool {
+        let objects: Vec<&Node> = considered.iter().filter(|item| item.is_object()).collect();
+        if objects.is_empty() {
+            return false;
+        }
+        let mut any = false;
+        for (number, source) in select.iter().enumerate() {
+            let found = objects
+                .iter()
+                .filter(|item| self.follow(item, number, &source.path.tokens).is_some());
+            if found.count() == 0 {
+                report.partial_miss.push(source.path.text.clone());
+            } else {
+                any = true;
+            }
+        }
+        !any
+    }
+
+    fn item(&mut self, item: &Node, select: Option<&[Source]>) -> Node {
+        let projected = match select {
+            Some(select) if item.is_object() => self.project(item, select),
+            _ => item.clone(),
+        };
+        drop_members(&exclude_item(&projected, &Places::start(&self.rules.exclude)), self.rules)
+    }
+
+    /// The selected members, in the order in which their values begin; the sort is stable, so ties stay in spec order.
+    fn project(&mut self, item: &Node, select: &[Source]) -> Node {
+        let mut members = Vec::new();
+        for (number, source) in select.iter().enumerate() {
+            let Some(node) = self.follow(item, number, &source.path.tokens) else { continue };
+            let name = source.output_key().expect("a generated source has a key");
+            let key = quote(&name);
+            members.push(Member { key, name: Some(name), node });
+        }
+        members.sort_by_key(|member| member.node.at);
+        Node { at: item.at, value: Value::Object(members) }
+    }
+
+    fn follow(&mut self, item: &Node, output: usize, path: &[Token]) -> Option<Node> {
+        self.followed = (path.to_vec(), output);
+        self.find(item, path)
+    }
+
+    /// What a path leads to: a value, or an array of values from the first wildcard on. `path` is the rest of what is
+    /// followed.
+    fn find(&mut self, node: &Node, path: &[Token]) -> Option<Node> {
+        let Some(token) = path.first() else { return Some(node.clone()) };
+        if *token == Token::Any {
+            if !node.is_container() {
+                return None;
+            }
+            let mut found = Vec::new();
+            self.gather(node, path, &mut found);
+            return Some(Node { at: node.at, value: Value::Array(found) });
+        }
+        let child = self.step(node, path)?;
+        self.find(child, &path[1..])
+    }
+
+    fn gather(&mut self, node: &Node, path: &[Token], found: &mut Vec<Node>) {
+        let Some(token) = path.first() else { return found.push(node.clone()) };
+        match (token, &node.value) {
+            (Token::Any, Value::Array(elements)) => {
+                for element in elements {
+                    self.gather(element, &path[1..], found);
+                }
+            }
+            (Token::Any, Value::Object(members)) => {
+                let names: BTreeSet<_> = members.iter().map(|member| &member.name).collect();
+                self.all_of_object |= names.len() < members.len();
+                for member in members {
+                    self.gather(&member.node, &path[1..], found);
+                }
+            }
+            _ => {
+                if let Some(child) = self.step(node, path) {
+                    self.gather(child, &path[1..], found);
+                }
+            }
+        }
+    }
+
+    /// One exact step: the first member of that name, the element at that index.
+    fn step<'n>(&mut self, node: &'n Node, path: &[Token]) -> Option<&'n Node> {
+        let token = path.first()?;
+        let Token::Name(name) = token else { return None };
+        let (followed, output) = &self.followed;
+        let looking = &followed[..=followed.len() - path.len()];
+        let behind_wildcard = looking.contains(&Token::Any).then_some(*output);
+        match &node.value {
+            Value::Scalar(_) => None,
+            Value::Array(elements) => elements.get(token.index()?),
+            Value::Object(members) => {
+                let mut named = members.iter().filter(|member| member.name.as_ref() == Some(name));
+                let first = named.next()?;
+                let seen = |member: &Member| (member.node.at, looking.to_vec(), behind_wildcard);
+                self.seen_twice.extend(named.map(seen));
+                Some(&first.node)
+            }
+        }
+    }
+
+    /// The document with the payload's output in its place.
+    fn around(&mut self, node: &Node, way: &[usize], output: Node, stopped: bool) -> Node {
+        let Some((at, below)) = way.split_first() else { return output };
+        let keep = !self.rules.drop_siblings;
+        let inner = self.around(node.child(*at), below, output, stopped);
+        let value = match &node.value {
+            Value::Scalar(_) => unreachable!("no way leads through a scalar"),
+            Value::Array(elements) => {
+                let mut kept = Vec::new();
+                kept.extend(elements[..*at].iter().filter(|_| keep).cloned());
+                kept.push(inner);
+                kept.extend(elements[at + 1..].iter().filter(|_| keep && !stopped).cloned());
+                Value::Array(kept)
+            }
+            Value::Object(members) => {
+                let mut kept = Vec::new();
+                kept.extend(members[..*at].iter().filter(|_| keep).cloned());
+                let name = &members[*at].name;
+                kept.push(Member { node: inner, ..members[*at].clone() });
+                for member in members[at + 1..].iter().filter(|_| !stopped) {
+                    if name.is_some() && member.name == *name {
+                        self.seen_twice.insert((member.node.at, Vec::new(), None));
+                    } else if keep {
+                        kept.push(member.clone());
+                    }
+                }
+                Value::Object(kept)
+            }
+        };
+        Node { at: node.at, value }
+    }
+}
+
+impl Node {
+    pub fn child(&self, number: usize) -> &Self {
+        match &self.value {
+            Value::Scalar(_) => unreachable!("a scalar has no children"),
+            Value::Array(elements) => &elements[number],
+            Value::Object(members) => &members[number].node,
+        }
+    }
+}
+
+/// The way as a JSON Pointer; `None` if a key on it has no name.
+fn pointer(document: &Node, way: &[usize]) -> Option<String> {
+    let (mut node, mut pointer) = (document, String::new());
+    for child in way {
+        pointer.push('/');
+        match &node.value {
+            Value::Object(members) => {
+                let name = members[*child].name.as_ref()?;
+                pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+            }
+            _ => pointer.push_str(&child.to_string()),
+        }
+        node = node.child(*child);
+    }
+    Some(pointer)
+}

@@ -1,0 +1,181 @@
+//! A spec in the model's words: paths are tokens, not text.
+
+use tamis::{DuplicateKeys, OnError, Siblings, Spec};
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Token {
+    Name(String),
+    Any,
+}
+
+impl Token {
+    /// The array index that this token is.
+    pub fn index(&self) -> Option<usize> {
+        let Self::Name(name) = self else { return None };
+        let number = name.parse::<usize>().ok()?;
+        (number.to_string() == *name).then_some(number)
+    }
+}
+
+/// Tokens, and one of the texts that spell them.
+#[derive(Clone, Debug)]
+pub struct Path {
+    pub tokens: Vec<Token>,
+    pub text: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// `None`: the last name of the path.
+    pub key: Option<String>,
+    pub path: Path,
+}
+
+impl Source {
+    pub fn output_key(&self) -> Option<String> {
+        let last_name = || {
+            self.path.tokens.iter().rev().find_map(|token| match token {
+                Token::Name(name) if token.index().is_none() => Some(name.clone()),
+                _ => None,
+            })
+        };
+        self.key.clone().or_else(last_name)
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub enum Root {
+    #[default]
+    Auto,
+    First,
+    Object,
+    At(Path),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    pub extract: Option<Path>,
+    pub select: Option<Vec<Source>>,
+    pub exclude: Vec<Path>,
+    pub retain: Option<Vec<Path>>,
+    pub root: Root,
+    pub drop_siblings: bool,
+    pub max_items: usize,
+    pub stop_early: bool,
+    pub drop_nulls: bool,
+    pub drop_empty: bool,
+    pub closed: Option<bool>,
+    pub duplicates: DuplicateKeys,
+}
+
+impl Rules {
+    /// Whether there is a rule that a payload must be found for.
+    pub fn on_items(&self) -> bool {
+        self.select.is_some()
+            || !self.exclude.is_empty()
+            || self.max_items > 0
+            || self.drop_nulls
+            || self.drop_empty
+    }
+
+    /// Whether there is any rule.
+    pub fn any(&self) -> bool {
+        self.on_items() || self.drop_siblings || self.extract.is_some() || self.retain.is_some()
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.closed.unwrap_or(self.retain.is_some())
+    }
+
+    pub fn spec(&self) -> Spec {
+        let mut spec = Spec::new()
+            .max_items(self.max_items as u64)
+            .stop_early(self.stop_early)
+            .drop_nulls(self.drop_nulls)
+            .drop_empty(self.drop_empty)
+            .duplicate_keys(self.duplicates)
+            .siblings(if self.drop_siblings { Siblings::Drop } else { Siblings::Keep });
+        if let Some(path) = &self.extract {
+            spec = spec.extract(&path.text);
+        }
+        for source in self.select.iter().flatten() {
+            spec = match &source.key {
+                Some(key) => spec.select_as(key, &source.path.text),
+                None => spec.select(&source.path.text),
+            };
+        }
+        for path in &self.exclude {
+            spec = spec.exclude(&path.text);
+        }
+        for path in self.retain.iter().flatten() {
+            spec = spec.retain(&path.text);
+        }
+        if let Some(closed) = self.closed {
+            spec = spec.on_error(if closed { OnError::Closed } else { OnError::Raw });
+        }
+        match &self.root {
+            Root::Auto => spec,
+            Root::First => spec.root("first"),
+            Root::Object => spec.root("object"),
+            Root::At(path) => spec.root(path.text.as_str()),
+        }
+    }
+
+    /// The same rules with one of them left out, for each that there is.
+    pub fn smaller(&self) -> Vec<Self> {
+        let mut all = Vec::new();
+        let mut add = |change: &dyn Fn(&mut Self)| {
+            let mut rules = self.clone();
+            change(&mut rules);
+            all.push(rules);
+        };
+        if self.extract.is_some() {
+            add(&|rules| rules.extract = None);
+        }
+        for number in 0..self.select.as_ref().map_or(0, Vec::len) {
+            add(&|rules| {
+                let select = rules.select.get_or_insert_default();
+                select.remove(number);
+                if select.is_empty() {
+                    rules.select = None;
+                }
+            });
+        }
+        for number in 0..self.exclude.len() {
+            add(&|rules| _ = rules.exclude.remove(number));
+        }
+        for number in 0..self.retain.as_ref().map_or(0, Vec::len) {
+            add(&|rules| {
+                let retain = rules.retain.get_or_insert_default();
+                retain.remove(number);
+                if retain.is_empty() {
+                    rules.retain = None;
+                }
+            });
+        }
+        if !matches!(self.root, Root::Auto) {
+            add(&|rules| rules.root = Root::Auto);
+        }
+        if self.drop_siblings {
+            add(&|rules| rules.drop_siblings = false);
+        }
+        if self.stop_early {
+            add(&|rules| rules.stop_early = false);
+        } else if self.max_items > 0 {
+            add(&|rules| rules.max_items = 0);
+        }
+        if self.drop_nulls {
+            add(&|rules| rules.drop_nulls = false);
+        }
+        if self.drop_empty {
+            add(&|rules| rules.drop_empty = false);
+        }
+        if self.closed.is_some() {
+            add(&|rules| rules.closed = None);
+        }
+        if self.duplicates != DuplicateKeys::First {
+            add(&|rules| rules.duplicates = DuplicateKeys::First);
+        }
+        all
+    }
+}

@@ -1,0 +1,59 @@
+//! The options of a call, as they are written in cases.
+
+use serde::Deserialize;
+use tamis::{Budget, CallOptions, Limits, Omitted, OnOver};
+
+/// The table `options` of a case.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    raw: bool,
+    is_error: bool,
+    budget: Option<Budget>,
+    omitted: Option<Omitted>,
+    on_over: Option<OnOver>,
+    depth: Option<usize>,
+    key: Option<usize>,
+    held: Option<u64>,
+    spill: Option<u64>,
+    item: Option<u64>,
+}
+
+impl Options {
+    pub fn limits(&self) -> Limits {
+        let mut limits = Limits::new();
+        if let Some(depth) = self.depth {
+            limits = limits.with_depth(depth);
+        }
+        if let Some(bytes) = self.key {
+            limits = limits.with_key(bytes);
+        }
+        if let Some(bytes) = self.held {
+            limits = limits.with_held(bytes);
+        }
+        if let Some(bytes) = self.spill {
+            limits = limits.with_spill(bytes);
+        }
+        if let Some(bytes) = self.item {
+            limits = limits.with_item(bytes);
+        }
+        limits
+    }
+
+    pub fn call(&self) -> CallOptions {
+        let options = CallOptions::new().raw(self.raw).is_error(self.is_error);
+        let options = match self.budget {
+            Some(budget) => options.budget(budget),
+            None => options,
+        };
+        let options = match self.omitted {
+            Some(omitted) => options.omitted(omitted),
+            None => options,
+        };
+        let options = match self.on_over {
+            Some(on_over) => options.on_over(on_over),
+            None => options,
+        };
+        options.limits(self.limits())
+    }
+}

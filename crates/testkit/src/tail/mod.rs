@@ -1,0 +1,5 @@
+//! Budgets and summaries: models that read the whole output, and a generator of documents.
+
+pub mod budget;
+pub mod generate;
+pub mod text;

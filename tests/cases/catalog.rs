@@ -1,0 +1,219 @@
+//! The built-in catalog on the answers of `corpus/`: which members stay, how much goes, and that errors stay readable.
+//!
+//! The table is `catalog.toml`. Every tool of the catalog is in it, and every filter must name its root and hold nothing
+//! but the values that two of its sources share.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use tamis::{Filter, Manifest, Program, filter_slice};
+use tamis_testkit::cases::{self, CaseTest};
+use tamis_testkit::{paths, tokens};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answer {
+    tool: String,
+    file: String,
+    items: String,
+    count: usize,
+    first: Vec<String>,
+    #[serde(default)]
+    beside: Vec<String>,
+    least: f64,
+    says: Vec<String>,
+    never: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Failure {
+    tools: String,
+    document: String,
+}
+
+const FILE: &str = "tests/cases/catalog/catalog.toml";
+
+pub(crate) fn tests() -> Vec<CaseTest> {
+    let answers = cases::read(FILE, "answer").into_iter();
+    let mut tests: Vec<CaseTest> =
+        answers.map(|case| cases::test("catalog::answer", case, run_answer)).collect();
+    let errors = cases::read(FILE, "error").into_iter();
+    tests.extend(errors.map(|case| cases::test("catalog::error", case, run_error)));
+    for (name, run) in [
+        ("catalog::every_tool_is_in_the_table", every_tool_is_in_the_table as fn()),
+        ("catalog::no_filter_has_a_warning", no_filter_has_a_warning),
+        ("catalog::the_readme_has_these_savings", the_readme_has_these_savings),
+    ] {
+        tests.push(CaseTest::of_all(name, run));
+    }
+    tests
+}
+
+fn answers() -> Vec<Answer> {
+    cases::read(FILE, "answer").into_iter().map(|case| case.data).collect()
+}
+
+fn corpus(file: &str) -> Vec<u8> {
+    paths::read(&format!("corpus/{file}"))
+}
+
+fn program(tool: &str) -> Program {
+    let catalog = Manifest::catalog().expect("the catalog");
+    catalog.program(tool).expect("a tool of the catalog")
+}
+
+/// The names of an object's members, in order; serde_json's map would sort them.
+fn names(object: &str) -> Vec<String> {
+    struct Names(Vec<String>);
+    impl<'de> Deserialize<'de> for Names {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Visitor;
+            impl<'de> serde::de::Visitor<'de> for Visitor {
+                type Value = Names;
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("an object")
+                }
+                fn visit_map<A: serde::de::MapAccess<'de>>(
+                    self,
+                    mut map: A,
+                ) -> Result<Names, A::Error> {
+                    let mut names = Vec::new();
+                    while let Some((name, _)) = map.next_entry::<_, serde::de::IgnoredAny>()? {
+                        names.push(name);
+                    }
+                    Ok(Names(names))
+                }
+            }
+            deserializer.deserialize_map(Visitor)
+        }
+    }
+    serde_json::from_str::<Names>(object).expect("an object").0
+}
+
+/// The text of the value at a pointer without escapes, as it is in the document.
+fn at<'a>(mut text: &'a str, pointer: &str) -> &'a str {
+    use serde_json::value::RawValue;
+    for name in pointer.split('/').skip(1) {
+        let object: std::collections::HashMap<String, &'a RawValue> =
+            serde_json::from_str(text).expect("an object on the way");
+        text = object[name].get();
+    }
+    text
+}
+
+fn every_tool_is_in_the_table() {
+    let catalog = Manifest::catalog().expect("the catalog");
+    let tools: BTreeSet<_> = catalog.names().collect();
+    assert_eq!(tools, answers().iter().map(|answer| answer.tool.as_str()).collect());
+    let errors: Vec<cases::Case<Failure>> = cases::read(FILE, "error");
+    for tool in tools {
+        let service = tool.split('.').next().unwrap_or_default();
+        let prefix = format!("{service}.*");
+        assert!(errors.iter().any(|failure| failure.data.tools == prefix), "{tool}: no error");
+    }
+}
+
+fn run_answer(case: &cases::Case<Answer>) -> Result<(), String> {
+    let answer = &case.data;
+    let document = corpus(&answer.file);
+    let program = program(&answer.tool);
+    let (output, report) = filter_slice(&program, &document).expect(&answer.tool);
+    let (tool, text) = (&answer.tool, std::str::from_utf8(&output).expect("UTF-8"));
+
+    assert!(report.filter_applied, "{tool}");
+    let items = at(text, &answer.items);
+    let first = match serde_json::from_str::<Vec<&serde_json::value::RawValue>>(items) {
+        Ok(items) => {
+            assert_eq!(items.len(), answer.count, "{tool}");
+            items[0].get()
+        }
+        Err(_) => items,
+    };
+    assert_eq!(names(first), answer.first, "{tool}");
+    if let Some((around, member)) = answer.items.rsplit_once('/') {
+        let mut beside = names(at(text, around));
+        beside.retain(|name| name != member);
+        assert_eq!(beside, answer.beside, "{tool}");
+    }
+
+    let less = 100.0 * (1.0 - output.len() as f64 / document.len() as f64);
+    assert!(less >= answer.least, "{tool}: {less:.2} % less, not {}", answer.least);
+    for says in &answer.says {
+        assert!(text.contains(says), "{tool}: {says} is gone");
+    }
+    for never in &answer.never {
+        assert!(!text.contains(never), "{tool}: {never} is there");
+    }
+
+    let pretty = paths::path(&format!("corpus/{}", answer.file.replace(".json", ".pretty.json")));
+    if let Ok(pretty) = std::fs::read(pretty) {
+        assert!(filter_slice(&program, &pretty).expect(tool).0 == output, "{tool}, indented");
+    }
+
+    // No filter may hold its root or more than one item: a list can be long, and its first item is needed now.
+    let mut filter = Filter::new(&program, Vec::new());
+    for chunk in document.chunks(64) {
+        filter.write(chunk).expect(tool);
+    }
+    let held = filter.end().expect(tool).held_peak_bytes;
+    assert!(held <= 4096, "{held} bytes are held");
+    Ok(())
+}
+
+fn run_error(case: &cases::Case<Failure>) -> Result<(), String> {
+    let failure = &case.data;
+    let catalog = Manifest::catalog().expect("the catalog");
+    let prefix = failure.tools.strip_suffix('*').expect("a prefix and a star");
+    let tools: Vec<_> = catalog.names().filter(|name| name.starts_with(prefix)).collect();
+    assert!(!tools.is_empty(), "{prefix}");
+    for tool in tools {
+        let (output, report) =
+            filter_slice(&program(tool), failure.document.as_bytes()).expect(tool);
+        assert_eq!(std::str::from_utf8(&output), Ok(failure.document.as_str()), "{tool}");
+        assert!(!report.filter_applied && report.filter_error.is_some(), "{tool}");
+    }
+    Ok(())
+}
+
+fn no_filter_has_a_warning() {
+    let catalog = Manifest::catalog().expect("the catalog");
+    for entry in catalog.entries() {
+        assert!(entry.warnings().is_empty(), "{}: {:?}", entry.name(), entry.warnings());
+    }
+}
+
+/// The table of the README says what comes out.
+fn the_readme_has_these_savings() {
+    let readme = paths::text("README.md");
+    let number = |cell: &str| -> f64 {
+        let digits: String =
+            cell.chars().filter(|char| char.is_ascii_digit() || *char == '.').collect();
+        digits.parse().expect("a number")
+    };
+    let answers = answers();
+    let mut rows = 0;
+    for row in page.lines().filter(|line| line.starts_with("| `") && line.ends_with("% |")) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let tool = cells[0].trim_matches('`');
+        let answer =
+            answers.iter().find(|answer| answer.tool == tool).expect("a tool of the table");
+        let document = String::from_utf8(corpus(&answer.file)).expect("a text");
+        let document = document.trim_end();
+        let (output, _) =
+            filter_slice(&program(tool), document.as_bytes()).expect("the answer is filtered");
+        let output = String::from_utf8(output).expect("text");
+        let tokens = |text: &str| tokens::count(text) as f64;
+        for (said, before, after) in [
+            (&cells[2..5], document.len() as f64, output.len() as f64),
+            (&cells[5..8], tokens(document), tokens(&output)),
+        ] {
+            assert_eq!((number(said[0]), number(said[1])), (before, after), "{tool}");
+            let percent = (1.0 - after / before) * 100.0;
+            // Rounded down, as `--stats` does.
+            assert!((0.0..0.1).contains(&(percent - number(said[2]))), "{tool}: {percent}");
+        }
+        rows += 1;
+    }
+    assert_eq!(rows, 4, "the seed's four");
+}

@@ -1,0 +1,38 @@
+//! A document and its text: `tests/cases/content/*.toml`.
+
+use serde::Deserialize;
+use tamis::{CallOptions, Content};
+use tamis_testkit::cases::{self, CaseTest, expect};
+use tamis_testkit::content::{program, run};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[allow(dead_code, reason = "the name is read before")]
+    name: String,
+    input: String,
+    #[serde(default)]
+    content: Content,
+    output: String,
+    from: String,
+    /// Why the rules did not apply as they should have.
+    note: Option<String>,
+    /// A part of the page is left out because it is hidden.
+    #[serde(default)]
+    hidden: bool,
+}
+
+pub(crate) fn tests() -> Vec<CaseTest> {
+    cases::tests("content", |case: &cases::Case<Document>| {
+        let case = &case.data;
+        let (output, report) =
+            run(&program(case.content.clone()), &CallOptions::new(), case.input.as_bytes());
+        expect("output", &output, &case.output)?;
+        expect("content_from", &report.content_from, &Some(case.from.as_str()))?;
+        expect("filter_error", &report.filter_error, &case.note)?;
+        expect("content_hidden", &report.content_hidden, &case.hidden)?;
+        expect("filter_applied", &report.filter_applied, &(case.from != "response"))?;
+        let bytes = case.input.trim_end_matches('\n').len() as u64;
+        expect("filter_original_bytes", &report.filter_original_bytes, &bytes)
+    })
+}

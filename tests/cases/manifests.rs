@@ -1,0 +1,167 @@
+//! Manifests: errors and warnings with their places, names, specs, and what a tool's spec makes of a document:
+//! `tests/cases/manifests/*.toml`. A case tests an error, or names and tools.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use tamis::{
+    CallOptions, Filter, Manifest, ManifestErrorKind, Program, Report, ReservedParameters, Spec,
+    filter_slice,
+};
+use tamis_testkit::cases::{self, CaseTest};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ManifestCase {
+    name: String,
+    /// The name of the file; default `tools.yaml`.
+    file: Option<String>,
+    manifest: String,
+    /// Manifests that are merged with it, by the names of their files.
+    #[serde(default)]
+    with: BTreeMap<String, String>,
+    /// What it says, whole, when it is read or merged.
+    error: Option<String>,
+    /// The names, in their order.
+    names: Option<Vec<String>>,
+    /// What it warns of, whole.
+    #[serde(default)]
+    warnings: Vec<String>,
+    #[serde(default)]
+    tool: Vec<Tool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tool {
+    name: String,
+    /// The error of the look-up, whole.
+    error: Option<String>,
+    spec: Option<Spec>,
+    /// The same for formats whose specs say more than can be written: what of it is written.
+    declares: Option<Spec>,
+    summary: Option<String>,
+    /// The names of its reserved parameters.
+    reserved: Option<Vec<String>>,
+    #[serde(default)]
+    raw: bool,
+    #[serde(default)]
+    is_error: bool,
+    input: Option<String>,
+    output: Option<String>,
+    /// The run's error.
+    fails: Option<String>,
+    skipped: Option<String>,
+    /// What the report says of the payload's place.
+    root: Option<String>,
+    /// It is a total miss.
+    #[serde(default)]
+    missed: bool,
+}
+
+pub(crate) fn tests() -> Vec<CaseTest> {
+    cases::tests("manifests", |case: &cases::Case<ManifestCase>| {
+        run(&case.data);
+        Ok(())
+    })
+}
+
+fn read(case: &ManifestCase) -> Result<Manifest, tamis::ManifestError> {
+    let file = case.file.as_deref().unwrap_or("tools.yaml");
+    let mut all = vec![Manifest::parse(file, &case.manifest)?];
+    for (file, text) in &case.with {
+        all.push(Manifest::parse(file, text)?);
+    }
+    Manifest::merge(all)
+}
+
+fn run(case: &ManifestCase) {
+    let manifest = match (read(case), &case.error) {
+        (Err(error), Some(expected)) => {
+            assert_eq!(error.to_string(), expected.trim_end(), "{}", case.name);
+            assert_eq!(error.kind(), ManifestErrorKind::Invalid, "{}", case.name);
+            return;
+        }
+        (Err(error), None) => panic!("{}:\n{error}", case.name),
+        (Ok(_), Some(expected)) => panic!("{}: not refused: {expected}", case.name),
+        (Ok(manifest), None) => manifest,
+    };
+    assert!(case.names.is_some() || !case.tool.is_empty(), "{} tests nothing", case.name);
+    if let Some(names) = &case.names {
+        assert!(manifest.names().eq(names.iter()), "{}", case.name);
+    }
+    let warnings = manifest.entries().flat_map(|entry| entry.warnings()).map(ToString::to_string);
+    let expected: Vec<_> = case.warnings.iter().map(|text| text.trim_end().to_owned()).collect();
+    assert_eq!(warnings.collect::<Vec<_>>(), expected, "{}", case.name);
+    for tool in &case.tool {
+        let at = format!("{}: {}", case.name, tool.name);
+        let program = match (manifest.program(&tool.name), &tool.error) {
+            (Err(error), Some(expected)) => {
+                assert_eq!(error.to_string(), expected.trim_end(), "{at}");
+                continue;
+            }
+            (Err(error), None) => panic!("{at}:\n{error}"),
+            (Ok(_), Some(expected)) => panic!("{at}: not refused: {expected}"),
+            (Ok(program), None) => program,
+        };
+        assert_eq!(program.spec(), manifest.spec(&tool.name).unwrap(), "{at}");
+        if let Some(spec) = &tool.spec {
+            assert_eq!(program.spec(), spec, "{at}");
+        }
+        if let Some(spec) = &tool.declares {
+            let written = |spec: &Spec| serde_json::to_value(spec).unwrap();
+            assert_eq!(written(program.spec()), written(spec), "{at}");
+        }
+        if let Some(summary) = &tool.summary {
+            assert_eq!(program.spec().summary(), *summary, "{at}");
+        }
+        if let Some(names) = &tool.reserved {
+            let reserved = manifest.reserved_parameters(&tool.name).unwrap();
+            let found = reserved.iter().flat_map(ReservedParameters::iter);
+            assert!(found.map(|parameter| parameter.name()).eq(names.iter()), "{at}");
+            assert_eq!(reserved, program.spec().reserved_parameters(), "{at}");
+        }
+        let Some(input) = &tool.input else { continue };
+        let options = CallOptions::new().raw(tool.raw).is_error(tool.is_error);
+        let whole = filter_slice(program.with_options(&options), input.as_bytes());
+        assert_eq!(shown(&whole), shown(&by_bytes(&program, &options, input)), "{at}");
+        match whole {
+            Ok((output, report)) => {
+                assert_eq!(
+                    String::from_utf8(output).unwrap(),
+                    *tool.output.as_ref().unwrap(),
+                    "{at}"
+                );
+                assert_eq!(report.filter_skipped, tool.skipped.as_deref(), "{at}");
+                if tool.root.is_some() {
+                    assert_eq!(report.root, tool.root, "{at}");
+                    assert_eq!(report.filter_error.is_some(), tool.missed, "{at}");
+                }
+            }
+            Err(error) => assert_eq!(Some(error.to_string()), tool.fails, "{at}"),
+        }
+    }
+}
+
+type Run = Result<(Vec<u8>, Report), tamis::Error>;
+
+/// What must not depend on chunks.
+fn shown(run: &Run) -> String {
+    match run {
+        Ok((output, report)) => {
+            let output = String::from_utf8_lossy(output);
+            let Report { filter_skipped, filter_partial_miss, filter_error, root, .. } = report;
+            format!("{output} {filter_skipped:?} {filter_partial_miss:?} {filter_error:?} {root:?}")
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+fn by_bytes(program: &Program, options: &CallOptions, input: &str) -> Run {
+    let mut filter = Filter::new(program.with_options(options), Vec::new());
+    for byte in input.as_bytes() {
+        filter.write(&[*byte])?;
+    }
+    let report = filter.end()?;
+    Ok((filter.into_sink(), report))
+}

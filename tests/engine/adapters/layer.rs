@@ -1,0 +1,238 @@
+//! The layer alone, without a connection: what a server would be given to send.
+
+use std::convert::Infallible;
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use http_body::{Body, Frame};
+use http_body_util::{BodyExt, Full, StreamBody};
+use tamis::{
+    Budget, ContentCoding, DecodeOptions, FilterBody, FilterLayer, Limits, PruneProgram, PruneSpec,
+    Spec, TextProgram, TextSpec, Transform,
+};
+use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
+
+use super::{program, ready};
+
+/// The answer to a request, whatever the service behind the layer says.
+fn through(method: Method, status: u16, body: &'static str) -> (StatusCode, Option<String>, Bytes) {
+    let program = program(&Spec::new().select("id"));
+    let layer = FilterLayer::new(move |_, _| Some(Transform::json(&program)));
+    let service = ServiceBuilder::new().layer(layer).service_fn(async |_: Request<()>| {
+        let answer = Response::builder().status(status).header("content-length", body.len());
+        answer.body(Full::<Bytes>::from(body))
+    });
+    let asked = Request::builder().method(method).body(()).unwrap();
+    let answer = ready(service.oneshot(asked)).unwrap();
+    let length = answer.headers().get("content-length");
+    let length = length.map(|length| length.to_str().unwrap().to_owned());
+    let status = answer.status();
+    (status, length, ready(answer.into_body().collect()).unwrap().to_bytes())
+}
+
+#[test]
+fn a_body_that_must_not_be_there_does_not_leave() {
+    let secret = r#"{"id": 1, "secret": "canary"}"#;
+    for (method, status) in
+        [(Method::HEAD, 200), (Method::GET, 204), (Method::GET, 205), (Method::GET, 304)]
+    {
+        let (_, length, body) = through(method.clone(), status, secret);
+        assert_eq!((length, body), (None, Bytes::new()), "{method} {status}");
+    }
+    let (status, length, body) = through(Method::GET, 200, secret);
+    assert_eq!((status.as_u16(), length.as_deref()), (200, Some("8")));
+    assert_eq!(body, r#"{"id":1}"#);
+}
+
+#[test]
+fn an_empty_body_stays_one() {
+    assert_eq!(through(Method::DELETE, 200, ""), (StatusCode::OK, None, Bytes::new()));
+}
+
+#[test]
+fn errors_of_the_service_are_filtered_too() {
+    let (status, _, body) = through(Method::GET, 500, r#"{"id": 1, "trace": "canary"}"#);
+    assert_eq!((status.as_u16(), body), (500, Bytes::from(r#"{"id":1}"#)));
+    let (status, _, body) = through(Method::GET, 500, "<h1>canary</h1>");
+    assert_eq!(status.as_u16(), 502);
+    assert!(!String::from_utf8_lossy(&body).contains("canary"));
+}
+
+const SECRET: &str = "hunter2-9f3c51";
+
+fn document() -> String {
+    format!(r#"[{{"id": 1, "token": "{SECRET}"}}]"#)
+}
+
+/// A layer with one filter for all.
+fn layer(
+    spec: &Spec,
+) -> FilterLayer<impl use<> + Fn(&http::request::Parts, &http::response::Parts) -> Option<Transform>>
+{
+    let program = program(spec);
+    FilterLayer::new(move |_, _| Some(Transform::json(&program)))
+}
+
+async fn asked<S, B>(service: S, method: &str) -> Response<FilterBody<B>>
+where
+    S: Service<Request<()>, Response = Response<FilterBody<B>>, Error = Infallible>,
+{
+    let method = Method::from_bytes(method.as_bytes()).unwrap();
+    service.oneshot(Request::builder().method(method).body(()).unwrap()).await.unwrap()
+}
+
+#[test]
+fn what_has_no_body_says_no_length() {
+    let layer = layer(&Spec::new().select("id"));
+    let service = layer.layer(service_fn(async |_| Ok(Response::new(Full::from(document())))));
+    let answer: Response<FilterBody<Full<Bytes>>> = ready(asked(service, "HEAD"));
+    assert!(answer.body().is_end_stream());
+    assert_eq!(answer.body().size_hint().exact(), None, "axum would make a content-length of it");
+}
+
+#[test]
+fn a_body_that_says_that_it_is_over_gives_nothing_more() {
+    struct Liar(Full<Bytes>);
+    impl Body for Liar {
+        type Data = Bytes;
+        type Error = Infallible;
+        fn poll_frame(
+            mut self: std::pin::Pin<&mut Self>,
+            cx: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            std::pin::Pin::new(&mut self.0).poll_frame(cx)
+        }
+        fn is_end_stream(&self) -> bool {
+            true
+        }
+    }
+    let service = layer(&Spec::new().select("id"))
+        .layer(service_fn(async |_| Ok(Response::new(Liar(Full::from(document()))))));
+    let answer = ready(asked(service, "GET"));
+    assert_eq!(ready(answer.into_body().collect()).unwrap().to_bytes(), "");
+}
+
+#[test]
+fn what_becomes_another_protocol_is_refused() {
+    let layer = layer(&Spec::new().select("id"));
+    for (method, status) in [("GET", 101), ("CONNECT", 200)] {
+        let service = layer.layer(service_fn(async |_| {
+            let answer = Response::builder().status(status).header("upgrade", "websocket");
+            Ok(answer.body(Full::<Bytes>::default()).unwrap())
+        }));
+        let answer = ready(asked(service, method));
+        assert_eq!(answer.status(), 502, "{method} {status}");
+        assert!(!answer.headers().contains_key("upgrade"));
+    }
+}
+
+#[test]
+fn no_length_is_said_in_front_of_trailers() {
+    // All of the output comes with the end, and so do the trailers.
+    let layer = layer(&Spec::new().budget(Budget::Bytes(1000)));
+    for trailers in [true, false] {
+        let service = layer.layer(service_fn(async |_| {
+            let sum = [("x-sum".parse().unwrap(), "1".parse().unwrap())].into_iter().collect();
+            let frames = [Frame::data(Bytes::from("[1, 2]")), Frame::trailers(sum)];
+            let frames = frames.into_iter().take(1 + usize::from(trailers));
+            let frames = frames.map(Ok::<_, Infallible>);
+            Ok(Response::new(StreamBody::new(tokio_stream::iter(frames.collect::<Vec<_>>()))))
+        }));
+        let answer = ready(asked(service, "GET"));
+        let known = (!trailers).then_some(5);
+        assert_eq!(answer.body().size_hint().exact(), known);
+        assert_eq!(answer.headers().contains_key("content-length"), !trailers);
+        let all = ready(answer.into_body().collect()).unwrap();
+        assert_eq!(all.trailers().map(|it| it["x-sum"].to_str().unwrap()), trailers.then_some("1"));
+        assert_eq!(all.to_bytes(), "[1,2]");
+    }
+}
+
+#[test]
+fn a_layer_that_was_cloned_can_be_changed() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(document().as_bytes()).unwrap();
+    let gzip = encoder.finish().unwrap();
+    let first = layer(&Spec::new().select("id"));
+    let second = first.clone().decode(DecodeOptions::new());
+    let third = first
+        .clone()
+        .on_error(|_, _| Some(Response::builder().status(418).body(Bytes::new()).unwrap()));
+    for (layer, status) in [(first, 502), (second, 200), (third, 418)] {
+        let service = layer.layer(service_fn(async |_| {
+            let answer = Response::builder().header("content-encoding", "gzip");
+            Ok(answer.body(Full::<Bytes>::from(gzip.clone())).unwrap())
+        }));
+        assert_eq!(ready(asked(service, "GET")).status(), status);
+    }
+}
+
+/// A layer's answer to a body of these frames, and how its runs ended.
+fn answered(
+    transform: impl Fn() -> Transform,
+    frames: &[&'static [u8]],
+    known: bool,
+) -> (u16, String, Vec<bool>) {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = Arc::clone(&told);
+    let layer = FilterLayer::new(move |_, _| {
+        let tell = Arc::clone(&tell);
+        Some(transform().on_end(move |_, result| tell.lock().unwrap().push(result.is_ok())))
+    });
+    let service = layer.layer(service_fn(|_: Request<()>| {
+        let body = match known {
+            true => Full::<Bytes>::default().boxed_unsync(),
+            false => {
+                let frame = |data| Ok::<_, Infallible>(Frame::data(Bytes::from_static(data)));
+                let frames: Vec<_> = frames.iter().copied().map(frame).collect();
+                StreamBody::new(tokio_stream::iter(frames)).boxed_unsync()
+            }
+        };
+        std::future::ready(Ok::<_, Infallible>(Response::new(body)))
+    }));
+    let answer = ready(service.oneshot(Request::new(()))).unwrap();
+    let status = answer.status().as_u16();
+    let body = ready(answer.into_body().collect()).unwrap().to_bytes();
+    let told = told.lock().unwrap().clone();
+    (status, String::from_utf8(body.to_vec()).unwrap(), told)
+}
+
+#[test]
+fn a_body_without_a_byte_is_no_document() {
+    let program = program(&Spec::new().select("id"));
+    let mut nothing = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    nothing.flush().unwrap();
+    let nothing: &'static [u8] = nothing.finish().unwrap().leak();
+    let plain = || Transform::json(&program);
+    let gzip = || Transform::json(&program).decoded(ContentCoding::Gzip, &DecodeOptions::new());
+    let none = (200, String::new(), vec![true]);
+    assert_eq!(answered(plain, &[], true), none);
+    assert_eq!(answered(plain, &[], false), none);
+    assert_eq!(answered(plain, &[b"", b""], false), none);
+    assert_eq!(
+        answered(
+            || Transform::prune(&PruneProgram::compile(&PruneSpec::new()).unwrap()),
+            &[],
+            false
+        ),
+        none
+    );
+    assert_eq!(answered(gzip, &[], false), none);
+    assert_eq!(answered(gzip, &[nothing], false), none, "as many encoders send it");
+    assert_eq!(answered(gzip, &[&nothing[..5]], false).0, 502, "cut off");
+    let (status, _, told) = answered(plain, &[b" "], false);
+    assert_eq!((status, told), (502, vec![false]), "white space is a byte");
+}
+
+#[test]
+fn of_texts_nothing_is_a_text() {
+    let filter: TextSpec = serde_json::from_str(r#"{"on_empty": "nothing was found"}"#).unwrap();
+    let filter = TextProgram::compile(&filter).unwrap();
+    let text = || Transform::text(&filter, &Limits::new());
+    for known in [true, false] {
+        let expected = (200, "nothing was found".to_owned(), vec![true]);
+        assert_eq!(answered(text, &[], known), expected, "known: {known}");
+    }
+}

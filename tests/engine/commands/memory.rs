@@ -1,0 +1,145 @@
+//! Memory, counted at the allocator, over outputs that are far longer than it; and that time grows with the output alone.
+
+use tamis::{CommandLine, CommandRules, Limits, OutputFilterRegistry, Sink};
+
+/// What a run may hold by its limits: `held` for what waits, for the tail and for what is grouped.
+const HELD: u64 = 256 << 10;
+/// What it may allocate: that, twice for a list that grows, the automata of patterns, and what is at hand of a chunk.
+const PEAK: u64 = 3 << 20;
+
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn write(&mut self, _: &[u8]) {}
+}
+
+/// Rules that hold, one for each stage, and texts that make them.
+const RULES: &str = r#"
+[[rules]]
+name = "sections"
+match = { exact = "sections" }
+sections = [{ from = "^never$" }]
+[[rules]]
+name = "scattered"
+match = { exact = "scattered" }
+group = { by = '^(\w+) (.*)$', scattered = true }
+[[rules]]
+name = "row"
+match = { exact = "row" }
+group = { by = '^(\w+) (.*)$' }
+[[rules]]
+name = "alike"
+match = { exact = "alike" }
+dedup = "alike"
+[[rules]]
+name = "tail"
+match = { exact = "tail" }
+tail = 1000000
+[[rules]]
+name = "long"
+match = { exact = "chain" }
+strategy = { type = "truncate", max_lines = 3000000, tail = 1000000 }
+[[rules]]
+name = "noise"
+match = { exact = "chain" }
+strategy = { type = "strip_noise", patterns = ["unauthorized"] }
+[[rules]]
+name = "exit"
+match = { exact = "exit" }
+[rules.exit.ok]
+strip = ["x"]
+"#;
+
+/// A line, by its number.
+type Line = fn(usize) -> String;
+
+const LINES: [(&str, Line); 6] = [
+    ("keys that are all different", |number| format!("key{number} an item of some length\n")),
+    ("one key", |number| format!("key item {number}\n")),
+    ("times", |number| format!("12:00:{:02} the same\n", number % 60)),
+    ("lines of security", |number| format!("{number} unauthorized\n")),
+    ("empty lines", |_| "\n".to_owned()),
+    ("ids", |number| format!("{number:016x}{number:016x}\n")),
+];
+
+fn registry() -> OutputFilterRegistry {
+    let rules = CommandRules::parse("rules.toml", RULES).unwrap();
+    OutputFilterRegistry::new().register_rules(rules).register_rules(CommandRules::builtin())
+}
+
+const COMMANDS: [&str; 13] = [
+    "sections",
+    "scattered",
+    "row",
+    "alike",
+    "tail",
+    "exit",
+    "chain",
+    "make",
+    "mypy x",
+    "grep -r x",
+    "cargo test",
+    "find .",
+    "journalctl",
+];
+
+#[test]
+fn what_is_held_has_a_limit() {
+    let registry = registry();
+    let limits = Limits::new().with_held(HELD);
+    for (what, line) in LINES {
+        let chunk: String = (0..4000).map(line).collect();
+        for command in COMMANDS {
+            let command = CommandLine::parse(command);
+            // Patterns are compiled once.
+            drop(registry.start(&command, &limits, Nowhere));
+            let measured = allocation_counter::measure(|| {
+                let mut run = registry.start(&command, &limits, Nowhere);
+                for _ in 0..(6 << 20) / chunk.len() {
+                    run.write(chunk.as_bytes()).unwrap();
+                }
+                run.set_exit_code(Some(0));
+                run.end().unwrap();
+            });
+            assert!(measured.bytes_max < PEAK, "{what}: {command:?}: {}", measured.bytes_max);
+        }
+    }
+}
+
+/// An output that is eight times as long takes about eight times as much time of this thread, and not 64 times as much. The
+/// margin is wide, and each pair gets several tries.
+#[test]
+fn time_is_proportional_to_the_output() {
+    let registry = registry();
+    let limits = Limits::new();
+    let time = |command: &CommandLine, chunk: &str, chunks: usize| {
+        let begin = crate::cpu_time();
+        let mut run = registry.start(command, &limits, Nowhere);
+        for _ in 0..chunks {
+            run.write(chunk.as_bytes()).unwrap();
+        }
+        run.end(Some(0), None);
+        crate::cpu_time() - begin
+    };
+    for (what, line) in LINES {
+        let chunk: String = (0..2000).map(line).collect();
+        // About 128 KiB, or one chunk.
+        let chunks = ((1 << 17) / chunk.len()).max(1);
+        for command in COMMANDS {
+            let command = CommandLine::parse(command);
+            // Patterns are compiled once.
+            time(&command, &chunk, chunks);
+            let mut tries = Vec::new();
+            let grows = || {
+                let (short, long) =
+                    (time(&command, &chunk, chunks), time(&command, &chunk, 8 * chunks));
+                tries.push((short, long));
+                long < short * 32 + std::time::Duration::from_millis(50)
+            };
+            assert!(
+                std::iter::repeat_with(grows).take(5).any(|so| so),
+                "{what}: {command:?}: {tries:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The output of commands: saved outputs of real tools through their filters, registries, rules as data.
+
+mod atoms;
+mod chains;
+mod failures;
+mod gaps;
+mod hostile;
+mod memory;
+mod modelled;
+mod random;
+mod readme;
+mod registry;
+mod rules;
+mod transcripts;

@@ -1,0 +1,28 @@
+//! Random histories, beside the model, byte for byte.
+
+use tamis_testkit::history::drivers::{check, slice};
+use tamis_testkit::history::generate::{self, prune_of};
+use tamis_testkit::history::model;
+use tamis_testkit::prng::Prng;
+
+#[test]
+fn histories_are_pruned_as_the_model_says() {
+    let mut pruned = 0;
+    for seed in 0..3000 {
+        let mut prng = Prng::new(seed);
+        let rules = generate::rules(&mut prng);
+        let history = generate::history(&mut prng);
+        let expected = model::prune(&history, &rules);
+        let program = tamis::PruneProgram::compile(&prune_of(&rules)).unwrap();
+        let output = slice(&program, history.as_bytes()).output.unwrap();
+        let output = String::from_utf8(output).unwrap();
+        assert_eq!(output, expected, "seed {seed}, {rules:?}, {history}");
+        let _: serde_json::Value = serde_json::from_str(&output).unwrap();
+        pruned += usize::from(output != history);
+        // All drivers and a second run, for some of them.
+        if seed % 40 == 0 {
+            check(&format!("seed {seed}"), &prune_of(&rules), history.as_bytes());
+        }
+    }
+    assert!(pruned > 750, "{pruned} histories changed");
+}

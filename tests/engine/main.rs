@@ -1,0 +1,52 @@
+//! The engine and what is around it: models, exhaustive worlds, faults, hostile input, layers. Cases as data are in `tests/cases`.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test states what must hold, also in its helpers"
+)]
+
+mod adapters;
+mod allocation;
+mod commands;
+mod content;
+mod exhaustive;
+mod faults;
+mod fuzz;
+mod grammar;
+mod history;
+mod layers;
+mod manifests;
+mod model;
+mod patch;
+mod tail;
+mod text;
+
+/// Runs the ignored tests whose names begin with `prefix` in another process, one after the other. There must be `count`.
+fn run_ignored(prefix: &str, count: usize) {
+    let program = std::env::current_exe().expect("this program");
+    let mut tests = std::process::Command::new(program);
+    tests.args([prefix, "--ignored", "--test-threads=1"]);
+    let output = tests.output().expect("the tests start");
+    let (printed, errors) = (&output.stdout, &output.stderr);
+    let (printed, errors) = (String::from_utf8_lossy(printed), String::from_utf8_lossy(errors));
+    let passed = printed.contains(&format!("{count} passed"));
+    assert!(output.status.success() && passed, "{printed}\n{errors}");
+}
+
+/// The time that this thread has run for. Unlike the time of a clock it does not depend on other threads and programs.
+#[cfg(unix)]
+fn cpu_time() -> std::time::Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    std::time::Duration::try_from(time).expect("a time since the thread began")
+}
+
+#[cfg(not(unix))]
+fn cpu_time() -> std::time::Duration {
+    static BEGIN: std::sync::LazyLock<std::time::Instant> =
+        std::sync::LazyLock::new(std::time::Instant::now);
+    BEGIN.elapsed()
+}

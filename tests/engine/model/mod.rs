@@ -1,0 +1,125 @@
+//! Random programs on random documents: tamis against a model that reads the rules off a tree.
+
+mod errors;
+mod values;
+
+use std::collections::BTreeMap;
+
+use tamis_testkit::drivers;
+use tamis_testkit::model::check::{check, shrink};
+use tamis_testkit::model::dom::Node;
+use tamis_testkit::model::{eval, generate, runs};
+use tamis_testkit::prng::Prng;
+
+/// Pairs of program and document, in blocks that run beside one another.
+const PAIRS: u64 = 60_000;
+/// Pairs with a long document.
+const LONG: u64 = 300;
+/// Pairs with a document in which hardly anything is unusual.
+const COMPACT: u64 = 3_000;
+/// Pairs with a document of runs.
+const RUNS: u64 = 2_000;
+/// Pairs under tight limits.
+const LIMITED: u64 = 6_000;
+/// Differences that are looked for before a block gives up.
+const SHOWN: usize = 5;
+
+fn block(number: u64) {
+    compare(number, PAIRS, generate::document);
+}
+
+/// Documents longer than anything that is read or scanned at once.
+#[test]
+fn long_documents() {
+    compare(4, LONG, generate::long_document);
+}
+
+/// Documents that are passed and taken in one loop, nearly all of them.
+#[test]
+fn compact_documents() {
+    compare(5, COMPACT, generate::compact_document);
+}
+
+/// Documents with white space, long arrays and many levels, passed and kept in loops.
+#[test]
+fn documents_of_runs() {
+    compare(6, RUNS, runs::document);
+}
+
+fn compare(number: u64, pairs: u64, document: fn(&mut Prng) -> String) {
+    let mut compared = 0;
+    let mut silent = BTreeMap::<&str, u64>::new();
+    let mut failures = Vec::new();
+    for seed in 0..pairs {
+        let mut prng = Prng::new(number << 32 | seed);
+        let text = document(&mut prng);
+        let rules = generate::rules(&mut prng, &Node::parse(&text));
+        match check(&rules, &text, seed) {
+            Ok(None) => compared += 1,
+            Ok(Some(why)) => *silent.entry(why).or_default() += 1,
+            Err(_) => {
+                let (rules, text, why) = shrink(rules, text, seed);
+                failures.push(format!(
+                    "block {number}, seed {seed}, made smaller:\n{why}\ndocument: {text}\nspec: {}\nmodel: {:?}",
+                    serde_json::to_string(&rules.spec()).expect("a spec is JSON"),
+                    eval::run(&rules, &Node::parse(&text)),
+                ));
+                if failures.len() == SHOWN {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    // The model must not be silent about much of what is generated.
+    assert!(compared > pairs * 4 / 5, "{compared} of {pairs} compared; not decided: {silent:?}");
+}
+
+#[test]
+fn random_pairs_1() {
+    block(1);
+}
+
+#[test]
+fn random_pairs_2() {
+    block(2);
+}
+
+#[test]
+fn random_pairs_3() {
+    block(3);
+}
+
+/// Limits that hardly anything fits into: the same, or a limit, however the bytes are cut.
+fn limited(tight: drivers::Tight) {
+    let mut failures = Vec::new();
+    for seed in 0..LIMITED {
+        let mut prng = Prng::new(0x717 << 32 | seed);
+        let text = generate::document(&mut prng);
+        let spec = generate::rules(&mut prng, &Node::parse(&text)).spec();
+        let program = tamis::Program::compile(&spec).expect("a generated spec compiles");
+        let options = tamis::CallOptions::new();
+        let document = text.as_bytes();
+        let subject = drivers::Subject { program: &program, options: &options, document };
+        let whole = subject.push([]);
+        let base = tamis::Limits::new();
+        if let Err(why) = drivers::agree_tight(subject, seed, &whole, &base, tight) {
+            let spec = serde_json::to_string(&spec).expect("a spec is JSON");
+            failures.push(format!("seed {seed}: {why}\ndocument: {text}\nspec: {spec}"));
+        }
+        if failures.len() >= SHOWN {
+            break;
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+#[test]
+fn little_held() {
+    limited(drivers::Tight::Held);
+}
+
+#[test]
+fn short_keys() {
+    limited(drivers::Tight::Keys);
+}

@@ -1,0 +1,6 @@
+//! Text filters: cases as data (`tests/text/*.toml`), a model that reads the operations off the whole text, and input that
+//! nobody sends in good faith.
+
+mod hostile;
+mod random;
+mod release;
