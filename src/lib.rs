@@ -248,3 +248,33 @@ const _: () = {
         moved::<CommandFilter<Vec<u8>>>();
     }
 };
+
+/// Runs the examples of the README and the guide as documentation tests.
+#[cfg(doctest)]
+#[doc(hidden)]
+pub mod guide {
+    #[doc = include_str!("../README.md")]
+    pub mod readme {}
+
+    #[cfg(all(feature = "manifest", feature = "text"))]
+    #[doc = include_str!("../docs/src/library.md")]
+    pub mod library {}
+
+    #[doc = include_str!("../docs/src/chats.md")]
+    pub mod chats {}
+
+    #[doc = include_str!("../docs/src/errors.md")]
+    pub mod errors {}
+
+    #[cfg(feature = "content")]
+    #[doc = include_str!("../docs/src/pages.md")]
+    pub mod pages {}
+
+    #[cfg(feature = "command")]
+    #[doc = include_str!("../docs/src/command-output.md")]
+    pub mod command_output {}
+
+    #[cfg(all(feature = "tower", feature = "decode"))]
+    #[doc = include_str!("../docs/src/gateway.md")]
+    pub mod gateway {}
+}

@@ -51,7 +51,7 @@ fn a_budget_in_tokens() {
 fn a_text_within_a_number_of_tokens() {
     let words = "Harbour lantern quartz meadow. ".repeat(40);
     let program = Program::compile(&Spec::new().content(Content::new().max_tokens(50))).unwrap();
-    let (output, report) = tamis::filter_slice(&program, words.as_bytes()).unwrap();
+    let (output, report) = filter_slice(&program, words.as_bytes()).unwrap();
     assert!(output.len() < words.len() / 2);
     assert!(report.budget_applied);
     assert_eq!(report.tokens_estimated, cfg!(not(feature = "tokens")));

@@ -38,7 +38,6 @@ use std::io::{Read, Write};
 use crate::error::{Error, ErrorKind};
 use crate::filter::{Call, Filter, FirstPass, Lookahead};
 use crate::report::Report;
-use push::CHUNK;
 
 #[cfg(feature = "tokio")]
 pub use self::tokio::{FilterStream, filter_async, transform_async};

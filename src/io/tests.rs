@@ -37,7 +37,7 @@ mod ahead {
     use std::io::{Seek, Write};
 
     use super::*;
-    use crate::{Json, Operation, Test, filter_file, filter_slice};
+    use crate::{Condition, PatchOp, RawJson, filter_file, filter_slice};
 
     /// Nothing is held for a document that is read ahead, even if no branch applies.
     #[test]

@@ -13,8 +13,8 @@ use futures_core::Stream;
 use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use super::CHUNK;
 use super::failed_run::{FailedRun, RunResult};
+use super::push::CHUNK;
 use super::steps::{NextAction, Steps, unreadable};
 use super::transform::{Outcome, Transform};
 use crate::error::Error;

@@ -43,7 +43,7 @@ pub(crate) fn tests() -> Vec<CaseTest> {
     for (name, run) in [
         ("catalog::every_tool_is_in_the_table", every_tool_is_in_the_table as fn()),
         ("catalog::no_filter_has_a_warning", no_filter_has_a_warning),
-        ("catalog::the_readme_has_these_savings", the_readme_has_these_savings),
+        ("catalog::documented_savings", documented_savings),
     ] {
         tests.push(CaseTest::of_all(name, run));
     }
@@ -183,9 +183,9 @@ fn no_filter_has_a_warning() {
     }
 }
 
-/// The table of the README has the sizes of the output.
-fn the_readme_has_these_savings() {
-    let readme = paths::text("README.md");
+/// Compares the table of the guide with the output.
+fn documented_savings() {
+    let page = paths::text("docs/src/numbers.md");
     let number = |cell: &str| -> f64 {
         let digits: String =
             cell.chars().filter(|char| char.is_ascii_digit() || *char == '.').collect();

@@ -1,7 +1,7 @@
 //! A document and its text: `tests/cases/content/*.toml`.
 
 use serde::Deserialize;
-use tamis::{CallOptions, Content};
+use tamis::{CallOptions, Content, ContentSource};
 use tamis_testkit::cases::{self, CaseTest, expect};
 use tamis_testkit::content::{program, run};
 
@@ -28,7 +28,11 @@ pub(crate) fn tests() -> Vec<CaseTest> {
         let (output, report) =
             run(&program(case.content.clone()), &CallOptions::new(), case.input.as_bytes());
         expect("output", &output, &case.output)?;
-        expect("content_from", &report.content_from, &Some(case.from.as_str()))?;
+        expect(
+            "content_from",
+            &report.content_from.map(ContentSource::as_str),
+            &Some(case.from.as_str()),
+        )?;
         expect("filter_error", &report.filter_error, &case.note)?;
         expect("content_hidden", &report.content_hidden, &case.hidden)?;
         expect("filter_applied", &report.filter_applied, &(case.from != "response"))?;

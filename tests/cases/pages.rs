@@ -1,7 +1,7 @@
 //! Pages of the corpus: phrases that the text keeps and phrases that it drops, in `tests/cases/pages/pages.toml`.
 
 use serde::Deserialize;
-use tamis::{CallOptions, Content, ContentFormat};
+use tamis::{CallOptions, Content, ContentFormat, ContentSource};
 use tamis_testkit::cases::{self, CaseTest, expect};
 use tamis_testkit::content::{program, run};
 use tamis_testkit::paths;
@@ -53,7 +53,11 @@ fn run_page(page: &cases::Case<Page>) -> Result<(), String> {
     {
         let program = program(Content::new().format(format));
         let (output, report) = run(&program, &CallOptions::new(), &document);
-        expect("content_from", &report.content_from, &Some(page.from.as_str()))?;
+        expect(
+            "content_from",
+            &report.content_from.map(ContentSource::as_str),
+            &Some(page.from.as_str()),
+        )?;
         in_order(&output, phrases, &page.file);
         for phrase in &page.drops {
             assert!(!output.contains(phrase), "{phrase:?} is in\n{output}");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tamis::{CallOptions, Filter, Manifest, Program, Report, Spec, filter_slice};
+use tamis::{CallOptions, Error, Filter, Manifest, Program, Report, Spec, filter_slice};
 
 type Run = Result<(Vec<u8>, Report), Error>;
 

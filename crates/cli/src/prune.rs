@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use tamis::{
-    Error, ErrorKind, Failed, FailedRun, FileSource, PruneProgram, PruneReport, PruneSpec,
+    Error, ErrorKind, FailedRun, FailureReport, FileSource, PruneProgram, PruneReport, PruneSpec,
     prune_file,
 };
 

@@ -184,7 +184,7 @@ pub fn shown(run: Result<(Vec<u8>, Report), Error>) -> String {
 
 /// Runs a document whole and in pieces, and returns the output and the report, which must be the same.
 pub fn run(program: &Program, options: &CallOptions, document: &[u8]) -> (String, Report) {
-    let whole = shown(filter_slice(program.with_options(options), document));
+    let whole = shown(filter_slice(program.with_options(options), document).map_err(Error::from));
     for size in [1, 7, 1000, 70_000] {
         // Single bytes of a long document are slow and test nothing more.
         if size > 1 || document.len() < 10_000 {

@@ -17,8 +17,9 @@ use struson::writer::{JsonStreamWriter, JsonWriter};
 
 use flaw::LenientFlaw;
 
+use super::WriteSink;
 use super::failed_run::{FailedRun, RunResult};
-use super::{CHUNK, WriteSink};
+use super::push::CHUNK;
 use crate::error::{Error, LimitName};
 use crate::filter::{Call, Filter};
 use crate::limits::Limits;

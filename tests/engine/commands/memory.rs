@@ -118,7 +118,8 @@ fn time_is_proportional_to_the_output() {
         for _ in 0..chunks {
             run.write(chunk.as_bytes()).unwrap();
         }
-        run.end(Some(0), None);
+        run.set_exit_code(Some(0));
+        run.end().unwrap();
         crate::cpu_time() - begin
     };
     for (what, line) in LINES {

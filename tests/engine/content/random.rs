@@ -33,7 +33,7 @@ fn never_empty_never_too_long_however_it_comes() {
             }
         };
         let context = format!("{round}: {text:?}\n{output:?}");
-        *from.entry(report.content_from.unwrap()).or_insert(0) += 1;
+        *from.entry(report.content_from.unwrap().as_str()).or_insert(0) += 1;
         // A document of white space passes unchanged.
         assert_eq!(output.trim().is_empty(), text.trim().is_empty(), "{context}");
         if !output.is_empty() {

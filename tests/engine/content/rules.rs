@@ -1,6 +1,6 @@
 //! Errors, limits and budgets of content, and the rules that it cannot be combined with.
 
-use tamis::{CallOptions, Content, ErrorKind, Limits, Program, Spec, filter_slice};
+use tamis::{CallOptions, Content, ContentSource, ErrorKind, Limits, Program, Spec, filter_slice};
 use tamis_testkit::content::{in_pieces, program, run, shown};
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 
 use tamis::{
-    Error, ErrorKind, FailedRun, Fault, FileSource, PruneProgram, PruneSpec, Spec, Test,
+    Condition, Error, ErrorKind, FailedRun, Fault, FileSource, PruneProgram, PruneSpec, Spec,
     filter_file, prune_file,
 };
 

@@ -42,8 +42,13 @@ fn check(name: &str, page: &str) {
     check_in(&folder, name, page);
 }
 
-/// Compares what the examples of a page do with what the page shows.
-pub(crate) fn check_in(folder: &Folder, name: &str, page: &str) {
+fn check_in(folder: &Folder, name: &str, page: &str) {
+    let failed = differences(folder, name, page);
+    assert!(failed.is_empty(), "{name}:{failed}");
+}
+
+/// Runs the examples of a page, and returns those whose output is not the documented one.
+pub(crate) fn differences(folder: &Folder, name: &str, page: &str) -> String {
     let examples = examples(page);
     assert!(!examples.is_empty(), "{name}: examples are found");
     let mut failed = String::new();
@@ -67,7 +72,7 @@ pub(crate) fn check_in(folder: &Folder, name: &str, page: &str) {
             );
         }
     }
-    assert!(failed.is_empty(), "{name}:{failed}");
+    failed
 }
 
 /// Runs jq, if it is installed: without it, only the documented outputs are compared.

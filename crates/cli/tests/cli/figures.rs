@@ -59,7 +59,7 @@ fn answers_of_the_corpus() {
         checked += 1;
     }
     assert!(checked > 14, "{checked} files");
-    let rows = rows(page.split_once("## What the catalog makes").unwrap().1, "| `");
+    let rows = rows(page.split_once("## Savings of the catalog").unwrap().1, "| `");
     assert_eq!(rows.len(), 14);
     for row in rows {
         let [tool, before, after, less] = &row[..] else { panic!("{row:?}") };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::documented::{
-    check_in, happened, make_completion_folders, shell_commands, source, with_files,
+    differences, happened, make_completion_folders, shell_commands, source, with_files,
     write_shown_files,
 };
 use super::shell::examples;
@@ -28,13 +28,16 @@ fn pages(folder: &str) -> Vec<String> {
 #[cfg(unix)] // The README and the guide run commands by `tamis run`.
 #[test]
 fn examples_of_the_guide_run() {
-    let mut count = 0;
+    let (mut count, mut failed) = (0, String::new());
     for name in pages("docs/src") {
         let page = source(&name);
         if !examples(&page).is_empty() {
             let folder = with_files();
             write_shown_files(&folder, &page);
-            check_in(&folder, &name, &page);
+            let differences = differences(&folder, &name, &page);
+            if !differences.is_empty() {
+                failed += &format!("\n{name}:{differences}");
+            }
             count += examples(&page).len();
         }
         let folder = with_files();
@@ -45,6 +48,7 @@ fn examples_of_the_guide_run() {
             count += 1;
         }
     }
+    assert!(failed.is_empty(), "{failed}");
     assert!(count > 60, "{count} examples");
 }
 
@@ -106,6 +110,7 @@ fn paths(page: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn paths_in_documents_exist() {
     let mut names = pages("docs/src");
+    names.extend(pages("corpus"));
     names.extend(["README.md", "CONTRIBUTING.md"].map(str::to_owned));
     let (mut count, mut missing) = (0, Vec::new());
     for name in names {

@@ -10,8 +10,8 @@
 //! ```
 
 use tamis::{
-    Budget, CallOptions, Compact, DuplicateKeys, Error, FailedRun, Filter, Json, OnError,
-    Operation, Otherwise, Program, Siblings, Spec, Test, Validation, Whitespace, filter_ndjson,
+    Budget, CallOptions, Compact, Condition, DuplicateKeys, Error, FailedRun, Filter, OnError,
+    PatchOp, Program, RawJson, Siblings, Spec, Validation, WhenFallback, Whitespace, filter_ndjson,
 };
 
 use super::input::{Choose, Input};

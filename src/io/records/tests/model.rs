@@ -3,8 +3,8 @@
 use super::Pieces;
 use super::events::run;
 use crate::{
-    CallOptions, ErrorKind, FailedRun, OnError, Operation, Program, Spec, Whitespace,
-    filter_events, filter_slice,
+    CallOptions, ErrorKind, FailedRun, OnError, PatchOp, Program, Spec, Whitespace, filter_events,
+    filter_slice,
 };
 
 /// Lines of a stream, without and with their ends.
