@@ -141,9 +141,9 @@ impl<'p, 'o> Printer<'p, 'o> {
     /// Prints a value that is an argument.
     fn verb(&mut self, value: &GoValue<'_>, verb: char) {
         match (value, verb) {
+            (GoValue::Missing | GoValue::Null, 'v' | 'T') => self.pad("<nil>"),
             (_, 'T') => self.text(value.go_type()),
             (_, 'w') => self.bad_verb(value, verb),
-            (GoValue::Missing | GoValue::Null, 'v') => self.pad("<nil>"),
             (GoValue::Missing | GoValue::Null, _) => self.bad_verb(value, verb),
             _ => self.value(value, verb),
         }
