@@ -3,6 +3,12 @@
 //! Knows no documents. Bytes that wait for a decision are charged to the meter before they are stored. Other state that
 //! is kept for a while (the open path, a key, a value that is needed twice) is bounded by the limit of its name.
 
+use std::fmt;
+#[cfg(feature = "tokio")]
+use std::sync::Arc;
+#[cfg(feature = "tokio")]
+use std::sync::atomic::{AtomicU8, Ordering};
+
 use crate::error::{LimitName, Raise};
 
 /// Upper bounds of one run. A run that would exceed one fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit), and
@@ -14,7 +20,7 @@ use crate::error::{LimitName, Raise};
 /// let limits = Limits::new().with_depth(64).with_spill(0); // never touch the disk
 /// assert_eq!(limits.depth(), 64);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Limits {
     depth: usize,
     key: usize,
@@ -22,6 +28,33 @@ pub struct Limits {
     spill: u64,
     item: u64,
     line: usize,
+    /// Set by drivers whose steps must not always write to the disk.
+    #[cfg(feature = "tokio")]
+    spill_gate: Option<SpillGate>,
+}
+
+impl fmt::Debug for Limits {
+    /// Shows the bounds only.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            depth,
+            key,
+            held,
+            spill,
+            item,
+            line,
+            #[cfg(feature = "tokio")]
+                spill_gate: _,
+        } = self;
+        f.debug_struct("Limits")
+            .field("depth", depth)
+            .field("key", key)
+            .field("held", held)
+            .field("spill", spill)
+            .field("item", item)
+            .field("line", line)
+            .finish()
+    }
 }
 
 impl Default for Limits {
@@ -41,6 +74,8 @@ impl Limits {
             spill: 1 << 30,
             item: 16 << 20,
             line: 64 << 10,
+            #[cfg(feature = "tokio")]
+            spill_gate: None,
         }
     }
 
@@ -163,7 +198,78 @@ impl Limits {
     pub const fn line(&self) -> usize {
         self.line
     }
+
+    /// Makes every run with these limits ask `gate` before it writes to the disk.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn with_spill_gate(mut self, gate: &SpillGate) -> Self {
+        self.spill_gate = Some(gate.clone());
+        self
+    }
+
+    /// Returns whether held bytes may be written to the disk now. If not, the request is recorded in the gate.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn allow_disk(&self) -> bool {
+        self.spill_gate.as_ref().is_none_or(SpillGate::request)
+    }
+
+    /// Returns whether held bytes may be written to the disk now: always, without asynchronous drivers.
+    #[cfg(not(feature = "tokio"))]
+    #[expect(clippy::unused_self, reason = "the other drivers have a gate here")]
+    pub(crate) const fn allow_disk(&self) -> bool {
+        true
+    }
 }
+
+/// Decides whether the runs of one driver may write held bytes to the disk. Clones share their state.
+///
+/// An asynchronous driver closes the gate before a step on the thread of its task, which must not block. Bytes for the
+/// disk then stay in memory until a step with an open gate. If [`open`](Self::open) returns `true`, the next step has
+/// to run on a thread that may block. A file that was written while the gate was open must not be read while it is
+/// closed, because reading blocks as well.
+///
+/// A new gate is open.
+#[cfg(feature = "tokio")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SpillGate(Arc<AtomicU8>);
+
+#[cfg(feature = "tokio")]
+impl SpillGate {
+    const OPEN: u8 = 0;
+    const CLOSED: u8 = 1;
+    /// Closed, and a run had bytes for the disk.
+    const REQUESTED: u8 = 2;
+
+    /// Closes the gate until the next call of [`open`](Self::open).
+    pub(crate) fn close(&self) {
+        self.0.store(Self::CLOSED, Ordering::Relaxed);
+    }
+
+    /// Opens the gate, and returns whether a run had bytes for the disk while it was closed.
+    pub(crate) fn open(&self) -> bool {
+        self.0.swap(Self::OPEN, Ordering::Relaxed) == Self::REQUESTED
+    }
+
+    /// Returns whether the gate is open. If it is closed, records that a run has bytes for the disk.
+    fn request(&self) -> bool {
+        // One thread at a time runs a step, so the state does not change between these operations.
+        let is_open = self.0.load(Ordering::Relaxed) == Self::OPEN;
+        if !is_open {
+            self.0.store(Self::REQUESTED, Ordering::Relaxed);
+        }
+        is_open
+    }
+}
+
+/// Gates are equal if they share their state.
+#[cfg(feature = "tokio")]
+impl PartialEq for SpillGate {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl Eq for SpillGate {}
 
 /// Accounts for held bytes: they are charged before they are stored and released afterwards. Keeps the peak for the
 /// report.

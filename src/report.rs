@@ -222,7 +222,8 @@ pub struct FailureReport {
     pub offset: Option<u64>,
     /// [`Error::path`](crate::Error::path).
     pub path: String,
-    /// [`Error::message`](crate::Error::message), followed by the error of the operating system, if there is one.
+    /// [`Error::message`](crate::Error::message), followed by the name of the limit or by the error of the operating
+    /// system, if there is one.
     pub message: String,
 }
 
@@ -232,10 +233,7 @@ impl From<&Error> for FailureReport {
             kind: error.kind().as_str(),
             offset: error.offset(),
             path: error.path().to_owned(),
-            message: match error.io_error() {
-                Some(cause) => format!("{}: {cause}", error.message()),
-                None => error.message().to_owned(),
-            },
+            message: error.full_message(),
         }
     }
 }

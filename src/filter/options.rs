@@ -6,6 +6,8 @@ use super::compile::call::{CallPolicy, Skips};
 use crate::error::Error;
 use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::limits::Limits;
+#[cfg(feature = "tokio")]
+use crate::limits::SpillGate;
 use crate::reserved;
 use crate::scan::Scanner;
 use crate::spec::{Budget, Omitted, OnOver};
@@ -241,6 +243,12 @@ impl CallOptions {
     /// Returns whether names are kept to suggest corrections.
     pub(super) fn suggests(&self) -> bool {
         self.suggest
+    }
+
+    /// Returns the options with a gate for the bytes that the run holds.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn with_spill_gate(&self, gate: &SpillGate) -> Self {
+        Self { limits: self.limits.clone().with_spill_gate(gate), ..self.clone() }
     }
 
     pub(crate) fn limits_ref(&self) -> &Limits {

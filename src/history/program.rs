@@ -10,6 +10,8 @@ use crate::error::{Error, ErrorKind};
 use crate::glob;
 use crate::json::key;
 use crate::limits::Limits;
+#[cfg(feature = "tokio")]
+use crate::limits::SpillGate;
 use crate::test_work::{WorkKind, count};
 
 /// The maximum of `keep_head` and `keep_tail` in characters: the characters at the end of a text are held until it is complete.
@@ -95,6 +97,12 @@ impl PruneProgram {
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self(Arc::new(CompiledPrune { limits, ..CompiledPrune::clone(&self.0) }))
+    }
+
+    /// Returns the program with limits that have a gate for the bytes that its runs hold.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn with_spill_gate(&self, gate: &SpillGate) -> Self {
+        self.clone().with_limits(self.0.limits.clone().with_spill_gate(gate))
     }
 
     /// Returns the rules that this program was compiled from.

@@ -23,7 +23,6 @@ use tokio::task::JoinHandle;
 
 use super::transform::{Outcome, Pace, Transform};
 use crate::error::{Error, ErrorKind};
-use crate::filter::hold;
 
 /// Number of full steps between two yields of the task.
 const STEPS: usize = 4;
@@ -285,8 +284,10 @@ impl TransformRun {
 
     /// Runs a step that does not access the disk.
     fn step_here(&mut self) {
-        let ((), wanted) = hold::off_disk(|| self.step());
-        self.away |= wanted || self.transform.filter.held_peak() > MUCH;
+        self.transform.spill_gate.close();
+        self.step();
+        let needs_disk = self.transform.spill_gate.open();
+        self.away |= needs_disk || self.transform.filter.held_peak() > MUCH;
     }
 
     /// Runs steps until there is enough output.

@@ -9,7 +9,8 @@ use tamis::{Error, ErrorKind};
 /// The hint of the library if more than one document follows.
 const DOCUMENTS: &str = "(newline-delimited JSON?)";
 
-/// A hint of the library about a path, and its replacement if the path is the value of a flag.
+/// A hint of the library about a path, and its replacement if the path is the value of a flag. Found by its text, as
+/// [`WORDS`].
 const PAIRS: (&str, &str) = (
     "`retain` (one JSON Pointer each: /items/labels/name, /items/labels/color)",
     "--retain /items/labels/name,/items/labels/color",
@@ -17,7 +18,8 @@ const PAIRS: (&str, &str) = (
 /// How an error of a flag begins. An error of a manifest begins with its place in the file.
 const RULES: [&str; 5] = ["select: ", "exclude: ", "retain: ", "root: ", "extract: "];
 
-/// Text of the library, and its replacement on the command line.
+/// Text of the library, and its replacement on the command line. Errors carry no data about these, so they are found by
+/// their text.
 const WORDS: [(&str, &str); 2] = [
     (
         DOCUMENTS,
@@ -26,13 +28,16 @@ const WORDS: [(&str, &str); 2] = [
     ("`duplicate_keys: reject`", "--duplicate-keys reject"),
 ];
 
-/// Names of limits, how a message of the library names them, and the advice of the command line.
-const LIMITS: [(&str, &str, &str); 4] = [
-    ("depth", "(limit `depth`)", "(raise it with --max-depth)"),
-    ("held", "(limit `held`)", "(raise it with --held)"),
-    ("held", "(limits `held` and `spill`)", "(raise it with --held or --spill)"),
-    ("item", "(limit `item`)", "(select fewer values, or fewer paths that lead to the same value)"),
-];
+/// Returns the advice for reached limits, which is printed in place of their names.
+fn advice(limits: &[&str]) -> Option<&'static str> {
+    match limits {
+        ["depth"] => Some("raise it with --max-depth"),
+        ["held"] => Some("raise it with --held"),
+        ["held", "spill"] => Some("raise it with --held or --spill"),
+        ["item"] => Some("select fewer values, or fewer paths that lead to the same value"),
+        _ => None,
+    }
+}
 
 /// The advice for a temporary file that cannot be written or read.
 const DISK: &str = "; see that the folder of temporary files has room, or lower --spill";
@@ -47,10 +52,8 @@ impl fmt::Display for Remedied<'_> {
         if RULES.iter().any(|rule| message.starts_with(rule)) && message.contains(pairs) {
             return f.write_str(&told.replace(pairs, flag));
         }
-        if let Some(limit) = self.0.limit() {
-            let own = LIMITS.iter().filter(|(name, ..)| *name == limit);
-            let advised = own.fold(told, |told, (_, named, advice)| told.replace(named, advice));
-            return f.write_str(&advised);
+        if let Some(advice) = advice(self.0.limits()) {
+            return write!(f, "{:#} ({advice})", self.0);
         }
         if let Some((said, here)) = WORDS.iter().find(|(said, _)| message.contains(said)) {
             return f.write_str(&told.replace(said, here));

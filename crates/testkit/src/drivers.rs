@@ -4,8 +4,8 @@ use std::io::{Read, Seek, Write};
 
 use serde_json::Value as Json;
 use tamis::{
-    CallOptions, Error, ErrorKind, FailedRun, Filter, Limits, Program, Report, WriteSink,
-    filter_file, filter_reader, filter_slice,
+    CallOptions, Error, ErrorKind, FailedRun, FailureReport, Filter, Limits, Program, Report,
+    WriteSink, filter_file, filter_reader, filter_slice,
 };
 
 use crate::prng::Prng;
@@ -32,7 +32,7 @@ impl From<&Error> for Fault {
             kind: error.kind(),
             offset: error.offset(),
             path: error.path().to_owned(),
-            message: error.message().to_owned(),
+            message: FailureReport::from(error).message,
         }
     }
 }

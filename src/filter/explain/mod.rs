@@ -5,6 +5,7 @@
 
 mod document;
 mod output;
+mod plan;
 mod text;
 mod tree;
 
@@ -15,7 +16,6 @@ use serde::Serialize;
 use crate::filter::compile::items::{ItemRules, RootRule, WaitFrom};
 use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::filter::compile::size_policy::SizePolicy;
-use crate::filter::compile::when::When;
 use crate::filter::options::CallOptions;
 use crate::limits::Limits;
 use crate::spec::{
@@ -24,6 +24,7 @@ use crate::spec::{
 };
 use document::{branches, choice, extract_stage, whole_stage};
 use output::output_stages;
+pub(super) use plan::EXTRACT_SEARCH;
 use tree::PathList;
 
 /// A description of how a program runs: its stages, whether each one streams or may have to hold input, and why.
@@ -303,88 +304,7 @@ impl Program {
     pub fn plan(&self) -> Vec<String> {
         self.plan_with(&CallOptions::new())
     }
-
-    /// Returns the plan for a call.
-    pub(super) fn plan_with(&self, options: &CallOptions) -> Vec<String> {
-        let compiled = self.compiled();
-        let policy = SizePolicy::new(&compiled.spec, options.policy());
-        let mut plan = Vec::new();
-        if self.is_text() {
-            return vec![
-                match compiled.spec.content {
-                    None => "pass: stream",
-                    Some(_) => "content: hold the document until it has text, JSON until it ends (limits held, spill, item)",
-                }
-                .to_owned(),
-            ];
-        }
-        match (&compiled.extract, compiled.may_lack_extract) {
-            (None, _) => {}
-            (Some(_), false) => plan.push("extract: stream"),
-            (Some(_), true) => plan.push(EXTRACT_SEARCH),
-        }
-        if compiled.when.is_some() {
-            plan.push(CHOICE);
-        }
-        if compiled.retain.is_some() {
-            plan.push("retain: stream");
-        }
-        let patches = compiled.patches.as_ref().map(|patches| patches.line(&compiled.spec));
-        plan.extend(patches.as_deref());
-        let items = &compiled.items;
-        // The branches have their own plans.
-        let rules = compiled.when.is_none();
-        if rules && !items.idle || compiled.spec.shapes_output() || policy.applies(&compiled.spec) {
-            let reasons = items.reasons();
-            plan.extend(reasons.iter().map(|reason| reason.line()));
-            if !reasons.contains(&HoldReason::Shared) {
-                plan.push("items: stream");
-            }
-        }
-        let spec = &compiled.spec;
-        if spec.text_filter.is_some() {
-            plan.push("text_filter: stream, by line");
-        }
-        if policy.budget.is_some() {
-            plan.push(BUDGET);
-        } else if policy.marks_max_items(spec) {
-            plan.push("mark: stream");
-        }
-        if spec.compact.is_some() {
-            plan.push(
-                "compact: hold the filtered document and its summary (limits held, spill, item)",
-            );
-        }
-        if plan.is_empty() {
-            plan.push("validate and minify: stream");
-        }
-        let mut plan: Vec<String> = plan.into_iter().map(str::to_owned).collect();
-        for (name, program) in compiled.when.iter().flat_map(When::programs) {
-            plan.extend(program.plan_with(options).iter().map(|line| format!("{name}: {line}")));
-        }
-        plan
-    }
-
-    /// Returns the plan of a run over a document to which this branch applied.
-    pub(super) fn plan_of_branch(&self, program: &Self, options: &CallOptions) -> Vec<String> {
-        let mut plan = program.plan_with(options);
-        let at = usize::from(program.compiled().extract.is_some());
-        plan.insert(at.min(plan.len()), CHOICE.to_owned());
-        plan
-    }
 }
-
-/// The plan's line for a value to extract that may be missing.
-pub(super) const EXTRACT_SEARCH: &str = "extract: hold the document until it is certain to have that value, or not (limits held, \
-                                   spill)";
-
-/// The plan's line for a budget.
-pub(super) const BUDGET: &str =
-    "budget: hold what fits until the document ends (limits held, spill)";
-
-/// The plan's line for the choice of a branch.
-const CHOICE: &str = "when: hold the document until a branch is certain (limits held, spill, item); slices and files are read \
-                      twice instead";
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -406,31 +326,6 @@ enum HoldReason {
 }
 
 impl HoldReason {
-    fn line(self) -> &'static str {
-        match self {
-            Self::Root => {
-                "root auto: hold the document until an array `items` begins or the object ends (limits held, spill); \
-                 slices and files are read twice instead"
-            }
-            Self::RootByHit => {
-                "root object: hold the document until it has a selected path or ends (limits held, spill); slices and \
-                 files are read twice instead"
-            }
-            Self::Hit { closed: true, .. } => {
-                "on_error closed: hold until the payload has a hit (limits held, spill)"
-            }
-            Self::Hit { from: WaitFrom::Document, .. } => {
-                "on_error raw: hold the document until the payload has a hit (limits held, spill)"
-            }
-            Self::Hit { from: WaitFrom::Payload, .. } => {
-                "on_error raw: hold the payload until its first hit (limits held, spill)"
-            }
-            Self::Shared => {
-                "select: stream, hold values that more than one output needs (limit item)"
-            }
-        }
-    }
-
     fn holds(self, compiled: &CompiledProgram, items: &ItemRules) -> HoldExplanation {
         let both: &[&str] = &["held", "spill"];
         // The output of an earlier stage always arrives as a stream.

@@ -2,11 +2,9 @@
 //! error.
 //!
 //! The file is created only when memory is full, and never if the limit `spill` is 0. It has no name and disappears
-//! with the process. Drivers whose thread must not block on the disk prevent its use for one step at a time with
-//! [`off_disk`].
+//! with the process. Drivers whose thread must not block on the disk prevent its use for one step at a time by a gate in
+//! the [`Limits`]. Bytes for the file then stay in memory.
 
-#[cfg(feature = "tokio")]
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
@@ -70,7 +68,7 @@ impl Hold {
         if !file.is_empty() {
             let (name, bytes) = (LimitName::HeldAndSpill, file.len() as u64);
             meter.charge(name, limits.spill(), self.in_file, bytes)?;
-            self.spill(file)
+            self.spill(file, limits)
                 .map_err(|error| Raise::spill("cannot write the temporary file", error))?;
         }
         Ok(())
@@ -93,10 +91,10 @@ impl Hold {
         }
     }
 
-    fn spill(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+    fn spill(&mut self, bytes: &[u8], limits: &Limits) -> std::io::Result<()> {
         self.in_file += bytes.len() as u64;
         count(WorkKind::Hold, words(bytes.len()));
-        if is_off_disk() {
+        if !limits.allow_disk() {
             self.gathered.extend_from_slice(bytes);
             return Ok(());
         }
@@ -199,57 +197,6 @@ impl Hold {
         meter.release(self.len());
         *self = Self::default();
     }
-}
-
-/// Whether this thread may use the disk.
-#[cfg(feature = "tokio")]
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Disk {
-    Open,
-    Closed,
-    /// Closed, and some bytes would have been written.
-    Wanted,
-}
-
-#[cfg(feature = "tokio")]
-thread_local! {
-    static DISK: Cell<Disk> = const { Cell::new(Disk::Open) };
-}
-
-/// Runs `step` without writing to the disk. Bytes for the file stay in memory. Also returns whether there were any;
-/// then the next step has to run on a thread that may block, without this function. A file written without this
-/// function must not be read within it.
-#[cfg(feature = "tokio")]
-pub(crate) fn off_disk<T>(step: impl FnOnce() -> T) -> (T, bool) {
-    /// Allows the disk again, even if the step panics.
-    struct Opens;
-    impl Drop for Opens {
-        fn drop(&mut self) {
-            DISK.set(Disk::Open);
-        }
-    }
-    let opens = Opens;
-    DISK.set(Disk::Closed);
-    let done = step();
-    let wanted = DISK.get() == Disk::Wanted;
-    drop(opens);
-    (done, wanted)
-}
-
-/// Returns whether the disk is closed to this thread, and remembers that it was needed.
-#[cfg(feature = "tokio")]
-fn is_off_disk() -> bool {
-    let closed = DISK.get() != Disk::Open;
-    if closed {
-        DISK.set(Disk::Wanted);
-    }
-    closed
-}
-
-/// No driver prevents the use of the disk.
-#[cfg(not(feature = "tokio"))]
-const fn is_off_disk() -> bool {
-    false
 }
 
 /// Passes a file on from its beginning. Returns `false` if `take` wanted no more.

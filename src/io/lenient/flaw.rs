@@ -21,7 +21,7 @@ impl LenientFlaw {
 
     pub(super) fn limit(place: &JsonReaderPosition, name: LimitName, message: &str) -> Self {
         let Self(placed) = Self::at(place, ErrorKind::Limit, message);
-        Self(Raise::limit(name, placed.message()).into())
+        Self(Raise::limit(name, placed.message().to_owned()).into())
     }
 }
 
@@ -32,11 +32,9 @@ impl From<ReaderError> for LenientFlaw {
                 let (kind, message) = describe(error.kind);
                 Self::at(&error.location, kind, message)
             }
-            ReaderError::MaxNestingDepthExceeded { location, .. } => Self::at(
-                &location,
-                ErrorKind::Limit,
-                "too many containers are open (limit `depth`)",
-            ),
+            ReaderError::MaxNestingDepthExceeded { location, .. } => {
+                Self::limit(&location, LimitName::Depth, "too many containers are open")
+            }
             // The front has the errors of the source.
             ReaderError::IoError { location, .. } => {
                 Self::at(&location, ErrorKind::Encoding, "invalid UTF-8")

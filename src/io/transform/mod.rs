@@ -17,10 +17,11 @@ use super::records::{Events, Lines};
 #[cfg(feature = "command")]
 use crate::command::{CommandLine, CommandReport, OutputFilterRegistry};
 use crate::error::Error;
-use crate::filter::{Call, Filter, Program};
+use crate::filter::{Call, CallOptions, Filter, Program};
 use crate::history::{PruneFilter, PruneProgram, PruneReport};
 #[cfg(feature = "text")]
 use crate::limits::Limits;
+use crate::limits::SpillGate;
 use crate::report::Report;
 use crate::spec::{Budget, ContentFormat, Spec};
 #[cfg(feature = "text")]
@@ -84,6 +85,8 @@ impl Outcome {
 pub struct Transform {
     pub(super) filter: Box<dyn PushFilter<Sink = GatherSink> + Send>,
     pub(super) pace: Pace,
+    /// The gate of all bytes that the filter holds. [`Steps`](super::steps::Steps) opens and closes it.
+    pub(super) spill_gate: SpillGate,
     /// The media type of the output, if it differs from the input's.
     media_type: Option<&'static str>,
     /// The input is a stream of records, which arrive whenever the sender has one.
@@ -150,7 +153,9 @@ impl Transform {
             ContentFormat::Markdown => "text/markdown; charset=utf-8",
         });
         let pace = Pace::of(&call);
-        Self { media_type, ..Self::of(Filter::new(call, GatherSink::default()), pace) }
+        let (options, gate) = gated(&call);
+        let filter = Filter::new(program.with_options(&options), GatherSink::default());
+        Self { media_type, ..Self::of(filter, pace, gate) }
     }
 
     /// Creates a filter over newline-delimited JSON, as [`filter_ndjson`](crate::filter_ndjson).
@@ -160,10 +165,12 @@ impl Transform {
     #[must_use]
     pub fn ndjson<'a>(call: impl Into<Call<'a>>) -> Self {
         let call = call.into();
-        let lines = Lines::new(&call, GatherSink::default(), |_, _| {});
+        let (options, gate) = gated(&call);
+        let gated = call.program().with_options(&options);
+        let lines = Lines::new(&gated, GatherSink::default(), |_, _| {});
         // A program whose output is text is refused. That is an error which the response head can still report.
         let endless = !call.program().is_text();
-        Self { endless, ..Self::of(lines, Pace::of(&call)) }
+        Self { endless, ..Self::of(lines, Pace::of(&call), gate) }
     }
 
     /// Creates a filter over an event stream (`text/event-stream`) with a document in the `data` of each event, as
@@ -174,8 +181,10 @@ impl Transform {
     #[must_use]
     pub fn events<'a>(call: impl Into<Call<'a>>) -> Self {
         let call = call.into();
-        let events = Events::new(&call, GatherSink::default(), |_, _| {});
-        Self { endless: true, ..Self::of(events, Pace::of(&call)) }
+        let (options, gate) = gated(&call);
+        let gated = call.program().with_options(&options);
+        let events = Events::new(&gated, GatherSink::default(), |_, _| {});
+        Self { endless: true, ..Self::of(events, Pace::of(&call), gate) }
     }
 
     /// Chooses the filter for a response by its media type (`Content-Type`), without its parameters.
@@ -219,7 +228,9 @@ impl Transform {
     /// Creates a filter that prunes a chat history: the body of a request to a model.
     #[must_use]
     pub fn prune(program: &PruneProgram) -> Self {
-        Self::of(PruneFilter::new(program, GatherSink::default()), Pace::Scan)
+        let gate = SpillGate::default();
+        let program = program.with_spill_gate(&gate);
+        Self::of(PruneFilter::new(&program, GatherSink::default()), Pace::Scan, gate)
     }
 
     /// Creates a filter over a text.
@@ -227,10 +238,8 @@ impl Transform {
     #[must_use]
     pub fn text(program: &TextProgram, limits: &Limits) -> Self {
         let filter = TextFilter::with_limits(program, limits, GatherSink::default());
-        Self {
-            needs_input: false,
-            ..Self::of(TextPush::Text(Box::new(filter), TextReport::default()), Pace::Match)
-        }
+        let filter = TextPush::Text(Box::new(filter), TextReport::default());
+        Self { needs_input: false, ..Self::of(filter, Pace::Match, SpillGate::default()) }
     }
 
     /// Creates a filter over the output of a command. `exit_code` is `None` if it is not known.
@@ -248,7 +257,7 @@ impl Transform {
         filter.set_exit_code(exit_code);
         let pace = if filter.is_custom() { Pace::Work } else { Pace::Match };
         let filter = TextPush::Command(Box::new(filter), CommandReport::default());
-        Self { needs_input: false, ..Self::of(filter, pace) }
+        Self { needs_input: false, ..Self::of(filter, pace, SpillGate::default()) }
     }
 
     /// Decodes the input before it is filtered.
@@ -310,10 +319,15 @@ impl Transform {
         self
     }
 
-    fn of(filter: impl PushFilter<Sink = GatherSink> + Send + 'static, pace: Pace) -> Self {
+    fn of(
+        filter: impl PushFilter<Sink = GatherSink> + Send + 'static,
+        pace: Pace,
+        spill_gate: SpillGate,
+    ) -> Self {
         Self {
             filter: Box::new(filter),
             pace,
+            spill_gate,
             media_type: None,
             endless: false,
             needs_input: true,
@@ -382,6 +396,12 @@ impl Transform {
             on_end(&self.filter.outcome(), result);
         }
     }
+}
+
+/// Returns the options of a call with a gate for the bytes that its run holds, and that gate.
+fn gated(call: &Call<'_>) -> (CallOptions, SpillGate) {
+    let gate = SpillGate::default();
+    (call.options().with_spill_gate(&gate), gate)
 }
 
 impl From<&Program> for Transform {

@@ -430,7 +430,6 @@ fn pointer(prng: &mut impl Choices, guide: &Guide<'_>) -> Path {
 }
 
 /// The text of a pointer that often leads to a value, for rules that the model does not have.
-#[allow(dead_code, reason = "not every test needs all of it")]
 pub fn pointer_into(prng: &mut impl Choices, document: &Node) -> String {
     pointer(prng, &Guide { start: &[document] }).text
 }

@@ -36,16 +36,22 @@
 //! or element, `in_string` says how to settle the bytes before the error, `before` moves the place one byte back, to
 //! the opening quote of a string that an earlier chunk ended with.
 
+mod limit_name;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+pub(crate) use limit_name::LimitName;
+use limit_name::LimitNames;
+
 /// The error of a failed run, or of a spec that cannot be compiled.
 ///
 /// The fields are private. Use [`kind`](Error::kind) to match on the class, [`fault`](Error::fault) to pick a status,
 /// [`offset`](Error::offset) and [`path`](Error::path) for the place, and [`limit`](Error::limit) for the name of a
-/// reached limit. `Display` prints the place and the message on one line.
+/// reached limit. `Display` prints the place, the message and the name of the limit on one line; its alternate form
+/// (`{:#}`) leaves the name of the limit out.
 ///
 /// ```
 /// use tamis::{ErrorKind, Fault, Program, Spec, filter_slice};
@@ -83,32 +89,11 @@ enum Cause {
     Io(Arc<io::Error>),
 }
 
-/// A limit, named like the accessor of [`Limits`](crate::Limits) (or of the decoding options) that returns it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LimitName {
-    Depth,
-    Key,
-    Held,
-    /// The bytes that `held` and `spill` allow together.
-    HeldAndSpill,
-    Item,
-    #[cfg(feature = "decode")]
-    MaxBytes,
-    #[cfg(feature = "decode")]
-    MaxRatio,
-}
-
-impl LimitName {
-    fn as_str(self) -> &'static str {
+impl Cause {
+    fn limits(&self) -> &'static [&'static str] {
         match self {
-            Self::Depth => "depth",
-            Self::Key => "key",
-            Self::Held | Self::HeldAndSpill => "held",
-            Self::Item => "item",
-            #[cfg(feature = "decode")]
-            Self::MaxBytes => "max_bytes",
-            #[cfg(feature = "decode")]
-            Self::MaxRatio => "max_ratio",
+            Self::Limit(name) => name.names(),
+            Self::None | Self::Io(_) => &[],
         }
     }
 }
@@ -360,7 +345,7 @@ impl Error {
         &self.0.path
     }
 
-    /// Returns the message without the place.
+    /// Returns the message without the place and without the name of the limit.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
@@ -404,8 +389,8 @@ impl Error {
     /// Returns the name of the reached limit: the name of the accessor of [`Limits`](crate::Limits) that returns it,
     /// such as `"depth"` or `"held"`. `None` unless the kind is [`ErrorKind::Limit`].
     ///
-    /// The limits `held` and `spill` bound the same bytes together, in memory and in a temporary file; their name is
-    /// `"held"`. Limits of decoding are `"max_bytes"` and `"max_ratio"`.
+    /// If `held` and `spill` were reached together, this is `"held"`; [`limits`](Self::limits) returns both. Limits of
+    /// decoding are `"max_bytes"` and `"max_ratio"`.
     ///
     /// ```
     /// use tamis::{CallOptions, Limits, Program, Spec, filter_slice};
@@ -418,9 +403,22 @@ impl Error {
     /// ```
     #[must_use]
     pub fn limit(&self) -> Option<&'static str> {
-        match self.0.cause {
-            Cause::Limit(name) => Some(name.as_str()),
-            _ => None,
+        self.limits().first().copied()
+    }
+
+    /// Returns the names of the limits that were reached together: `"held"` and `"spill"` for bytes that are held in
+    /// memory first and then in a temporary file, otherwise one name. Empty unless the kind is [`ErrorKind::Limit`].
+    #[must_use]
+    pub fn limits(&self) -> &'static [&'static str] {
+        self.0.cause.limits()
+    }
+
+    /// Returns the message with the names of the limits and the error of the operating system.
+    pub(crate) fn full_message(&self) -> String {
+        let (message, names) = (&self.0.message, LimitNames(self.limits()));
+        match self.io_error() {
+            Some(cause) => format!("{message}{names}: {cause}"),
+            None => format!("{message}{names}"),
         }
     }
 
@@ -444,11 +442,10 @@ impl fmt::Display for Error {
             }
             write!(f, ": ")?;
         }
-        f.write_str(&self.0.message)?;
-        match self.io_error() {
-            Some(cause) => write!(f, ": {cause}"),
-            None => Ok(()),
+        if f.alternate() && !self.limits().is_empty() {
+            return f.write_str(&self.0.message);
         }
+        f.write_str(&self.full_message())
     }
 }
 
@@ -498,17 +495,9 @@ impl Raise {
         Self { kind, message: message.into(), cause: Cause::None }
     }
 
-    /// A limit was reached. The message names it.
-    pub(crate) fn limit(name: LimitName, message: impl fmt::Display) -> Self {
-        let names = match name {
-            LimitName::HeldAndSpill => "limits `held` and `spill`".into(),
-            name => Cow::Owned(format!("limit `{}`", name.as_str())),
-        };
-        Self {
-            kind: ErrorKind::Limit,
-            message: format!("{message} ({names})").into(),
-            cause: Cause::Limit(name),
-        }
+    /// A limit was reached. `Display` of the error adds its name to the message.
+    pub(crate) fn limit(name: LimitName, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { kind: ErrorKind::Limit, message: message.into(), cause: Cause::Limit(name) }
     }
 
     /// The error with a name before the message.
@@ -529,7 +518,8 @@ impl Raise {
 
 impl PartialEq for Raise {
     fn eq(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.message == other.message
+        let limits = |raise: &Self| raise.cause.limits();
+        (self.kind, &self.message, limits(self)) == (other.kind, &other.message, limits(other))
     }
 }
 
@@ -556,10 +546,12 @@ mod tests {
         assert_eq!(error.limit(), Some("item"));
         assert_eq!((error.kind(), error.fault()), (ErrorKind::Limit, Fault::Limit));
         assert_eq!(error.to_string(), "byte 7: too many bytes (limit `item`)");
+        assert_eq!(format!("{error:#}"), "byte 7: too many bytes");
         let held = Error::from(Raise::limit(LimitName::HeldAndSpill, "too many bytes"));
-        assert_eq!(held.limit(), Some("held"));
-        assert_eq!(held.message(), "too many bytes (limits `held` and `spill`)");
-        assert_eq!(Error::from(held.to_raise()).limit(), Some("held"));
+        assert_eq!((held.limit(), held.limits()), (Some("held"), &["held", "spill"][..]));
+        assert_eq!(held.message(), "too many bytes");
+        assert_eq!(held.to_string(), "too many bytes (limits `held` and `spill`)");
+        assert_eq!(Error::from(held.to_raise()).limits(), held.limits());
     }
 
     #[test]

@@ -1,0 +1,48 @@
+//! The names of limits, as data and after a message.
+
+use std::fmt;
+
+/// A limit, named like the accessor of [`Limits`](crate::Limits) (or of the decoding options) that returns it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LimitName {
+    Depth,
+    Key,
+    Held,
+    /// The bytes that `held` and `spill` allow together.
+    HeldAndSpill,
+    Item,
+    #[cfg(feature = "decode")]
+    MaxBytes,
+    #[cfg(feature = "decode")]
+    MaxRatio,
+}
+
+impl LimitName {
+    /// Returns the names of the limits that were reached together.
+    pub(super) fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Depth => &["depth"],
+            Self::Key => &["key"],
+            Self::Held => &["held"],
+            Self::HeldAndSpill => &["held", "spill"],
+            Self::Item => &["item"],
+            #[cfg(feature = "decode")]
+            Self::MaxBytes => &["max_bytes"],
+            #[cfg(feature = "decode")]
+            Self::MaxRatio => &["max_ratio"],
+        }
+    }
+}
+
+/// Displays the names of reached limits, after a message.
+pub(super) struct LimitNames(pub(super) &'static [&'static str]);
+
+impl fmt::Display for LimitNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => Ok(()),
+            [name] => write!(f, " (limit `{name}`)"),
+            names => write!(f, " (limits `{}`)", names.join("` and `")),
+        }
+    }
+}

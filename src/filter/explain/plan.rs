@@ -1,0 +1,161 @@
+//! The plan of a report: one line for each stage.
+
+use super::HoldReason;
+use crate::filter::compile::items::WaitFrom;
+use crate::filter::compile::program::Program;
+use crate::filter::compile::size_policy::SizePolicy;
+use crate::filter::compile::when::When;
+use crate::filter::options::CallOptions;
+use crate::spec::Spec;
+
+impl Program {
+    /// Returns the plan for a call.
+    pub(in crate::filter) fn plan_with(&self, options: &CallOptions) -> Vec<String> {
+        let compiled = self.compiled();
+        // Names every field, so that a new rule does not compile until it is decided whether the plan has a line for it.
+        let Spec {
+            // `compiled` has these in the form in which they run.
+            extract: _,
+            select: _,
+            exclude: _,
+            retain: _,
+            patches: _,
+            lenient_remove: _,
+            on_test_failure: _,
+            test: _,
+            when: _,
+            otherwise: _,
+            root: _,
+            siblings: _,
+            stop_early: _,
+            drop_nulls: _,
+            drop_empty: _,
+            // `policy` combines these with the options of the call.
+            max_items: _,
+            budget: _,
+            min_items: _,
+            omitted: _,
+            on_over: _,
+            foreign: _,
+            text_filter,
+            compact,
+            content,
+            // These do not add a stage.
+            on_error: _,
+            validation: _,
+            whitespace: _,
+            duplicate_keys: _,
+            allow_raw: _,
+            envelope: _,
+            wrap: _,
+            // `is_text` is true of a program with this.
+            pass: _,
+        } = &compiled.spec;
+        let spec = &compiled.spec;
+        let policy = SizePolicy::new(spec, options.policy());
+        let mut plan = Vec::new();
+        if self.is_text() {
+            return vec![
+                match content {
+                    None => "pass: stream",
+                    Some(_) => "content: hold the document until it has text, JSON until it ends (limits held, spill, item)",
+                }
+                .to_owned(),
+            ];
+        }
+        match (&compiled.extract, compiled.may_lack_extract) {
+            (None, _) => {}
+            (Some(_), false) => plan.push("extract: stream"),
+            (Some(_), true) => plan.push(EXTRACT_SEARCH),
+        }
+        if compiled.when.is_some() {
+            plan.push(CHOICE);
+        }
+        if compiled.retain.is_some() {
+            plan.push("retain: stream");
+        }
+        let patches = compiled.patches.as_ref().map(|patches| patches.line(spec));
+        plan.extend(patches.as_deref());
+        let items = &compiled.items;
+        // The branches have their own plans.
+        let rules = compiled.when.is_none();
+        if rules && !items.idle || spec.shapes_output() || policy.applies(spec) {
+            let reasons = items.reasons();
+            plan.extend(reasons.iter().map(|reason| reason.line()));
+            if !reasons.contains(&HoldReason::Shared) {
+                plan.push("items: stream");
+            }
+        }
+        if text_filter.is_some() {
+            plan.push("text_filter: stream, by line");
+        }
+        if policy.budget.is_some() {
+            plan.push(BUDGET);
+        } else if policy.marks_max_items(spec) {
+            plan.push("mark: stream");
+        }
+        if compact.is_some() {
+            plan.push(
+                "compact: hold the filtered document and its summary (limits held, spill, item)",
+            );
+        }
+        if plan.is_empty() {
+            plan.push("validate and minify: stream");
+        }
+        let mut plan: Vec<String> = plan.into_iter().map(str::to_owned).collect();
+        for (name, program) in compiled.when.iter().flat_map(When::programs) {
+            plan.extend(program.plan_with(options).iter().map(|line| format!("{name}: {line}")));
+        }
+        plan
+    }
+
+    /// Returns the plan of a run over a document to which this branch applied.
+    pub(in crate::filter) fn plan_of_branch(
+        &self,
+        program: &Self,
+        options: &CallOptions,
+    ) -> Vec<String> {
+        let mut plan = program.plan_with(options);
+        let at = usize::from(program.compiled().extract.is_some());
+        plan.insert(at.min(plan.len()), CHOICE.to_owned());
+        plan
+    }
+}
+
+impl HoldReason {
+    fn line(self) -> &'static str {
+        match self {
+            Self::Root => {
+                "root auto: hold the document until an array `items` begins or the object ends (limits held, spill); \
+                 slices and files are read twice instead"
+            }
+            Self::RootByHit => {
+                "root object: hold the document until it has a selected path or ends (limits held, spill); slices and \
+                 files are read twice instead"
+            }
+            Self::Hit { closed: true, .. } => {
+                "on_error closed: hold until the payload has a hit (limits held, spill)"
+            }
+            Self::Hit { from: WaitFrom::Document, .. } => {
+                "on_error raw: hold the document until the payload has a hit (limits held, spill)"
+            }
+            Self::Hit { from: WaitFrom::Payload, .. } => {
+                "on_error raw: hold the payload until its first hit (limits held, spill)"
+            }
+            Self::Shared => {
+                "select: stream, hold values that more than one output needs (limit item)"
+            }
+        }
+    }
+}
+
+/// The plan's line for a value to extract that may be missing.
+pub(in crate::filter) const EXTRACT_SEARCH: &str = "extract: hold the document until it is certain to have that value, or not (limits held, \
+                                   spill)";
+
+/// The plan's line for a budget.
+const BUDGET: &str = "budget: hold what fits until the document ends (limits held, spill)";
+
+/// The plan's line for the choice of a branch.
+const CHOICE: &str = "when: hold the document until a branch is certain (limits held, spill, item); slices and files are read \
+                      twice instead";
