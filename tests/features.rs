@@ -5,10 +5,11 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
-use tamis::{
-    Budget, CallOptions, Compact, Content, Error, ErrorKind, Omitted, Program, PruneProgram,
-    PruneSpec, Report, Spec, TextSpec, filter_slice, prune_slice,
-};
+use tamis::content::Content;
+use tamis::history::{PruneProgram, PruneSpec, prune_slice};
+use tamis::spec::{Budget, Compact, Omitted};
+use tamis::text::TextSpec;
+use tamis::{CallOptions, Error, ErrorKind, Program, Report, Spec, filter_slice};
 
 /// Filters `document` within a budget of `tokens`, with no items that are always kept.
 fn within(spec: &Spec, tokens: u64, document: &str) -> (String, Report) {
@@ -118,7 +119,7 @@ fn rules_of_a_feature() {
 #[test]
 fn manifests_of_a_feature() {
     let text = b"version: 1\nfilters: {page: {content: {max_tokens: 50}}}\n";
-    let read = tamis::Manifest::read("tools.yaml", &text[..]);
+    let read = tamis::manifest::Manifest::read("tools.yaml", &text[..]);
     assert_eq!(read.is_ok(), cfg!(feature = "content"));
     if let Err(error) = read {
         assert!(error.to_string().contains("the feature `content`"), "{error}");
@@ -163,7 +164,8 @@ async fn an_encoded_response() {
     let program = Program::compile(&Spec::new().select("id")).unwrap();
     for (coding, status) in [("identity", 200), ("gzip", 502)] {
         let program = program.clone();
-        let layer = tamis::FilterLayer::new(move |_, _| Some(tamis::Transform::json(&program)));
+        let layer =
+            tamis::http::FilterLayer::new(move |_, _| Some(tamis::http::Transform::json(&program)));
         let service = ServiceBuilder::new().layer(layer).service_fn(async |_: http::Request<()>| {
             let response = http::Response::builder().header("content-encoding", coding);
             response.body(Full::<Bytes>::from(DOCUMENT))

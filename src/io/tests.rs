@@ -37,7 +37,8 @@ mod ahead {
     use std::io::{Seek, Write};
 
     use super::*;
-    use crate::{Condition, PatchOp, RawJson, filter_file, filter_slice};
+    use crate::spec::{Condition, PatchOp, RawJson};
+    use crate::{filter_file, filter_slice};
 
     /// Nothing is held for a document that is read ahead, even if no branch applies.
     #[test]

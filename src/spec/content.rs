@@ -11,7 +11,8 @@ use super::is_default;
 /// after a paragraph, a sentence or a word. The output is text, not JSON. Needs feature `content`.
 ///
 /// ```
-/// use tamis::{Content, ContentFormat, Spec};
+/// use tamis::Spec;
+/// use tamis::content::{Content, ContentFormat};
 ///
 /// let content = Content::new().extract("title").extract("text").max_tokens(2000).format(ContentFormat::Markdown);
 /// let same: Spec = serde_json::from_str(

@@ -16,7 +16,7 @@ use super::is_default;
 /// it.
 ///
 /// ```
-/// use tamis::TextSpec;
+/// use tamis::text::TextSpec;
 ///
 /// let filter = TextSpec::new()
 ///     .strip_ansi(true)
@@ -171,7 +171,7 @@ impl TextSpec {
     /// that the oldest one is written with its number; if it occurs again, it counts from one.
     ///
     /// ```
-    /// use tamis::{TextProgram, TextSpec};
+    /// use tamis::text::{TextProgram, TextSpec};
     ///
     /// let program = TextProgram::compile(&TextSpec::new().dedup_everywhere(true))?;
     /// let text = "GET /health 200 OK\ncache hit for page 7\n".repeat(300);

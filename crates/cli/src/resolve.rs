@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tamis::{Budget, CallOptions, Error, Limits, Program, Root, Spec};
+use tamis::spec::{Budget, Root};
+use tamis::{CallOptions, Error, Limits, Program, Spec};
 
 use crate::diagnostics::Usage;
 use crate::groups::Selection;

@@ -7,10 +7,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
-use tamis::{
-    Error, ErrorKind, FailedRun, FilterBody, FilterStream, Limits, Outcome, Transform,
-    transform_async,
-};
+use tamis::http::{FilterBody, FilterStream, Outcome, Transform, transform_async};
+use tamis::{Error, ErrorKind, FailedRun, Limits};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_stream::{Stream, StreamExt};
 

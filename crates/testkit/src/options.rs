@@ -1,7 +1,8 @@
 //! The options of a call, as they are written in cases.
 
 use serde::Deserialize;
-use tamis::{Budget, CallOptions, Limits, Omitted, OnOver};
+use tamis::spec::{Budget, Omitted, OnOver};
+use tamis::{CallOptions, Limits};
 
 /// The table `options` of a case.
 #[derive(Debug, Default, Deserialize)]

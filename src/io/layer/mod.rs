@@ -48,7 +48,7 @@ pub use future::FilterFuture;
 ///
 /// # Unfiltered content
 /// If `select` finds nothing, the document is forwarded as it is, unless the spec has
-/// [`OnError::Closed`](crate::OnError::Closed): error responses have another shape than those that the rules are written for.
+/// [`OnError::Closed`](crate::spec::OnError::Closed): error responses have another shape than those that the rules are written for.
 ///
 /// # Failures
 /// The headers are sent with the first byte of output. A failure before that becomes a response of its own: 502 for a document that
@@ -63,7 +63,8 @@ pub use future::FilterFuture;
 /// use bytes::Bytes;
 /// use http::{Request, Response};
 /// use http_body_util::{BodyExt, Full};
-/// use tamis::{FilterLayer, Program, Spec, Transform};
+/// use tamis::http::{FilterLayer, Transform};
+/// use tamis::{Program, Spec};
 /// use tower::{ServiceBuilder, ServiceExt, service_fn};
 ///
 /// # #[tokio::main(flavor = "current_thread")]

@@ -62,13 +62,14 @@ impl Outcome {
     }
 }
 
-/// A filter for one input, of any kind, for the asynchronous adapters [`transform_async`](crate::transform_async),
-/// [`FilterStream`](crate::FilterStream) and `FilterBody`.
+/// A filter for one input, of any kind, for the asynchronous adapters [`transform_async`](crate::http::transform_async),
+/// [`FilterStream`](crate::http::FilterStream) and `FilterBody`.
 ///
 /// They accept a `&Program` or a [`Call`] as well, which stand for [`Transform::json`].
 ///
 /// ```
-/// use tamis::{Program, Spec, Transform, transform_async};
+/// use tamis::http::{Transform, transform_async};
+/// use tamis::{Program, Spec};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tamis::Error> {
@@ -138,7 +139,7 @@ impl Pace {
 }
 
 impl Transform {
-    /// Creates a filter over one JSON document, or over a page or a text if the program has a [`Content`](crate::Content).
+    /// Creates a filter over one JSON document, or over a page or a text if the program has a [`Content`](crate::content::Content).
     #[must_use]
     pub fn json<'a>(call: impl Into<Call<'a>>) -> Self {
         let call = call.into();
@@ -191,7 +192,8 @@ impl Transform {
     /// A caller who must not forward unfiltered responses has to reject a response for which this returns `None`.
     ///
     /// ```
-    /// use tamis::{Program, Spec, Transform};
+    /// use tamis::http::Transform;
+    /// use tamis::{Program, Spec};
     ///
     /// let program = Program::compile(&Spec::new().select("id"))?;
     /// let filtered = |media_type| Transform::for_media_type(media_type, &program).is_some();
@@ -235,7 +237,7 @@ impl Transform {
 
     /// Creates a filter over the output of a command. `exit_code` is `None` if it is not known.
     ///
-    /// A user's [`OutputFilter`](crate::OutputFilter) runs on the pool for blocking work.
+    /// A user's [`OutputFilter`](crate::command::OutputFilter) runs on the pool for blocking work.
     #[cfg(feature = "command")]
     #[must_use]
     pub fn command(
@@ -257,7 +259,8 @@ impl Transform {
     ///
     /// ```
     /// use std::io::Write;
-    /// use tamis::{ContentCoding, DecodeOptions, Program, Spec, Transform, transform_async};
+    /// use tamis::http::{ContentCoding, DecodeOptions, Transform, transform_async};
+    /// use tamis::{Program, Spec};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -281,7 +284,7 @@ impl Transform {
         self
     }
 
-    /// Returns the media type of the output if it differs from the input's, as for a [`Content`](crate::Content).
+    /// Returns the media type of the output if it differs from the input's, as for a [`Content`](crate::content::Content).
     #[must_use]
     pub fn media_type(&self) -> Option<&'static str> {
         self.media_type

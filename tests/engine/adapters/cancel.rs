@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use tamis::{
-    CallOptions, FilterBody, FilterStream, Limits, Program, Spec, Transform, transform_async,
-};
+use tamis::http::{FilterBody, FilterStream, Transform, transform_async};
+use tamis::{CallOptions, Limits, Program, Spec};
 
 use super::{chunks, late, program, runtime};
 

@@ -1,10 +1,12 @@
 //! Filters of every kind, compared with their synchronous drivers.
 
+use tamis::command::{CommandLine, OutputFilterRegistry};
+use tamis::history::{PruneProgram, PruneSpec, prune_slice};
+use tamis::http::{ContentCoding, DecodeOptions, FilterStream, Outcome, Transform};
+use tamis::text::{TextProgram, TextSpec};
 use tamis::{
-    Call, CallOptions, CommandLine, ContentCoding, DecodeOptions, Error, ErrorKind, FailedRun,
-    FilterStream, Limits, Outcome, OutputFilterRegistry, Program, PruneProgram, PruneSpec, Report,
-    Spec, TextProgram, TextSpec, Transform, filter_events, filter_ndjson, filter_slice,
-    prune_slice,
+    Call, CallOptions, Error, ErrorKind, FailedRun, Limits, Program, Report, Spec, filter_events,
+    filter_ndjson, filter_slice,
 };
 use tokio_stream::StreamExt;
 

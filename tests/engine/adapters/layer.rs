@@ -8,10 +8,11 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full, StreamBody};
-use tamis::{
-    Budget, ContentCoding, DecodeOptions, FilterBody, FilterLayer, Limits, PruneProgram, PruneSpec,
-    Spec, TextProgram, TextSpec, Transform,
-};
+use tamis::history::{PruneProgram, PruneSpec};
+use tamis::http::{ContentCoding, DecodeOptions, FilterBody, FilterLayer, Transform};
+use tamis::spec::Budget;
+use tamis::text::{TextProgram, TextSpec};
+use tamis::{Limits, Spec};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
 use super::{program, ready};

@@ -7,11 +7,9 @@ use std::task::{Context, Poll, Waker};
 use std::thread::ThreadId;
 
 use bytes::Bytes;
-use tamis::{
-    CallOptions, CommandLine, ErrorKind, FailedRun, FilterResult, FilterStream, Limits,
-    OutputFilter, OutputFilterRegistry, Spec, Transform, filter_async, filter_slice,
-    transform_async,
-};
+use tamis::command::{CommandLine, FilterResult, OutputFilter, OutputFilterRegistry};
+use tamis::http::{FilterStream, Transform, transform_async};
+use tamis::{CallOptions, ErrorKind, FailedRun, Limits, Spec, filter_async, filter_slice};
 use tokio_stream::{Stream, StreamExt};
 
 use super::{chunks, collect, late, program, ready, runtime};
@@ -184,7 +182,7 @@ fn what_takes_long_runs_elsewhere() {
     assert_ne!(thread, here, "a user's filter takes as long as it takes");
     assert_eq!(output, b"text");
 
-    let counted = program(&Spec::new().budget(tamis::Budget::Tokens(10_000)));
+    let counted = program(&Spec::new().budget(tamis::spec::Budget::Tokens(10_000)));
     let (thread, _) = last_thread(Transform::json(&counted), b"[1]");
     assert_ne!(thread, here, "tokens are counted");
 }

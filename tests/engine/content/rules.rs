@@ -1,6 +1,7 @@
 //! Errors, limits and budgets of content, and the rules that it cannot be combined with.
 
-use tamis::{CallOptions, Content, ContentSource, ErrorKind, Limits, Program, Spec, filter_slice};
+use tamis::content::{Content, ContentSource};
+use tamis::{CallOptions, ErrorKind, Limits, Program, Spec, filter_slice};
 use tamis_testkit::content::{in_pieces, program, run, shown};
 
 #[test]
@@ -42,7 +43,7 @@ fn content_goes_with_no_other_rule() {
         Spec::new().content(Content::new()).select("id"),
         Spec::new().content(Content::new()).max_items(3),
         Spec::new().content(Content::new()).retain("/a"),
-        Spec::new().content(Content::new()).budget(tamis::Budget::Bytes(3)),
+        Spec::new().content(Content::new()).budget(tamis::spec::Budget::Bytes(3)),
     ] {
         let error = Program::compile(&spec).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Spec);
@@ -56,12 +57,12 @@ fn content_goes_with_no_other_rule() {
 fn a_budget_of_the_call_goes_first() {
     let text = "One sentence here. Another one is there. And a third.";
     let program = program(Content::new().max_tokens(1));
-    let bytes = CallOptions::new().budget(tamis::Budget::Bytes(45));
+    let bytes = CallOptions::new().budget(tamis::spec::Budget::Bytes(45));
     let (output, report) = run(&program, &bytes, text.as_bytes());
     assert_eq!(output, "One sentence here. Another one is there.\n\n[... 12 bytes left out]");
     assert_eq!((report.budget_limit, report.budget_original_bytes), (Some(45), Some(53)));
     assert_eq!(report.output_bytes, Some(output.len() as u64));
-    let roomy = CallOptions::new().budget(tamis::Budget::Tokens(100));
+    let roomy = CallOptions::new().budget(tamis::spec::Budget::Tokens(100));
     let (output, report) = run(&program, &roomy, text.as_bytes());
     assert_eq!(output, text);
     assert!(!report.budget_applied && report.tokens_limit.is_none());

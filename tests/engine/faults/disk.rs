@@ -6,7 +6,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use tamis::{CallOptions, ErrorKind, Limits, PruneProgram, PruneSpec, Spec, Transform};
+use tamis::history::{PruneProgram, PruneSpec};
+use tamis::http::Transform;
+use tamis::{CallOptions, ErrorKind, Limits, Spec};
 
 use super::drivers::{Driver, compiled, histories, json, plain, records};
 use super::polls::{ADAPTERS, runtime, through};

@@ -3,11 +3,13 @@
 use std::io::{Cursor, ErrorKind as IoKind, Read, Seek, Write};
 
 use serde_json::Value as Json;
+use tamis::command::{CommandLine, OutputFilterRegistry};
+use tamis::history::{PruneProgram, PruneSpec, prune_file, prune_reader};
+use tamis::spec::{Budget, OnError, PatchOp};
+use tamis::text::{TextFilter, TextProgram, TextSpec};
 use tamis::{
-    Budget, CallOptions, CommandLine, Error, FailedRun, FileSource, Filter, Limits, OnError,
-    OutputFilterRegistry, PatchOp, PrettyWriter, Program, PruneProgram, PruneSpec, Report, Spec,
-    TeeReader, TextFilter, TextProgram, TextSpec, WriteSink, filter_events, filter_file,
-    filter_lenient, filter_ndjson, filter_reader, prune_file, prune_reader,
+    CallOptions, Error, FailedRun, FileSource, Filter, Limits, PrettyWriter, Program, Report, Spec,
+    TeeReader, WriteSink, filter_events, filter_file, filter_lenient, filter_ndjson, filter_reader,
 };
 
 /// What a driver is given to read from.

@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tamis::{
-    Compact, Condition, Content, ContentCoding, DecodeOptions, Error, ErrorKind, FilterResult,
-    Limits, OutputFilter, OutputFilterRegistry, PatchOp, Spec, TextSpec, Transform,
-};
+use tamis::command::{FilterResult, OutputFilter, OutputFilterRegistry};
+use tamis::content::Content;
+use tamis::http::{ContentCoding, DecodeOptions, Transform};
+use tamis::spec::{Compact, Condition, PatchOp};
+use tamis::text::TextSpec;
+use tamis::{Error, ErrorKind, Limits, Spec};
 use tamis_testkit::text::model;
 
 use super::drivers::{
@@ -56,7 +58,7 @@ fn uses() -> Vec<(&'static str, Vec<Driver>)> {
         ("when", branch),
         ("a tree", tree),
         ("compact", Spec::new().compact(item)),
-        ("white space", Spec::new().whitespace(tamis::Whitespace::Keep)),
+        ("white space", Spec::new().whitespace(tamis::spec::Whitespace::Keep)),
         ("extract", Spec::new().extract("items[0].x")),
     ] {
         json.extend(drivers::json(name, &compiled(&spec), &document()));

@@ -9,11 +9,13 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
-use tamis::{
-    CallOptions, CommandLine, ContentCoding, DecodeOptions, Error, ErrorKind, FailedRun,
-    FilterBody, FilterStream, Limits, OutputFilterRegistry, PruneProgram, PruneSpec, Spec,
-    TextProgram, Transform, transform_async,
+use tamis::command::{CommandLine, OutputFilterRegistry};
+use tamis::history::{PruneProgram, PruneSpec};
+use tamis::http::{
+    ContentCoding, DecodeOptions, FilterBody, FilterStream, Transform, transform_async,
 };
+use tamis::text::TextProgram;
+use tamis::{CallOptions, Error, ErrorKind, FailedRun, Limits, Spec};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_stream::{Stream, StreamExt};
 

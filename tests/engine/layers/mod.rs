@@ -11,9 +11,8 @@ use tamis_testkit::paths;
 use imports::Package;
 
 /// The order. Modules in one row are leaves of the same height.
-const LAYERS: [&[&str]; 14] = [
+const LAYERS: [&[&str]; 15] = [
     &[
-        "allowance",
         "ansi",
         "error",
         "excerpt",
@@ -21,10 +20,11 @@ const LAYERS: [&[&str]; 14] = [
         "limits",
         "nearest",
         "notice",
+        "regex_budget",
         "report",
         "sink",
+        "test_work",
         "tokens",
-        "work",
     ],
     &["scan", "path"],
     &["json"],
@@ -39,6 +39,7 @@ const LAYERS: [&[&str]; 14] = [
     &["catalog"],
     &["command"],
     &["io"],
+    &["http"],
 ];
 
 /// Leaves may use leaves: `limits` raises errors, `report` shows them.

@@ -6,7 +6,9 @@ use http_body_util::StreamBody;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Bytes, Frame};
 use hyper::{Method, Response, StatusCode};
-use tamis::{CallOptions, Fault, FilterLayer, Limits, OnError, Program, Spec, Transform};
+use tamis::http::{FilterLayer, Transform};
+use tamis::spec::OnError;
+use tamis::{CallOptions, Fault, Limits, Program, Spec};
 
 use crate::servers::{
     Body, Http, Peer, Place, SECRET, ask, ask_in_vain, both, by, get, ids, json, of_type, request,
@@ -144,8 +146,8 @@ fn a_filter_that_is_closed_leaks_nothing() {
         closed(Spec::new().root("nothing").select("id")),
         closed(Spec::new().extract("nothing")),
         Spec::new()
-            .when(tamis::Condition::new("/kind", "\"other\""), Spec::new().select("id"))
-            .otherwise(tamis::WhenFallback::Error),
+            .when(tamis::spec::Condition::new("/kind", "\"other\""), Spec::new().select("id"))
+            .otherwise(tamis::spec::WhenFallback::Error),
     ];
     both(async |threads| {
         for (number, spec) in specs.iter().enumerate() {

@@ -15,10 +15,15 @@ use std::task::Poll;
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
+use tamis::command::CommandLine;
+use tamis::history::{PruneFilter, PruneProgram};
+use tamis::http::{
+    ContentCoding, DecodeOptions, FilterBody, FilterStream, Outcome, Transform, transform_async,
+};
+use tamis::text::{TextFilter, TextProgram};
 use tamis::{
-    CallOptions, CommandLine, ContentCoding, DecodeOptions, Error, ErrorKind, FailedRun, Filter,
-    FilterBody, FilterStream, Limits, Outcome, Program, PruneFilter, PruneProgram, Report,
-    TextFilter, TextProgram, Transform, filter_events, filter_ndjson, transform_async,
+    CallOptions, Error, ErrorKind, FailedRun, Filter, Limits, Program, Report, filter_events,
+    filter_ndjson,
 };
 use tokio_stream::StreamExt;
 

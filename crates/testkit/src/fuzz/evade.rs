@@ -9,10 +9,11 @@
 //! secret   ─▶ "secret" | "🔑", which escapes spell by two
 //! ```
 
-use tamis::{
-    Budget, CallOptions, Compact, Condition, DuplicateKeys, Error, FailedRun, Filter, OnError,
-    PatchOp, Program, RawJson, Siblings, Spec, Validation, WhenFallback, Whitespace, filter_ndjson,
+use tamis::spec::{
+    Budget, Compact, Condition, DuplicateKeys, OnError, PatchOp, RawJson, Siblings, Validation,
+    WhenFallback, Whitespace,
 };
+use tamis::{CallOptions, Error, FailedRun, Filter, Program, Spec, filter_ndjson};
 
 use super::input::{Choose, Input};
 use super::programs;

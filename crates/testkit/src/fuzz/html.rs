@@ -3,7 +3,8 @@
 //! There is no panic. The output is text, its length is bounded by that of the document, and it does not depend on the chunks. It
 //! never exceeds `max_tokens`, except by the mark, and is never empty if the document has text.
 
-use tamis::{CallOptions, Content, ContentFormat, ErrorKind, Limits, Spec};
+use tamis::content::{Content, ContentFormat};
+use tamis::{CallOptions, ErrorKind, Limits, Spec};
 
 use super::input::{Choose, Input};
 use super::programs;

@@ -3,11 +3,13 @@
 //! Rules on items and `retain` are those of the tests' generator; everything else is added here. What does not go together is
 //! refused when it is compiled, and must be refused as an error of the spec.
 
-use tamis::{
-    Budget, CallOptions, Compact, Condition, Content, ContentFormat, Error, ErrorKind, Limits,
-    OnError, OnTestFailure, PatchOp, Program, RawJson, Spec, TextSpec, Validation, WhenFallback,
+use tamis::content::{Content, ContentFormat};
+use tamis::spec::{
+    Budget, Compact, Condition, OnError, OnTestFailure, PatchOp, RawJson, Validation, WhenFallback,
     Whitespace,
 };
+use tamis::text::TextSpec;
+use tamis::{CallOptions, Error, ErrorKind, Limits, Program, Spec};
 
 use super::input::Choose;
 use crate::model::dom::Node;

@@ -3,10 +3,9 @@
 //! No panic; what is rendered keeps to the room that is given, is the same again, and leaves the buffer as it was if it fails;
 //! an error has a place inside its template; a program with the templates does the same however the document is cut.
 
-use tamis::{
-    CallOptions, Compact, Limits, Spec, TemplateError, TemplateErrorKind, TemplatePart, Templates,
-    Totals,
-};
+use tamis::spec::Compact;
+use tamis::template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};
+use tamis::{CallOptions, Limits, Spec};
 
 use super::input::{Choose, Input};
 use super::programs;

@@ -1,9 +1,9 @@
 //! Compares tamis, run by several drivers, with the model on one program and one document.
 
 use serde_json::Value as Json;
+use tamis::spec::Whitespace;
 use tamis::{
-    CallOptions, Error, ExecutionMode, Filter, Program, Report, SkipReason, Spec, Whitespace,
-    filter_slice,
+    CallOptions, Error, ExecutionMode, Filter, Program, Report, SkipReason, Spec, filter_slice,
 };
 
 use super::dom::{Node, Value};

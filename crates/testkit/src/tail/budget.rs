@@ -2,9 +2,8 @@
 //! from the beginning.
 
 use serde_json::json;
-use tamis::{
-    Budget, CallOptions, ErrorKind, Limits, Omitted, OnOver, Program, Report, Spec, filter_slice,
-};
+use tamis::spec::{Budget, Omitted, OnOver};
+use tamis::{CallOptions, ErrorKind, Limits, Program, Report, Spec, filter_slice};
 
 use super::text::{children, cut, walk};
 use crate::drivers::{Effort, Run, Subject, agree};

@@ -3,9 +3,8 @@
 use std::io::Read;
 
 use super::{Outcome, Pieces, invariant};
-use crate::{
-    Budget, CallOptions, ErrorKind, FailedRun, Limits, Omitted, Program, Spec, filter_ndjson,
-};
+use crate::spec::{Budget, Omitted};
+use crate::{CallOptions, ErrorKind, FailedRun, Limits, Program, Spec, filter_ndjson};
 
 fn run(program: &Program, options: &CallOptions, reader: impl Read) -> Outcome {
     let (mut output, mut bad) = (Vec::new(), Vec::new());
@@ -95,7 +94,7 @@ fn the_report_sums_over_budgets() {
 #[cfg(feature = "template")]
 #[test]
 fn the_report_tells_the_first_template_that_failed() {
-    let spec = Spec::new().compact(crate::Compact::new("{{index .id 0}}"));
+    let spec = Spec::new().compact(crate::spec::Compact::new("{{index .id 0}}"));
     let program = Program::compile(&spec).unwrap();
     let input = b"[{\"id\":[1]}]\n[{\"id\":1}]\n[{\"id\":2}]\n";
     let (output, _, report, error) = run(&program, &CallOptions::new(), &input[..]);
@@ -191,7 +190,7 @@ fn lines_refuse_filters_whose_output_is_text() {
             panic!("it is read")
         }
     }
-    let program = Program::compile(&Spec::new().content(crate::Content::new())).unwrap();
+    let program = Program::compile(&Spec::new().content(crate::content::Content::new())).unwrap();
     let mut output = Vec::new();
     let (report, result) =
         FailedRun::split(filter_ndjson(&program, Unread, &mut output, |_, _| {}));
