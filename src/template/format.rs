@@ -130,7 +130,8 @@ impl<'p, 'o> Printer<'p, 'o> {
             return;
         };
         reader.next += 1;
-        if verb == 'v' {
+        // `%w` is only for errors, but Go treats its flags as those of `%v`.
+        if matches!(verb, 'v' | 'w') {
             self.flags.source = std::mem::take(&mut self.flags.sharp);
             self.flags.plus = false;
         }
@@ -140,8 +141,9 @@ impl<'p, 'o> Printer<'p, 'o> {
     /// Prints a value that is an argument.
     fn verb(&mut self, value: &GoValue<'_>, verb: char) {
         match (value, verb) {
+            (GoValue::Missing | GoValue::Null, 'v' | 'T') => self.pad("<nil>"),
             (_, 'T') => self.text(value.go_type()),
-            (GoValue::Missing | GoValue::Null, 'v') => self.pad("<nil>"),
+            (_, 'w') => self.bad_verb(value, verb),
             (GoValue::Missing | GoValue::Null, _) => self.bad_verb(value, verb),
             _ => self.value(value, verb),
         }
@@ -419,7 +421,8 @@ impl<'p, 'o> Printer<'p, 'o> {
         let mut text = float::digits(float.abs(), digits);
         if self.flags.sharp && verb != 'b' {
             let least = match verb {
-                'e' | 'E' | 'f' | 'F' => 0,
+                // Go adds zeros to `%x`, but not to `%X`.
+                'e' | 'E' | 'f' | 'F' | 'X' => 0,
                 _ => precision.unwrap_or(6),
             };
             text = float::with_point(&text, least, matches!(verb, 'x' | 'X'));
