@@ -318,7 +318,7 @@ fn filter(
             route.by_type(&answer.headers).unwrap_or_else(|| Transform::json(&route.program));
         let (log, name) = (Arc::clone(&config.log), route.name.clone());
         let request = format!("{} {}", asked.method, asked.uri.path());
-        Some(transform.on_end(move |outcome, result| {
+        Some(transform.with_on_end(move |outcome, result| {
             let (read, written) = outcome.report().map_or((0, 0), |report| {
                 (report.filter_original_bytes, report.filter_result_bytes)
             });
@@ -328,7 +328,7 @@ fn filter(
             }
         }))
     };
-    FilterLayer::new(choose).decode(DecodeOptions::new())
+    FilterLayer::new(choose).with_decoding(DecodeOptions::new())
 }
 
 /// An answer's body: the upstream's, or a line of the proxy's own.

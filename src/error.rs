@@ -410,7 +410,7 @@ impl Error {
     /// ```
     /// use tamis::{CallOptions, Limits, Program, Spec, filter_slice};
     ///
-    /// let options = CallOptions::new().limits(Limits::new().with_depth(2));
+    /// let options = CallOptions::new().with_limits(Limits::new().with_depth(2));
     /// let program = Program::compile(&Spec::new())?;
     /// let error = filter_slice(program.with_options(&options), b"[[[]]]").unwrap_err();
     /// assert_eq!(error.limit(), Some("depth"));

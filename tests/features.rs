@@ -13,8 +13,8 @@ use tamis::{CallOptions, Error, ErrorKind, Program, Report, Spec, filter_slice};
 
 /// Filters `document` within a budget of `tokens`, with no items that are always kept.
 fn within(spec: &Spec, tokens: u64, document: &str) -> (String, Report) {
-    let options = CallOptions::new().budget(Budget::Tokens(tokens)).min_items(0);
-    let options = options.omitted(Omitted::Silent);
+    let options = CallOptions::new().with_budget(Budget::Tokens(tokens)).with_min_items(0);
+    let options = options.with_omitted(Omitted::Silent);
     let program = Program::compile(spec).unwrap();
     let (output, report) =
         filter_slice(program.with_options(&options), document.as_bytes()).unwrap();
@@ -129,7 +129,7 @@ fn manifests_of_a_feature() {
 /// Names are compared with misspelt paths only by builds that read manifests.
 #[test]
 fn suggestions() {
-    let options = CallOptions::new().suggest(true);
+    let options = CallOptions::new().with_suggestions(true);
     let program =
         Program::compile(&Spec::new().root("object").select("id").select("nmae")).unwrap();
     let document = br#"{"id":1,"name":"harbour"}"#;
@@ -143,7 +143,7 @@ fn suggestions() {
 #[test]
 fn held_bytes_spill() {
     let limits = tamis::Limits::new().with_held(16 << 10).with_spill(1 << 20);
-    let options = CallOptions::new().limits(limits).budget(Budget::Bytes(100_000));
+    let options = CallOptions::new().with_limits(limits).with_budget(Budget::Bytes(100_000));
     let program = Program::compile(&Spec::new()).unwrap();
     let document = format!("[{}1]", r#"{"name":"harbour"},"#.repeat(10_000));
     let (output, report) =

@@ -47,7 +47,7 @@ mod ahead {
         let program =
             Program::compile(&Spec::new().when(Condition::new("/t", RawJson::from(1)), branch))
                 .unwrap();
-        let options = CallOptions::new().limits(Limits::new().with_held(5).with_spill(0));
+        let options = CallOptions::new().with_limits(Limits::new().with_held(5).with_spill(0));
         let document = br#"{"pad": "which is longer than what may wait", "t": 2}"#;
         let told = filter_slice(program.with_options(&options), document).unwrap_err().error;
         assert_eq!(told.kind(), ErrorKind::Miss, "{told}");
@@ -167,7 +167,7 @@ mod lenient {
 
     #[test]
     fn depth_has_the_limit_of_the_engine() {
-        let limits = CallOptions::new().limits(Limits::new().with_depth(3));
+        let limits = CallOptions::new().with_limits(Limits::new().with_depth(3));
         assert_eq!(run(&Spec::new(), &limits, &b"[[[1,],],]"[..]).2, None);
         let (_, _, error) = run(&Spec::new(), &limits, &b"[[/**/[[1]]]]"[..]);
         let (kind, message) = error.unwrap();
@@ -177,7 +177,7 @@ mod lenient {
             let text = brackets.repeat(100_000);
             let (_, _, error) = minified(text.as_bytes());
             assert_eq!(error.unwrap().0, ErrorKind::Limit);
-            let deep = CallOptions::new().limits(Limits::new().with_depth(1_000_000));
+            let deep = CallOptions::new().with_limits(Limits::new().with_depth(1_000_000));
             let (_, _, error) = run(&Spec::new(), &deep, text.as_bytes());
             assert_eq!(error.unwrap().0, ErrorKind::UnexpectedEnd);
         }
@@ -186,7 +186,7 @@ mod lenient {
     #[test]
     fn names_and_numbers_have_limits() {
         let limits = Limits::new().with_key(10).with_item(20);
-        let options = CallOptions::new().limits(limits);
+        let options = CallOptions::new().with_limits(limits);
         let long = |what: &str, count: usize| what.repeat(count);
         let cases = [
             (format!("{{\"{}\": 1}}", long("a", 10)), None),

@@ -192,7 +192,7 @@ pub fn agree_adapters(
     through(subject, "")?;
     let limited = |fault: &Fault| fault.kind == ErrorKind::Limit;
     if base.spill() > 0 && !whole.fault.as_ref().is_some_and(limited) {
-        let options = subject.options.clone().limits(base.clone().with_held(0));
+        let options = subject.options.clone().with_limits(base.clone().with_held(0));
         through(Subject { options: &options, ..subject }, ", spilled")?;
     }
     Ok(())

@@ -128,7 +128,7 @@ impl Pace {
             |spec: &Spec| spec.content.is_some() || spec.compact.is_some() || counts(spec.budget);
         let matches = |spec: &Spec| spec.text_filter.is_some();
         let branches = || spec.when.iter().flatten();
-        if works(spec) || branches().any(works) || counts(call.options().call_budget()) {
+        if works(spec) || branches().any(works) || counts(call.options().budget()) {
             Self::Work
         } else if matches(spec) || branches().any(matches) {
             Self::Match
@@ -269,7 +269,7 @@ impl Transform {
     /// let response = encoder.finish()?;
     ///
     /// let program = Program::compile(&Spec::new().select("id"))?;
-    /// let transform = Transform::json(&program).decoded(ContentCoding::Gzip, &DecodeOptions::new());
+    /// let transform = Transform::json(&program).with_decoding(ContentCoding::Gzip, &DecodeOptions::new());
     /// let mut output = Vec::new();
     /// transform_async(transform, &response[..], &mut output).await?;
     /// assert_eq!(output, br#"{"id":1}"#);
@@ -278,7 +278,7 @@ impl Transform {
     /// ```
     #[cfg(feature = "decode")]
     #[must_use]
-    pub fn decoded(mut self, coding: ContentCoding, decoding: &DecodeOptions) -> Self {
+    pub fn with_decoding(mut self, coding: ContentCoding, decoding: &DecodeOptions) -> Self {
         self.decoder = Some(Decoder::new(coding, decoding));
         self.pace = Pace::Work;
         self
@@ -305,7 +305,7 @@ impl Transform {
     /// It is not called if the run is dropped before its end, is lost with its runtime, or never begins. A layer does not begin a
     /// run if it rejects the response by its head, or if there can be no body (HEAD, 204, 304).
     #[must_use]
-    pub fn on_end(
+    pub fn with_on_end(
         mut self,
         on_end: impl FnOnce(&Outcome, Result<(), &Error>) + Send + 'static,
     ) -> Self {
@@ -379,7 +379,7 @@ impl Transform {
         input.is_empty()
     }
 
-    /// Calls the callback of [`on_end`](Self::on_end).
+    /// Calls the callback of [`with_on_end`](Self::with_on_end).
     pub(super) fn report_end(&mut self, result: Result<(), &Error>) {
         if let Some(on_end) = self.on_end.take() {
             on_end(&self.filter.outcome(), result);

@@ -41,8 +41,8 @@ fn until(what: &str, done: impl Fn() -> bool) {
 /// A transform that owns a reference to `mark`.
 fn marked(program: &Program, mark: &Arc<()>) -> Transform {
     let mark = Arc::clone(mark);
-    let options = CallOptions::new().limits(Limits::new().with_held(200_000));
-    Transform::json(program.with_options(&options)).on_end(move |_, _| drop(mark))
+    let options = CallOptions::new().with_limits(Limits::new().with_held(200_000));
+    Transform::json(program.with_options(&options)).with_on_end(move |_, _| drop(mark))
 }
 
 #[test]

@@ -277,7 +277,7 @@ fn of_bodies() {
         for bound in [0, 1] {
             for adapter in polls::ADAPTERS {
                 let transform =
-                    Transform::json(&program).decoded(ContentCoding::Gzip, &decoding(bound));
+                    Transform::json(&program).with_decoding(ContentCoding::Gzip, &decoding(bound));
                 let run = polls::through(adapter, transform, &body, 1_000);
                 let (output, result) = runtime.block_on(run);
                 let error = result.expect_err("there is a limit");

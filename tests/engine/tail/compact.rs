@@ -166,7 +166,7 @@ fn check(ground: &Ground<'_>, way: Option<&[String]>, tries: Tries) {
     let options = CallOptions::new();
     let subject = Subject { program: &program, options: &options, document };
     let run = agree(subject, seed, effort).unwrap_or_else(|differs| panic!("{said}\n  {differs}"));
-    let spilling = CallOptions::new().limits(Limits::new().with_held(3));
+    let spilling = CallOptions::new().with_limits(Limits::new().with_held(3));
     let spilled = Subject { options: &spilling, ..subject }.push([document.len() / 3]);
     let text = rendered.as_ref().and_then(|rendered| rendered.text.as_deref().ok());
     let items = rendered.as_ref().map(|rendered| rendered.items);
@@ -191,7 +191,7 @@ fn check(ground: &Ground<'_>, way: Option<&[String]>, tries: Tries) {
         assert_eq!(run.comparable(), Some(wanted), "{said}");
     }
     if limit.is_some() {
-        let strict = CallOptions::new().on_over(OnOver::Error);
+        let strict = CallOptions::new().with_on_over(OnOver::Error);
         let run = Subject { options: &strict, ..subject }.push([document.len() / 2]);
         if exceeded {
             let fault = run.fault.as_ref().unwrap_or_else(|| panic!("{said}: no error"));

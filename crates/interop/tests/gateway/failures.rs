@@ -110,9 +110,9 @@ fn the_user_makes_the_answer() {
         let program = program.clone();
         let layer = FilterLayer::new(move |_, _| {
             let limits = Limits::new().with_depth(4);
-            Some(Transform::json(program.with_options(&CallOptions::new().limits(limits))))
+            Some(Transform::json(program.with_options(&CallOptions::new().with_limits(limits))))
         });
-        let layer = layer.on_error(|asked, error| {
+        let layer = layer.with_on_error(|asked, error| {
             let path = asked.uri.path();
             let text = format!("{path}: {:?} {}", error.fault(), error.kind().as_str());
             let answer = Response::builder().status(error.fault().status());

@@ -133,7 +133,7 @@ impl Call<'_> {
         let mut body = encoder.finish().expect("memory takes it");
         let whole = self.whole(document);
         let decoding = DecodeOptions::new();
-        let transform = |coding| self.transform().decoded(coding, &decoding);
+        let transform = |coding| self.transform().with_decoding(coding, &decoding);
         if !choices.one_in(4) {
             let pieces = cut(choices, &body);
             return self.agrees(choices, &whole, transform, &pieces);
@@ -164,7 +164,7 @@ impl Call<'_> {
         for _ in 0..2 {
             let pieces = cut(choices, body);
             let source = Script::new(choices, &pieces, false);
-            let transform = self.transform().decoded(coding, &decoding);
+            let transform = self.transform().with_decoding(coding, &decoding);
             ends.push(through(choices, transform, source, Leaving::NEVER));
         }
         let [one, two] = ends.as_slice() else { return };
@@ -329,7 +329,7 @@ fn through(
 ) -> End {
     let told = Told::default();
     let tell = Arc::clone(&told);
-    let transform = transform.on_end(move |outcome, _| {
+    let transform = transform.with_on_end(move |outcome, _| {
         *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.clone());
     });
     let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build();

@@ -42,7 +42,7 @@ pub fn run(data: &[u8]) {
     let program = programs::compile(&spec).expect("the spec compiles");
     let tight = choices.one_in(4);
     let held = if tight { choices.below(300) as u64 } else { 4 << 20 };
-    let options = CallOptions::new().limits(Limits::new().with_held(held).with_spill(0));
+    let options = CallOptions::new().with_limits(Limits::new().with_held(held).with_spill(0));
     let subject = Subject { program: &program, options: &options, document: &document };
 
     let whole = subject.push([]);

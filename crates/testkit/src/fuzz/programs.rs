@@ -70,18 +70,18 @@ pub(crate) fn compile(spec: &Spec) -> Option<Program> {
 
 /// What a call asks for; at times its limits are tight.
 pub(crate) fn options(choices: &mut Choose<'_>) -> CallOptions {
-    let mut options = CallOptions::new().limits(limits(choices));
+    let mut options = CallOptions::new().with_limits(limits(choices));
     if choices.one_in(12) {
-        options = options.raw(true);
+        options = options.with_raw(true);
     }
     if choices.one_in(12) {
-        options = options.is_error(true);
+        options = options.with_is_error(true);
     }
     if choices.one_in(8) {
-        options = options.budget(budget(choices));
+        options = options.with_budget(budget(choices));
     }
     if choices.one_in(12) {
-        options = options.min_items(choices.below(4) as u64);
+        options = options.with_min_items(choices.below(4) as u64);
     }
     options
 }

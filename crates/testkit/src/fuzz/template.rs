@@ -149,7 +149,7 @@ pub fn run(data: &[u8]) {
     let Some(program) = program else { return };
     let document = format!("[{item},{},{item}]", choices.pick(&VALUES));
     let limits = Limits::new().with_held(choices.pick(&[0, 100, 4 << 20])).with_spill(1 << 20);
-    let options = CallOptions::new().limits(limits);
+    let options = CallOptions::new().with_limits(limits);
     let subject = Subject { program: &program, options: &options, document: document.as_bytes() };
     let whole = subject.push([]);
     let cuts = choices.cuts(document.len());

@@ -102,7 +102,7 @@ impl OutputStages {
         if !policy.applies(spec) && !spec.shapes_output() {
             return None;
         }
-        let limits = options.limits_ref();
+        let limits = options.limits();
         Some(Self {
             limits: limits.clone(),
             // The stages pass minified text to each other, even if the spec keeps white space.

@@ -29,7 +29,7 @@ fn retain_id() -> Program {
 }
 
 fn limits(held: u64, spill: u64) -> CallOptions {
-    CallOptions::new().limits(Limits::new().with_held(held).with_spill(spill))
+    CallOptions::new().with_limits(Limits::new().with_held(held).with_spill(spill))
 }
 
 /// Returns the result for the whole stream, after checking that all chunks give the same.

@@ -78,7 +78,8 @@ fn the_report_sums_over_budgets() {
         #[cfg(not(feature = "tokens"))]
         (Budget::Tokens(1), (None, Some(20), Some(5)), (Some(1), Some(6), Some(2))),
     ] {
-        let options = CallOptions::new().budget(budget).min_items(0).omitted(Omitted::Silent);
+        let options =
+            CallOptions::new().with_budget(budget).with_min_items(0).with_omitted(Omitted::Silent);
         let (_, bad, report, error) = run(&program, &options, &input[..]);
         assert_eq!((bad.len(), error), (0, None));
         assert!(report.budget_applied);
@@ -131,8 +132,9 @@ fn a_line_waits_in_memory_then_in_a_file_then_not_at_all() {
     let program = Program::compile(&Spec::new()).unwrap();
     let long = format!("[{}1]\n", "1,".repeat(50));
     let input = format!("{long}[2]\n{long}");
-    let limits =
-        |held, spill| CallOptions::new().limits(Limits::new().with_held(held).with_spill(spill));
+    let limits = |held, spill| {
+        CallOptions::new().with_limits(Limits::new().with_held(held).with_spill(spill))
+    };
     for (held, spill) in [(103, 0), (10, 93), (0, 103)] {
         let (output, bad, ..) = run(&program, &limits(held, spill), input.as_bytes());
         assert_eq!(String::from_utf8_lossy(&output), input, "held {held}, spill {spill}");
@@ -219,7 +221,7 @@ fn a_path_that_is_selected_twice_is_missed_once() {
 fn missed_paths_are_those_that_no_line_has() {
     let spec = Spec::new().select("id").select("name").select("nmae");
     let program = Program::compile(&spec).unwrap();
-    let options = CallOptions::new().suggest(true);
+    let options = CallOptions::new().with_suggestions(true);
     let lines = b"{\"id\":1,\"name\":2}\n[]\n{\"id\":3}\n{\"x\":0}\n{\"id\":tru}\n";
     let (.., report, error) = run(&program, &options, &lines[..]);
     assert!(error.is_some());
