@@ -20,8 +20,8 @@
 //! # Ok::<(), tamis::Error>(())
 //! ```
 //!
-//! The root of the crate has what this job needs: specs, programs, filters, drivers, reports and errors. Modules have the
-//! rest:
+//! The root of the crate has what this job needs: specs, programs, filters, drivers, reports and errors. Modules have
+//! the rest:
 //!
 //! | module | for | feature |
 //! |---|---|---|
@@ -39,8 +39,11 @@
 //! # Conventions of the API
 //!
 //! - A rule of a spec is a plain method: `Spec::new().select("id").max_items(1)`.
-//! - Types that bound or configure a run have consuming builders named `with_x` next to getters named `x`:
+//! - Options of everything else have consuming builders named `with_x` next to getters named `x`:
 //!   `Limits::new().with_depth(64)`, [`Limits::depth`].
+//! - Each kind of rules has three types: data that declares them (`TextSpec`), a compiled program (`TextProgram`), and
+//!   a filter that bytes are pushed into (`TextFilter`). All filters have the methods `write`, `end`, `sink` and
+//!   `into_sink`.
 //! - Errors are opaque: match on [`Error::kind`], pick a status by [`Error::fault`], and get the name of a reached
 //!   limit from [`Error::limit`].
 //!
@@ -90,7 +93,8 @@
 //! - `history`: replaces old tool results in a chat.
 //! - `manifest`, `catalog`: files that map names of tools to specs, and the built-in ones (feature `manifest`).
 //! - `command`: filters the output of commands by rules, and runs commands (feature `command`).
-//! - `io`: drivers for readers, files, slices, streams of documents, and async code. The public names of the asynchronous ones are in `http`.
+//! - `io`: drivers for readers, files, slices, streams of documents, and async code.
+//! - `http`: the public names of the asynchronous drivers and of what they need (feature `tokio`).
 //!
 //! The command line is the package `tamis-cli` in `crates/cli`.
 //!
@@ -116,8 +120,8 @@
 //!
 //! [`retain`](Spec::retain), [`exclude`](Spec::exclude) under a named root, and patches that remove are boundaries:
 //! what they remove does not reach the receiver. [`select`](Spec::select) saves tokens and is a boundary only if the
-//! root is named and the spec says [`OnError::Closed`](spec::OnError::Closed). These are conveniences, not boundaries: `root: auto`, the `raw`
-//! fallback and `otherwise: pass`.
+//! root is named and the spec says [`OnError::Closed`](spec::OnError::Closed). These are conveniences, not
+//! boundaries: `root: auto`, the `raw` fallback and `otherwise: pass`.
 //!
 //! A call that asks for raw output ([`CallOptions`]) gets everything, unless the spec says
 //! [`allow_raw(false)`](Spec::allow_raw). Rules that remove also apply to responses of failed calls. JSON inside
@@ -128,20 +132,20 @@
 //!
 //! No feature is enabled by default; the library then has a handful of small dependencies.
 //!
-//! - `command`: the module `command`, filters for the output of commands; on Unix also `CommandRunner`. Enables `manifest`. Uses toml, rustix and shared_child.
+//! - `command`: the module `command`, filters for the output of commands; on Unix also
+//!   `CommandRunner`. Enables `manifest`. Uses toml, rustix and shared_child.
 //! - `content`: [`content`] of pages, responses and texts. Uses lol_html and dom_smoothie. Without it, a spec with
 //!   content does not compile.
 //! - `decode`: content codings (gzip, br, zstd) before a filter. Uses compression-codecs, and libzstd in C.
 //! - `http-body`: `http::FilterBody`, for hyper, axum and tonic. Enables `tokio`.
 //! - `lenient`: comments and trailing commas before the filter. Uses struson.
-//! - `manifest`: the module `manifest`, with the built-in catalog. Enables `template` and `text`, so that errors in templates and patterns
-//!   point into the file. Uses serde-saphyr.
+//! - `manifest`: the module `manifest`, with the built-in catalog. Enables `template` and `text`, so that errors in
+//!   templates and patterns point into the file. Uses serde-saphyr.
 //! - `template`: the module `template`, Go's `text/template` for compact summaries. Uses simd-json.
 //! - `text`: filters for plain text, in the module `text`. Uses regex.
 //! - `tokens`: counts budgets in tokens instead of estimating them; the module `tokens`. Uses tiktoken.
 //! - `tokio`: `filter_async`, and the module `http` for readers, writers and streams that do not block.
 //! - `tower`: `http::FilterLayer`, which filters the responses of a service. Enables `http-body`.
-//! - `bench-simdjson`: another peer for the benches; nothing in the library.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

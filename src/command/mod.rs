@@ -1,9 +1,9 @@
 //! Filters for the output of commands such as `cargo test` and `git status`, and a runner for commands (Unix).
 //!
-//! Use it in an agent that runs commands: a model needs the failures, not the progress. An [`OutputFilterRegistry`] finds
-//! the filter for a command line. Filters are rules in TOML ([`CommandRules`]; many are built in) or code that implements
-//! [`OutputFilter`]. A [`CommandFilter`] applies one to an output that arrives in chunks. On Unix, `CommandRunner` runs a
-//! command and filters its output at the same time.
+//! Use it in an agent that runs commands: a model needs the failures, not the progress. An [`OutputFilterRegistry`]
+//! finds the filter for a command line. Filters are rules in TOML ([`CommandRules`]; many are built in) or code that
+//! implements [`OutputFilter`]. A [`CommandFilter`] applies one to an output that arrives in chunks. On Unix,
+//! `CommandRunner` runs a command and filters its output at the same time.
 //!
 //! ```
 //! use tamis::command::OutputFilterRegistry;

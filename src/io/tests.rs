@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use crate::{CallOptions, Error, ErrorKind, FailedRun, Limits, Program, Report, Spec};
+use crate::{CallOptions, ErrorKind, FailedRun, Limits, Program, Report, Spec};
 
 /// Gives `data` in pieces of the given sizes, the last one over and over.
 pub(super) struct Pieces<'a> {
@@ -72,7 +72,7 @@ mod lenient {
         let mut output = Vec::new();
         let (report, result) =
             FailedRun::split(filter_lenient(program.with_options(options), reader, &mut output));
-        let told = |error: Error| (error.kind(), error.to_string());
+        let told = |error: crate::Error| (error.kind(), error.to_string());
         (String::from_utf8(output).unwrap(), invariant(report), result.err().map(told))
     }
 

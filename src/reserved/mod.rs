@@ -1,8 +1,8 @@
 //! The parameters that a filtered tool accepts in addition to its own: `_output_mode` and `_budget`.
 //!
 //! Use it in a gateway that lets the model choose the size of a response. [`Spec::reserved_parameters`] returns the
-//! parameters that a spec allows; add them to the tool's input schema. [`CallOptions::from_json`] reads their values from
-//! the input of a call.
+//! parameters that a spec allows; add them to the tool's input schema. [`CallOptions::from_json`] reads their values
+//! from the input of a call.
 //!
 //! ```
 //! use tamis::{CallOptions, Program, Spec, filter_slice};

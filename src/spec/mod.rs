@@ -30,7 +30,9 @@ mod select;
 mod summary;
 pub(crate) mod text;
 
-pub(crate) use content::{Content, ContentFormat};
+pub(crate) use content::Content;
+#[cfg(any(feature = "content", feature = "tokio"))]
+pub(crate) use content::ContentFormat;
 pub use json::RawJson;
 #[cfg(feature = "manifest")]
 pub(crate) use json::TEXT as JSON_TEXT;

@@ -1,8 +1,8 @@
 //! Filters for the lines of text that is not JSON, such as logs.
 //!
 //! Use it to remove terminal controls, progress bars and repeated lines from a text, and to limit its length. A
-//! [`TextSpec`] declares the operations, a [`TextProgram`] is a compiled spec, and a [`TextFilter`] applies it to a text
-//! that arrives in chunks. Filters need the feature `text`; a [`TextSpec`] does not.
+//! [`TextSpec`] declares the operations, a [`TextProgram`] is a compiled spec, and a [`TextFilter`] applies it to a
+//! text that arrives in chunks. Filters need the feature `text`; a [`TextSpec`] does not.
 //!
 //! ```
 //! # #[cfg(feature = "text")] {
@@ -10,8 +10,8 @@
 //!
 //! let spec = TextSpec::new().strip_lines_matching("^npm warn").dedup(true);
 //! let program = TextProgram::compile(&spec)?;
-//! let (output, report) = program.apply("npm warn deprecated\nadded 3 packages\n");
-//! assert_eq!(output, "added 3 packages\n");
+//! let (output, report) = program.apply(b"npm warn deprecated\nadded 3 packages\n");
+//! assert_eq!(output, b"added 3 packages\n");
 //! assert_eq!((report.lines_in, report.lines_out), (2, 1));
 //! # }
 //! # Ok::<(), tamis::Error>(())
