@@ -21,6 +21,7 @@
 // provides a builder for code, and serde for files and other formats.
 
 pub(crate) mod content;
+mod fields;
 mod groups;
 mod json;
 mod output;
@@ -40,7 +41,6 @@ pub use output::{Budget, Compact, Omitted, OnOver};
 pub use patch::{Condition, OnTestFailure, PatchOp, WhenFallback};
 pub(crate) use patch::{PatchOpKind, named};
 pub(crate) use rules::Spec;
-use rules::is_default;
 pub use rules::{DuplicateKeys, OnError, Root, Siblings, Validation, Whitespace};
 pub use select::{SelectPath, Selection};
 #[cfg(feature = "text")]

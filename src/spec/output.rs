@@ -91,13 +91,6 @@ pub enum OnOver {
     Error,
 }
 
-/// Deserialises a field that must not be null.
-pub(super) fn some<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
-}
-
 /// Prints the budget as in `4096 bytes` and `1000 tokens`.
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

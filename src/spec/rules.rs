@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::output;
+use super::fields::{is_default, some};
 use super::{
     Budget, Compact, Condition, Content, Omitted, OnOver, OnTestFailure, PatchOp, SelectPath,
     Selection, TextSpec, WhenFallback,
@@ -71,11 +71,11 @@ pub struct Spec {
     pub(crate) text_filter: Option<TextSpec>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) budget: Option<Budget>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "output::some")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
     pub(crate) min_items: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "output::some")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
     pub(crate) omitted: Option<Omitted>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "output::some")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
     pub(crate) on_over: Option<OnOver>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) compact: Option<Compact>,
@@ -103,10 +103,6 @@ pub struct Spec {
     /// Every document is passed through.
     #[serde(skip)]
     pub(crate) pass: bool,
-}
-
-pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// The place of the payload: the part of a document that the rules on items apply to.

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::is_default;
+use super::fields::is_default;
 
 /// Operations on the lines of a text that is not JSON. They are applied in the order of the methods below, not in the
 /// order of declaration.
