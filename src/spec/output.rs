@@ -76,7 +76,7 @@ pub enum Omitted {
 /// assert!(report.budget_exceeded);
 ///
 /// let spec = spec.on_over(OnOver::Error);
-/// let error = filter_slice(&Program::compile(&spec)?, document).unwrap_err();
+/// let error = filter_slice(&Program::compile(&spec)?, document).unwrap_err().error;
 /// assert_eq!(error.kind(), ErrorKind::Budget);
 /// # Ok::<(), tamis::Error>(())
 /// ```

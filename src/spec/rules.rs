@@ -293,7 +293,7 @@ impl Spec {
     /// assert_eq!(output, br#"{"user":{"id":1.10,"seen":true}}"#);
     /// assert_eq!(report.patches_applied, Some(2));
     ///
-    /// let error = filter_slice(&program, br#"{"user": {"id": 2}}"#).unwrap_err();
+    /// let error = filter_slice(&program, br#"{"user": {"id": 2}}"#).unwrap_err().error;
     /// assert_eq!(error.message(), "patches[0], remove /user/ssn: nothing is at /user/ssn");
     /// # Ok::<(), tamis::Error>(())
     /// ```
@@ -321,7 +321,7 @@ impl Spec {
     ///     .patch(PatchOp::test("/version", 2))
     ///     .patch(PatchOp::remove("/b"));
     /// let input = br#"{"version": 1, "a": 1, "b": 2}"#;
-    /// let error = filter_slice(&Program::compile(&spec)?, input).unwrap_err();
+    /// let error = filter_slice(&Program::compile(&spec)?, input).unwrap_err().error;
     /// assert_eq!(error.message(), "patches[1], test /version: test failed: the value is different");
     ///
     /// let stops = Program::compile(&spec.on_test_failure(OnTestFailure::Stop))?;
