@@ -8,7 +8,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
-use tamis::{Filter, PatchOp, Program, Spec, Validation};
+use tamis::spec::{PatchOp, Validation};
+use tamis::{Filter, Program, Spec};
 use tamis_testkit::data::{self, Shape};
 
 /// The whole document in one chunk.

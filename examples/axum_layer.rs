@@ -14,7 +14,8 @@ use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::routing::get;
-use tamis::{Error, FilterLayer, Program, Spec, Transform};
+use tamis::http::{FilterLayer, Transform};
+use tamis::{Error, Program, Spec};
 use tokio::net::TcpListener;
 use tokio_stream::{Stream, StreamExt};
 

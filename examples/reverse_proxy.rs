@@ -32,7 +32,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use tamis::{DecodeOptions, FilterLayer, Manifest, Program, Transform};
+use tamis::Program;
+use tamis::http::{DecodeOptions, FilterLayer, Transform};
+use tamis::manifest::Manifest;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
@@ -316,7 +318,7 @@ fn filter(
             route.by_type(&answer.headers).unwrap_or_else(|| Transform::json(&route.program));
         let (log, name) = (Arc::clone(&config.log), route.name.clone());
         let request = format!("{} {}", asked.method, asked.uri.path());
-        Some(transform.on_end(move |outcome, result| {
+        Some(transform.with_on_end(move |outcome, result| {
             let (read, written) = outcome.report().map_or((0, 0), |report| {
                 (report.filter_original_bytes, report.filter_result_bytes)
             });
@@ -326,7 +328,7 @@ fn filter(
             }
         }))
     };
-    FilterLayer::new(choose).decode(DecodeOptions::new())
+    FilterLayer::new(choose).with_decoding(DecodeOptions::new())
 }
 
 /// An answer's body: the upstream's, or a line of the proxy's own.

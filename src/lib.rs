@@ -20,11 +20,30 @@
 //! # Ok::<(), tamis::Error>(())
 //! ```
 //!
+//! The root of the crate has what this job needs: specs, programs, filters, drivers, reports and errors. Modules have
+//! the rest:
+//!
+//! | module | for | feature |
+//! |---|---|---|
+//! | [`spec`] | types of rules: budgets, patches, conditions, roots | |
+//! | [`text`] | lines of text that is not JSON | `text` |
+//! | [`content`] | the main text of pages | `content` |
+//! | `command` | the output of commands; running commands | `command` |
+//! | [`history`] | old tool results in a chat | |
+//! | `manifest` | files that map names of tools to specs | `manifest` |
+//! | [`reserved`] | parameters with which a model chooses the size of a response | |
+//! | `http` | bodies, streams and services that do not block | `tokio` |
+//! | `template` | templates of summaries | `template` |
+//! | `tokens` | numbers of tokens | `tokens` |
+//!
 //! # Conventions of the API
 //!
 //! - A rule of a spec is a plain method: `Spec::new().select("id").max_items(1)`.
-//! - Types that bound or configure a run have consuming builders named `with_x` next to getters named `x`:
+//! - Options of everything else have consuming builders named `with_x` next to getters named `x`:
 //!   `Limits::new().with_depth(64)`, [`Limits::depth`].
+//! - Each kind of rules has three types: data that declares them (`TextSpec`), a compiled program (`TextProgram`), and
+//!   a filter that bytes are pushed into (`TextFilter`). All filters have the methods `write`, `end`, `sink` and
+//!   `into_sink`.
 //! - Errors are opaque: match on [`Error::kind`], pick a status by [`Error::fault`], and get the name of a reached
 //!   limit from [`Error::limit`].
 //!
@@ -75,6 +94,7 @@
 //! - `manifest`, `catalog`: files that map names of tools to specs, and the built-in ones (feature `manifest`).
 //! - `command`: filters the output of commands by rules, and runs commands (feature `command`).
 //! - `io`: drivers for readers, files, slices, streams of documents, and async code.
+//! - `http`: the public names of the asynchronous drivers and of what they need (feature `tokio`).
 //!
 //! The command line is the package `tamis-cli` in `crates/cli`.
 //!
@@ -88,7 +108,7 @@
 //! - A removed field stays removed: escaped spellings, duplicate keys, order, nesting and chunk boundaries make no
 //!   difference.
 //! - The whole document is validated (RFC 8259), including dropped parts, unless the spec says
-//!   [`Validation::Structure`].
+//!   [`Validation::Structure`](spec::Validation::Structure).
 //! - Work is linear in the document, however many names the rules have. The cost also depends on the number of rules in
 //!   these cases: patches that need a tree, and branches that test one place, each visit the values on their path
 //!   ([`Spec::patch`], [`Spec::when`]); if names and wildcards lead to one member in many ways, each way is followed;
@@ -100,8 +120,8 @@
 //!
 //! [`retain`](Spec::retain), [`exclude`](Spec::exclude) under a named root, and patches that remove are boundaries:
 //! what they remove does not reach the receiver. [`select`](Spec::select) saves tokens and is a boundary only if the
-//! root is named and the spec says [`OnError::Closed`]. These are conveniences, not boundaries: `root: auto`, the `raw`
-//! fallback and `otherwise: pass`.
+//! root is named and the spec says [`OnError::Closed`](spec::OnError::Closed). These are conveniences, not
+//! boundaries: `root: auto`, the `raw` fallback and `otherwise: pass`.
 //!
 //! A call that asks for raw output ([`CallOptions`]) gets everything, unless the spec says
 //! [`allow_raw(false)`](Spec::allow_raw). Rules that remove also apply to responses of failed calls. JSON inside
@@ -112,103 +132,73 @@
 //!
 //! No feature is enabled by default; the library then has a handful of small dependencies.
 //!
-//! - `command`: filters for the output of commands (`OutputFilterRegistry`, `CommandRules`); on Unix also
+//! - `command`: the module `command`, filters for the output of commands; on Unix also
 //!   `CommandRunner`. Enables `manifest`. Uses toml, rustix and shared_child.
-//! - `content`: [`Content`] of pages, responses and texts. Uses lol_html and dom_smoothie. Without it, a spec with
+//! - `content`: [`content`] of pages, responses and texts. Uses lol_html and dom_smoothie. Without it, a spec with
 //!   content does not compile.
 //! - `decode`: content codings (gzip, br, zstd) before a filter. Uses compression-codecs, and libzstd in C.
-//! - `http-body`: `FilterBody`, for hyper, axum and tonic. Enables `tokio`.
+//! - `http-body`: `http::FilterBody`, for hyper, axum and tonic. Enables `tokio`.
 //! - `lenient`: comments and trailing commas before the filter. Uses struson.
-//! - `manifest`: `Manifest` and the built-in catalog. Enables `template` and `text`, so that errors in templates and patterns
-//!   point into the file. Uses serde-saphyr.
-//! - `template`: `Templates`, Go's `text/template` for compact summaries. Uses simd-json.
-//! - `text`: filters for plain text. Uses regex.
-//! - `tokens`: counts budgets in tokens instead of estimating them; `TokenCounter`. Uses tiktoken.
-//! - `tokio`: `filter_async`, `FilterStream` and `Transform` for readers, writers and streams that do not block.
-//! - `tower`: `FilterLayer`, which filters the responses of a service. Enables `http-body`.
-//! - `bench-simdjson`: another peer for the benches; nothing in the library.
+//! - `manifest`: the module `manifest`, with the built-in catalog. Enables `template` and `text`, so that errors in
+//!   templates and patterns point into the file. Uses serde-saphyr.
+//! - `template`: the module `template`, Go's `text/template` for compact summaries. Uses simd-json.
+//! - `text`: filters for plain text, in the module `text`. Uses regex.
+//! - `tokens`: counts budgets in tokens instead of estimating them; the module `tokens`. Uses tiktoken.
+//! - `tokio`: `filter_async`, and the module `http` for readers, writers and streams that do not block.
+//! - `tower`: `http::FilterLayer`, which filters the responses of a service. Enables `http-body`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod ansi;
 #[cfg(feature = "manifest")]
 mod catalog;
-#[cfg(feature = "command")]
-mod command;
-#[cfg(feature = "content")]
-mod content;
 mod error;
 mod excerpt;
 mod filter;
 mod glob;
-mod history;
 mod io;
 mod json;
 mod limits;
-#[cfg(feature = "manifest")]
-mod manifest;
 mod nearest;
 mod notice;
 mod path;
 mod regex_budget;
 mod report;
-mod reserved;
 mod scan;
 mod sink;
-mod spec;
-#[cfg(feature = "template")]
-mod template;
 mod test_work;
-#[cfg(feature = "text")]
-mod text;
-#[cfg(feature = "tokens")]
-mod tokens;
 mod tree;
 
 #[cfg(feature = "command")]
-pub use command::{
-    CommandFilter, CommandLine, CommandReport, CommandRules, FilterResult, OutputFilter,
-    OutputFilterRegistry, PassThroughReason,
-};
-#[cfg(all(feature = "command", unix))]
-pub use command::{
-    CommandHandle, CommandRunner, OverflowFile, OverflowFolder, RunReport, RunnerWarning,
-    RunningCommand,
-};
+pub mod command;
+pub mod content;
+pub mod history;
+#[cfg(feature = "tokio")]
+pub mod http;
+#[cfg(feature = "manifest")]
+pub mod manifest;
+pub mod reserved;
+pub mod spec;
+#[cfg(feature = "template")]
+pub mod template;
+pub mod text;
+#[cfg(feature = "tokens")]
+pub mod tokens;
+
 pub use error::{Error, ErrorKind, Fault};
 pub use filter::{Call, CallOptions, ExecutionMode, Explanation, Filter, Program};
-pub use history::{PruneFilter, PruneProgram, PruneReport, PruneSpec, PrunedTool};
-#[cfg(feature = "http-body")]
-pub use io::FilterBody;
+#[cfg(feature = "tokio")]
+pub use io::filter_async;
 #[cfg(feature = "lenient")]
 pub use io::filter_lenient;
-#[cfg(feature = "decode")]
-pub use io::{ContentCoding, DecodeOptions};
 pub use io::{
     FailedRun, FileSource, PrettyWriter, RunResult, TeeReader, WriteSink, filter_events,
-    filter_file, filter_ndjson, filter_reader, filter_slice, prune_file, prune_reader, prune_slice,
+    filter_file, filter_ndjson, filter_reader, filter_slice,
 };
-#[cfg(feature = "tower")]
-pub use io::{FilterFuture, FilterLayer, FilterService};
-#[cfg(feature = "tokio")]
-pub use io::{FilterStream, Outcome, Transform, filter_async, transform_async};
 pub use limits::Limits;
-#[cfg(feature = "manifest")]
-pub use manifest::{Manifest, ManifestEntry, ManifestError, ManifestErrorKind, Problem};
-pub use report::{ContentSource, FailureReport, MissedPath, Report, SkipReason};
-pub use reserved::{ParameterType, ReservedParameter, ReservedParameters};
+pub use report::{FailureReport, MissedPath, Report, SkipReason};
 pub use sink::Sink;
-pub use spec::{
-    Budget, Compact, Condition, Content, ContentFormat, DuplicateKeys, Omitted, OnError, OnOver,
-    OnTestFailure, PatchOp, RawJson, Root, SelectPath, Selection, Siblings, Spec, TextSpec,
-    Validation, WhenFallback, Whitespace,
-};
-#[cfg(feature = "template")]
-pub use template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};
-#[cfg(feature = "text")]
-pub use text::{QuotedTextFilter, TextFilter, TextProgram, TextReport};
-#[cfg(feature = "tokens")]
-pub use tokens::{TokenCount, TokenCounter};
+pub use spec::rules::Spec;
 
 /// Internals for the fuzz targets in `fuzz/`; cargo-fuzz sets `cfg(fuzzing)`.
 #[cfg(fuzzing)]
@@ -226,26 +216,26 @@ const _: () = {
     const fn moved<T: Send>() {}
     shared::<Program>();
     moved::<Filter<Vec<u8>>>();
-    shared::<PruneProgram>();
-    moved::<PruneFilter<Vec<u8>>>();
+    shared::<history::PruneProgram>();
+    moved::<history::PruneFilter<Vec<u8>>>();
     #[cfg(feature = "tokio")]
     {
-        moved::<Transform>();
-        moved::<FilterStream<Vec<u8>>>();
+        moved::<http::Transform>();
+        moved::<http::FilterStream<Vec<u8>>>();
     }
     #[cfg(feature = "http-body")]
-    moved::<FilterBody<Vec<u8>>>();
+    moved::<http::FilterBody<Vec<u8>>>();
     #[cfg(feature = "text")]
     {
-        shared::<TextProgram>();
-        moved::<TextFilter<Vec<u8>>>();
-        moved::<QuotedTextFilter<Vec<u8>>>();
+        shared::<text::TextProgram>();
+        moved::<text::TextFilter<Vec<u8>>>();
+        moved::<text::QuotedTextFilter<Vec<u8>>>();
     }
     #[cfg(feature = "command")]
     {
-        shared::<OutputFilterRegistry>();
-        shared::<dyn OutputFilter>();
-        moved::<CommandFilter<Vec<u8>>>();
+        shared::<command::OutputFilterRegistry>();
+        shared::<dyn command::OutputFilter>();
+        moved::<command::CommandFilter<Vec<u8>>>();
     }
 };
 

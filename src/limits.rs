@@ -136,7 +136,7 @@ impl Limits {
     ///
     /// The limit also applies to values tested by `when`, to documents buffered for patches that cannot stream (with
     /// the pieces that they are split into), and to the fields of a JSON response that are its
-    /// [`Content`](crate::Content).
+    /// [`Content`](crate::content::Content).
     ///
     /// ### Default
     /// 16 MiB.
@@ -146,7 +146,7 @@ impl Limits {
         self
     }
 
-    /// Sets how many bytes of one line of text may be held until the line is decided ([`TextSpec`](crate::TextSpec)).
+    /// Sets how many bytes of one line of text may be held until the line is decided ([`TextSpec`](crate::text::TextSpec)).
     /// Its line end and bytes that `strip_ansi` removes do not count.
     ///
     /// ### Default

@@ -62,7 +62,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "is_zero")]
     pub patches_without_effect: u64,
     /// The `test` of `patches` that failed and ended the sequence
-    /// ([`OnTestFailure::Stop`](crate::OnTestFailure::Stop)).
+    /// ([`OnTestFailure::Stop`](crate::spec::OnTestFailure::Stop)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch_stopped_at: Option<String>,
     /// The source of the text of a `content` filter.
@@ -185,7 +185,7 @@ impl ContentSource {
     /// Returns the word for this source in a report.
     ///
     /// ```
-    /// assert_eq!(tamis::ContentSource::Article.as_str(), "article");
+    /// assert_eq!(tamis::content::ContentSource::Article.as_str(), "article");
     /// ```
     #[must_use]
     pub fn as_str(self) -> &'static str {

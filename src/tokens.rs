@@ -1,9 +1,22 @@
-//! How many tokens a text is, for budgets in tokens and for figures.
+//! Counts the tokens of a text, as `o200k_base` does.
 //!
-//! Knows one vocabulary, `o200k_base` (feature `tokens`), and no JSON. A text is counted in pieces of at most [`PIECE`]
-//! bytes, so that the text is not held. A piece ends where no token can continue: the vocabulary splits a text into
-//! words, numbers and so on before it looks for tokens, and behind a letter or digit of ASCII no word goes on with a
-//! blank or a mark. Only in a piece without such a place a token may be cut, which then counts as two.
+//! Use it to measure what a filter saves for a model. Budgets in tokens count with the same vocabulary if the feature
+//! `tokens` is enabled.
+//!
+//! ```
+//! use tamis::tokens::TokenCounter;
+//!
+//! let mut counter = TokenCounter::new();
+//! counter.push(b"hello world");
+//! assert_eq!(counter.end().tokens, 2);
+//! ```
+
+// How many tokens a text is, for budgets in tokens and for figures.
+//
+// Knows one vocabulary, `o200k_base` (feature `tokens`), and no JSON. A text is counted in pieces of at most `PIECE`
+// bytes, so that the text is not held. A piece ends where no token can continue: the vocabulary splits a text into
+// words, numbers and so on before it looks for tokens, and behind a letter or digit of ASCII no word goes on with a
+// blank or a mark. Only in a piece without such a place a token may be cut, which then counts as two.
 
 use std::sync::OnceLock;
 
@@ -28,7 +41,7 @@ pub(crate) const LONGEST: u64 = 128;
 /// Memory: 64 KiB, and the vocabulary, which all counters share. Time: linear in the text.
 ///
 /// ```
-/// use tamis::TokenCounter;
+/// use tamis::tokens::TokenCounter;
 ///
 /// let mut counter = TokenCounter::new();
 /// for part in ["hello w", "orld"] {

@@ -5,15 +5,16 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
-use tamis::{
-    Budget, CallOptions, Compact, Content, Error, ErrorKind, Omitted, Program, PruneProgram,
-    PruneSpec, Report, Spec, TextSpec, filter_slice, prune_slice,
-};
+use tamis::content::Content;
+use tamis::history::{PruneProgram, PruneSpec, prune_slice};
+use tamis::spec::{Budget, Compact, Omitted};
+use tamis::text::TextSpec;
+use tamis::{CallOptions, Error, ErrorKind, Program, Report, Spec, filter_slice};
 
 /// Filters `document` within a budget of `tokens`, with no items that are always kept.
 fn within(spec: &Spec, tokens: u64, document: &str) -> (String, Report) {
-    let options = CallOptions::new().budget(Budget::Tokens(tokens)).min_items(0);
-    let options = options.omitted(Omitted::Silent);
+    let options = CallOptions::new().with_budget(Budget::Tokens(tokens)).with_min_items(0);
+    let options = options.with_omitted(Omitted::Silent);
     let program = Program::compile(spec).unwrap();
     let (output, report) =
         filter_slice(program.with_options(&options), document.as_bytes()).unwrap();
@@ -118,7 +119,7 @@ fn rules_of_a_feature() {
 #[test]
 fn manifests_of_a_feature() {
     let text = b"version: 1\nfilters: {page: {content: {max_tokens: 50}}}\n";
-    let read = tamis::Manifest::read("tools.yaml", &text[..]);
+    let read = tamis::manifest::Manifest::read("tools.yaml", &text[..]);
     assert_eq!(read.is_ok(), cfg!(feature = "content"));
     if let Err(error) = read {
         assert!(error.to_string().contains("the feature `content`"), "{error}");
@@ -128,7 +129,7 @@ fn manifests_of_a_feature() {
 /// Names are compared with misspelt paths only by builds that read manifests.
 #[test]
 fn suggestions() {
-    let options = CallOptions::new().suggest(true);
+    let options = CallOptions::new().with_suggestions(true);
     let program =
         Program::compile(&Spec::new().root("object").select("id").select("nmae")).unwrap();
     let document = br#"{"id":1,"name":"harbour"}"#;
@@ -142,7 +143,7 @@ fn suggestions() {
 #[test]
 fn held_bytes_spill() {
     let limits = tamis::Limits::new().with_held(16 << 10).with_spill(1 << 20);
-    let options = CallOptions::new().limits(limits).budget(Budget::Bytes(100_000));
+    let options = CallOptions::new().with_limits(limits).with_budget(Budget::Bytes(100_000));
     let program = Program::compile(&Spec::new()).unwrap();
     let document = format!("[{}1]", r#"{"name":"harbour"},"#.repeat(10_000));
     let (output, report) =
@@ -163,7 +164,8 @@ async fn an_encoded_response() {
     let program = Program::compile(&Spec::new().select("id")).unwrap();
     for (coding, status) in [("identity", 200), ("gzip", 502)] {
         let program = program.clone();
-        let layer = tamis::FilterLayer::new(move |_, _| Some(tamis::Transform::json(&program)));
+        let layer =
+            tamis::http::FilterLayer::new(move |_, _| Some(tamis::http::Transform::json(&program)));
         let service = ServiceBuilder::new().layer(layer).service_fn(async |_: http::Request<()>| {
             let response = http::Response::builder().header("content-encoding", coding);
             response.body(Full::<Bytes>::from(DOCUMENT))

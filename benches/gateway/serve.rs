@@ -22,7 +22,9 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
 use serde_json::{Map, Value};
-use tamis::{FilterLayer, Program, Siblings, Spec, Transform, Validation};
+use tamis::http::{FilterLayer, Transform};
+use tamis::spec::{Siblings, Validation};
+use tamis::{Program, Spec};
 use tokio::net::TcpListener;
 use tower::{Layer, Service, ServiceBuilder, service_fn};
 

@@ -1,6 +1,6 @@
 //! A select over a document that arrives in chunks of different sizes.
 
-use tamis::Validation;
+use tamis::spec::Validation;
 
 use crate::data::Shape;
 use crate::harness::{Floor, Job, Table};

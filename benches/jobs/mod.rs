@@ -12,7 +12,8 @@ mod transcode;
 mod typed;
 mod validate;
 
-use tamis::{Filter, Program, Spec, Validation};
+use tamis::spec::Validation;
+use tamis::{Filter, Program, Spec};
 
 use crate::data::Shape;
 use crate::harness::{Job, Table};
@@ -47,7 +48,7 @@ impl Selection {
     fn spec(&self) -> Spec {
         let root = self.root.join(".");
         let spec = Spec::new().root(if root.is_empty() { "object" } else { &root });
-        let spec = spec.siblings(tamis::Siblings::Drop);
+        let spec = spec.siblings(tamis::spec::Siblings::Drop);
         self.fields.iter().fold(spec, |spec, field| spec.select_as(field.key, field.path.join(".")))
     }
 }

@@ -31,9 +31,9 @@ impl Manifest {
     /// Returns the whole built-in catalog.
     ///
     /// ```
-    /// let catalog = tamis::Manifest::catalog()?;
+    /// let catalog = tamis::manifest::Manifest::catalog()?;
     /// assert!(catalog.names().any(|name| name == "github.list-repos"));
-    /// # Ok::<(), tamis::ManifestError>(())
+    /// # Ok::<(), tamis::manifest::ManifestError>(())
     /// ```
     ///
     /// # Errors

@@ -37,7 +37,7 @@ pub(super) enum FilterChoice {
 }
 
 /// A run over the output of one command, created by
-/// [`OutputFilterRegistry::start`](crate::OutputFilterRegistry::start).
+/// [`OutputFilterRegistry::start`](crate::command::OutputFilterRegistry::start).
 ///
 /// Bytes are pushed in, in chunks cut anywhere, and filtered output is written to a [`Sink`]. The exit code is known
 /// only at the end: call [`set_exit_code`](Self::set_exit_code) before [`end`](Self::end).
@@ -46,7 +46,7 @@ pub(super) enum FilterChoice {
 /// beginning proves that a pattern removes it. Output that begins like JSON or XML is passed through, whatever the
 /// command: the filters are written for text.
 ///
-/// Memory: that of a [`TextFilter`](crate::TextFilter), and at most [`Limits::held`](crate::Limits::with_held) bytes if
+/// Memory: that of a [`TextFilter`](crate::text::TextFilter), and at most [`Limits::held`](crate::Limits::with_held) bytes if
 /// the filter depends on the exit code or needs the whole output.
 ///
 /// If the raw output has at most 4 KiB, the result is never longer, except for the text that a rule declares for an
@@ -227,11 +227,12 @@ impl<S: Sink> CommandFilter<S> {
     ///
     /// Call it if somebody waits for the output and none has arrived for a second or so: the open line may be a
     /// question. From then on a short output is no longer compared with the raw one. A rule that depends on how the
-    /// command ends is applied as for a failed command. An [`OutputFilter`](crate::OutputFilter) still gets the whole
+    /// command ends is applied as for a failed command. An [`OutputFilter`](crate::command::OutputFilter) still gets the whole
     /// output, and nothing is written before the end.
     ///
     /// ```
-    /// use tamis::{CommandLine, Limits, OutputFilterRegistry};
+    /// use tamis::Limits;
+    /// use tamis::command::{CommandLine, OutputFilterRegistry};
     ///
     /// let registry = OutputFilterRegistry::builtin();
     /// let mut filter = registry.start(&CommandLine::parse("cargo install x"), &Limits::new(), Vec::new());

@@ -17,7 +17,7 @@ use super::shell::{CommandJoin, SimpleCommand, quote, split};
 /// cat` or `| tee` is ignored. Loops, conditions, here documents and background commands are unknown.
 ///
 /// ```
-/// use tamis::CommandLine;
+/// use tamis::command::CommandLine;
 ///
 /// for (typed, command) in [
 ///     ("cd app && RUST_LOG=debug timeout 60 cargo +nightly test -p core", Some("cargo test -p core")),
@@ -53,7 +53,7 @@ impl CommandLine {
     /// Parses a program and its arguments, which are started without a shell.
     ///
     /// ```
-    /// let line = tamis::CommandLine::from_args(["nice", "git", "log", "--grep", "a b"]);
+    /// let line = tamis::command::CommandLine::from_args(["nice", "git", "log", "--grep", "a b"]);
     /// assert_eq!(line.typed(), "nice git log --grep 'a b'");
     /// assert_eq!(line.command(), Some("git log --grep 'a b'"));
     /// ```

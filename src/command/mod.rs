@@ -1,17 +1,35 @@
-//! Filters for the output of commands: which command printed it, which filter applies, and its application.
+//! Filters for the output of commands such as `cargo test` and `git status`, and a runner for commands (Unix).
 //!
-//! ```text
-//! command line ─▶ shell ─▶ command_line ─words─▶ registry ─▶ rules (TOML) | an `OutputFilter` | nothing
-//! bytes ─▶ command_filter ─▶ text pipeline ─▶ sink
+//! Use it in an agent that runs commands: a model needs the failures, not the progress. An [`OutputFilterRegistry`]
+//! finds the filter for a command line. Filters are rules in TOML ([`CommandRules`]; many are built in) or code that
+//! implements [`OutputFilter`]. A [`CommandFilter`] applies one to an output that arrives in chunks. On Unix,
+//! `CommandRunner` runs a command and filters its output at the same time.
+//!
+//! ```
+//! use tamis::command::OutputFilterRegistry;
+//!
+//! let registry = OutputFilterRegistry::builtin();
+//! let raw = "   Compiling ryu v1.0.18\n   Compiling app v0.1.0 (/app)\nerror[E0425]: cannot find value `x`\n";
+//! let result = registry.apply("cargo build", raw, 101);
+//! assert!(result.output.starts_with("error[E0425]"));
 //! ```
 //!
-//! [`shell`] splits a command line into words, and [`command_line`] finds the command that prints. [`machine_output`]
-//! detects formats that are never filtered. [`rules`] are filters as data, and [`engines`] are filters in code that
-//! rules can name. [`rule_chain`] applies several rules to one output. [`command_filter`] runs the chosen filter over
-//! bytes. None of these accesses processes or files. `run` does: it runs a command through them.
-//!
-//! Invariants: output is passed through unless its command is certain. Output does not depend on the chunks. Work is
-//! linear, and everything held has a limit.
+//! The output of an unknown command is passed through unchanged.
+
+// Filters for the output of commands: which command printed it, which filter applies, and its application.
+//
+// ```text
+// command line ─▶ shell ─▶ command_line ─words─▶ registry ─▶ rules (TOML) | an `OutputFilter` | nothing
+// bytes ─▶ command_filter ─▶ text pipeline ─▶ sink
+// ```
+//
+// `shell` splits a command line into words, and `command_line` finds the command that prints. `machine_output`
+// detects formats that are never filtered. `rules` are filters as data, and `engines` are filters in code that
+// rules can name. `rule_chain` applies several rules to one output. `command_filter` runs the chosen filter over
+// bytes. None of these accesses processes or files. `run` does: it runs a command through them.
+//
+// Invariants: output is passed through unless its command is certain. Output does not depend on the chunks. Work is
+// linear, and everything held has a limit.
 
 mod builtin;
 mod command_filter;

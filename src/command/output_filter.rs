@@ -1,13 +1,13 @@
 //! [`OutputFilter`]: the trait for filters that are written in Rust.
 
 /// Filters the output of some commands in code, if rules cannot describe the filter. Register it with
-/// [`OutputFilterRegistry::register`](crate::OutputFilterRegistry::register).
+/// [`OutputFilterRegistry::register`](crate::command::OutputFilterRegistry::register).
 ///
 /// The filter gets the whole output, which is held: at most [`Limits::held`](crate::Limits::with_held) bytes. Longer
 /// output is passed through; so is output that is not UTF-8, and output for which the result is not shorter.
 ///
 /// ```
-/// use tamis::{FilterResult, OutputFilter, OutputFilterRegistry};
+/// use tamis::command::{FilterResult, OutputFilter, OutputFilterRegistry};
 ///
 /// struct Last;
 /// impl OutputFilter for Last {
@@ -36,7 +36,7 @@ pub trait OutputFilter: Send + Sync {
     fn filter(&self, command: &str, raw_output: &str, exit_code: i32) -> FilterResult;
 
     /// Returns the name of the filter: reports use it, and
-    /// [`OutputFilterRegistry::without`](crate::OutputFilterRegistry::without) turns the filter off by it.
+    /// [`OutputFilterRegistry::without`](crate::command::OutputFilterRegistry::without) turns the filter off by it.
     fn name(&self) -> &str {
         "custom"
     }

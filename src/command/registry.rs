@@ -25,7 +25,7 @@ use crate::sink::Sink;
 /// A registry is immutable once built, cheap to clone, and shared by any number of threads.
 ///
 /// ```
-/// use tamis::OutputFilterRegistry;
+/// use tamis::command::OutputFilterRegistry;
 ///
 /// let registry = OutputFilterRegistry::builtin();
 /// let raw = "   Compiling itoa v1.0.11\n   Compiling ryu v1.0.18\n   Compiling app v0.1.0 (/app)\nerror[E0425]: cannot find \
@@ -123,7 +123,7 @@ impl OutputFilterRegistry {
     /// Returns the name of the filter for a command, if there is one.
     ///
     /// ```
-    /// use tamis::{CommandLine, OutputFilterRegistry};
+    /// use tamis::command::{CommandLine, OutputFilterRegistry};
     ///
     /// let registry = OutputFilterRegistry::builtin();
     /// assert_eq!(registry.filter_for(&CommandLine::parse("git status")).as_deref(), Some("git-status"));
@@ -157,7 +157,8 @@ impl OutputFilterRegistry {
     /// Starts filtering a command's output incrementally.
     ///
     /// ```
-    /// use tamis::{CommandLine, Limits, OutputFilterRegistry};
+    /// use tamis::Limits;
+    /// use tamis::command::{CommandLine, OutputFilterRegistry};
     ///
     /// let registry = OutputFilterRegistry::builtin();
     /// let line = CommandLine::from_args(["cargo", "build"]);

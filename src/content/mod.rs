@@ -1,50 +1,28 @@
-//! Extracts the main text of a page: HTML becomes text or Markdown, and a long text is cut at a suitable place (seed:
-//! AIOS's `content` filter; SPEC §10).
+//! The main text of HTML pages, of JSON responses with a text, and of plain text.
 //!
-//! ```text
-//! bytes ─▶ decode ─▶ tags ─▶ strip ─▶ render ──▶ cut ─▶ text
-//!                     │        └─▶ article (a worker, bounded) ─▶ render
-//!                  lol_html           dom_smoothie
+//! Use it for tools that fetch pages: a model needs the article, not the navigation, scripts and hidden elements around
+//! it. A [`Content`] is a rule of a spec ([`Spec::content`](crate::Spec::content)). To compile such a spec, enable the
+//! feature `content`.
+//!
 //! ```
+//! # #[cfg(feature = "content")] {
+//! use tamis::content::{Content, ContentFormat, ContentSource};
+//! use tamis::{Program, Spec, filter_slice};
 //!
-//! Knows no JSON, no rules and no report: these belong to `filter`. Invariants: the work is linear in the number of
-//! bytes for any input; nothing in the caller's thread recurses on the depth of a page; memory is bounded by the
-//! constants below.
+//! let content = Content::new().max_tokens(2000).format(ContentFormat::Markdown);
+//! let program = Program::compile(&Spec::new().content(content))?;
+//! let page = b"<nav>Home</nav><h1>Tides</h1><p>High water is at <b>noon</b>.";
+//! let (output, report) = filter_slice(&program, page)?;
+//! assert_eq!(output, b"# Tides\n\nHigh water is at noon.");
+//! assert_eq!(report.content_from, Some(ContentSource::Article));
+//! # }
+//! # Ok::<(), tamis::Error>(())
+//! ```
 
-mod article;
-mod css;
-mod cut;
-mod decode;
-mod page;
-mod references;
-mod render;
-mod strip;
-mod style;
-mod table;
-mod tags;
-mod values;
+#[cfg(feature = "content")]
+mod main_text;
 
-pub(crate) use cut::{Cut, Sizes};
-pub(crate) use decode::{Decoder, is_html};
-pub(crate) use page::{From, Page};
-
-/// How many bytes are inspected to detect the kind and the encoding of a document.
-pub(crate) const SNIFFED: usize = 64 << 10;
-/// The maximum number of open elements. Further ones are ignored: such a page has no useful structure left.
-const OPEN: usize = 4096;
-/// The maximum size in bytes of a tag or a comment, and of lol_html's buffers. Longer ones are dropped.
-const TOKEN: usize = 4 << 20;
-/// The maximum size in bytes of a stripped page that is searched for an article. Of a larger page, the whole body's
-/// text is kept.
-const ARTICLE_BYTES: usize = 2 << 20;
-/// The maximum number of elements in such a page.
-const ARTICLE_NODES: usize = 30_000;
-/// The maximum depth of elements in such a page. The tags of deeper elements are dropped; their text is kept.
-const ARTICLE_DEPTH: usize = 128;
-/// The maximum number of open formatting elements (`<b>`, `<i>`, …). A parser repeats them in each paragraph in which
-/// they are open.
-const ARTICLE_STYLES: usize = 8;
-/// The maximum number of bytes of one line (one paragraph without a break) that are buffered.
-const LINE: usize = 64 << 10;
-/// The maximum size of a page's title in bytes.
-const TITLE: usize = 1 << 10;
+pub use crate::report::ContentSource;
+pub use crate::spec::content::{Content, ContentFormat};
+#[cfg(feature = "content")]
+pub(crate) use main_text::{Cut, Decoder, From, Page, SNIFFED, Sizes, is_html};

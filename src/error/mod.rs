@@ -57,7 +57,7 @@ use limit_name::LimitNames;
 /// use tamis::{ErrorKind, Fault, Program, Spec, filter_slice};
 ///
 /// let program = Program::compile(&Spec::new())?;
-/// let error = filter_slice(&program, br#"{"a":[1,2,}"#).unwrap_err();
+/// let error = filter_slice(&program, br#"{"a":[1,2,}"#).unwrap_err().error;
 /// assert_eq!(error.kind(), ErrorKind::Syntax);
 /// assert_eq!(error.fault(), Fault::Input);
 /// assert_eq!(error.offset(), Some(10));
@@ -395,9 +395,9 @@ impl Error {
     /// ```
     /// use tamis::{CallOptions, Limits, Program, Spec, filter_slice};
     ///
-    /// let options = CallOptions::new().limits(Limits::new().with_depth(2));
+    /// let options = CallOptions::new().with_limits(Limits::new().with_depth(2));
     /// let program = Program::compile(&Spec::new())?;
-    /// let error = filter_slice(program.with_options(&options), b"[[[]]]").unwrap_err();
+    /// let error = filter_slice(program.with_options(&options), b"[[[]]]").unwrap_err().error;
     /// assert_eq!(error.limit(), Some("depth"));
     /// # Ok::<(), tamis::Error>(())
     /// ```

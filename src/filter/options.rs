@@ -18,7 +18,7 @@ use crate::spec::{Budget, Omitted, OnOver};
 /// use tamis::{CallOptions, Program, SkipReason, Spec, filter_slice};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
-/// let options = CallOptions::new().raw(true);
+/// let options = CallOptions::new().with_raw(true);
 /// let (output, report) = filter_slice(program.with_options(&options), br#"{"id": 1, "x": 2}"#)?;
 /// assert_eq!(output, br#"{"id":1,"x":2}"#);
 /// assert_eq!(report.filter_skipped, Some(SkipReason::RawMode));
@@ -42,7 +42,7 @@ pub struct CallOptions {
 /// use tamis::{Call, CallOptions, Limits, Program, Spec, filter_slice};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
-/// let shallow = CallOptions::new().limits(Limits::new().with_depth(2));
+/// let shallow = CallOptions::new().with_limits(Limits::new().with_depth(2));
 /// let call: Call<'_> = program.with_options(&shallow);
 /// assert!(filter_slice(call, b"[[[1]]]").is_err());
 /// assert!(filter_slice(&program, b"[[[1]]]").is_ok());
@@ -97,7 +97,7 @@ impl CallOptions {
     /// Raw output contains what `exclude`, `retain` and `patches` remove. Set `allow_raw: false` if callers must not
     /// bypass the spec.
     #[must_use]
-    pub fn raw(mut self, yes: bool) -> Self {
+    pub fn with_raw(mut self, yes: bool) -> Self {
         self.raw = yes;
         self
     }
@@ -113,20 +113,20 @@ impl CallOptions {
     /// - With `on_error: closed` the document is an error if the spec has a `select`, or if the value at `extract` is
     ///   missing.
     ///
-    /// With [`raw`](Self::raw), if the spec allows it, only `extract` applies.
+    /// With [`with_raw`](Self::with_raw), if the spec allows it, only `extract` applies.
     ///
     /// ```
     /// use tamis::{CallOptions, Program, SkipReason, Spec, filter_slice};
     ///
     /// let program = Program::compile(&Spec::new().select("id").exclude("token"))?;
-    /// let options = CallOptions::new().is_error(true);
+    /// let options = CallOptions::new().with_is_error(true);
     /// let (output, report) = filter_slice(program.with_options(&options), br#"{"error": "no", "token": "x"}"#)?;
     /// assert_eq!(output, br#"{"error":"no"}"#);
     /// assert_eq!(report.filter_skipped, Some(SkipReason::ErrorResponse));
     /// # Ok::<(), tamis::Error>(())
     /// ```
     #[must_use]
-    pub fn is_error(mut self, yes: bool) -> Self {
+    pub fn with_is_error(mut self, yes: bool) -> Self {
         self.is_error = yes;
         self
     }
@@ -134,28 +134,28 @@ impl CallOptions {
     /// Sets the largest size of this call's output, instead of the spec's budget. The output is minified even under
     /// `whitespace: keep`. With 0 bytes or tokens, the spec's budget applies.
     #[must_use]
-    pub fn budget(mut self, budget: Budget) -> Self {
+    pub fn with_budget(mut self, budget: Budget) -> Self {
         self.policy.budget = budget.unless_zero();
         self
     }
 
     /// Sets how many items a budget always keeps in this call, instead of the spec's value.
     #[must_use]
-    pub fn min_items(mut self, count: u64) -> Self {
+    pub fn with_min_items(mut self, count: u64) -> Self {
         self.policy.min_items = Some(count);
         self
     }
 
     /// Sets whether this call's output reports what was left out of it, instead of the spec's value.
     #[must_use]
-    pub fn omitted(mut self, omitted: Omitted) -> Self {
+    pub fn with_omitted(mut self, omitted: Omitted) -> Self {
         self.policy.omitted = Some(omitted);
         self
     }
 
     /// Sets what happens if this call's output is longer than its budget, instead of the spec's value.
     #[must_use]
-    pub fn on_over(mut self, on_over: OnOver) -> Self {
+    pub fn with_on_over(mut self, on_over: OnOver) -> Self {
         self.policy.on_over = Some(on_over);
         self
     }
@@ -208,7 +208,7 @@ impl CallOptions {
     /// use tamis::{CallOptions, Program, Spec, filter_slice};
     ///
     /// let program = Program::compile(&Spec::new().select("id").select("nmae"))?;
-    /// let options = CallOptions::new().suggest(true);
+    /// let options = CallOptions::new().with_suggestions(true);
     /// let (_, report) = filter_slice(program.with_options(&options), br#"[{"id": 1, "name": "a"}]"#)?;
     /// assert_eq!(report.missed[0].path, "nmae");
     /// # #[cfg(feature = "manifest")]
@@ -216,16 +216,64 @@ impl CallOptions {
     /// # Ok::<(), tamis::Error>(())
     /// ```
     #[must_use]
-    pub fn suggest(mut self, yes: bool) -> Self {
+    pub fn with_suggestions(mut self, yes: bool) -> Self {
         self.suggest = yes;
         self
     }
 
     /// Sets how much the run may hold.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Returns whether unfiltered output is requested.
+    #[must_use]
+    pub fn raw(&self) -> bool {
+        self.raw
+    }
+
+    /// Returns whether the document is the response of a failed call.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    /// Returns the budget of the call; `None` if the spec's applies.
+    #[must_use]
+    pub fn budget(&self) -> Option<Budget> {
+        self.policy.budget
+    }
+
+    /// Returns how many items a budget always keeps; `None` if the spec's value applies.
+    #[must_use]
+    pub fn min_items(&self) -> Option<u64> {
+        self.policy.min_items
+    }
+
+    /// Returns whether the output reports what was left out; `None` if the spec's value applies.
+    #[must_use]
+    pub fn omitted(&self) -> Option<Omitted> {
+        self.policy.omitted
+    }
+
+    /// Returns what happens if the output is longer than its budget; `None` if the spec's value applies.
+    #[must_use]
+    pub fn on_over(&self) -> Option<OnOver> {
+        self.policy.on_over
+    }
+
+    /// Returns whether corrections of selected paths are suggested.
+    #[must_use]
+    pub fn suggestions(&self) -> bool {
+        self.suggest
+    }
+
+    /// Returns the limits of the run.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// Sets the scan kernel. For tests.
@@ -240,30 +288,15 @@ impl CallOptions {
         self.scanner.unwrap_or_else(Scanner::new)
     }
 
-    /// Returns whether names are kept to suggest corrections.
-    pub(super) fn suggests(&self) -> bool {
-        self.suggest
-    }
-
     /// Returns the options with a gate for the bytes that the run holds.
     #[cfg(feature = "tokio")]
     pub(crate) fn with_spill_gate(&self, gate: &SpillGate) -> Self {
         Self { limits: self.limits.clone().with_spill_gate(gate), ..self.clone() }
     }
 
-    pub(crate) fn limits_ref(&self) -> &Limits {
-        &self.limits
-    }
-
     /// Returns the call's settings for the size of its output.
     pub(super) fn policy(&self) -> CallPolicy {
         self.policy
-    }
-
-    /// Returns the budget of the call, ignoring the spec's.
-    #[cfg(any(feature = "content", feature = "tokio", test))]
-    pub(crate) fn call_budget(&self) -> Option<Budget> {
-        self.policy.budget
     }
 
     /// Returns which rules of a program the call skips, or `None` if all apply.
@@ -286,13 +319,13 @@ impl CallOptions {
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, CallOptions};
+    use super::{Budget, CallOptions, Limits, Omitted, OnOver};
 
     #[test]
     fn what_the_input_of_a_call_asks_for() {
         let read = |input: &str| {
             let options = CallOptions::from_json(input.as_bytes()).unwrap();
-            (options.raw, options.call_budget())
+            (options.raw, options.budget())
         };
         assert_eq!(read("{}"), (false, None));
         assert_eq!(read(r#"{"_budget": 9}"#), (false, Some(Budget::Bytes(9))));
@@ -301,8 +334,30 @@ mod tests {
 
     #[test]
     fn a_budget_of_nothing_is_none() {
-        let budget = |budget| CallOptions::new().budget(Budget::Bytes(3)).budget(budget);
-        assert_eq!(budget(Budget::Tokens(5)).call_budget(), Some(Budget::Tokens(5)));
-        assert_eq!(budget(Budget::Bytes(0)).call_budget(), None);
+        let budget = |budget| CallOptions::new().with_budget(Budget::Bytes(3)).with_budget(budget);
+        assert_eq!(budget(Budget::Tokens(5)).budget(), Some(Budget::Tokens(5)));
+        assert_eq!(budget(Budget::Bytes(0)).budget(), None);
+    }
+
+    #[test]
+    fn getters_return_what_was_set() {
+        let options = CallOptions::new()
+            .with_raw(true)
+            .with_is_error(true)
+            .with_min_items(2)
+            .with_omitted(Omitted::Silent)
+            .with_on_over(OnOver::Error)
+            .with_suggestions(true)
+            .with_limits(Limits::new().with_depth(9));
+        assert!(options.raw() && options.is_error() && options.suggestions());
+        assert_eq!(options.min_items(), Some(2));
+        assert_eq!(options.omitted(), Some(Omitted::Silent));
+        assert_eq!(options.on_over(), Some(OnOver::Error));
+        assert_eq!(options.limits().depth(), 9);
+        let defaults = CallOptions::new();
+        assert_eq!(
+            (defaults.min_items(), defaults.omitted(), defaults.on_over()),
+            (None, None, None)
+        );
     }
 }

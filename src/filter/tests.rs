@@ -13,7 +13,7 @@ use crate::spec::{Spec, Whitespace};
 fn long_keys_are_passed_where_white_space_is_kept() {
     let spec = Spec::new().root("object").select("a").whitespace(Whitespace::Keep);
     let program = Program::compile(&spec).unwrap();
-    let options = CallOptions::new().limits(Limits::new().with_key(8));
+    let options = CallOptions::new().with_limits(Limits::new().with_key(8));
     let document = br#"{"a": 1, "longer than eight"          :           2}"#;
     for first in 0..document.len() {
         for second in first..document.len() {

@@ -22,7 +22,8 @@ const MOST_PATTERNS: usize = 10_000;
 /// A compiled [`PruneSpec`]. Immutable, cheap to clone, can be shared between threads.
 ///
 /// ```
-/// use tamis::{ErrorKind, PruneProgram, PruneSpec};
+/// use tamis::ErrorKind;
+/// use tamis::history::{PruneProgram, PruneSpec};
 ///
 /// assert!(PruneProgram::compile(&PruneSpec::new().placeholder("[{tool}: {bytes} bytes]")).is_ok());
 /// let error = PruneProgram::compile(&PruneSpec::new().placeholder("[{name}]")).unwrap_err();

@@ -151,11 +151,11 @@ impl PruneWriter {
 ///
 /// Chunks may be cut anywhere: output, errors and the report (except `held_peak_bytes`) do not depend on it. The history is held
 /// in memory, then in an anonymous temporary file, until it is complete. The run fails if the limits `held` and `spill` of the
-/// [`PruneProgram`] are exceeded. [`prune_slice`](crate::prune_slice) and [`prune_file`](crate::prune_file) do not hold the
+/// [`PruneProgram`] are exceeded. [`prune_slice`](crate::history::prune_slice) and [`prune_file`](crate::history::prune_file) do not hold the
 /// history. A run that fails writes nothing.
 ///
 /// ```
-/// use tamis::{PruneFilter, PruneProgram, PruneSpec};
+/// use tamis::history::{PruneFilter, PruneProgram, PruneSpec};
 ///
 /// let program = PruneProgram::compile(&PruneSpec::new().keep_turns(1))?;
 /// let mut filter = PruneFilter::new(&program, Vec::new());

@@ -15,7 +15,7 @@ const SKILL: &str = "skill";
 /// of the tool `skill`.
 ///
 /// ```
-/// use tamis::{PruneProgram, PruneSpec, prune_slice};
+/// use tamis::history::{PruneProgram, PruneSpec, prune_slice};
 ///
 /// let program = PruneProgram::compile(&PruneSpec::new().protect("memory_*").now(1_700_000_000_000))?;
 /// let history = br#"[{"role": "user", "content": "read it"},
@@ -104,7 +104,7 @@ impl PruneSpec {
     /// Replaces the list of protected tools, including `skill`.
     ///
     /// ```
-    /// use tamis::PruneSpec;
+    /// use tamis::history::PruneSpec;
     ///
     /// let none = PruneSpec::new().protected([""; 0]);
     /// assert_ne!(none, PruneSpec::new());

@@ -28,7 +28,8 @@ use crate::error::Error;
 ///
 /// ```
 /// use http_body_util::{BodyExt, Full};
-/// use tamis::{FilterBody, Program, Spec};
+/// use tamis::http::FilterBody;
+/// use tamis::{Program, Spec};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tamis::Error> {

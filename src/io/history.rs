@@ -17,7 +17,7 @@ use crate::report::FailureReport;
 /// Malformed input, a reached limit.
 ///
 /// ```
-/// use tamis::{PruneProgram, PruneSpec, prune_slice};
+/// use tamis::history::{PruneProgram, PruneSpec, prune_slice};
 ///
 /// let program = PruneProgram::compile(&PruneSpec::new().keep_turns(1).placeholder("[{tool}: {bytes} bytes]"))?;
 /// let request = br#"{"model": "m", "messages": [
@@ -58,7 +58,7 @@ pub fn prune_slice(
 /// Malformed input, a reached limit, and errors of the reader or the writer.
 ///
 /// ```
-/// use tamis::{PruneProgram, PruneSpec, prune_reader};
+/// use tamis::history::{PruneProgram, PruneSpec, prune_reader};
 ///
 /// let program = PruneProgram::compile(&PruneSpec::new())?;
 /// let mut output = Vec::new();
@@ -86,7 +86,7 @@ pub fn prune_reader<R: Read, W: Write>(
 ///
 /// ```
 /// use std::io::{Seek, Write};
-/// use tamis::{PruneProgram, PruneSpec, prune_file};
+/// use tamis::history::{PruneProgram, PruneSpec, prune_file};
 ///
 /// let mut file = tempfile::tempfile()?;
 /// file.write_all(br#"[{"role": "user", "content": "hello"}]"#)?;

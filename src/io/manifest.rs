@@ -10,10 +10,10 @@ impl Manifest {
     /// Reads a manifest from a file, at most 16 MiB of it.
     ///
     /// # Errors
-    /// [`ManifestErrorKind::Read`](crate::ManifestErrorKind::Read) if the file cannot be read; else as for [`parse`](Self::parse).
+    /// [`ManifestErrorKind::Read`](crate::manifest::ManifestErrorKind::Read) if the file cannot be read; else as for [`parse`](Self::parse).
     ///
     /// ```
-    /// use tamis::{Manifest, ManifestErrorKind};
+    /// use tamis::manifest::{Manifest, ManifestErrorKind};
     ///
     /// let folder = tempfile::tempdir()?;
     /// let path = folder.path().join("tools.yaml");
@@ -35,8 +35,8 @@ impl Manifest {
     ///
     /// ```
     /// let text = "version: 1\nfilters: {list: {select: [id]}}\n";
-    /// assert!(tamis::Manifest::read("a response", text.as_bytes())?.program("list").is_ok());
-    /// # Ok::<(), tamis::ManifestError>(())
+    /// assert!(tamis::manifest::Manifest::read("a response", text.as_bytes())?.program("list").is_ok());
+    /// # Ok::<(), tamis::manifest::ManifestError>(())
     /// ```
     pub fn read(name: &str, reader: impl Read) -> Result<Self, ManifestError> {
         Self::parse_bytes(name, &bytes(name, reader)?)

@@ -127,7 +127,7 @@ impl<W: Write> PruneFilter<WriteSink<W>> {
     /// Reads the history from `reader` until it ends, then writes the pruned history.
     ///
     /// # Errors
-    /// As for [`prune_reader`](crate::prune_reader). [`report`](Self::report) then returns the report with the error.
+    /// As for [`prune_reader`](crate::history::prune_reader). [`report`](Self::report) then returns the report with the error.
     pub fn read_from(&mut self, reader: impl Read) -> Result<PruneReport, Error> {
         read_all(self, reader)?;
         Ok(self.report())

@@ -11,10 +11,10 @@ impl CommandRules {
     /// Reads rules from a file, at most 16 MiB of it.
     ///
     /// # Errors
-    /// [`ManifestErrorKind::Read`](crate::ManifestErrorKind::Read) if the file cannot be read; else as for [`parse`](Self::parse).
+    /// [`ManifestErrorKind::Read`](crate::manifest::ManifestErrorKind::Read) if the file cannot be read; else as for [`parse`](Self::parse).
     ///
     /// ```
-    /// use tamis::CommandRules;
+    /// use tamis::command::CommandRules;
     ///
     /// let folder = tempfile::tempdir()?;
     /// let path = folder.path().join("rules.toml");

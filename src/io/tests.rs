@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use crate::{CallOptions, Error, ErrorKind, FailedRun, Limits, Program, Report, Spec};
+use crate::{CallOptions, ErrorKind, FailedRun, Limits, Program, Report, Spec};
 
 /// Gives `data` in pieces of the given sizes, the last one over and over.
 pub(super) struct Pieces<'a> {
@@ -37,7 +37,8 @@ mod ahead {
     use std::io::{Seek, Write};
 
     use super::*;
-    use crate::{Condition, PatchOp, RawJson, filter_file, filter_slice};
+    use crate::spec::{Condition, PatchOp, RawJson};
+    use crate::{filter_file, filter_slice};
 
     /// Nothing is held for a document that is read ahead, even if no branch applies.
     #[test]
@@ -46,7 +47,7 @@ mod ahead {
         let program =
             Program::compile(&Spec::new().when(Condition::new("/t", RawJson::from(1)), branch))
                 .unwrap();
-        let options = CallOptions::new().limits(Limits::new().with_held(5).with_spill(0));
+        let options = CallOptions::new().with_limits(Limits::new().with_held(5).with_spill(0));
         let document = br#"{"pad": "which is longer than what may wait", "t": 2}"#;
         let told = filter_slice(program.with_options(&options), document).unwrap_err().error;
         assert_eq!(told.kind(), ErrorKind::Miss, "{told}");
@@ -71,7 +72,7 @@ mod lenient {
         let mut output = Vec::new();
         let (report, result) =
             FailedRun::split(filter_lenient(program.with_options(options), reader, &mut output));
-        let told = |error: Error| (error.kind(), error.to_string());
+        let told = |error: crate::Error| (error.kind(), error.to_string());
         (String::from_utf8(output).unwrap(), invariant(report), result.err().map(told))
     }
 
@@ -166,7 +167,7 @@ mod lenient {
 
     #[test]
     fn depth_has_the_limit_of_the_engine() {
-        let limits = CallOptions::new().limits(Limits::new().with_depth(3));
+        let limits = CallOptions::new().with_limits(Limits::new().with_depth(3));
         assert_eq!(run(&Spec::new(), &limits, &b"[[[1,],],]"[..]).2, None);
         let (_, _, error) = run(&Spec::new(), &limits, &b"[[/**/[[1]]]]"[..]);
         let (kind, message) = error.unwrap();
@@ -176,7 +177,7 @@ mod lenient {
             let text = brackets.repeat(100_000);
             let (_, _, error) = minified(text.as_bytes());
             assert_eq!(error.unwrap().0, ErrorKind::Limit);
-            let deep = CallOptions::new().limits(Limits::new().with_depth(1_000_000));
+            let deep = CallOptions::new().with_limits(Limits::new().with_depth(1_000_000));
             let (_, _, error) = run(&Spec::new(), &deep, text.as_bytes());
             assert_eq!(error.unwrap().0, ErrorKind::UnexpectedEnd);
         }
@@ -185,7 +186,7 @@ mod lenient {
     #[test]
     fn names_and_numbers_have_limits() {
         let limits = Limits::new().with_key(10).with_item(20);
-        let options = CallOptions::new().limits(limits);
+        let options = CallOptions::new().with_limits(limits);
         let long = |what: &str, count: usize| what.repeat(count);
         let cases = [
             (format!("{{\"{}\": 1}}", long("a", 10)), None),

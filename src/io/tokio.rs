@@ -171,7 +171,8 @@ pin_project! {
     ///
     /// ```
     /// use bytes::Bytes;
-    /// use tamis::{FilterStream, Program, Spec, Transform};
+    /// use tamis::http::{FilterStream, Transform};
+    /// use tamis::{Program, Spec};
     /// use tokio_stream::StreamExt;
     ///
     /// # #[tokio::main(flavor = "current_thread")]

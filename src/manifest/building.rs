@@ -2,7 +2,7 @@
 //!
 //! Knows no format. For each tool, a format supplies the spec and the places of its rules in the file.
 
-use super::error::{Problem, Problems, Text};
+use super::error::{Diagnostic, Problems, Text};
 use super::node::{Flaw, Key, Node, Value};
 use super::scalar::byte_inside;
 pub(super) use super::service::Service;
@@ -182,7 +182,7 @@ impl<'a> Building<'a> {
         at: usize,
         spec: &Spec,
         rules: &impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
-    ) -> Vec<Problem> {
+    ) -> Vec<Diagnostic> {
         let doubts = foreign_paths(spec).filter_map(|(rule, entry, text)| {
             let (_, doubt) = Path::parse_foreign(text).ok()?;
             let doubt = doubt?;
@@ -201,7 +201,7 @@ impl<'a> Building<'a> {
         at: usize,
         program: &Program,
         rules: &impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
-    ) -> Option<Problem> {
+    ) -> Option<Diagnostic> {
         let error = program.compiled().unknown_name()?;
         let place = error.rule();
         let at = place.and_then(|place| self.locate(place, rules)).unwrap_or(at);
@@ -215,7 +215,7 @@ impl<'a> Building<'a> {
         at: usize,
         spec: &Spec,
         rules: &impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
-    ) -> Vec<Problem> {
+    ) -> Vec<Diagnostic> {
         let place = |rule: &str| rules(rule).map_or(at, |(key, _)| key.at.start);
         let mut warnings = Vec::new();
         let mut warn = |rule: &str, message: String| {

@@ -10,11 +10,11 @@ const SHOWN: usize = 20;
 
 /// Why a manifest could not be read, or why it has no filter for a tool.
 ///
-/// An error has at least one [`Problem`]. `Display` shows each on lines of its own: `FILE:LINE:COLUMN: message`, the
+/// An error has at least one [`Diagnostic`]. `Display` shows each on lines of its own: `FILE:LINE:COLUMN: message`, the
 /// source line, and a caret.
 ///
 /// ```
-/// use tamis::{Manifest, ManifestErrorKind};
+/// use tamis::manifest::{Manifest, ManifestErrorKind};
 ///
 /// let text = "version: 1\nfilters:\n  list:\n    slect: [id]\n";
 /// let error = Manifest::parse("tools.yaml", text).unwrap_err();
@@ -28,7 +28,7 @@ const SHOWN: usize = 20;
 #[derive(Clone, Debug)]
 pub struct ManifestError {
     kind: ManifestErrorKind,
-    problems: Vec<Problem>,
+    problems: Vec<Diagnostic>,
     /// How many more problems were found than `problems` holds.
     more: usize,
 }
@@ -51,7 +51,7 @@ pub enum ManifestErrorKind {
 
 /// One error or warning, with its place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct Diagnostic {
     file: Arc<str>,
     line: usize,
     column: usize,
@@ -70,14 +70,14 @@ impl ManifestError {
     ///
     /// ```
     /// use std::io::{Error, ErrorKind};
-    /// use tamis::ManifestError;
+    /// use tamis::manifest::ManifestError;
     ///
     /// let error = ManifestError::read("tools.yaml", &Error::from(ErrorKind::NotFound));
     /// assert_eq!(error.to_string(), "tools.yaml: cannot be read: entity not found");
     /// ```
     #[must_use]
     pub fn read(name: &str, error: &std::io::Error) -> Self {
-        let problem = Problem::nowhere(name, format!("cannot be read: {error}"));
+        let problem = Diagnostic::nowhere(name, format!("cannot be read: {error}"));
         Self::new(ManifestErrorKind::Read, problem)
     }
 
@@ -89,7 +89,7 @@ impl ManifestError {
 
     /// Returns the problems: at least one, at most 20.
     #[must_use]
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[Diagnostic] {
         &self.problems
     }
 
@@ -100,7 +100,7 @@ impl ManifestError {
     }
 }
 
-impl Problem {
+impl Diagnostic {
     /// Creates a problem without a place in the file.
     pub(crate) fn nowhere(file: &str, message: impl Into<String>) -> Self {
         Self { file: file.into(), line: 0, column: 0, message: message.into(), shown: None }
@@ -147,7 +147,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.file.is_empty() {
             write!(f, "{}: ", self.place())?;
@@ -268,12 +268,12 @@ impl<'a> Text<'a> {
     }
 
     /// Creates a problem at a byte.
-    pub(crate) fn problem(&self, at: usize, message: impl Into<String>) -> Problem {
+    pub(crate) fn problem(&self, at: usize, message: impl Into<String>) -> Diagnostic {
         let at = at.min(self.text.len());
         let line = self.line(at);
         let start = self.lines.get(line - 1).copied().unwrap_or(0);
         let column = self.chars_before(at) - self.chars_before(start) + 1;
-        Problem {
+        Diagnostic {
             file: self.name.clone(),
             line,
             column,
@@ -322,12 +322,12 @@ fn starts(bytes: &[u8]) -> usize {
 /// Collects problems: the first are kept, the others are counted.
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
-    told: Vec<Problem>,
+    told: Vec<Diagnostic>,
     more: usize,
 }
 
 impl Problems {
-    pub(crate) fn push(&mut self, problem: impl FnOnce() -> Problem) {
+    pub(crate) fn push(&mut self, problem: impl FnOnce() -> Diagnostic) {
         if self.told.len() < SHOWN {
             self.told.push(problem());
         } else {
@@ -347,15 +347,15 @@ impl Problems {
     }
 }
 
-impl From<Problem> for Problems {
-    fn from(problem: Problem) -> Self {
+impl From<Diagnostic> for Problems {
+    fn from(problem: Diagnostic) -> Self {
         Self { told: vec![problem], more: 0 }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Problem, Problems, SHOWN};
+    use super::{Diagnostic, Problems, SHOWN};
 
     /// Suggestions are only computed for the problems that are listed, not for those that are counted.
     #[test]
@@ -364,7 +364,7 @@ mod tests {
         for _ in 0..1000 {
             problems.push(|| {
                 made += 1;
-                Problem::nowhere("x.yaml", "wrong")
+                Diagnostic::nowhere("x.yaml", "wrong")
             });
         }
         assert_eq!((made, problems.told.len(), problems.more), (SHOWN, SHOWN, 1000 - SHOWN));

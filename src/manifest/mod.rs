@@ -1,9 +1,31 @@
-//! Manifests: files that map the names of tools to specs, in the formats of several systems.
+//! Files that map the names of tools to specs.
 //!
-//! Knows specs and programs, but no documents and no file system ([`Manifest::load`](crate::Manifest::load) is in
-//! `io`). The format is recognised by content. Each format is one file in this folder and one row of [`FORMATS`]: how
-//! it is recognised, and how its entries are made. Everything is compiled while it is read, so that errors are
-//! reported then, with their places.
+//! Use it to keep the rules for all tools of a server in one file that users can edit. A [`Manifest`] reads tamis' own
+//! format and those of kimbap, reShapr and AIOS, and compiles every filter. A [`ManifestError`] lists all problems with
+//! line, column and a caret. [`Manifest::catalog`] has filters for common APIs.
+//!
+//! ```
+//! use tamis::filter_slice;
+//! use tamis::manifest::Manifest;
+//!
+//! let manifest = Manifest::parse("tools.yaml", "
+//! version: 1
+//! filters:
+//!   crm.list-users:
+//!     select: {id: id, login: owner.login}
+//! ")?;
+//! let program = manifest.program("crm.list-users")?;
+//! let (output, _) = filter_slice(&program, br#"[{"id": 1, "owner": {"login": "mira"}, "x": 2}]"#)?;
+//! assert_eq!(output, br#"[{"id":1,"login":"mira"}]"#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+// Manifests: files that map the names of tools to specs, in the formats of several systems.
+//
+// Knows specs and programs, but no documents and no file system (`Manifest::load` is in
+// `io`). The format is recognised by content. Each format is one file in this folder and one row of `FORMATS`: how
+// it is recognised, and how its entries are made. Everything is compiled while it is read, so that errors are
+// reported then, with their places.
 
 mod aios;
 mod building;
@@ -25,7 +47,7 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use error::{ManifestError, ManifestErrorKind, Problem};
+pub use error::{Diagnostic, ManifestError, ManifestErrorKind};
 
 use crate::filter::Program;
 use crate::regex_budget::RegexBudget;
@@ -64,7 +86,8 @@ const MAX_PATTERNS: usize = 1000;
 /// An exact name wins; after that, the matching pattern with the most literal characters.
 ///
 /// ```
-/// use tamis::{Manifest, filter_slice};
+/// use tamis::filter_slice;
+/// use tamis::manifest::Manifest;
 ///
 /// let manifest = Manifest::parse("tools.yaml", "
 /// version: 1
@@ -94,7 +117,8 @@ const MAX_PATTERNS: usize = 1000;
 ///
 /// ```
 /// use std::sync::RwLock;
-/// use tamis::{Manifest, ManifestError, Program};
+/// use tamis::Program;
+/// use tamis::manifest::{Manifest, ManifestError};
 ///
 /// struct Gateway(RwLock<Manifest>);
 ///
@@ -141,8 +165,8 @@ pub struct ManifestEntry {
     /// The service that its artifact is bound to.
     service: Option<Service>,
     /// The place of its name in the file.
-    place: Problem,
-    warnings: Vec<Problem>,
+    place: Diagnostic,
+    warnings: Vec<Diagnostic>,
 }
 
 impl ManifestEntry {
@@ -203,7 +227,7 @@ impl ManifestEntry {
     /// Returns warnings: rules that are valid but may not do what they appear to do, such as `exclude` under a root
     /// that depends on the document.
     #[must_use]
-    pub fn warnings(&self) -> &[Problem] {
+    pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
 }
@@ -255,7 +279,7 @@ impl Manifest {
                     "the manifest is not UTF-8: byte {} in line {line}; save it as UTF-8",
                     error.valid_up_to()
                 );
-                let problem = Problem::nowhere(name, message);
+                let problem = Diagnostic::nowhere(name, message);
                 Err(ManifestError::new(ManifestErrorKind::Invalid, problem))
             }
         }
@@ -326,7 +350,7 @@ impl Manifest {
         }
         if patterns.len() > MAX_PATTERNS {
             let message = too_many_patterns();
-            let problem = Problem::nowhere(files.first().map_or("", |file| file), message);
+            let problem = Diagnostic::nowhere(files.first().map_or("", |file| file), message);
             return Err(ManifestError::new(ManifestErrorKind::Invalid, problem));
         }
         patterns.sort_by_key(|(literals, _)| std::cmp::Reverse(*literals));
@@ -357,7 +381,7 @@ impl Manifest {
     /// ([`Spec::reserved_parameters`]). [`CallOptions::from_json`](crate::CallOptions::from_json) reads their values.
     ///
     /// ```
-    /// use tamis::Manifest;
+    /// use tamis::manifest::Manifest;
     ///
     /// let manifest = Manifest::parse("crm.yaml", "
     /// actions:
@@ -367,7 +391,7 @@ impl Manifest {
     /// let parameters = manifest.reserved_parameters("crm.list")?.unwrap();
     /// assert!(parameters.json_schema().starts_with(r#"{"properties":{"_output_mode":{"type":"string","enum":["default", "raw"]"#));
     /// assert_eq!(manifest.reserved_parameters("crm.get")?, None);
-    /// # Ok::<(), tamis::ManifestError>(())
+    /// # Ok::<(), tamis::manifest::ManifestError>(())
     /// ```
     ///
     /// # Errors
@@ -429,7 +453,7 @@ impl Manifest {
             }
         };
         let message = format!("no filter for the tool `{}`; {meant}", suggest::short(tool));
-        let problem = Problem::nowhere(&self.files_named(), message);
+        let problem = Diagnostic::nowhere(&self.files_named(), message);
         ManifestError::new(ManifestErrorKind::UnknownTool, problem)
     }
 
@@ -477,7 +501,7 @@ fn too_many_patterns() -> String {
 }
 
 /// Returns the error for a file that no format recognises, with the list of known formats.
-fn unrecognised(text: &Text<'_>, root: &Node) -> Problem {
+fn unrecognised(text: &Text<'_>, root: &Node) -> Diagnostic {
     let understood: Vec<String> =
         FORMATS.iter().map(|format| format!("{} ({})", format.name, format.signs)).collect();
     let what = match &root.value {

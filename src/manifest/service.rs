@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::error::Problem;
+use super::error::Diagnostic;
 use super::{Manifest, ManifestEntry, ManifestError, ManifestErrorKind, suggest};
 
 /// A service's name and version.
@@ -25,7 +25,7 @@ impl Manifest {
     /// name their service; the other formats have no services.
     ///
     /// ```
-    /// use tamis::Manifest;
+    /// use tamis::manifest::Manifest;
     ///
     /// let artifact = |version: &str, field: &str| Manifest::parse("artifact.yaml", &format!("
     /// apiVersion: reshapr.io/v1alpha1
@@ -40,7 +40,7 @@ impl Manifest {
     ///     both.for_service("Crm@3").unwrap_err().to_string(),
     ///     "artifact.yaml: no artifact is for the service `Crm@3`; there are Crm@1, Crm@2"
     /// );
-    /// # Ok::<(), tamis::ManifestError>(())
+    /// # Ok::<(), tamis::manifest::ManifestError>(())
     /// ```
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Manifest {
                 suggest::short(service),
                 services.join(", ")
             );
-            let problem = Problem::nowhere(&self.files_named(), message);
+            let problem = Diagnostic::nowhere(&self.files_named(), message);
             return Err(ManifestError::new(ManifestErrorKind::UnknownService, problem));
         }
         let entries = self.entries().filter(fits).cloned().collect();
@@ -92,7 +92,7 @@ impl ManifestEntry {
             services.join(", ")
         );
         let problem = first.map_or_else(
-            || Problem::nowhere("", message.clone()),
+            || Diagnostic::nowhere("", message.clone()),
             |entry| entry.place.clone().with_message(message.clone()),
         );
         ManifestError::new(ManifestErrorKind::Ambiguous, problem)

@@ -12,7 +12,7 @@ use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 use serde_saphyr::{Location, Spanned};
 
-use super::error::{Problem, Problems, Text};
+use super::error::{Diagnostic, Problems, Text};
 use super::node::{Key, Node, Value};
 use super::suggest::short;
 
@@ -36,10 +36,10 @@ pub(crate) fn parse(text: &Text<'_>) -> Result<Node, Problems> {
             "the manifest has {} bytes, more than {MAX_BYTES}; split it into several files",
             text.text.len()
         );
-        return Err(Problem::nowhere(text.name(), message).into());
+        return Err(Diagnostic::nowhere(text.name(), message).into());
     }
     if text.text.trim().is_empty() {
-        return Err(Problem::nowhere(text.name(), "the manifest is empty").into());
+        return Err(Diagnostic::nowhere(text.name(), "the manifest is empty").into());
     }
     OPEN.set(0);
     let tree = serde_saphyr::from_str_with_options::<Placed>(text.text, options());
@@ -234,7 +234,7 @@ fn duplicates(text: &Text<'_>, node: &Node) -> Problems {
 }
 
 /// Converts an error of the parser; where it enforces one of our limits, the message is ours.
-fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Problem {
+fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Diagnostic {
     use serde_saphyr::Error as Yaml;
     let error = error.without_snippet();
     let mut inner = error;
@@ -277,7 +277,7 @@ fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Problem {
             let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
             text.problem(text.byte(number(place.line()), number(place.column())), message)
         }
-        (None, None) => Problem::nowhere(text.name(), message),
+        (None, None) => Diagnostic::nowhere(text.name(), message),
     }
 }
 

@@ -1,7 +1,30 @@
-//! The parameters that a filtered tool accepts in addition to its own (seed 000): their names, their descriptions for a
-//! gateway, and how they are read from a call's input.
+//! The parameters that a filtered tool accepts in addition to its own: `_output_mode` and `_budget`.
 //!
-//! Knows JSON and no rules: the spec decides which parameters are available, and the filter implements them.
+//! Use it in a gateway that lets the model choose the size of a response. [`Spec::reserved_parameters`] returns the
+//! parameters that a spec allows; add them to the tool's input schema. [`CallOptions::from_json`] reads their values
+//! from the input of a call.
+//!
+//! ```
+//! use tamis::{CallOptions, Program, Spec, filter_slice};
+//!
+//! let spec = Spec::new().select("id");
+//! let parameters = spec.reserved_parameters().unwrap();
+//! assert!(parameters.iter().any(|parameter| parameter.name() == "_output_mode"));
+//!
+//! let options = CallOptions::from_json(br#"{"repo": "tamis", "_output_mode": "raw"}"#)?;
+//! let program = Program::compile(&spec)?;
+//! let (output, _) = filter_slice(program.with_options(&options), br#"[{"id": 1, "x": 2}]"#)?;
+//! assert_eq!(output, br#"[{"id":1,"x":2}]"#);
+//! # Ok::<(), tamis::Error>(())
+//! ```
+//!
+//! [`Spec::reserved_parameters`]: crate::Spec::reserved_parameters
+//! [`CallOptions::from_json`]: crate::CallOptions::from_json
+
+// The parameters that a filtered tool accepts in addition to its own (seed 000): their names, their descriptions for a
+// gateway, and how they are read from a call's input.
+//
+// Knows JSON and no rules: the spec decides which parameters are available, and the filter implements them.
 
 mod input;
 
@@ -20,7 +43,8 @@ const RAW: &str = "raw";
 /// [`CallOptions::from_json`](crate::CallOptions::from_json).
 ///
 /// ```
-/// use tamis::{ParameterType, Spec};
+/// use tamis::Spec;
+/// use tamis::reserved::ParameterType;
 ///
 /// let parameters = Spec::new().select("id").reserved_parameters().unwrap();
 /// let budget = parameters.iter().find(|parameter| parameter.name() == "_budget").unwrap();

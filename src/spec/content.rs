@@ -5,13 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::is_default;
+use super::fields::is_default;
 
 /// The content of a document: the main text of an HTML page, fields of a JSON response, or plain text. It may be cut
 /// after a paragraph, a sentence or a word. The output is text, not JSON. Needs feature `content`.
 ///
 /// ```
-/// use tamis::{Content, ContentFormat, Spec};
+/// use tamis::Spec;
+/// use tamis::content::{Content, ContentFormat};
 ///
 /// let content = Content::new().extract("title").extract("text").max_tokens(2000).format(ContentFormat::Markdown);
 /// let same: Spec = serde_json::from_str(

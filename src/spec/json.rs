@@ -17,7 +17,7 @@ use crate::tree::children;
 
 /// The newtype name by which a deserialiser recognises that it may pass the value as a JSON text. A text keeps more
 /// than serde's numbers do.
-pub(crate) const TEXT: &str = "tamis::RawJson";
+pub(crate) const TEXT: &str = "tamis::spec::RawJson";
 
 /// A JSON value as text: a value that a patch adds, or that a condition compares with.
 ///
@@ -25,7 +25,7 @@ pub(crate) const TEXT: &str = "tamis::RawJson";
 /// ([`parse`](str::parse)), or deserialise it, in which case numbers are as exact as the deserialiser reports them.
 ///
 /// ```
-/// use tamis::RawJson;
+/// use tamis::spec::RawJson;
 ///
 /// let value: RawJson = r#"{"price": 1.10, "id": 12345678901234567890123}"#.parse()?;
 /// assert_eq!(value.as_str(), r#"{"price":1.10,"id":12345678901234567890123}"#);

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 /// The maximum length of an output. In files `{bytes: 4096}` or `{tokens: 1000}`: one of the two, at least 1.
 ///
 /// ```
-/// use tamis::{Budget, Spec};
+/// use tamis::Spec;
+/// use tamis::spec::Budget;
 ///
 /// let spec: Spec = serde_json::from_str(r#"{"budget": {"bytes": 4096}}"#).unwrap();
 /// assert_eq!(spec, Spec::new().budget(Budget::Bytes(4096)));
@@ -37,7 +38,8 @@ impl Budget {
 /// Whether the output marks what a budget or `max_items` left out.
 ///
 /// ```
-/// use tamis::{Budget, Omitted, Program, Spec, filter_slice};
+/// use tamis::spec::{Budget, Omitted};
+/// use tamis::{Program, Spec, filter_slice};
 ///
 /// let document = br#"{"items": [{"id": 1}, {"id": 2}, {"id": 3}]}"#;
 /// let spec = Spec::new().max_items(1).omitted(Omitted::Mark);
@@ -64,7 +66,8 @@ pub enum Omitted {
 /// What happens to an output that is longer than its budget when nothing more can be left out.
 ///
 /// ```
-/// use tamis::{Budget, ErrorKind, OnOver, Program, Spec, filter_slice};
+/// use tamis::spec::{Budget, OnOver};
+/// use tamis::{ErrorKind, Program, Spec, filter_slice};
 ///
 /// let document = br#"{"a_long_name_that_no_budget_cuts": 1}"#;
 /// let spec = Spec::new().budget(Budget::Bytes(10));
@@ -73,7 +76,7 @@ pub enum Omitted {
 /// assert!(report.budget_exceeded);
 ///
 /// let spec = spec.on_over(OnOver::Error);
-/// let error = filter_slice(&Program::compile(&spec)?, document).unwrap_err();
+/// let error = filter_slice(&Program::compile(&spec)?, document).unwrap_err().error;
 /// assert_eq!(error.kind(), ErrorKind::Budget);
 /// # Ok::<(), tamis::Error>(())
 /// ```
@@ -86,13 +89,6 @@ pub enum OnOver {
     Warn,
     /// An error without output.
     Error,
-}
-
-/// Deserialises a field that must not be null.
-pub(super) fn some<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
 }
 
 /// Prints the budget as in `4096 bytes` and `1000 tokens`.
@@ -180,7 +176,8 @@ impl<'de> Deserialize<'de> for AtLeastOne {
 /// `text/template`; `Templates` (feature `template`) documents the supported syntax.
 ///
 /// ```
-/// use tamis::{Compact, Spec};
+/// use tamis::Spec;
+/// use tamis::spec::Compact;
 ///
 /// let compact = Compact::new("  #{{.number}} {{.title}}")
 ///     .header("Issues ({{.Total}}):")

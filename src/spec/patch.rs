@@ -17,7 +17,8 @@ use crate::tree::children;
 /// Paths are JSON Pointers into the document as the earlier operations left it.
 ///
 /// ```
-/// use tamis::{PatchOp, RawJson, Spec};
+/// use tamis::Spec;
+/// use tamis::spec::{PatchOp, RawJson};
 ///
 /// let spec = Spec::new()
 ///     .retain("/user")
@@ -116,12 +117,12 @@ impl PatchOp {
     /// demands. Values keep their spelling.
     ///
     /// ```
-    /// use tamis::PatchOp;
+    /// use tamis::spec::PatchOp;
     ///
     /// let patch = r#"[{"op": "add", "path": "/a", "value": 1.10, "comment": "x"}, {"op": "remove", "path": "/b"}]"#;
     /// assert_eq!(
     ///     PatchOp::parse_patch(patch)?,
-    ///     [PatchOp::add("/a", "1.10".parse::<tamis::RawJson>()?), PatchOp::remove("/b")]
+    ///     [PatchOp::add("/a", "1.10".parse::<tamis::spec::RawJson>()?), PatchOp::remove("/b")]
     /// );
     /// let error = PatchOp::parse_patch(r#"[{"op": "erase", "path": "/a"}]"#).unwrap_err();
     /// assert_eq!(error.message(), "operation 0: `op` wants add, remove, replace, move, copy or test, not \"erase\"");

@@ -7,7 +7,8 @@ impl Spec {
     /// maximum length, and whether the output is text.
     ///
     /// ```
-    /// use tamis::{Budget, Compact, Spec};
+    /// use tamis::Spec;
+    /// use tamis::spec::{Budget, Compact};
     ///
     /// let spec = Spec::new().select("id").select_as("login", "owner.login").max_items(25);
     /// assert_eq!(spec.summary(), "id, login; at most 25 items");

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::is_default;
+use super::fields::is_default;
 
 /// Operations on the lines of a text that is not JSON. They are applied in the order of the methods below, not in the
 /// order of declaration.
@@ -16,7 +16,7 @@ use super::is_default;
 /// it.
 ///
 /// ```
-/// use tamis::TextSpec;
+/// use tamis::text::TextSpec;
 ///
 /// let filter = TextSpec::new()
 ///     .strip_ansi(true)
@@ -171,7 +171,7 @@ impl TextSpec {
     /// that the oldest one is written with its number; if it occurs again, it counts from one.
     ///
     /// ```
-    /// use tamis::{TextProgram, TextSpec};
+    /// use tamis::text::{TextProgram, TextSpec};
     ///
     /// let program = TextProgram::compile(&TextSpec::new().dedup_everywhere(true))?;
     /// let text = "GET /health 200 OK\ncache hit for page 7\n".repeat(300);

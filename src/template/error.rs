@@ -21,7 +21,7 @@ impl TemplatePart {
     /// Returns the name of the part in a manifest.
     ///
     /// ```
-    /// assert_eq!(tamis::TemplatePart::Header.as_str(), "header");
+    /// assert_eq!(tamis::template::TemplatePart::Header.as_str(), "header");
     /// ```
     #[must_use]
     pub fn as_str(self) -> &'static str {

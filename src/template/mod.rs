@@ -1,14 +1,30 @@
-//! Go's `text/template`, as far as it makes sense for JSON: what `compact` renders items with.
+//! Go's `text/template` over JSON items, which renders the summaries of `compact`.
 //!
-//! A response becomes a few lines of text: a header, a line for each item, a footer. Three templates are compiled once, as
-//! [`Templates`], and rendered any number of times by any number of threads. This module knows nothing of filters: an item
-//! is given as its bytes, counts as [`Totals`], and text is appended to a buffer.
+//! Use it to check or render templates outside of a filter. In a spec, use [`Compact`](crate::spec::Compact), which
+//! compiles its templates by itself. [`Templates`] holds a header, a line for each item, and a footer.
 //!
-//! ```text
-//! template ── lex ── parse ──▶ tree ──┬── reads: the names that it uses
-//!                                     │
-//! item ────── item ──▶ value ─────────┴── run ── functions ── format, float, escape ──▶ text
 //! ```
+//! use tamis::template::{Templates, Totals};
+//!
+//! let templates = Templates::compile(Some("{{.Total}} issues"), "#{{.number}} {{.title}}", None)?;
+//! let totals = Totals::new(1, 1);
+//! let mut text = Vec::new();
+//! templates.item(br#"{"number": 7, "title": "Fix crash"}"#, &totals, 1 << 20, &mut text)?;
+//! assert_eq!(text, b"#7 Fix crash");
+//! # Ok::<(), tamis::template::TemplateError>(())
+//! ```
+
+// Go's `text/template`, as far as it makes sense for JSON: what `compact` renders items with.
+//
+// A response becomes a few lines of text: a header, a line for each item, a footer. Three templates are compiled once, as
+// `Templates`, and rendered any number of times by any number of threads. This module knows nothing of filters: an item
+// is given as its bytes, counts as `Totals`, and text is appended to a buffer.
+//
+// ```text
+// template ── lex ── parse ──▶ tree ──┬── reads: the names that it uses
+//                                     │
+// item ────── item ──▶ value ─────────┴── run ── functions ── format, float, escape ──▶ text
+// ```
 
 mod buffer;
 mod compiled;
@@ -44,7 +60,7 @@ use self::value::{Datum, Record};
 /// The three templates of a `compact`, in the syntax of Go's `text/template`.
 ///
 /// ```
-/// use tamis::{Templates, Totals};
+/// use tamis::template::{Templates, Totals};
 ///
 /// let templates = Templates::compile(
 ///     Some("Issues ({{.Total}} of {{.Original}}):"),
@@ -71,7 +87,7 @@ use self::value::{Datum, Record};
 ///   #12345678901234567890123 <no value> -
 /// 29 more"
 /// );
-/// # Ok::<(), tamis::TemplateError>(())
+/// # Ok::<(), tamis::template::TemplateError>(())
 /// ```
 ///
 /// # What a template sees
@@ -136,7 +152,7 @@ impl Templates {
     /// each other, or if they take more than 64 MiB of memory together.
     ///
     /// ```
-    /// use tamis::{TemplatePart, Templates};
+    /// use tamis::template::{TemplatePart, Templates};
     ///
     /// let error = Templates::compile(Some("{{.Total}}"), "{{.title | upper}}", None).unwrap_err();
     /// assert_eq!((error.part(), error.line(), error.column()), (TemplatePart::Item, Some(1), Some(12)));

@@ -1,7 +1,8 @@
 //! Rules for the output of commands, their errors and their effect: `tests/cases/commands/*.toml`.
 
 use serde::Deserialize;
-use tamis::{CommandRules, Limits, OutputFilterRegistry};
+use tamis::Limits;
+use tamis::command::{CommandRules, OutputFilterRegistry};
 use tamis_testkit::cases::{self, CaseTest, expect};
 use tamis_testkit::commands::drivers::{Subject, agree};
 
@@ -33,8 +34,8 @@ pub(crate) fn tests() -> Vec<CaseTest> {
     cases::tests("commands", |case: &cases::Case<RulesCase>| case.data.run())
 }
 
-fn places(problems: &[tamis::Problem]) -> Vec<String> {
-    let told = |problem: &tamis::Problem| {
+fn places(problems: &[tamis::manifest::Diagnostic]) -> Vec<String> {
+    let told = |problem: &tamis::manifest::Diagnostic| {
         format!("{}:{}: {}", problem.line(), problem.column(), problem.message())
     };
     problems.iter().map(told).collect()

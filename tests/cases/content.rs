@@ -1,7 +1,8 @@
 //! A document and its text: `tests/cases/content/*.toml`.
 
 use serde::Deserialize;
-use tamis::{CallOptions, Content, ContentSource};
+use tamis::CallOptions;
+use tamis::content::{Content, ContentSource};
 use tamis_testkit::cases::{self, CaseTest, expect};
 use tamis_testkit::content::{program, run};
 

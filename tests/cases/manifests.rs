@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use tamis::{
-    CallOptions, Error, Filter, Manifest, ManifestErrorKind, Program, Report, ReservedParameters,
-    SkipReason, Spec, filter_slice,
-};
+use tamis::manifest::{Manifest, ManifestErrorKind};
+use tamis::reserved::ReservedParameters;
+use tamis::{CallOptions, Error, Filter, Program, Report, SkipReason, Spec, filter_slice};
 use tamis_testkit::cases::{self, CaseTest};
 
 #[derive(Debug, Deserialize)]
@@ -66,7 +65,7 @@ pub(crate) fn tests() -> Vec<CaseTest> {
     })
 }
 
-fn read(case: &ManifestCase) -> Result<Manifest, tamis::ManifestError> {
+fn read(case: &ManifestCase) -> Result<Manifest, tamis::manifest::ManifestError> {
     let file = case.file.as_deref().unwrap_or("tools.yaml");
     let mut all = vec![Manifest::parse(file, &case.manifest)?];
     for (file, text) in &case.with {
@@ -122,7 +121,7 @@ fn run(case: &ManifestCase) {
             assert_eq!(reserved, program.spec().reserved_parameters(), "{at}");
         }
         let Some(input) = &tool.input else { continue };
-        let options = CallOptions::new().raw(tool.raw).is_error(tool.is_error);
+        let options = CallOptions::new().with_raw(tool.raw).with_is_error(tool.is_error);
         let whole =
             filter_slice(program.with_options(&options), input.as_bytes()).map_err(Error::from);
         assert_eq!(shown(&whole), shown(&by_bytes(&program, &options, input)), "{at}");

@@ -1,7 +1,8 @@
 //! Pages of the corpus: phrases that the text keeps and phrases that it drops, in `tests/cases/pages/pages.toml`.
 
 use serde::Deserialize;
-use tamis::{CallOptions, Content, ContentFormat, ContentSource};
+use tamis::CallOptions;
+use tamis::content::{Content, ContentFormat, ContentSource};
 use tamis_testkit::cases::{self, CaseTest, expect};
 use tamis_testkit::content::{program, run};
 use tamis_testkit::paths;

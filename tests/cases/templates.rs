@@ -4,7 +4,7 @@
 //! beginning of a row in the table of differences in the documentation of `Templates`.
 
 use serde::Deserialize;
-use tamis::{Templates, Totals};
+use tamis::template::{Templates, Totals};
 use tamis_testkit::cases::{self, CaseTest};
 use tamis_testkit::paths;
 

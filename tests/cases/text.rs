@@ -3,7 +3,8 @@
 
 use serde::Deserialize;
 use serde_json::Value as Json;
-use tamis::{ErrorKind, Limits, TextProgram, TextSpec};
+use tamis::text::{TextProgram, TextSpec};
+use tamis::{ErrorKind, Limits};
 use tamis_testkit::cases::{self, CaseTest, expect};
 use tamis_testkit::prng::Prng;
 use tamis_testkit::text::drivers::{Form, Subject, agree};

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use tamis::{Filter, PatchOp, Program, Sink, Spec, Validation};
+use tamis::spec::{PatchOp, Validation};
+use tamis::{Filter, Program, Sink, Spec};
 
 /// Counts the output and drops it.
 struct Nowhere(u64);

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::value::RawValue;
 use struson::reader::{JsonReader, JsonStreamReader, ReaderSettings};
-use tamis::{CallOptions, ErrorKind, Fault, Program, Spec, Validation};
+use tamis::spec::Validation;
+use tamis::{CallOptions, ErrorKind, Fault, Program, Spec};
 
 use tamis_testkit::drivers::{Effort, Run, Subject, agree, agree_reader};
 use tamis_testkit::prng::Prng;

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use tamis::{CallOptions, Error, Filter, Manifest, Program, Report, Spec, filter_slice};
+use tamis::manifest::Manifest;
+use tamis::{CallOptions, Error, Filter, Program, Report, Spec, filter_slice};
 
 type Run = Result<(Vec<u8>, Report), Error>;
 

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use struson::reader::{JsonReader, JsonStreamReader};
-use tamis::{
-    CommandRules, Manifest, ManifestError, ManifestErrorKind, Program, Spec, filter_reader,
-};
+use tamis::command::CommandRules;
+use tamis::manifest::{Manifest, ManifestError, ManifestErrorKind};
+use tamis::{Program, Spec, filter_reader};
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files;

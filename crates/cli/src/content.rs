@@ -5,7 +5,8 @@
 use std::path::PathBuf;
 
 use clap::builder::TypedValueParser;
-use tamis::{Content, ContentFormat, Spec};
+use tamis::Spec;
+use tamis::content::{Content, ContentFormat};
 
 use crate::choice::one_of;
 use crate::groups::Waiting;

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use tamis::Whitespace;
+use tamis::spec::Whitespace;
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::groups::Selection;

@@ -5,7 +5,8 @@
 use std::path::PathBuf;
 
 use clap::builder::TypedValueParser;
-use tamis::{DuplicateKeys, Limits, Omitted, OnError, OnOver, Siblings, Validation, Whitespace};
+use tamis::Limits;
+use tamis::spec::{DuplicateKeys, Omitted, OnError, OnOver, Siblings, Validation, Whitespace};
 
 use crate::choice::one_of;
 use crate::lists;

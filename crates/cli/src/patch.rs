@@ -6,7 +6,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use tamis::{Error, PatchOp, Spec};
+use tamis::spec::PatchOp;
+use tamis::{Error, Spec};
 
 use crate::files;
 use crate::place::called;

@@ -6,10 +6,8 @@ use std::fs::File;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use tamis::{
-    Error, ErrorKind, FailedRun, FailureReport, FileSource, PruneProgram, PruneReport, PruneSpec,
-    prune_file,
-};
+use tamis::history::{PruneProgram, PruneReport, PruneSpec, prune_file};
+use tamis::{Error, ErrorKind, FailedRun, FailureReport, FileSource};
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files::{self, Output};

@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tamis::{Budget, CallOptions, Error, Limits, Program, Root, Spec};
+use tamis::spec::{Budget, Root};
+use tamis::{CallOptions, Error, Limits, Program, Spec};
 
 use crate::diagnostics::Usage;
 use crate::groups::Selection;
@@ -74,7 +75,7 @@ impl Selected {
     /// Creates a selection from a spec and limits.
     pub(crate) fn inline(spec: Spec, limits: Limits) -> Self {
         let rules = Rules::Inline(Box::new(spec), Vec::new());
-        let options = CallOptions::new().suggest(true).limits(limits);
+        let options = CallOptions::new().with_suggestions(true).with_limits(limits);
         Self { rules, options, raw: false, counted_at: None }
     }
 
@@ -154,22 +155,22 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
         None => Rules::Inline(Box::new(spec(args)), args.patch.clone()),
     };
     let mut options = CallOptions::new()
-        .suggest(true)
-        .raw(args.raw)
-        .is_error(args.is_error)
-        .limits(args.bounds.limits());
+        .with_suggestions(true)
+        .with_raw(args.raw)
+        .with_is_error(args.is_error)
+        .with_limits(args.bounds.limits());
     let budget = args.budget.map(Budget::Bytes).or(args.budget_tokens.map(Budget::Tokens));
     if let Some(budget) = budget {
-        options = options.budget(budget);
+        options = options.with_budget(budget);
     }
     if let Some(count) = args.min_items {
-        options = options.min_items(count);
+        options = options.with_min_items(count);
     }
     if let Some(omitted) = args.omitted {
-        options = options.omitted(omitted);
+        options = options.with_omitted(omitted);
     }
     if let Some(on_over) = args.on_over {
-        options = options.on_over(on_over);
+        options = options.with_on_over(on_over);
     }
     let counted_at = args.root.clone().filter(|root| {
         args.max_items.is_some_and(|count| count > 0)

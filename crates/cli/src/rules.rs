@@ -4,7 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tamis::{CommandRules, ManifestError, OutputFilterRegistry};
+use tamis::command::{CommandRules, OutputFilterRegistry};
+use tamis::manifest::ManifestError;
 
 use crate::diagnostics::{Console, Usage};
 use crate::files;

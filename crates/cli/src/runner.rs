@@ -13,9 +13,9 @@ use std::{
 #[cfg(unix)]
 use serde::Serialize;
 #[cfg(unix)]
-use tamis::{
-    CommandReport, CommandRunner, ErrorKind, OutputFilterRegistry, OverflowFolder, RunReport,
-    RunnerWarning,
+use tamis::ErrorKind;
+use tamis::command::{
+    CommandReport, CommandRunner, OutputFilterRegistry, OverflowFolder, RunReport, RunnerWarning,
 };
 
 use crate::diagnostics::{Console, Exit};

@@ -4,7 +4,8 @@
 
 use std::path::PathBuf;
 
-use tamis::{CommandLine, CommandReport, Error, Limits, OutputFilterRegistry, WriteSink};
+use tamis::command::{CommandLine, CommandReport, OutputFilterRegistry};
+use tamis::{Error, Limits, WriteSink};
 
 use crate::diagnostics::{Console, Exit};
 use crate::files::{self, Output};

@@ -8,7 +8,7 @@ use std::io::{Read, Result, Write};
 use std::rc::Rc;
 
 use indicatif::HumanCount;
-use tamis::{TokenCount, TokenCounter};
+use tamis::tokens::{TokenCount, TokenCounter};
 
 /// A number of tokens. Displayed with a leading `~` if it may be too large by a few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use tamis::{Error, Manifest, ManifestError, ManifestErrorKind, Program, Validation, Whitespace};
+use tamis::manifest::{Manifest, ManifestError, ManifestErrorKind};
+use tamis::spec::{Validation, Whitespace};
+use tamis::{Error, Program};
 
 use crate::diagnostics::Usage;
 use crate::files;

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use tamis::Manifest;
+use tamis::manifest::Manifest;
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::place::read_once;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "in a test a panic is the report")]
 
 use serde_json::Value as Json;
-use tamis::Manifest;
+use tamis::manifest::Manifest;
 
 fn accepts(manifest: &str) -> Result<(), String> {
     let schema: Json = serde_json::from_str(Manifest::schema()).unwrap();

@@ -7,10 +7,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
-use tamis::{
-    Error, ErrorKind, FailedRun, FilterBody, FilterStream, Limits, Outcome, Transform,
-    transform_async,
-};
+use tamis::http::{FilterBody, FilterStream, Outcome, Transform, transform_async};
+use tamis::{Error, ErrorKind, FailedRun, Limits};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_stream::{Stream, StreamExt};
 
@@ -194,7 +192,7 @@ pub fn agree_adapters(
     through(subject, "")?;
     let limited = |fault: &Fault| fault.kind == ErrorKind::Limit;
     if base.spill() > 0 && !whole.fault.as_ref().is_some_and(limited) {
-        let options = subject.options.clone().limits(base.clone().with_held(0));
+        let options = subject.options.clone().with_limits(base.clone().with_held(0));
         through(Subject { options: &options, ..subject }, ", spilled")?;
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Content: runs in pieces of several sizes, documents made of difficult parts, and the bound that an output keeps to.
 
-use tamis::{CallOptions, Content, Error, Filter, Program, Report, Spec, filter_slice};
+use tamis::content::Content;
+use tamis::{CallOptions, Error, Filter, Program, Report, Spec, filter_slice};
 
 use crate::prng::Choices;
 

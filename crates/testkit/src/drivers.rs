@@ -267,7 +267,7 @@ pub fn agree_tight(
     base: &Limits,
     tight: Tight,
 ) -> Result<(), String> {
-    let with = |limits: Limits| subject.options.clone().limits(limits);
+    let with = |limits: Limits| subject.options.clone().with_limits(limits);
     let cuts = Prng::new(seed).cuts(subject.document.len());
 
     // Held bytes that do not fit into memory are written to disk, and nothing else changes.

@@ -1,7 +1,8 @@
 //! The options of a call, as they are written in cases.
 
 use serde::Deserialize;
-use tamis::{Budget, CallOptions, Limits, Omitted, OnOver};
+use tamis::spec::{Budget, Omitted, OnOver};
+use tamis::{CallOptions, Limits};
 
 /// The table `options` of a case.
 #[derive(Debug, Default, Deserialize)]
@@ -41,19 +42,19 @@ impl Options {
     }
 
     pub fn call(&self) -> CallOptions {
-        let options = CallOptions::new().raw(self.raw).is_error(self.is_error);
+        let options = CallOptions::new().with_raw(self.raw).with_is_error(self.is_error);
         let options = match self.budget {
-            Some(budget) => options.budget(budget),
+            Some(budget) => options.with_budget(budget),
             None => options,
         };
         let options = match self.omitted {
-            Some(omitted) => options.omitted(omitted),
+            Some(omitted) => options.with_omitted(omitted),
             None => options,
         };
         let options = match self.on_over {
-            Some(on_over) => options.on_over(on_over),
+            Some(on_over) => options.with_on_over(on_over),
             None => options,
         };
-        options.limits(self.limits())
+        options.with_limits(self.limits())
     }
 }

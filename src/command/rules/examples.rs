@@ -5,12 +5,12 @@
 use super::rule::{CommandRule, ExitCondition, RuleExample, RuleFile};
 use crate::command::command_line::CommandLine;
 use crate::limits::Limits;
-use crate::manifest::Problem;
+use crate::manifest::Diagnostic;
 use crate::manifest::error::Text;
 use crate::text::TextProgram;
 
 /// Runs all examples. Returns a problem for each that fails.
-pub(super) fn run(rules: &RuleFile) -> Vec<Problem> {
+pub(super) fn run(rules: &RuleFile) -> Vec<Diagnostic> {
     let text = Text::new(&rules.file, &rules.text);
     let mut problems = Vec::new();
     for rule in &rules.rules {

@@ -14,7 +14,7 @@ use super::toml_reader::{RuleReader, TomlNode, syntax};
 use crate::command::engines;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::unknown;
-use crate::manifest::{ManifestError, ManifestErrorKind, Problem};
+use crate::manifest::{Diagnostic, ManifestError, ManifestErrorKind};
 use crate::regex_budget::RegexBudget;
 use crate::text::rule_ops::{DedupSpec, GroupSpec, ReplaceSpec, SectionEnd, SectionSpec};
 
@@ -59,7 +59,7 @@ const RULE: [&str; 10] = [
 /// The place of the first byte that is not UTF-8.
 pub(super) fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, ManifestError> {
     let invalid = |message: String| {
-        ManifestError::new(ManifestErrorKind::Invalid, Problem::nowhere(name, message))
+        ManifestError::new(ManifestErrorKind::Invalid, Diagnostic::nowhere(name, message))
     };
     std::str::from_utf8(bytes).map_err(|error| {
         let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
@@ -93,7 +93,7 @@ pub(in crate::command) fn read(
     let invalid = |problems: Problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
     if text.len() > MAX_BYTES {
         let message = format!("a file of rules must not exceed {MAX_BYTES} bytes");
-        return Err(invalid(Problem::nowhere(name, message).into()));
+        return Err(invalid(Diagnostic::nowhere(name, message).into()));
     }
     let text = Text::new(name, text.strip_prefix('\u{feff}').unwrap_or(text));
     let root = DeTable::parse(text.text).map_err(|error| invalid(syntax(&text, &error).into()))?;

@@ -27,7 +27,7 @@ use std::sync::{Arc, OnceLock};
 
 use regex::bytes::RegexSet;
 
-use crate::manifest::{ManifestError, Problem};
+use crate::manifest::{Diagnostic, ManifestError};
 use crate::regex_budget::RegexBudget;
 
 use super::builtin;
@@ -38,7 +38,7 @@ pub(super) use rule::{CommandRule, ExitCondition, RuleFile};
 /// Rules for the output of commands, from a file or built in. Immutable and cheap to clone.
 ///
 /// ```
-/// use tamis::{CommandRules, OutputFilterRegistry};
+/// use tamis::command::{CommandRules, OutputFilterRegistry};
 ///
 /// let rules = CommandRules::parse(
 ///     "deploy.toml",
@@ -56,7 +56,7 @@ pub(super) use rule::{CommandRule, ExitCondition, RuleFile};
 /// assert!(rules.run_examples().is_empty());
 /// let registry = OutputFilterRegistry::new().register_rules(rules);
 /// assert_eq!(registry.apply("deploy web", "copying a\nis up\n", 0).output, "is up\n");
-/// # Ok::<(), tamis::ManifestError>(())
+/// # Ok::<(), tamis::manifest::ManifestError>(())
 /// ```
 #[derive(Clone)]
 pub struct CommandRules(Arc<RuleFile>);
@@ -71,7 +71,7 @@ impl CommandRules {
     /// its list for each exit condition.
     ///
     /// ```
-    /// use tamis::CommandRules;
+    /// use tamis::command::CommandRules;
     ///
     /// let text = "[[rules]]\nname = \"a\"\nmatch = { prefix = \"a\" }\nstripp = [\"x\"]\n";
     /// let error = CommandRules::parse("x.toml", text).unwrap_err();
@@ -96,7 +96,7 @@ impl CommandRules {
     /// or a comment decides: it is a table header, or assigns a key.
     ///
     /// ```
-    /// use tamis::CommandRules;
+    /// use tamis::command::CommandRules;
     ///
     /// assert!(CommandRules::recognises(b"[agent]\nname = \"a whole configuration\"\n"));
     /// assert!(!CommandRules::recognises(b"version: 1\nfilters: {}\n"));
@@ -121,7 +121,7 @@ impl CommandRules {
     /// Runs the examples of the rules. Returns a problem, with its place, for each that does not have the declared
     /// output.
     #[must_use]
-    pub fn run_examples(&self) -> Vec<Problem> {
+    pub fn run_examples(&self) -> Vec<Diagnostic> {
         examples::run(&self.0)
     }
 
@@ -140,7 +140,7 @@ impl CommandRules {
     /// Returns warnings about keys that are valid but have no effect.
     ///
     /// ```
-    /// use tamis::CommandRules;
+    /// use tamis::command::CommandRules;
     ///
     /// let text = "[[rules]]\nname = \"t\"\nmatch = { prefix = \"t\" }\n\
     ///             strategy = { type = \"test_summary\", max_failures = 3 }\n";
@@ -149,10 +149,10 @@ impl CommandRules {
     ///     rules.warnings()[0].message(),
     ///     "warning: `max_failures` has no effect here: every failure is kept"
     /// );
-    /// # Ok::<(), tamis::ManifestError>(())
+    /// # Ok::<(), tamis::manifest::ManifestError>(())
     /// ```
     #[must_use]
-    pub fn warnings(&self) -> &[Problem] {
+    pub fn warnings(&self) -> &[Diagnostic] {
         &self.0.warnings
     }
 

@@ -6,7 +6,7 @@ use regex::bytes::RegexSet;
 
 use super::matcher::CommandMatcher;
 use super::operations::DeclaredOperations;
-use crate::manifest::Problem;
+use crate::manifest::Diagnostic;
 use crate::regex_budget::RegexBudget;
 use crate::text::TextProgram;
 
@@ -88,7 +88,7 @@ pub(in crate::command) struct RuleFile {
     pub(super) enabled: bool,
     /// Names of filters that the file disables.
     pub(super) off: Vec<String>,
-    pub(super) warnings: Vec<Problem>,
+    pub(super) warnings: Vec<Diagnostic>,
     pub(super) security: SecuritySettings,
 }
 

@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::rule::RuleFile;
-use crate::manifest::Problem;
+use crate::manifest::Diagnostic;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::unknown;
 use crate::regex_budget::RegexBudget;
@@ -19,7 +19,7 @@ pub(super) struct RuleReader<'a> {
     pub(super) text: &'a Text<'a>,
     pub(super) problems: Problems,
     /// Warnings about valid keys without effect.
-    pub(super) warnings: Vec<Problem>,
+    pub(super) warnings: Vec<Diagnostic>,
     /// The remaining allowance for the patterns of all rules.
     pub(super) allowance: &'a mut RegexBudget,
     /// The built-in rules, unless these are being read.
@@ -166,7 +166,7 @@ fn article(type_name: &str) -> String {
 }
 
 /// The problem of a text that is not valid TOML.
-pub(super) fn syntax(text: &Text<'_>, error: &toml::de::Error) -> Problem {
+pub(super) fn syntax(text: &Text<'_>, error: &toml::de::Error) -> Diagnostic {
     let at = error.span().map_or(0, |span| span.start);
     let message = error.message();
     // Some messages of the parser have two lines.

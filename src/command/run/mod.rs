@@ -52,7 +52,7 @@ const UNKNOWN_STATUS: i32 = 1 << 8;
 ///
 /// ```
 /// use std::process::Command;
-/// use tamis::{CommandRunner, OutputFilterRegistry};
+/// use tamis::command::{CommandRunner, OutputFilterRegistry};
 ///
 /// let mut command = Command::new("sh");
 /// command.args(["-c", "echo out; echo err >&2; exit 2"]);
@@ -139,7 +139,7 @@ impl CommandRunner {
     }
 
     /// Sets how long a command may be silent before the held output is released, including a line that has not ended:
-    /// it may be a question. See [`CommandFilter::release`](crate::CommandFilter::release).
+    /// it may be a question. See [`CommandFilter::release`](crate::command::CommandFilter::release).
     ///
     /// ### Default
     /// [`RELEASE_AFTER`](Self::RELEASE_AFTER).

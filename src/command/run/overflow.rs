@@ -22,7 +22,7 @@ use super::retention;
 ///
 /// ```
 /// use std::io::Write;
-/// use tamis::OverflowFolder;
+/// use tamis::command::OverflowFolder;
 ///
 /// let home = tempfile::tempdir()?;
 /// let folder = OverflowFolder::new(home.path().join("output"));

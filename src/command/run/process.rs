@@ -31,7 +31,7 @@ const MAX_LINGERS: u32 = 10;
 /// ```
 /// use std::io::Read;
 /// use std::process::Command;
-/// use tamis::RunningCommand;
+/// use tamis::command::RunningCommand;
 ///
 /// let mut command = Command::new("sh");
 /// command.args(["-c", "echo one; echo two >&2; echo three; exit 3"]);

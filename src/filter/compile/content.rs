@@ -80,7 +80,7 @@ impl CompiledProgram {
 
 impl Program {
     /// Returns whether documents and output may be any text. This is so if the program extracts a document's
-    /// [`Content`](crate::Content), or forwards it unchanged. All other programs read and write JSON.
+    /// [`Content`](crate::content::Content), or forwards it unchanged. All other programs read and write JSON.
     #[must_use]
     pub fn is_text(&self) -> bool {
         self.compiled().whole.is_some()

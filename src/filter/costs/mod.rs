@@ -51,7 +51,7 @@ impl Cost {
 
 /// Runs to the end or to an error.
 fn run(program: &Program, limits: &Limits, document: &[u8], chunk: usize) -> Cost {
-    let options = CallOptions::new().limits(limits.clone());
+    let options = CallOptions::new().with_limits(limits.clone());
     done();
     let mut filter = Filter::new(program.with_options(&options), Vec::new());
     let fed = document.chunks(chunk).try_for_each(|chunk| filter.write(chunk));

@@ -294,7 +294,7 @@ impl Program {
             stages,
             branches,
             total_miss: items.and_then(|items| items.total_miss(spec)),
-            limits: LimitValues::from(options.limits_ref()),
+            limits: LimitValues::from(options.limits()),
         }
     }
 

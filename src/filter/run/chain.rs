@@ -30,7 +30,7 @@ impl StageChain {
         }
         let compiled = program.compiled();
         let scanner = options.scanner();
-        let limits = options.limits_ref();
+        let limits = options.limits();
         let tail = OutputStages::new(compiled, options);
         let items = (!compiled.items.idle || tail.is_some())
             .then(|| PayloadStage::new(program, options, scanner, payload, tail));

@@ -39,7 +39,7 @@ impl ExtractSearch {
         if !compiled.may_lack_extract {
             return None;
         }
-        let config = machine_config(&compiled.spec, options.limits_ref(), false);
+        let config = machine_config(&compiled.spec, options.limits(), false);
         let scope = DocumentScope::new(compiled, false);
         Some(Self {
             program: program.clone(),
@@ -52,7 +52,7 @@ impl ExtractSearch {
 
     /// Begins a new document.
     pub(super) fn restart(&mut self, options: &CallOptions) {
-        let config = machine_config(&self.program.compiled().spec, options.limits_ref(), false);
+        let config = machine_config(&self.program.compiled().spec, options.limits(), false);
         self.engine.restart(config);
         self.seeker.scope.restart();
         (self.seeker.found, self.hold, self.done) = (None, Hold::default(), false);

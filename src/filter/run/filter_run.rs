@@ -302,7 +302,7 @@ impl FilterRun {
         let failed_at = fed.as_ref().err().and_then(Error::offset);
         let at = seeking.found().map(|(_, at)| at).or(failed_at);
         let at = at.unwrap_or(seeking.engine.machine.offset());
-        let limits = self.options.limits_ref();
+        let limits = self.options.limits();
         if at - self.prefix > Hold::capacity(limits) {
             return Err(Hold::place(limits, Hold::overflow(limits)));
         }
@@ -352,7 +352,7 @@ impl FilterRun {
         if self.chain.is_none() {
             let at = choice.map(|(_, at)| at).or(failed_at);
             let at = at.unwrap_or(choosing.engine.machine.offset());
-            let limits = self.options.limits_ref();
+            let limits = self.options.limits();
             let holds = self.pass != RunMode::FirstPass && !self.known;
             if holds && at - self.prefix > Hold::capacity(limits) {
                 return Err(Hold::place(limits, Hold::overflow(limits)));
@@ -546,7 +546,7 @@ impl FilterRun {
 
 impl BranchChoice {
     fn new(program: &Arc<CompiledProgram>, options: &CallOptions) -> Self {
-        let limits = options.limits_ref();
+        let limits = options.limits();
         Self {
             engine: StageMachine::new(
                 machine_config(&program.spec, limits, false),
@@ -559,7 +559,7 @@ impl BranchChoice {
     }
 
     fn restart(&mut self, program: &Arc<CompiledProgram>, options: &CallOptions) {
-        self.engine.restart(machine_config(&program.spec, options.limits_ref(), false));
+        self.engine.restart(machine_config(&program.spec, options.limits(), false));
         self.chooser.restart();
         self.hold = Hold::default();
         self.watching = true;

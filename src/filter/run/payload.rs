@@ -83,12 +83,12 @@ impl PayloadStage {
         payload: Option<Payload>,
         output: Option<OutputStages>,
     ) -> Self {
-        let limits = options.limits_ref();
+        let limits = options.limits();
         let config = payload_config(program, limits, output.as_ref(), false);
         let mut stage = Self {
             program: program.clone(),
             limits: limits.clone(),
-            suggests: options.suggests(),
+            suggests: options.suggestions(),
             engine: StageMachine::new(config, scanner),
             phase: PayloadPhase::Looking(RootProbe::new(program.compiled())),
             spare: None,

@@ -25,7 +25,7 @@ impl ContentCoding {
     /// except for a decompression bomb.
     ///
     /// ```
-    /// use tamis::ContentCoding;
+    /// use tamis::http::ContentCoding;
     ///
     /// assert_eq!(ContentCoding::from_content_encoding(" GZIP")?, Some(ContentCoding::Gzip));
     /// assert_eq!(ContentCoding::from_content_encoding("identity")?, None);
@@ -87,7 +87,7 @@ fn refused(reason: &str, value: &str) -> Error {
 /// | `zstd` | 9 MiB | a window of 8 MiB (RFC 9659); larger ones are refused |
 ///
 /// ```
-/// use tamis::DecodeOptions;
+/// use tamis::http::DecodeOptions;
 ///
 /// let options = DecodeOptions::new().with_max_bytes(64 << 20);
 /// assert_eq!((options.max_bytes(), options.max_ratio()), (64 << 20, 256));

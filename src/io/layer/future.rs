@@ -168,7 +168,7 @@ impl<F> LayerRules<F> {
     fn decoded(&self, transform: Transform, coding: &str) -> Result<Transform, Error> {
         match (ContentCoding::from_content_encoding(coding)?, &self.decoding) {
             (None, _) => Ok(transform),
-            (Some(coding), Some(decoding)) => Ok(transform.decoded(coding, decoding)),
+            (Some(coding), Some(decoding)) => Ok(transform.with_decoding(coding, decoding)),
             (Some(_), None) => Err(encoded(coding)),
         }
     }

@@ -43,17 +43,17 @@ pub use future::FilterFuture;
 /// The same applies to responses without a body (to `HEAD`, 204, 205, 304). If such a response has one nevertheless, it is dropped.
 ///
 /// Responses that cannot be filtered are rejected: partial ones (206), those with a `Content-Encoding` that is not to be
-/// [decoded](Self::decode), and those that switch to another protocol (101, 2xx to `CONNECT`). To forward them, the function has to
+/// [decoded](Self::with_decoding), and those that switch to another protocol (101, 2xx to `CONNECT`). To forward them, the function has to
 /// return `None`.
 ///
 /// # Unfiltered content
 /// If `select` finds nothing, the document is forwarded as it is, unless the spec has
-/// [`OnError::Closed`](crate::OnError::Closed): error responses have another shape than those that the rules are written for.
+/// [`OnError::Closed`](crate::spec::OnError::Closed): error responses have another shape than those that the rules are written for.
 ///
 /// # Failures
 /// The headers are sent with the first byte of output. A failure before that becomes a response of its own: 502 for a document that
 /// is malformed or exceeds the [`Limits`](crate::Limits), 500 for anything else, with a body that contains no details.
-/// [`on_error`](Self::on_error) replaces that response. After the first byte, a failure ends the body with an error, which the
+/// [`with_on_error`](Self::with_on_error) replaces that response. After the first byte, a failure ends the body with an error, which the
 /// receiver can detect; the connection is then closed. For [lines](Transform::ndjson) and [events](Transform::events) the headers are
 /// sent at once (unless the output of the program is text, which lines reject). An empty body is forwarded.
 ///
@@ -63,7 +63,8 @@ pub use future::FilterFuture;
 /// use bytes::Bytes;
 /// use http::{Request, Response};
 /// use http_body_util::{BodyExt, Full};
-/// use tamis::{FilterLayer, Program, Spec, Transform};
+/// use tamis::http::{FilterLayer, Transform};
+/// use tamis::{Program, Spec};
 /// use tower::{ServiceBuilder, ServiceExt, service_fn};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -125,7 +126,7 @@ where
     /// Without this they are rejected.
     #[cfg(feature = "decode")]
     #[must_use]
-    pub fn decode(self, decoding: DecodeOptions) -> Self {
+    pub fn with_decoding(self, decoding: DecodeOptions) -> Self {
         self.with(|rules| rules.decoding = Some(decoding))
     }
 
@@ -137,7 +138,7 @@ where
     /// ### Caveat
     /// Error messages contain JSON paths. Do not forward them to clients that must not see those fields.
     #[must_use]
-    pub fn on_error(
+    pub fn with_on_error(
         self,
         answer: impl Fn(&request::Parts, &Error) -> Option<Response<Bytes>> + Send + Sync + 'static,
     ) -> Self {

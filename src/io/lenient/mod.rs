@@ -59,7 +59,7 @@ pub fn filter_lenient<'a, R: Read, W: Write>(
     writer: W,
 ) -> RunResult<Report> {
     let call = call.into();
-    let limits = call.options().limits_ref();
+    let limits = call.options().limits();
     let filter = Filter::new(call.clone(), WriteSink::new(writer));
     let front = RefCell::new(Front { filter, clean: Vec::new(), end: None });
     let cleaned = clean(&front, StrusonInput::new(reader, &front), limits);

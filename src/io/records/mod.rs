@@ -45,7 +45,7 @@ enum RecordsState {
 
 impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
     pub(super) fn new(call: &Call<'_>, sink: S, on_bad: F) -> Self {
-        let limits = call.options().limits_ref();
+        let limits = call.options().limits();
         let filter = Filter::new(call.clone(), HeldOutput::new(limits));
         let mut records = Self {
             form: C::new(limits),

@@ -63,13 +63,14 @@ impl Outcome {
     }
 }
 
-/// A filter for one input, of any kind, for the asynchronous adapters [`transform_async`](crate::transform_async),
-/// [`FilterStream`](crate::FilterStream) and `FilterBody`.
+/// A filter for one input, of any kind, for the asynchronous adapters [`transform_async`](crate::http::transform_async),
+/// [`FilterStream`](crate::http::FilterStream) and `FilterBody`.
 ///
 /// They accept a `&Program` or a [`Call`] as well, which stand for [`Transform::json`].
 ///
 /// ```
-/// use tamis::{Program, Spec, Transform, transform_async};
+/// use tamis::http::{Transform, transform_async};
+/// use tamis::{Program, Spec};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tamis::Error> {
@@ -130,7 +131,7 @@ impl Pace {
             |spec: &Spec| spec.content.is_some() || spec.compact.is_some() || counts(spec.budget);
         let matches = |spec: &Spec| spec.text_filter.is_some();
         let branches = || spec.when.iter().flatten();
-        if works(spec) || branches().any(works) || counts(call.options().call_budget()) {
+        if works(spec) || branches().any(works) || counts(call.options().budget()) {
             Self::Work
         } else if matches(spec) || branches().any(matches) {
             Self::Match
@@ -141,7 +142,7 @@ impl Pace {
 }
 
 impl Transform {
-    /// Creates a filter over one JSON document, or over a page or a text if the program has a [`Content`](crate::Content).
+    /// Creates a filter over one JSON document, or over a page or a text if the program has a [`Content`](crate::content::Content).
     #[must_use]
     pub fn json<'a>(call: impl Into<Call<'a>>) -> Self {
         let call = call.into();
@@ -200,7 +201,8 @@ impl Transform {
     /// A caller who must not forward unfiltered responses has to reject a response for which this returns `None`.
     ///
     /// ```
-    /// use tamis::{Program, Spec, Transform};
+    /// use tamis::http::Transform;
+    /// use tamis::{Program, Spec};
     ///
     /// let program = Program::compile(&Spec::new().select("id"))?;
     /// let filtered = |media_type| Transform::for_media_type(media_type, &program).is_some();
@@ -244,7 +246,7 @@ impl Transform {
 
     /// Creates a filter over the output of a command. `exit_code` is `None` if it is not known.
     ///
-    /// A user's [`OutputFilter`](crate::OutputFilter) runs on the pool for blocking work.
+    /// A user's [`OutputFilter`](crate::command::OutputFilter) runs on the pool for blocking work.
     #[cfg(feature = "command")]
     #[must_use]
     pub fn command(
@@ -266,7 +268,8 @@ impl Transform {
     ///
     /// ```
     /// use std::io::Write;
-    /// use tamis::{ContentCoding, DecodeOptions, Program, Spec, Transform, transform_async};
+    /// use tamis::http::{ContentCoding, DecodeOptions, Transform, transform_async};
+    /// use tamis::{Program, Spec};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -275,7 +278,7 @@ impl Transform {
     /// let response = encoder.finish()?;
     ///
     /// let program = Program::compile(&Spec::new().select("id"))?;
-    /// let transform = Transform::json(&program).decoded(ContentCoding::Gzip, &DecodeOptions::new());
+    /// let transform = Transform::json(&program).with_decoding(ContentCoding::Gzip, &DecodeOptions::new());
     /// let mut output = Vec::new();
     /// transform_async(transform, &response[..], &mut output).await?;
     /// assert_eq!(output, br#"{"id":1}"#);
@@ -284,13 +287,13 @@ impl Transform {
     /// ```
     #[cfg(feature = "decode")]
     #[must_use]
-    pub fn decoded(mut self, coding: ContentCoding, decoding: &DecodeOptions) -> Self {
+    pub fn with_decoding(mut self, coding: ContentCoding, decoding: &DecodeOptions) -> Self {
         self.decoder = Some(Decoder::new(coding, decoding));
         self.pace = Pace::Work;
         self
     }
 
-    /// Returns the media type of the output if it differs from the input's, as for a [`Content`](crate::Content).
+    /// Returns the media type of the output if it differs from the input's, as for a [`Content`](crate::content::Content).
     #[must_use]
     pub fn media_type(&self) -> Option<&'static str> {
         self.media_type
@@ -311,7 +314,7 @@ impl Transform {
     /// It is not called if the run is dropped before its end, is lost with its runtime, or never begins. A layer does not begin a
     /// run if it rejects the response by its head, or if there can be no body (HEAD, 204, 304).
     #[must_use]
-    pub fn on_end(
+    pub fn with_on_end(
         mut self,
         on_end: impl FnOnce(&Outcome, Result<(), &Error>) + Send + 'static,
     ) -> Self {
@@ -390,7 +393,7 @@ impl Transform {
         input.is_empty()
     }
 
-    /// Calls the callback of [`on_end`](Self::on_end).
+    /// Calls the callback of [`with_on_end`](Self::with_on_end).
     pub(super) fn report_end(&mut self, result: Result<(), &Error>) {
         if let Some(on_end) = self.on_end.take() {
             on_end(&self.filter.outcome(), result);

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full, StreamBody};
-use tamis::{ErrorKind, FilterBody, Program, Spec};
+use tamis::http::FilterBody;
+use tamis::{ErrorKind, Program, Spec};
 
 use super::{program, ready};
 

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use tamis::{
-    CallOptions, FilterBody, FilterStream, Limits, Program, Spec, Transform, transform_async,
-};
+use tamis::http::{FilterBody, FilterStream, Transform, transform_async};
+use tamis::{CallOptions, Limits, Program, Spec};
 
 use super::{chunks, late, program, runtime};
 
@@ -42,8 +41,8 @@ fn until(what: &str, done: impl Fn() -> bool) {
 /// A transform that owns a reference to `mark`.
 fn marked(program: &Program, mark: &Arc<()>) -> Transform {
     let mark = Arc::clone(mark);
-    let options = CallOptions::new().limits(Limits::new().with_held(200_000));
-    Transform::json(program.with_options(&options)).on_end(move |_, _| drop(mark))
+    let options = CallOptions::new().with_limits(Limits::new().with_held(200_000));
+    Transform::json(program.with_options(&options)).with_on_end(move |_, _| drop(mark))
 }
 
 #[test]

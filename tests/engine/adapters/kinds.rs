@@ -1,10 +1,12 @@
 //! Filters of every kind, compared with their synchronous drivers.
 
+use tamis::command::{CommandLine, OutputFilterRegistry};
+use tamis::history::{PruneProgram, PruneSpec, prune_slice};
+use tamis::http::{ContentCoding, DecodeOptions, FilterStream, Outcome, Transform};
+use tamis::text::{TextProgram, TextSpec};
 use tamis::{
-    Call, CallOptions, CommandLine, ContentCoding, DecodeOptions, Error, ErrorKind, FailedRun,
-    FilterStream, Limits, Outcome, OutputFilterRegistry, Program, PruneProgram, PruneSpec, Report,
-    Spec, TextProgram, TextSpec, Transform, filter_events, filter_ndjson, filter_slice,
-    prune_slice,
+    Call, CallOptions, Error, ErrorKind, FailedRun, Limits, Program, Report, Spec, filter_events,
+    filter_ndjson, filter_slice,
 };
 use tokio_stream::StreamExt;
 
@@ -16,7 +18,7 @@ fn through(transform: impl Fn() -> Transform, document: &[u8]) -> (Vec<u8>, Outc
     for size in [1, 7, 1000, 100_000] {
         let outcome = std::sync::Arc::new(std::sync::Mutex::new(None));
         let told = std::sync::Arc::clone(&outcome);
-        let transform = transform().on_end(move |outcome, result| {
+        let transform = transform().with_on_end(move |outcome, result| {
             result.unwrap();
             *told.lock().unwrap() = Some(outcome.clone());
         });
@@ -82,7 +84,7 @@ type Drive = fn(&Program, &CallOptions, &[u8]) -> (Vec<u8>, Report, Result<(), E
 fn records(transform: fn(Call<'_>) -> Transform, drive: Drive, stream: &[u8]) {
     let program = Program::compile(&Spec::new().select("id")).unwrap();
     for held in [0, 20, 1 << 20] {
-        let options = CallOptions::new().limits(Limits::new().with_held(held));
+        let options = CallOptions::new().with_limits(Limits::new().with_held(held));
         let (wanted, report, bad) = drive(&program, &options, stream);
         for size in [1, 7, 1000] {
             let source = chunks(stream, size);
@@ -157,7 +159,7 @@ fn encoded() {
     let encoded = encoder.finish().unwrap();
     let (wanted, _) = filter_slice(&program, document.as_bytes()).unwrap();
     let decoding = DecodeOptions::new();
-    let transform = || Transform::json(&program).decoded(ContentCoding::Gzip, &decoding);
+    let transform = || Transform::json(&program).with_decoding(ContentCoding::Gzip, &decoding);
     let (output, _) = through(transform, &encoded);
     assert!(output == wanted);
     let cut = FilterStream::new(transform(), chunks(&encoded[..encoded.len() - 9], 1000));

@@ -8,10 +8,11 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full, StreamBody};
-use tamis::{
-    Budget, ContentCoding, DecodeOptions, FilterBody, FilterLayer, Limits, PruneProgram, PruneSpec,
-    Spec, TextProgram, TextSpec, Transform,
-};
+use tamis::history::{PruneProgram, PruneSpec};
+use tamis::http::{ContentCoding, DecodeOptions, FilterBody, FilterLayer, Transform};
+use tamis::spec::Budget;
+use tamis::text::{TextProgram, TextSpec};
+use tamis::{Limits, Spec};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
 use super::{program, ready};
@@ -156,10 +157,10 @@ fn a_layer_that_was_cloned_can_be_changed() {
     encoder.write_all(document().as_bytes()).unwrap();
     let gzip = encoder.finish().unwrap();
     let first = layer(&Spec::new().select("id"));
-    let second = first.clone().decode(DecodeOptions::new());
+    let second = first.clone().with_decoding(DecodeOptions::new());
     let third = first
         .clone()
-        .on_error(|_, _| Some(Response::builder().status(418).body(Bytes::new()).unwrap()));
+        .with_on_error(|_, _| Some(Response::builder().status(418).body(Bytes::new()).unwrap()));
     for (layer, status) in [(first, 502), (second, 200), (third, 418)] {
         let service = layer.layer(service_fn(async |_| {
             let answer = Response::builder().header("content-encoding", "gzip");
@@ -179,7 +180,7 @@ fn answered(
     let tell = Arc::clone(&told);
     let layer = FilterLayer::new(move |_, _| {
         let tell = Arc::clone(&tell);
-        Some(transform().on_end(move |_, result| tell.lock().unwrap().push(result.is_ok())))
+        Some(transform().with_on_end(move |_, result| tell.lock().unwrap().push(result.is_ok())))
     });
     let service = layer.layer(service_fn(|_: Request<()>| {
         let body = match known {
@@ -206,7 +207,8 @@ fn a_body_without_a_byte_is_no_document() {
     nothing.flush().unwrap();
     let nothing: &'static [u8] = nothing.finish().unwrap().leak();
     let plain = || Transform::json(&program);
-    let gzip = || Transform::json(&program).decoded(ContentCoding::Gzip, &DecodeOptions::new());
+    let gzip =
+        || Transform::json(&program).with_decoding(ContentCoding::Gzip, &DecodeOptions::new());
     let none = (200, String::new(), vec![true]);
     assert_eq!(answered(plain, &[], true), none);
     assert_eq!(answered(plain, &[], false), none);

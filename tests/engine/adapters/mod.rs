@@ -11,7 +11,8 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use tamis::{Error, FilterStream, Program, Spec};
+use tamis::http::FilterStream;
+use tamis::{Error, Program, Spec};
 use tokio_stream::Stream;
 
 /// Polls a future without a runtime until it is ready.

@@ -7,11 +7,9 @@ use std::task::{Context, Poll, Waker};
 use std::thread::ThreadId;
 
 use bytes::Bytes;
-use tamis::{
-    CallOptions, CommandLine, ErrorKind, FailedRun, FilterResult, FilterStream, Limits,
-    OutputFilter, OutputFilterRegistry, Spec, Transform, filter_async, filter_slice,
-    transform_async,
-};
+use tamis::command::{CommandLine, FilterResult, OutputFilter, OutputFilterRegistry};
+use tamis::http::{FilterStream, Transform, transform_async};
+use tamis::{CallOptions, ErrorKind, FailedRun, Limits, Spec, filter_async, filter_slice};
 use tokio_stream::{Stream, StreamExt};
 
 use super::{chunks, collect, late, program, ready, runtime};
@@ -134,7 +132,7 @@ fn a_source_that_is_not_needed_any_more_is_dropped() {
 fn last_thread(transform: Transform, document: &[u8]) -> (ThreadId, Vec<u8>) {
     let thread = Arc::new(Mutex::new(None));
     let told = Arc::clone(&thread);
-    let transform = transform.on_end(move |_, result| {
+    let transform = transform.with_on_end(move |_, result| {
         result.unwrap();
         *told.lock().unwrap() = Some(std::thread::current().id());
     });
@@ -159,7 +157,7 @@ fn what_takes_long_runs_elsewhere() {
     assert_ne!(thread, here, "a megabyte waits");
     assert_eq!(output, filter_slice(&select, &document).unwrap().0);
 
-    let spilling = options.limits(Limits::new().with_held(10));
+    let spilling = options.with_limits(Limits::new().with_held(10));
     let small = &document[document.len() - 40_000..];
     let small = [b"[1", &small[small.iter().position(|byte| *byte == b',').unwrap()..]].concat();
     let (thread, output) = last_thread(Transform::json(select.with_options(&spilling)), &small);
@@ -184,7 +182,7 @@ fn what_takes_long_runs_elsewhere() {
     assert_ne!(thread, here, "a user's filter takes as long as it takes");
     assert_eq!(output, b"text");
 
-    let counted = program(&Spec::new().budget(tamis::Budget::Tokens(10_000)));
+    let counted = program(&Spec::new().budget(tamis::spec::Budget::Tokens(10_000)));
     let (thread, _) = last_thread(Transform::json(&counted), b"[1]");
     assert_ne!(thread, here, "tokens are counted");
 }
@@ -192,7 +190,7 @@ fn what_takes_long_runs_elsewhere() {
 #[test]
 fn without_a_runtime_all_steps_are_here() {
     let select = program(&Spec::new().select("id"));
-    let options = CallOptions::new().limits(Limits::new().with_held(1 << 10));
+    let options = CallOptions::new().with_limits(Limits::new().with_held(1 << 10));
     let document = late(1);
     let mut output = Vec::new();
     let transform = Transform::json(select.with_options(&options));
@@ -282,7 +280,7 @@ fn a_writer_that_fails_ends_the_run() {
     let program = program(&Spec::new());
     let told = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&told);
-    let transform = Transform::json(&program).on_end(move |outcome, result| {
+    let transform = Transform::json(&program).with_on_end(move |outcome, result| {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Write);
         assert_eq!(outcome.report().unwrap().error.as_ref().unwrap().kind, "write");
         count.fetch_add(1, Ordering::Relaxed);

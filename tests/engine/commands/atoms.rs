@@ -5,7 +5,8 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use tamis::{Limits, OutputFilterRegistry};
+use tamis::Limits;
+use tamis::command::OutputFilterRegistry;
 
 use tamis_testkit::commands::transcripts::transcripts;
 

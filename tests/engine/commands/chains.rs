@@ -1,6 +1,7 @@
 //! Rules in zeph's spelling: a chain of them is what they are one after the other, and lines of security are never lost.
 
-use tamis::{CommandRules, Limits, OutputFilterRegistry};
+use tamis::Limits;
+use tamis::command::{CommandRules, OutputFilterRegistry};
 
 use tamis_testkit::commands::drivers::{Subject, agree};
 use tamis_testkit::commands::model::output;

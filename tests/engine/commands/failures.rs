@@ -4,7 +4,8 @@
 //! every runner, at random places and cut into random chunks.
 
 use regex::Regex;
-use tamis::{Limits, OutputFilterRegistry};
+use tamis::Limits;
+use tamis::command::OutputFilterRegistry;
 
 use tamis_testkit::commands::drivers::Subject;
 use tamis_testkit::commands::transcripts::transcripts;

@@ -1,6 +1,7 @@
 //! What is said of lines that are missing is true: each item stands under its own heading, and the numbers add up.
 
-use tamis::{CommandReport, CommandRules, Limits, OutputFilterRegistry};
+use tamis::Limits;
+use tamis::command::{CommandReport, CommandRules, OutputFilterRegistry};
 
 use super::random::{lines, mixed};
 use tamis_testkit::commands::drivers::{COMMANDS, Subject, agree};

@@ -1,6 +1,7 @@
 //! Command lines, rules and outputs that nobody writes in good faith: no panic, no hang.
 
-use tamis::{CommandLine, CommandRules, Limits, OutputFilterRegistry};
+use tamis::Limits;
+use tamis::command::{CommandLine, CommandRules, OutputFilterRegistry};
 
 use tamis_testkit::prng::Prng;
 

@@ -1,6 +1,7 @@
 //! Memory, counted at the allocator, over outputs that are far longer than it; and that time grows with the output alone.
 
-use tamis::{CommandLine, CommandRules, Limits, OutputFilterRegistry, Sink};
+use tamis::command::{CommandLine, CommandRules, OutputFilterRegistry};
+use tamis::{Limits, Sink};
 
 /// What a run may hold by its limits: `held` for what waits, for the tail and for what is grouped.
 const HELD: u64 = 256 << 10;

@@ -1,6 +1,7 @@
 //! Random rules over random outputs: the engine against the model, through every cut.
 
-use tamis::{CommandRules, Limits, OutputFilterRegistry};
+use tamis::Limits;
+use tamis::command::{CommandRules, OutputFilterRegistry};
 
 use tamis_testkit::commands::drivers::{Subject, agree};
 use tamis_testkit::commands::model::{Declared, output};

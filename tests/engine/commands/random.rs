@@ -1,6 +1,7 @@
 //! Outputs that no tool printed: lines of all saved ones, mixed, cut and repeated, through every filter.
 
-use tamis::{Limits, OutputFilterRegistry};
+use tamis::Limits;
+use tamis::command::OutputFilterRegistry;
 
 use tamis_testkit::commands::drivers::COMMANDS;
 use tamis_testkit::commands::drivers::{Subject, agree};

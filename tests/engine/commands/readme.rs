@@ -1,6 +1,7 @@
 //! The table of `corpus/commands/README.md`: the sizes of 20 recorded outputs after filtering, with the notice at their end.
 
-use tamis::{Limits, OutputFilterRegistry};
+use tamis::Limits;
+use tamis::command::OutputFilterRegistry;
 
 use tamis_testkit::commands::drivers::Subject;
 use tamis_testkit::commands::transcripts::{Transcript, transcripts};

@@ -1,8 +1,8 @@
 //! Registries: which filter is taken, what turns filters off, and filters of one's own.
 
-use tamis::{
-    CommandLine, CommandRules, FilterResult, Limits, OutputFilter, OutputFilterRegistry,
-    PassThroughReason,
+use tamis::Limits;
+use tamis::command::{
+    CommandLine, CommandRules, FilterResult, OutputFilter, OutputFilterRegistry, PassThroughReason,
 };
 
 use tamis_testkit::commands::drivers::{Subject, agree};

@@ -2,7 +2,8 @@
 //!
 //! The exact outputs are cases: `tests/cases/transcripts/transcripts.toml`.
 
-use tamis::{CommandRules, Limits, OutputFilterRegistry};
+use tamis::Limits;
+use tamis::command::{CommandRules, OutputFilterRegistry};
 use tamis_testkit::commands::drivers::{COMMANDS, Subject, agree};
 use tamis_testkit::commands::transcripts::transcripts;
 use tamis_testkit::paths;

@@ -1,6 +1,7 @@
 //! Hostile pages: nested deeply, unclosed, long. Work and memory are bounded by the length of the page.
 
-use tamis::{Content, ContentSource, Filter, Report, Sink, filter_slice};
+use tamis::content::{Content, ContentSource};
+use tamis::{Filter, Report, Sink, filter_slice};
 
 use tamis_testkit::content::program;
 

@@ -1,6 +1,6 @@
 //! Pages of the corpus, cut to a number of tokens.
 
-use tamis::{Content, ContentFormat};
+use tamis::content::{Content, ContentFormat};
 use tamis_testkit::content::{program, within};
 use tamis_testkit::paths;
 

@@ -1,6 +1,7 @@
 //! Documents of difficult parts: the output is never empty, never too long, and does not depend on the chunks.
 
-use tamis::{CallOptions, Content, ContentFormat, Error, ErrorKind, filter_slice};
+use tamis::content::{Content, ContentFormat};
+use tamis::{CallOptions, Error, ErrorKind, filter_slice};
 
 use tamis_testkit::content::{document, within};
 use tamis_testkit::content::{in_pieces, program, shown};

@@ -1,6 +1,7 @@
 //! Errors, limits and budgets of content, and the rules that it cannot be combined with.
 
-use tamis::{CallOptions, Content, ContentSource, ErrorKind, Limits, Program, Spec, filter_slice};
+use tamis::content::{Content, ContentSource};
+use tamis::{CallOptions, ErrorKind, Limits, Program, Spec, filter_slice};
 use tamis_testkit::content::{in_pieces, program, run, shown};
 
 #[test]
@@ -42,7 +43,7 @@ fn content_goes_with_no_other_rule() {
         Spec::new().content(Content::new()).select("id"),
         Spec::new().content(Content::new()).max_items(3),
         Spec::new().content(Content::new()).retain("/a"),
-        Spec::new().content(Content::new()).budget(tamis::Budget::Bytes(3)),
+        Spec::new().content(Content::new()).budget(tamis::spec::Budget::Bytes(3)),
     ] {
         let error = Program::compile(&spec).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Spec);
@@ -56,12 +57,12 @@ fn content_goes_with_no_other_rule() {
 fn a_budget_of_the_call_goes_first() {
     let text = "One sentence here. Another one is there. And a third.";
     let program = program(Content::new().max_tokens(1));
-    let bytes = CallOptions::new().budget(tamis::Budget::Bytes(45));
+    let bytes = CallOptions::new().with_budget(tamis::spec::Budget::Bytes(45));
     let (output, report) = run(&program, &bytes, text.as_bytes());
     assert_eq!(output, "One sentence here. Another one is there.\n\n[... 12 bytes left out]");
     assert_eq!((report.budget_limit, report.budget_original_bytes), (Some(45), Some(53)));
     assert_eq!(report.output_bytes, Some(output.len() as u64));
-    let roomy = CallOptions::new().budget(tamis::Budget::Tokens(100));
+    let roomy = CallOptions::new().with_budget(tamis::spec::Budget::Tokens(100));
     let (output, report) = run(&program, &roomy, text.as_bytes());
     assert_eq!(output, text);
     assert!(!report.budget_applied && report.tokens_limit.is_none());
@@ -69,7 +70,7 @@ fn a_budget_of_the_call_goes_first() {
 
 #[test]
 fn what_waits_is_bounded() {
-    let tight = || CallOptions::new().limits(Limits::new().with_held(1000).with_spill(0));
+    let tight = || CallOptions::new().with_limits(Limits::new().with_held(1000).with_spill(0));
     // This page has no text before its end.
     let page = format!("<html><script>{}</script><p>text", "x".repeat(200_000));
     // This page has text at its beginning.
@@ -88,7 +89,7 @@ fn what_waits_is_bounded() {
     let (output, _) =
         filter_slice(program(Content::new()).with_options(&tight()), good.as_bytes()).unwrap();
     assert!(output.starts_with(b"text\n\nmore of it\n\n"));
-    let small = CallOptions::new().limits(Limits::new().with_item(1000));
+    let small = CallOptions::new().with_limits(Limits::new().with_item(1000));
     let error = filter_slice(program(Content::new()).with_options(&small), json.as_bytes())
         .unwrap_err()
         .error;

@@ -6,7 +6,8 @@
 
 use super::larger;
 use serde_json::error::Category;
-use tamis::{Error, ErrorKind, Filter, Program, Spec, Validation};
+use tamis::spec::Validation;
+use tamis::{Error, ErrorKind, Filter, Program, Spec};
 
 /// A byte of each class; `t`, `n` and `e` begin or continue literals and exponents, `u` would be one more escape.
 const ALPHABET: &[u8] = br#"{}[],:"\0-.etna "#;

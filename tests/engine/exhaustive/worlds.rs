@@ -231,7 +231,7 @@ fn part(number: usize, of: usize) {
         let program =
             Program::compile(&rules.spec()).unwrap_or_else(|error| panic!("{rules:?}\n{error}"));
         let mut filter = Filter::new(&program, Vec::new());
-        let failed = CallOptions::new().is_error(true);
+        let failed = CallOptions::new().with_is_error(true);
         let mut failed = Filter::new(program.with_options(&failed), Vec::new());
         for (split, text, node) in &documents {
             let verdict = eval::run(&rules, node);

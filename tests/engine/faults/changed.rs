@@ -3,10 +3,9 @@
 use std::fs::File;
 use std::io::{Read, Write};
 
-use tamis::{
-    Condition, Error, ErrorKind, FailedRun, Fault, FileSource, PruneProgram, PruneSpec, Spec,
-    filter_file, prune_file,
-};
+use tamis::history::{PruneProgram, PruneSpec, prune_file};
+use tamis::spec::Condition;
+use tamis::{Error, ErrorKind, FailedRun, Fault, FileSource, Spec, filter_file};
 
 use super::drivers::{Source, compiled, document, history};
 

@@ -6,7 +6,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use tamis::{CallOptions, ErrorKind, Limits, PruneProgram, PruneSpec, Spec, Transform};
+use tamis::history::{PruneProgram, PruneSpec};
+use tamis::http::Transform;
+use tamis::{CallOptions, ErrorKind, Limits, Spec};
 
 use super::drivers::{Driver, compiled, histories, json, plain, records};
 use super::polls::{ADAPTERS, runtime, through};
@@ -28,7 +30,7 @@ fn cases() -> Vec<Case> {
     let event = format!("data: {{\"id\": [{}1]}}\n\n", "1234567,".repeat(30_000));
     let chat = format!("[{}{{\"role\": \"user\"}}]", "{\"role\": \"user\"}, ".repeat(15_000));
     let select = compiled(&Spec::new().select("id"));
-    let options = |limits: &Limits| CallOptions::new().limits(limits.clone());
+    let options = |limits: &Limits| CallOptions::new().with_limits(limits.clone());
     // Of these no filter holds anything: what waits is the record's output.
     let whole = compiled(&Spec::new());
     let [lines, events] =

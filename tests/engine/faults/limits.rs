@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tamis::{
-    Compact, Condition, Content, ContentCoding, DecodeOptions, Error, ErrorKind, FilterResult,
-    Limits, OutputFilter, OutputFilterRegistry, PatchOp, Spec, TextSpec, Transform,
-};
+use tamis::command::{FilterResult, OutputFilter, OutputFilterRegistry};
+use tamis::content::Content;
+use tamis::http::{ContentCoding, DecodeOptions, Transform};
+use tamis::spec::{Compact, Condition, PatchOp};
+use tamis::text::TextSpec;
+use tamis::{Error, ErrorKind, Limits, Spec};
 use tamis_testkit::text::model;
 
 use super::drivers::{
@@ -56,7 +58,7 @@ fn uses() -> Vec<(&'static str, Vec<Driver>)> {
         ("when", branch),
         ("a tree", tree),
         ("compact", Spec::new().compact(item)),
-        ("white space", Spec::new().whitespace(tamis::Whitespace::Keep)),
+        ("white space", Spec::new().whitespace(tamis::spec::Whitespace::Keep)),
         ("extract", Spec::new().extract("items[0].x")),
     ] {
         json.extend(drivers::json(name, &compiled(&spec), &document()));
@@ -275,7 +277,7 @@ fn of_bodies() {
         for bound in [0, 1] {
             for adapter in polls::ADAPTERS {
                 let transform =
-                    Transform::json(&program).decoded(ContentCoding::Gzip, &decoding(bound));
+                    Transform::json(&program).with_decoding(ContentCoding::Gzip, &decoding(bound));
                 let run = polls::through(adapter, transform, &body, 1_000);
                 let (output, result) = runtime.block_on(run);
                 let error = result.expect_err("there is a limit");

@@ -9,11 +9,13 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
-use tamis::{
-    CallOptions, CommandLine, ContentCoding, DecodeOptions, Error, ErrorKind, FailedRun,
-    FilterBody, FilterStream, Limits, OutputFilterRegistry, PruneProgram, PruneSpec, Spec,
-    TextProgram, Transform, transform_async,
+use tamis::command::{CommandLine, OutputFilterRegistry};
+use tamis::history::{PruneProgram, PruneSpec};
+use tamis::http::{
+    ContentCoding, DecodeOptions, FilterBody, FilterStream, Transform, transform_async,
 };
+use tamis::text::TextProgram;
+use tamis::{CallOptions, Error, ErrorKind, FailedRun, Limits, Spec};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_stream::{Stream, StreamExt};
 
@@ -211,7 +213,7 @@ pub(crate) fn gzip(text: &[u8]) -> Vec<u8> {
 type Pair = (Driver, Box<dyn Fn(&Limits) -> Transform>);
 
 fn pairs() -> Vec<Pair> {
-    let options = |limits: &Limits| CallOptions::new().limits(limits.clone());
+    let options = |limits: &Limits| CallOptions::new().with_limits(limits.clone());
     let mut pairs: Vec<Pair> = Vec::new();
     for (name, program) in programs() {
         let driver = json(name, &program, &document()).swap_remove(0);
@@ -255,7 +257,8 @@ fn every_other_poll_waits_and_the_rest_move_a_byte() {
             let limits = Limits::new();
             check("", runtime.block_on(through(adapter, transform(&limits), &driver.input, 1)));
             let body = gzip(&driver.input);
-            let decoded = transform(&limits).decoded(ContentCoding::Gzip, &DecodeOptions::new());
+            let decoded =
+                transform(&limits).with_decoding(ContentCoding::Gzip, &DecodeOptions::new());
             check(", decoded", runtime.block_on(through(adapter, decoded, &body, 1)));
             // Of a chat the names of tools wait, too, and never in a file.
             let held = if driver.name.starts_with("prune") { 1_000 } else { 0 };

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use tamis::{Error, ErrorKind, Limits, PruneFilter, PruneProgram, PruneSpec, prune_slice};
+use tamis::history::{PruneFilter, PruneProgram, PruneSpec, prune_slice};
+use tamis::{Error, ErrorKind, Limits};
 
 use tamis_testkit::history::drivers::{NOW, check, chunks, slice};
 

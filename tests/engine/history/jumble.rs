@@ -14,7 +14,7 @@ fn what_comes_out_is_valid() {
         let history = shapeless::history(&mut prng);
         let prune = shapeless::prune(&mut prng);
         let name = format!("seed {seed}: {history}");
-        let program = tamis::PruneProgram::compile(&prune).unwrap();
+        let program = tamis::history::PruneProgram::compile(&prune).unwrap();
         let run = slice(&program, history.as_bytes());
         let output = String::from_utf8(run.output.unwrap()).unwrap();
         let valid = serde_json::from_str::<serde::de::IgnoredAny>(&output);

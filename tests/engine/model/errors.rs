@@ -1,7 +1,8 @@
 //! Invalid documents: the verdict, the offset of the error, and the output before it.
 
 use serde_json::value::RawValue;
-use tamis::{CallOptions, ErrorKind, Program, Spec, Validation, Whitespace};
+use tamis::spec::{Validation, Whitespace};
+use tamis::{CallOptions, ErrorKind, Program, Spec};
 
 use tamis_testkit::drivers::{Effort, Run, Subject, agree};
 use tamis_testkit::model::complete::{completion, longest_beginning};

@@ -1,7 +1,8 @@
 //! The json-patch crate over random documents and sequences.
 
 use serde_json::Value;
-use tamis::{Error, OnTestFailure, PatchOp, Program, Spec, filter_slice};
+use tamis::spec::{OnTestFailure, PatchOp};
+use tamis::{Error, Program, Spec, filter_slice};
 
 use tamis_testkit::patch::{End, Theirs, is_left_out, operation, value};
 use tamis_testkit::prng::Prng;

@@ -1,6 +1,7 @@
 //! The pointers of RFC 6901, section 5, each as the path of a `copy` and of a `retain`.
 
-use tamis::{PatchOp, Program, Spec, filter_slice};
+use tamis::spec::PatchOp;
+use tamis::{Program, Spec, filter_slice};
 
 const DOCUMENT: &str = r#"{
     "foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6, " ": 7, "m~n": 8

@@ -1,8 +1,7 @@
 //! Where this differs from what reShapr ships, on purpose; each a test.
 
-use tamis::{
-    Condition, ErrorKind, OnTestFailure, PatchOp, Program, Spec, WhenFallback, filter_slice,
-};
+use tamis::spec::{Condition, OnTestFailure, PatchOp, WhenFallback};
+use tamis::{ErrorKind, Program, Spec, filter_slice};
 
 fn filtered(spec: &Spec, document: &str) -> Result<String, tamis::Error> {
     let program = Program::compile(spec).unwrap();

@@ -1,9 +1,9 @@
 //! The model of a summary (SPEC §7): the items as `Templates` render them, in the payload's place.
 
 use serde_json::{Value as Json, json};
-use tamis::{
-    CallOptions, Compact, ErrorKind, Limits, Omitted, OnOver, Program, Report, Templates, Totals,
-};
+use tamis::spec::{Compact, Omitted, OnOver};
+use tamis::template::{Templates, Totals};
+use tamis::{CallOptions, ErrorKind, Limits, Program, Report};
 
 use super::corpus::{documents, specs, way};
 use tamis_testkit::drivers::{Effort, Run, Subject, agree};
@@ -49,13 +49,14 @@ fn render(templates: &Templates, payload: &str, kept: Option<usize>, original: u
     let totals = Totals::new(items.len() as u64, original);
     let text = || {
         let mut lines: Vec<Vec<u8>> = Vec::new();
-        let mut line = |write: &dyn Fn(&mut Vec<u8>) -> Result<bool, tamis::TemplateError>| {
-            let mut line = Vec::new();
-            if write(&mut line).map_err(|error| error.to_string())? {
-                lines.push(line);
-            }
-            Ok::<(), String>(())
-        };
+        let mut line =
+            |write: &dyn Fn(&mut Vec<u8>) -> Result<bool, tamis::template::TemplateError>| {
+                let mut line = Vec::new();
+                if write(&mut line).map_err(|error| error.to_string())? {
+                    lines.push(line);
+                }
+                Ok::<(), String>(())
+            };
         line(&|out| templates.header(&totals, ROOM, out))?;
         for item in items.iter().map(|item| item.value).filter(|item| item.starts_with('{')) {
             line(&|out| templates.item(item.as_bytes(), &totals, ROOM, out))?;
@@ -133,7 +134,7 @@ fn check(ground: &Ground<'_>, way: Option<&[String]>, tries: Tries) {
     compact = footer.map_or(compact.clone(), |footer| compact.footer(footer));
     let mut spec = spec.clone().compact(compact);
     if let Some(limit) = limit {
-        spec = spec.budget(tamis::Budget::Bytes(limit as u64));
+        spec = spec.budget(tamis::spec::Budget::Bytes(limit as u64));
     }
     if marks {
         spec = spec.omitted(Omitted::Mark);
@@ -165,7 +166,7 @@ fn check(ground: &Ground<'_>, way: Option<&[String]>, tries: Tries) {
     let options = CallOptions::new();
     let subject = Subject { program: &program, options: &options, document };
     let run = agree(subject, seed, effort).unwrap_or_else(|differs| panic!("{said}\n  {differs}"));
-    let spilling = CallOptions::new().limits(Limits::new().with_held(3));
+    let spilling = CallOptions::new().with_limits(Limits::new().with_held(3));
     let spilled = Subject { options: &spilling, ..subject }.push([document.len() / 3]);
     let text = rendered.as_ref().and_then(|rendered| rendered.text.as_deref().ok());
     let items = rendered.as_ref().map(|rendered| rendered.items);
@@ -190,7 +191,7 @@ fn check(ground: &Ground<'_>, way: Option<&[String]>, tries: Tries) {
         assert_eq!(run.comparable(), Some(wanted), "{said}");
     }
     if limit.is_some() {
-        let strict = CallOptions::new().on_over(OnOver::Error);
+        let strict = CallOptions::new().with_on_over(OnOver::Error);
         let run = Subject { options: &strict, ..subject }.push([document.len() / 2]);
         if exceeded {
             let fault = run.fault.as_ref().unwrap_or_else(|| panic!("{said}: no error"));

@@ -1,6 +1,8 @@
 //! Memory, counted at the allocator, over documents that are far longer than it: they are made while they are read.
 
-use tamis::{Budget, Compact, Filter, Omitted, Program, Report, Sink, Spec, TextSpec};
+use tamis::spec::{Budget, Compact, Omitted};
+use tamis::text::TextSpec;
+use tamis::{Filter, Program, Report, Sink, Spec};
 
 /// What a run may allocate at once: its own machines, 16 KiB of budget, and what is at hand of a chunk.
 const PEAK: u64 = 1 << 20;

@@ -2,7 +2,8 @@
 //! and what is left out is marked.
 
 use serde_json::Value as Json;
-use tamis::{Budget, Program, Spec, filter_slice};
+use tamis::spec::Budget;
+use tamis::{Program, Spec, filter_slice};
 
 use super::corpus::documents;
 

@@ -1,6 +1,6 @@
 //! Budgets over the corpus, and over random documents.
 
-use tamis::Omitted;
+use tamis::spec::Omitted;
 
 use super::corpus::{documents, specs, way};
 use tamis_testkit::drivers::Effort;

@@ -1,6 +1,7 @@
 //! Input that is no text: memory stays what it is, whatever comes.
 
-use tamis::{Limits, QuotedTextFilter, Sink, TextFilter, TextProgram, TextReport, TextSpec};
+use tamis::text::{QuotedTextFilter, TextFilter, TextProgram, TextReport, TextSpec};
+use tamis::{Limits, Sink};
 
 /// Counts the output and keeps none of it.
 #[derive(Default)]

@@ -1,6 +1,7 @@
 //! Random filters on random texts: the engine against the model, through every cut.
 
-use tamis::{Limits, TextProgram};
+use tamis::Limits;
+use tamis::text::TextProgram;
 
 use tamis_testkit::prng::Prng;
 use tamis_testkit::text::drivers::{Form, Subject, agree};

@@ -1,6 +1,7 @@
 //! Text that is held leaves when nobody waits for more: at the same places, whatever the chunks.
 
-use tamis::{Limits, TextFilter, TextProgram, TextReport, TextSpec};
+use tamis::Limits;
+use tamis::text::{TextFilter, TextProgram, TextReport, TextSpec};
 
 use tamis_testkit::prng::Prng;
 use tamis_testkit::text::generate::{declared, text};

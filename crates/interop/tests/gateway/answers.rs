@@ -171,11 +171,13 @@ fn requests_follow_one_another_on_a_connection() {
 
 #[test]
 fn the_output_may_be_of_another_type() {
-    let spec = Spec::new().content(tamis::Content::new().format(tamis::ContentFormat::Markdown));
+    let spec = Spec::new()
+        .content(tamis::content::Content::new().format(tamis::content::ContentFormat::Markdown));
     let program = tamis::Program::compile(&spec).unwrap();
     both(async |threads| {
         let program = program.clone();
-        let layer = tamis::FilterLayer::new(move |_, _| Some(tamis::Transform::json(&program)));
+        let layer =
+            tamis::http::FilterLayer::new(move |_, _| Some(tamis::http::Transform::json(&program)));
         const PAGE: &str = "<nav>Home</nav><h1>Tides</h1><p>High water is at <b>noon</b>.";
         let gateway = Place::layered(threads, layer, async |_| of_type("text/html", full(PAGE)));
         let seen = get(Http::One, gateway.await.address, "/").await;

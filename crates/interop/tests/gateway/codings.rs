@@ -9,7 +9,8 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
-use tamis::{DecodeOptions, Spec};
+use tamis::Spec;
+use tamis::http::DecodeOptions;
 use tokio::net::TcpListener;
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 use tower_http::compression::CompressionLayer;
@@ -39,7 +40,7 @@ async fn encoded(accept: &str) -> Response<Body> {
 #[test]
 fn encoded_answers_are_decoded_when_asked() {
     both(async |threads| {
-        let layer = ids().decode(DecodeOptions::new());
+        let layer = ids().with_decoding(DecodeOptions::new());
         let gateway = Place::layered(threads, layer, async |asked: Request<_>| {
             encoded(asked.uri().path().trim_start_matches('/')).await
         });
@@ -84,7 +85,7 @@ fn codings_that_nobody_knows_and_parts_are_refused() {
     both(async |threads| {
         for (name, value, status) in cases {
             // Whatever it says, the body is the document as it is.
-            let layer = ids().decode(DecodeOptions::new());
+            let layer = ids().with_decoding(DecodeOptions::new());
             let gateway = Place::layered(threads, layer, move |_| {
                 let mut answer = json(document());
                 answer.headers_mut().insert(name, value.parse().unwrap());
@@ -116,7 +117,7 @@ fn a_bomb_is_refused() {
     let within = gzip([br#"{"id":"#.to_vec(), b"\"".to_vec()].into_iter().chain(long));
     both(async |threads| {
         for (bomb, statuses) in [(before.clone(), &[502][..]), (within.clone(), &[502, 200])] {
-            let layer = by(&Spec::new().select("id")).decode(DecodeOptions::new());
+            let layer = by(&Spec::new().select("id")).with_decoding(DecodeOptions::new());
             let gateway = Place::layered(threads, layer, move |_| {
                 let mut answer = json(bomb.clone());
                 answer.headers_mut().insert("content-encoding", "gzip".parse().unwrap());
@@ -161,7 +162,7 @@ fn the_layer_of_tower_http_encodes_what_is_filtered() {
 #[test]
 fn an_upstream_that_encodes_an_empty_body() {
     both(async |threads| {
-        let layer = ids().decode(DecodeOptions::new());
+        let layer = ids().with_decoding(DecodeOptions::new());
         let gateway = Place::layered(threads, layer, async |_| {
             let mut answer = json("");
             answer.headers_mut().insert("content-encoding", "gzip".parse().unwrap());

@@ -6,7 +6,9 @@ use http_body_util::StreamBody;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Bytes, Frame};
 use hyper::{Method, Response, StatusCode};
-use tamis::{CallOptions, Fault, FilterLayer, Limits, OnError, Program, Spec, Transform};
+use tamis::http::{FilterLayer, Transform};
+use tamis::spec::OnError;
+use tamis::{CallOptions, Fault, Limits, Program, Spec};
 
 use crate::servers::{
     Body, Http, Peer, Place, SECRET, ask, ask_in_vain, both, by, get, ids, json, of_type, request,
@@ -108,9 +110,9 @@ fn the_user_makes_the_answer() {
         let program = program.clone();
         let layer = FilterLayer::new(move |_, _| {
             let limits = Limits::new().with_depth(4);
-            Some(Transform::json(program.with_options(&CallOptions::new().limits(limits))))
+            Some(Transform::json(program.with_options(&CallOptions::new().with_limits(limits))))
         });
-        let layer = layer.on_error(|asked, error| {
+        let layer = layer.with_on_error(|asked, error| {
             let path = asked.uri.path();
             let text = format!("{path}: {:?} {}", error.fault(), error.kind().as_str());
             let answer = Response::builder().status(error.fault().status());
@@ -144,8 +146,8 @@ fn a_filter_that_is_closed_leaks_nothing() {
         closed(Spec::new().root("nothing").select("id")),
         closed(Spec::new().extract("nothing")),
         Spec::new()
-            .when(tamis::Condition::new("/kind", "\"other\""), Spec::new().select("id"))
-            .otherwise(tamis::WhenFallback::Error),
+            .when(tamis::spec::Condition::new("/kind", "\"other\""), Spec::new().select("id"))
+            .otherwise(tamis::spec::WhenFallback::Error),
     ];
     both(async |threads| {
         for (number, spec) in specs.iter().enumerate() {

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use hyper::Method;
-use tamis::{OnError, Spec};
+use tamis::Spec;
+use tamis::spec::OnError;
 use tokio::net::TcpListener;
 
 use crate::proxy::{config, start};

@@ -1,7 +1,8 @@
 //! Recorded outputs of real tools (`corpus/commands`), with their filters.
 
 use serde::Deserialize;
-use tamis::{Limits, OutputFilterRegistry};
+use tamis::Limits;
+use tamis::command::OutputFilterRegistry;
 
 use super::drivers::Subject;
 use crate::{cases, paths};

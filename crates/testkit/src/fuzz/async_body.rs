@@ -15,10 +15,15 @@ use std::task::Poll;
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
+use tamis::command::CommandLine;
+use tamis::history::{PruneFilter, PruneProgram};
+use tamis::http::{
+    ContentCoding, DecodeOptions, FilterBody, FilterStream, Outcome, Transform, transform_async,
+};
+use tamis::text::{TextFilter, TextProgram};
 use tamis::{
-    CallOptions, CommandLine, ContentCoding, DecodeOptions, Error, ErrorKind, FailedRun, Filter,
-    FilterBody, FilterStream, Limits, Outcome, Program, PruneFilter, PruneProgram, Report,
-    TextFilter, TextProgram, Transform, filter_events, filter_ndjson, transform_async,
+    CallOptions, Error, ErrorKind, FailedRun, Filter, Limits, Program, Report, filter_events,
+    filter_ndjson,
 };
 use tokio_stream::StreamExt;
 
@@ -128,7 +133,7 @@ impl Call<'_> {
         let mut body = encoder.finish().expect("memory takes it");
         let whole = self.whole(document);
         let decoding = DecodeOptions::new();
-        let transform = |coding| self.transform().decoded(coding, &decoding);
+        let transform = |coding| self.transform().with_decoding(coding, &decoding);
         if !choices.one_in(4) {
             let pieces = cut(choices, &body);
             return self.agrees(choices, &whole, transform, &pieces);
@@ -159,7 +164,7 @@ impl Call<'_> {
         for _ in 0..2 {
             let pieces = cut(choices, body);
             let source = Script::new(choices, &pieces, false);
-            let transform = self.transform().decoded(coding, &decoding);
+            let transform = self.transform().with_decoding(coding, &decoding);
             ends.push(through(choices, transform, source, Leaving::NEVER));
         }
         let [one, two] = ends.as_slice() else { return };
@@ -324,7 +329,7 @@ fn through(
 ) -> End {
     let told = Told::default();
     let tell = Arc::clone(&told);
-    let transform = transform.on_end(move |outcome, _| {
+    let transform = transform.with_on_end(move |outcome, _| {
         *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.clone());
     });
     let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build();

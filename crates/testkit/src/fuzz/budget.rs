@@ -2,7 +2,8 @@
 //! budget (SPEC §6). The reference is the model of the tests (`crates/testkit/src/tail/budget.rs`).
 
 use serde_json::value::RawValue;
-use tamis::{Budget, CallOptions, Omitted, Program, Spec, filter_slice};
+use tamis::spec::{Budget, Omitted};
+use tamis::{CallOptions, Program, Spec, filter_slice};
 
 use super::input::{Choose, Input, node};
 use crate::drivers::{Effort, Subject, agree};

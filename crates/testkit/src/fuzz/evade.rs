@@ -9,10 +9,11 @@
 //! secret   ─▶ "secret" | "🔑", which escapes spell by two
 //! ```
 
-use tamis::{
-    Budget, CallOptions, Compact, Condition, DuplicateKeys, Error, FailedRun, Filter, OnError,
-    PatchOp, Program, RawJson, Siblings, Spec, Validation, WhenFallback, Whitespace, filter_ndjson,
+use tamis::spec::{
+    Budget, Compact, Condition, DuplicateKeys, OnError, PatchOp, RawJson, Siblings, Validation,
+    WhenFallback, Whitespace,
 };
+use tamis::{CallOptions, Error, FailedRun, Filter, Program, Spec, filter_ndjson};
 
 use super::input::{Choose, Input};
 use super::programs;
@@ -76,13 +77,13 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
     let program = programs::compile(&spec)?;
     let mut options = CallOptions::new();
     if choices.one_in(4) {
-        options = options.limits(programs::limits(choices));
+        options = options.with_limits(programs::limits(choices));
     }
     if choices.one_in(4) {
-        options = options.budget(Budget::Bytes(1 + choices.below(400) as u64));
+        options = options.with_budget(Budget::Bytes(1 + choices.below(400) as u64));
     }
     // Rules that remove also apply to the response of a failed call. If only selected values may leave, such a response is an error.
-    options = options.is_error(choices.one_in(if rules == "select" { 32 } else { 8 }));
+    options = options.with_is_error(choices.one_in(if rules == "select" { 32 } else { 8 }));
     let cuts = choices.cuts(document.len());
     let subject = Subject { program: &program, options: &options, document: &document };
     let whole = subject.push([]);

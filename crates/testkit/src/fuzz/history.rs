@@ -4,7 +4,7 @@
 //! results differ; ids keep their pairs. For histories of known shape, with protected tools, the result is that of the model.
 
 use serde_json::Value;
-use tamis::{PruneProgram, PruneSpec};
+use tamis::history::{PruneProgram, PruneSpec};
 
 use super::input::{Choose, Input};
 use crate::history::{drivers, generate, model, shapeless};

@@ -3,7 +3,8 @@
 //! There is no panic. The output is text, its length is bounded by that of the document, and it does not depend on the chunks. It
 //! never exceeds `max_tokens`, except by the mark, and is never empty if the document has text.
 
-use tamis::{CallOptions, Content, ContentFormat, ErrorKind, Limits, Spec};
+use tamis::content::{Content, ContentFormat};
+use tamis::{CallOptions, ErrorKind, Limits, Spec};
 
 use super::input::{Choose, Input};
 use super::programs;
@@ -41,7 +42,7 @@ pub fn run(data: &[u8]) {
     let program = programs::compile(&spec).expect("the spec compiles");
     let tight = choices.one_in(4);
     let held = if tight { choices.below(300) as u64 } else { 4 << 20 };
-    let options = CallOptions::new().limits(Limits::new().with_held(held).with_spill(0));
+    let options = CallOptions::new().with_limits(Limits::new().with_held(held).with_spill(0));
     let subject = Subject { program: &program, options: &options, document: &document };
 
     let whole = subject.push([]);

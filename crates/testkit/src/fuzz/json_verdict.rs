@@ -6,7 +6,8 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 use struson::reader::{JsonReader, JsonStreamReader, ReaderSettings};
-use tamis::{CallOptions, ErrorKind, Program, Spec, Validation};
+use tamis::spec::Validation;
+use tamis::{CallOptions, ErrorKind, Program, Spec};
 
 use super::input::{Input, depth};
 use crate::drivers::{Run, Subject, same};

@@ -3,10 +3,9 @@
 //! No panic; an error is short and has a place inside the text; what loads has filters that explain themselves and run, and
 //! is found by its names. That work is bounded is the fuzzer's to see: an input that takes long is a finding of its own.
 
-use tamis::{
-    CallOptions, CommandLine, CommandRules, Limits, Manifest, ManifestError, ManifestErrorKind,
-    OutputFilterRegistry, Problem, Program, Spec, filter_slice,
-};
+use tamis::command::{CommandLine, CommandRules, OutputFilterRegistry};
+use tamis::manifest::{Diagnostic, Manifest, ManifestError, ManifestErrorKind};
+use tamis::{CallOptions, Limits, Program, Spec, filter_slice};
 
 use super::input::{Choose, Input};
 use crate::prng::Choices;
@@ -134,7 +133,7 @@ fn refused(error: &ManifestError, text: &[u8]) {
 }
 
 /// Places are those of the text: a line that it has, and a character of it or the end.
-fn inside(problems: &[Problem], text: &[u8]) {
+fn inside(problems: &[Diagnostic], text: &[u8]) {
     let text = String::from_utf8_lossy(text);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     for problem in problems {

@@ -13,7 +13,8 @@
 //! | order of members | none | as they came, new ones last |
 
 use serde_json::Value as Plain;
-use tamis::{CallOptions, Error, ErrorKind, OnTestFailure, PatchOp, Program, Spec, filter_slice};
+use tamis::spec::{OnTestFailure, PatchOp};
+use tamis::{CallOptions, Error, ErrorKind, Program, Spec, filter_slice};
 
 use super::input::{Choose, Input, node};
 use super::programs;

@@ -3,11 +3,13 @@
 //! Rules on items and `retain` are those of the tests' generator; everything else is added here. What does not go together is
 //! refused when it is compiled, and must be refused as an error of the spec.
 
-use tamis::{
-    Budget, CallOptions, Compact, Condition, Content, ContentFormat, Error, ErrorKind, Limits,
-    OnError, OnTestFailure, PatchOp, Program, RawJson, Spec, TextSpec, Validation, WhenFallback,
+use tamis::content::{Content, ContentFormat};
+use tamis::spec::{
+    Budget, Compact, Condition, OnError, OnTestFailure, PatchOp, RawJson, Validation, WhenFallback,
     Whitespace,
 };
+use tamis::text::TextSpec;
+use tamis::{CallOptions, Error, ErrorKind, Limits, Program, Spec};
 
 use super::input::Choose;
 use crate::model::dom::Node;
@@ -68,18 +70,18 @@ pub(crate) fn compile(spec: &Spec) -> Option<Program> {
 
 /// What a call asks for; at times its limits are tight.
 pub(crate) fn options(choices: &mut Choose<'_>) -> CallOptions {
-    let mut options = CallOptions::new().limits(limits(choices));
+    let mut options = CallOptions::new().with_limits(limits(choices));
     if choices.one_in(12) {
-        options = options.raw(true);
+        options = options.with_raw(true);
     }
     if choices.one_in(12) {
-        options = options.is_error(true);
+        options = options.with_is_error(true);
     }
     if choices.one_in(8) {
-        options = options.budget(budget(choices));
+        options = options.with_budget(budget(choices));
     }
     if choices.one_in(12) {
-        options = options.min_items(choices.below(4) as u64);
+        options = options.with_min_items(choices.below(4) as u64);
     }
     options
 }

@@ -3,10 +3,9 @@
 //! No panic; what is rendered keeps to the room that is given, is the same again, and leaves the buffer as it was if it fails;
 //! an error has a place inside its template; a program with the templates does the same however the document is cut.
 
-use tamis::{
-    CallOptions, Compact, Limits, Spec, TemplateError, TemplateErrorKind, TemplatePart, Templates,
-    Totals,
-};
+use tamis::spec::Compact;
+use tamis::template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};
+use tamis::{CallOptions, Limits, Spec};
 
 use super::input::{Choose, Input};
 use super::programs;
@@ -150,7 +149,7 @@ pub fn run(data: &[u8]) {
     let Some(program) = program else { return };
     let document = format!("[{item},{},{item}]", choices.pick(&VALUES));
     let limits = Limits::new().with_held(choices.pick(&[0, 100, 4 << 20])).with_spill(1 << 20);
-    let options = CallOptions::new().limits(limits);
+    let options = CallOptions::new().with_limits(limits);
     let subject = Subject { program: &program, options: &options, document: document.as_bytes() };
     let whole = subject.push([]);
     let cuts = choices.cuts(document.len());

@@ -5,7 +5,9 @@
 
 use std::sync::LazyLock;
 
-use tamis::{CommandLine, CommandRules, Limits, OutputFilterRegistry, TextProgram, TextSpec};
+use tamis::Limits;
+use tamis::command::{CommandLine, CommandRules, OutputFilterRegistry};
+use tamis::text::{TextProgram, TextSpec};
 
 use super::input::{Choose, Input};
 use crate::commands::{drivers as commands, model as declared};
@@ -73,7 +75,7 @@ fn texts(input: &mut Input<'_>, declared: &model::Declared, text: &[u8], line: u
 }
 
 /// Runs whole, split, byte by byte.
-fn split(choices: &mut Choose<'_>, subject: Subject<'_>) -> (Vec<u8>, tamis::TextReport) {
+fn split(choices: &mut Choose<'_>, subject: Subject<'_>) -> (Vec<u8>, tamis::text::TextReport) {
     let whole = subject.push([]);
     let cuts = choices.cuts(subject.text.len());
     let about = || format!("{:?} on {}", subject.program.spec(), subject.text.escape_ascii());
@@ -162,7 +164,7 @@ fn any_output(input: &mut Input<'_>) {
 fn outputs(
     choices: &mut Choose<'_>,
     subject: commands::Subject<'_>,
-) -> (Vec<u8>, tamis::CommandReport) {
+) -> (Vec<u8>, tamis::command::CommandReport) {
     let whole = subject.push([]);
     let cuts = choices.cuts(subject.output.len());
     let about = || format!("{}: {}", subject.command, subject.output.escape_ascii());

@@ -1,9 +1,9 @@
 //! Compares tamis, run by several drivers, with the model on one program and one document.
 
 use serde_json::Value as Json;
+use tamis::spec::Whitespace;
 use tamis::{
-    CallOptions, Error, ExecutionMode, Filter, Program, Report, SkipReason, Spec, Whitespace,
-    filter_slice,
+    CallOptions, Error, ExecutionMode, Filter, Program, Report, SkipReason, Spec, filter_slice,
 };
 
 use super::dom::{Node, Value};
@@ -55,7 +55,7 @@ fn compare(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>,
 
 /// Compares the document as the response of a failed call.
 fn failed_call(rules: &Rules, program: &Program, text: &str, cuts: &[usize]) -> Result<(), String> {
-    let options = CallOptions::new().is_error(true);
+    let options = CallOptions::new().with_is_error(true);
     let verdict = eval::run_failed(rules, &Node::parse(text));
     let slice = filter_slice(program.with_options(&options), text.as_bytes());
     let slice = slice.map_err(|run| (run.error, Vec::new()));

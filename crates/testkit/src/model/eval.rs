@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use tamis::{DuplicateKeys, ErrorKind};
+use tamis::ErrorKind;
+use tamis::spec::DuplicateKeys;
 
 use super::dom::{Member, Node, Value, quote};
 use super::places::Places;

@@ -1,6 +1,6 @@
 //! Random programs and documents, over alphabets that are small enough for names to collide.
 
-use tamis::DuplicateKeys;
+use tamis::spec::DuplicateKeys;
 
 use super::dom::{Node, Value};
 use super::root::extracted;

@@ -1,6 +1,7 @@
 //! A spec in terms of the model: paths are tokens, not text.
 
-use tamis::{DuplicateKeys, OnError, Siblings, Spec};
+use tamis::Spec;
+use tamis::spec::{DuplicateKeys, OnError, Siblings};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Token {

@@ -2,9 +2,8 @@
 //! from the beginning.
 
 use serde_json::json;
-use tamis::{
-    Budget, CallOptions, ErrorKind, Limits, Omitted, OnOver, Program, Report, Spec, filter_slice,
-};
+use tamis::spec::{Budget, Omitted, OnOver};
+use tamis::{CallOptions, ErrorKind, Limits, Program, Report, Spec, filter_slice};
 
 use super::text::{children, cut, walk};
 use crate::drivers::{Effort, Run, Subject, agree};
@@ -328,10 +327,10 @@ pub fn check(ground: &Ground<'_>, way: Option<&[String]>, tries: Tries) {
     let run = agree(subject, seed, effort).unwrap_or_else(|differs| panic!("{said}\n  {differs}"));
     compare(&said, &run, &kept, filtered, report, limit);
     if spill {
-        let options = CallOptions::new().limits(Limits::new().with_held(3));
+        let options = CallOptions::new().with_limits(Limits::new().with_held(3));
         let run = Subject { options: &options, ..subject }.push([document.len() / 2]);
         compare(&format!("spilled: {said}"), &run, &kept, filtered, report, limit);
-        let options = CallOptions::new().on_over(OnOver::Error);
+        let options = CallOptions::new().with_on_over(OnOver::Error);
         let run = Subject { options: &options, ..subject }.push([document.len() / 2]);
         if kept.met {
             compare(&format!("strict: {said}"), &run, &kept, filtered, report, limit);

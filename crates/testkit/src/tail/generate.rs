@@ -1,6 +1,7 @@
 //! Random documents around a known payload.
 
-use tamis::{Siblings, Spec};
+use tamis::Spec;
+use tamis::spec::Siblings;
 
 use crate::prng::Choices;
 

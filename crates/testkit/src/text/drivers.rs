@@ -1,6 +1,7 @@
 //! Runs a text filter over one text, cut in every way, and compares the results, which must not depend on the chunks.
 
-use tamis::{Limits, QuotedTextFilter, TextFilter, TextProgram, TextReport};
+use tamis::Limits;
+use tamis::text::{QuotedTextFilter, TextFilter, TextProgram, TextReport};
 
 use crate::prng::Prng;
 

@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use regex::bytes::Regex;
 use serde_json::{Value as Json, json};
-use tamis::TextSpec;
+use tamis::text::TextSpec;
 
 /// A pattern in the model, which cannot derive what the engine can conclude from the beginning of a long line.
 #[derive(Clone, Copy, Debug)]

@@ -68,10 +68,10 @@ impl ContentRun {
         rules: &ContentRules,
         options: &CallOptions,
     ) -> Self {
-        let budget = options.call_budget().or(rules.budget);
+        let budget = options.budget().or(rules.budget);
         Self {
             compiled: Arc::clone(compiled),
-            limits: options.limits_ref().clone(),
+            limits: options.limits().clone(),
             pending: Vec::new(),
             offset: 0,
             phase: ContentPhase::Sniff,

@@ -69,7 +69,7 @@ impl ContentFields {
         document: &mut Hold,
         limits: &Limits,
     ) -> Result<Self, Error> {
-        let options = CallOptions::new().limits(limits.clone());
+        let options = CallOptions::new().with_limits(limits.clone());
         let mut selected = CappedSink { json: Vec::new(), limit: limits.item(), over: false };
         let mut meter = Meter::default();
         let mut bom = BomSkipper::new();

@@ -172,7 +172,7 @@ fn what_waits_is_bounded_wherever_the_input_is_cut() {
     let open = Program::compile(&spec.on_error(OnError::Raw)).unwrap();
     for (fill, held) in [(100, 140), (100, 90), (9000, 9040), (9000, 8990), (20_000, 4096)] {
         let document = format!(r#"{{"a":"{}","z":1}}"#, "x".repeat(fill));
-        let options = CallOptions::new().limits(Limits::new().with_held(held).with_spill(0));
+        let options = CallOptions::new().with_limits(Limits::new().with_held(held).with_spill(0));
         for program in [&program, &open] {
             let run = |chunk: usize| {
                 let mut filter = Filter::new(program.with_options(&options), Vec::new());

@@ -92,7 +92,7 @@ mod tests {
     fn run(select: &[&str], pieces: &[&[u8]]) -> Report {
         let spec = select.iter().fold(Spec::new(), |spec, path| spec.select(*path));
         let program = Program::compile(&spec).unwrap();
-        let options = CallOptions::new().suggest(true);
+        let options = CallOptions::new().with_suggestions(true);
         let mut filter = Filter::new(program.with_options(&options), Vec::new());
         for piece in pieces {
             filter.write(piece).unwrap();
@@ -168,7 +168,7 @@ mod tests {
             let select = (0..paths).map(|path| name(path).replace('a', "b"));
             let spec = select.fold(Spec::new().select("id"), |spec, path| spec.select(path));
             let program = Program::compile(&spec).unwrap();
-            let options = CallOptions::new().suggest(true);
+            let options = CallOptions::new().with_suggestions(true);
             let members: Vec<_> = (0..names).map(|n| format!("\"{}\":0", name(n))).collect();
             let document = format!("{{\"id\":1,{}}}", members.join(","));
             let mut filter = Filter::new(program.with_options(&options), Vec::new());

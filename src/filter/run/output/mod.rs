@@ -102,7 +102,7 @@ impl OutputStages {
         if !policy.applies(spec) && !spec.shapes_output() {
             return None;
         }
-        let limits = options.limits_ref();
+        let limits = options.limits();
         Some(Self {
             limits: limits.clone(),
             // The stages pass minified text to each other, even if the spec keeps white space.
@@ -211,15 +211,12 @@ impl OutputStages {
     #[cfg(test)]
     pub(super) fn steps(&self) -> (u64, u64) {
         let Some(stages) = &self.stages else { return (0, 0) };
-        let mut steps = 0;
+        let steps = 0;
         #[cfg(feature = "text")]
-        {
-            steps += stages.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
-        }
+        let steps = steps + stages.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
         #[cfg(feature = "template")]
-        {
-            steps += stages.rest.last.summary.as_ref().map_or(0, |(engine, _)| engine.steps());
-        }
+        let steps =
+            steps + stages.rest.last.summary.as_ref().map_or(0, |(engine, _)| engine.steps());
         match &stages.rest.fit {
             Some((engine, fit)) => (steps + engine.steps(), fit.work()),
             None => (steps, 0),

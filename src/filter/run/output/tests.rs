@@ -106,7 +106,7 @@ fn what_was_not_built_is_refused() {
         );
     };
     #[cfg(not(feature = "template"))]
-    refused(Spec::new().compact(crate::Compact::new("x")), "template");
+    refused(Spec::new().compact(crate::spec::Compact::new("x")), "template");
     #[cfg(not(feature = "text"))]
-    refused(Spec::new().text_filter(crate::TextSpec::new()), "text");
+    refused(Spec::new().text_filter(crate::text::TextSpec::new()), "text");
 }

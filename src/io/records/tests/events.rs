@@ -29,7 +29,7 @@ fn retain_id() -> Program {
 }
 
 fn limits(held: u64, spill: u64) -> CallOptions {
-    CallOptions::new().limits(Limits::new().with_held(held).with_spill(spill))
+    CallOptions::new().with_limits(Limits::new().with_held(held).with_spill(spill))
 }
 
 /// Returns the result for the whole stream, after checking that all chunks give the same.
@@ -297,7 +297,7 @@ fn what_is_wrong_elsewhere_has_its_place_where_the_data_begins() {
 #[cfg(feature = "content")]
 #[test]
 fn text_becomes_lines_of_data() {
-    let program = Program::compile(&Spec::new().content(crate::Content::new())).unwrap();
+    let program = Program::compile(&Spec::new().content(crate::content::Content::new())).unwrap();
     let stream = b"id: 1\r\ndata: <p>High water</p>\r\ndata: <p>at noon</p>\r\n\r\ndata: \r\n\r\ndata: [DONE]\r\n\r\n";
     let (output, bad, ..) = at_every_split(&program, &CallOptions::new(), stream);
     let expected = "id: 1\r\ndata: High water\r\ndata: \r\ndata: at noon\r\n\r\ndata: \r\n\r\ndata: [DONE]\r\n\r\n";

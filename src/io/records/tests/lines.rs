@@ -3,9 +3,8 @@
 use std::io::Read;
 
 use super::{Outcome, Pieces, invariant};
-use crate::{
-    Budget, CallOptions, ErrorKind, FailedRun, Limits, Omitted, Program, Spec, filter_ndjson,
-};
+use crate::spec::{Budget, Omitted};
+use crate::{CallOptions, ErrorKind, FailedRun, Limits, Program, Spec, filter_ndjson};
 
 fn run(program: &Program, options: &CallOptions, reader: impl Read) -> Outcome {
     let (mut output, mut bad) = (Vec::new(), Vec::new());
@@ -79,7 +78,8 @@ fn the_report_sums_over_budgets() {
         #[cfg(not(feature = "tokens"))]
         (Budget::Tokens(1), (None, Some(20), Some(5)), (Some(1), Some(6), Some(2))),
     ] {
-        let options = CallOptions::new().budget(budget).min_items(0).omitted(Omitted::Silent);
+        let options =
+            CallOptions::new().with_budget(budget).with_min_items(0).with_omitted(Omitted::Silent);
         let (_, bad, report, error) = run(&program, &options, &input[..]);
         assert_eq!((bad.len(), error), (0, None));
         assert!(report.budget_applied);
@@ -95,7 +95,7 @@ fn the_report_sums_over_budgets() {
 #[cfg(feature = "template")]
 #[test]
 fn the_report_tells_the_first_template_that_failed() {
-    let spec = Spec::new().compact(crate::Compact::new("{{index .id 0}}"));
+    let spec = Spec::new().compact(crate::spec::Compact::new("{{index .id 0}}"));
     let program = Program::compile(&spec).unwrap();
     let input = b"[{\"id\":[1]}]\n[{\"id\":1}]\n[{\"id\":2}]\n";
     let (output, _, report, error) = run(&program, &CallOptions::new(), &input[..]);
@@ -132,8 +132,9 @@ fn a_line_waits_in_memory_then_in_a_file_then_not_at_all() {
     let program = Program::compile(&Spec::new()).unwrap();
     let long = format!("[{}1]\n", "1,".repeat(50));
     let input = format!("{long}[2]\n{long}");
-    let limits =
-        |held, spill| CallOptions::new().limits(Limits::new().with_held(held).with_spill(spill));
+    let limits = |held, spill| {
+        CallOptions::new().with_limits(Limits::new().with_held(held).with_spill(spill))
+    };
     for (held, spill) in [(103, 0), (10, 93), (0, 103)] {
         let (output, bad, ..) = run(&program, &limits(held, spill), input.as_bytes());
         assert_eq!(String::from_utf8_lossy(&output), input, "held {held}, spill {spill}");
@@ -191,7 +192,7 @@ fn lines_refuse_filters_whose_output_is_text() {
             panic!("it is read")
         }
     }
-    let program = Program::compile(&Spec::new().content(crate::Content::new())).unwrap();
+    let program = Program::compile(&Spec::new().content(crate::content::Content::new())).unwrap();
     let mut output = Vec::new();
     let (report, result) =
         FailedRun::split(filter_ndjson(&program, Unread, &mut output, |_, _| {}));
@@ -220,7 +221,7 @@ fn a_path_that_is_selected_twice_is_missed_once() {
 fn missed_paths_are_those_that_no_line_has() {
     let spec = Spec::new().select("id").select("name").select("nmae");
     let program = Program::compile(&spec).unwrap();
-    let options = CallOptions::new().suggest(true);
+    let options = CallOptions::new().with_suggestions(true);
     let lines = b"{\"id\":1,\"name\":2}\n[]\n{\"id\":3}\n{\"x\":0}\n{\"id\":tru}\n";
     let (.., report, error) = run(&program, &options, &lines[..]);
     assert!(error.is_some());

@@ -2,10 +2,8 @@
 
 use super::Pieces;
 use super::events::run;
-use crate::{
-    CallOptions, ErrorKind, FailedRun, OnError, PatchOp, Program, Spec, Whitespace, filter_events,
-    filter_slice,
-};
+use crate::spec::{OnError, PatchOp, Whitespace};
+use crate::{CallOptions, ErrorKind, FailedRun, Program, Spec, filter_events, filter_slice};
 
 /// Lines of a stream, without and with their ends.
 fn lines_of(mut stream: &[u8]) -> Vec<(&[u8], &[u8])> {

@@ -19,7 +19,7 @@ use crate::spec::{DedupMode, TextSpec};
 /// A compiled [`TextSpec`]. Immutable, cheap to clone, shared by any number of threads.
 ///
 /// ```
-/// use tamis::{TextProgram, TextSpec};
+/// use tamis::text::{TextProgram, TextSpec};
 ///
 /// let program = TextProgram::compile(&TextSpec::new().strip_ansi(true).dedup(true))?;
 /// let (output, report) = program.apply(b"\x1b[33mretrying\x1b[0m\nretrying\nretrying\ndone\n");
@@ -50,7 +50,7 @@ impl TextProgram {
     /// empty list. The message names the list and the position in the pattern.
     ///
     /// ```
-    /// use tamis::{TextProgram, TextSpec};
+    /// use tamis::text::{TextProgram, TextSpec};
     ///
     /// let error = TextProgram::compile(&TextSpec::new().strip_lines_matching("npm (warn")).unwrap_err();
     /// assert_eq!(error.to_string(), "strip_lines_matching: unclosed group (character 5 of `npm (warn`)");

@@ -27,7 +27,7 @@ use crate::sink::Sink;
 /// they keep it.
 ///
 /// ```
-/// use tamis::{TextFilter, TextProgram, TextSpec};
+/// use tamis::text::{TextFilter, TextProgram, TextSpec};
 ///
 /// let program = TextProgram::compile(&TextSpec::new().strip_ansi(true).max_lines(2))?;
 /// let mut filter = TextFilter::new(&program, Vec::new());
@@ -78,7 +78,7 @@ impl<S: Sink> TextFilter<S> {
     /// but still not on the chunks. `tamis run` and `tamis text` call it.
     ///
     /// ```
-    /// use tamis::{TextFilter, TextProgram, TextSpec};
+    /// use tamis::text::{TextFilter, TextProgram, TextSpec};
     ///
     /// let program = TextProgram::compile(&TextSpec::new().strip_lines_matching("^DEBUG").dedup(true))?;
     /// let mut filter = TextFilter::new(&program, Vec::new());

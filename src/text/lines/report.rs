@@ -5,11 +5,11 @@ use serde::Serialize;
 /// The result of filtering one text.
 ///
 /// Characters are Unicode scalar values. In invalid UTF-8, each byte that is not a continuation byte counts as one. A
-/// last line without a line end counts if it has text. For a [`QuotedTextFilter`](crate::QuotedTextFilter), bytes are
+/// last line without a line end counts if it has text. For a [`QuotedTextFilter`](crate::text::QuotedTextFilter), bytes are
 /// those of the encoded string; all other fields describe the decoded text.
 ///
 /// ```
-/// use tamis::{TextProgram, TextSpec};
+/// use tamis::text::{TextProgram, TextSpec};
 ///
 /// let program = TextProgram::compile(&TextSpec::new().strip_lines_matching("^DEBUG"))?;
 /// let (_, report) = program.apply("DEBUG é\nready\n".as_bytes());

@@ -1,4 +1,4 @@
-//! Operations beyond those of [`TextSpec`](crate::TextSpec): rules for the output of commands declare them.
+//! Operations beyond those of [`TextSpec`](crate::text::TextSpec): rules for the output of commands declare them.
 //!
 //! This module has the declarations and compiles them to stages, in this order: the engine, or failures and sections;
 //! then, after the patterns, replacements, equal lines anywhere, groups, equal lines in a row.

@@ -45,7 +45,7 @@ const DIGITS: &[u8; 22] = b"0123456789abcdefABCDEF";
 /// of each character. Escapes of lone surrogates keep their spelling. Other texts keep their spelling.
 ///
 /// ```
-/// use tamis::{QuotedTextFilter, TextProgram, TextSpec};
+/// use tamis::text::{QuotedTextFilter, TextProgram, TextSpec};
 ///
 /// let program = TextProgram::compile(&TextSpec::new().strip_ansi(true))?;
 /// let mut filter = QuotedTextFilter::new(&program, Vec::new());

@@ -1,0 +1,550 @@
+//! The type [`Spec`] with its builder, and the enums that its rules take.
+
+use serde::{Deserialize, Serialize};
+
+use super::fields::{is_default, some};
+use super::{
+    Budget, Compact, Condition, Content, Omitted, OnOver, OnTestFailure, PatchOp, SelectPath,
+    Selection, TextSpec, WhenFallback,
+};
+use crate::reserved::ReservedParameters;
+
+/// The rules for the output of one tool.
+///
+/// Build a spec in code, or deserialise it: the field names are the names of the methods.
+///
+/// ```
+/// use tamis::{Program, Spec, filter_slice};
+///
+/// let spec = Spec::new()
+///     .select_as("login", "owner.login")
+///     .select("tags[0]")
+///     .max_items(25)
+///     .drop_nulls(true);
+/// let program = Program::compile(&spec)?;
+/// let input = br#"[{"id": 7, "owner": {"login": "mira", "id": 1}, "tags": ["a", "b"]}]"#;
+/// let (output, _) = filter_slice(&program, input)?;
+/// assert_eq!(output, br#"[{"login":"mira","tags":"a"}]"#);
+///
+/// let same: Spec = serde_json::from_str(
+///     r#"{"select": {"login": "owner.login", "tags": "tags[0]"}, "max_items": 25, "drop_nulls": true}"#,
+/// ).unwrap();
+/// assert_eq!(same, spec);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) extract: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) select: Option<Selection>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) exclude: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) retain: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) patches: Option<Vec<PatchOp>>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) lenient_remove: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) on_test_failure: Option<OnTestFailure>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) test: Option<Condition>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) when: Option<Vec<Spec>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) otherwise: Option<WhenFallback>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) root: Root,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) siblings: Siblings,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) max_items: u64,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) stop_early: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) drop_nulls: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) drop_empty: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) text_filter: Option<TextSpec>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) budget: Option<Budget>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    pub(crate) min_items: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    pub(crate) omitted: Option<Omitted>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    pub(crate) on_over: Option<OnOver>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) compact: Option<Compact>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) content: Option<Content>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) on_error: Option<OnError>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) validation: Validation,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) whitespace: Whitespace,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) duplicate_keys: DuplicateKeys,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allow_raw: Option<bool>,
+    /// If the document itself is the payload, members that kimbap adds around results pass `select`.
+    #[serde(skip)]
+    pub(crate) envelope: bool,
+    /// The spec is read from another program's manifest, where omissions are not marked.
+    #[serde(skip)]
+    pub(crate) foreign: bool,
+    /// A document that is not an array becomes the only element of one, except after a total miss.
+    #[serde(skip)]
+    pub(crate) wrap: bool,
+    /// Every document is passed through.
+    #[serde(skip)]
+    pub(crate) pass: bool,
+}
+
+/// The place of the payload: the part of a document that the rules on items apply to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Root {
+    /// The document if it is an array. Of an object, the first array among `items`, `result` and `data`; otherwise the
+    /// first member that is an array; otherwise the object itself (kimbap). May have to hold the document; see
+    /// [`Limits`](crate::Limits).
+    #[default]
+    Auto,
+    /// The first member that is an array, decided when it begins. For an object without an array this is a total miss.
+    First,
+    /// The document itself, even if it contains arrays.
+    Object,
+    /// The value at a path without wildcards.
+    At(String),
+}
+
+impl From<String> for Root {
+    /// `auto`, `array` (an alias of `auto`), `first` and `object` name the variants. Any other text is a path. Write a
+    /// member with one of these names as a pointer: `/first`.
+    fn from(text: String) -> Self {
+        match text.as_str() {
+            "auto" | "array" => Self::Auto,
+            "first" => Self::First,
+            "object" => Self::Object,
+            _ => Self::At(text),
+        }
+    }
+}
+
+impl From<&str> for Root {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<Root> for String {
+    fn from(root: Root) -> Self {
+        match root {
+            Root::Auto => "auto".into(),
+            Root::First => "first".into(),
+            Root::Object => "object".into(),
+            // Without the slash, the name would be read as a variant.
+            Root::At(path) if !matches!(Root::from(path.as_str()), Root::At(_)) => {
+                format!("/{path}")
+            }
+            Root::At(path) => path,
+        }
+    }
+}
+
+/// What happens to the members next to the payload, and next to the path that leads to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Siblings {
+    /// They are kept unchanged.
+    #[default]
+    Keep,
+    /// They are removed.
+    Drop,
+}
+
+/// What happens after a total miss: no item has a selected path, or the root has no payload. Also applies if an
+/// operation of `patches` cannot be applied, or one of its tests fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnError {
+    /// The payload passes unselected; `exclude` still applies, and the report records the miss. After failed patches,
+    /// the output of `retain` passes unpatched. The default for specs without rules on the document.
+    Raw,
+    /// An error without output. The default for specs with `retain`, `patches` or `when`.
+    Closed,
+}
+
+/// How strictly dropped values are checked. Kept values are always checked in full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Validation {
+    /// RFC 8259, the whole document.
+    #[default]
+    Full,
+    /// Skipped values are checked only for terminated strings, brackets, UTF-8 and control characters. For trusted input.
+    Structure,
+}
+
+/// What happens to white space between tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whitespace {
+    /// It is removed.
+    #[default]
+    Minify,
+    /// Emitted tokens keep the white space before them, and values that are kept as a whole keep all of it. White space
+    /// around the document is removed.
+    Keep,
+}
+
+/// What happens to a selected member, or to the payload, if its name occurred before in the same object. Other members
+/// are not compared, so this is not a general check for duplicates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DuplicateKeys {
+    /// The first one counts. Once an item is complete, later ones are not looked for.
+    #[default]
+    First,
+    /// The first one counts. All later ones are looked for and counted in the report.
+    Count,
+    /// A second one is an error.
+    Reject,
+}
+
+impl Spec {
+    /// Creates a spec without rules: the document is validated and minified.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes the value at `path` the document, before all other rules apply. Everything else is validated and dropped.
+    /// The path must not contain wildcards. It is an error if the document has no value there. Raw output is extracted,
+    /// too.
+    ///
+    /// ```
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let program = Program::compile(&Spec::new().extract("data.users").select("id"))?;
+    /// let input = br#"{"ok": true, "data": {"users": [{"id": 1, "x": 2}], "n": 1}}"#;
+    /// assert_eq!(filter_slice(&program, input)?.0, br#"[{"id":1}]"#);
+    /// assert!(filter_slice(&program, br#"{"ok": false}"#).is_err());
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn extract(mut self, path: impl Into<String>) -> Self {
+        self.extract = Some(path.into());
+        self
+    }
+
+    /// Keeps the value at `path` of each item, under the last name of the path.
+    #[must_use]
+    pub fn select(mut self, path: impl Into<String>) -> Self {
+        self.select.get_or_insert_default().0.push(SelectPath { key: None, path: path.into() });
+        self
+    }
+
+    /// Keeps the value at `path` of each item, under `key`.
+    #[must_use]
+    pub fn select_as(mut self, key: impl Into<String>, path: impl Into<String>) -> Self {
+        let source = SelectPath { key: Some(key.into()), path: path.into() };
+        self.select.get_or_insert_default().0.push(source);
+        self
+    }
+
+    /// Removes the values at `path` from each item, after `select`. Names apply to each element of an array on the way.
+    /// If an item is an array, each of its elements is treated as an item.
+    #[must_use]
+    pub fn exclude(mut self, path: impl Into<String>) -> Self {
+        self.exclude.push(path.into());
+        self
+    }
+
+    /// Keeps the value at this JSON Pointer of the document, with the containers around it, and removes everything that
+    /// no `retain` names. Repeat it to keep more. Names apply to each element of an array on the way.
+    #[must_use]
+    pub fn retain(mut self, pointer: impl Into<String>) -> Self {
+        self.retain.get_or_insert_default().push(pointer.into());
+        self
+    }
+
+    /// Applies an operation of a JSON Patch (RFC 6902) after `retain`. Repeat it for a sequence. If an operation cannot
+    /// be applied, or a `test` fails, the whole sequence fails with an error and without output, unless
+    /// [`on_error`](Self::on_error) says otherwise.
+    ///
+    /// `add`, `remove` and `replace` on members of objects are applied while the document arrives. For other operations
+    /// the document, as `retain` left it, is held as a whole, up to the limit `item`. A sequence
+    /// then costs at most the number of operations times the size of the held document.
+    ///
+    /// ```
+    /// use tamis::spec::PatchOp;
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let spec = Spec::new()
+    ///     .patch(PatchOp::remove("/user/ssn"))
+    ///     .patch(PatchOp::add("/user/seen", true));
+    /// let program = Program::compile(&spec)?;
+    /// let (output, report) = filter_slice(&program, br#"{"user": {"ssn": "1", "id": 1.10}}"#)?;
+    /// assert_eq!(output, br#"{"user":{"id":1.10,"seen":true}}"#);
+    /// assert_eq!(report.patches_applied, Some(2));
+    ///
+    /// let error = filter_slice(&program, br#"{"user": {"id": 2}}"#).unwrap_err().error;
+    /// assert_eq!(error.message(), "patches[0], remove /user/ssn: nothing is at /user/ssn");
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn patch(mut self, operation: PatchOp) -> Self {
+        self.patches.get_or_insert_default().push(operation);
+        self
+    }
+
+    /// Allows operations to remove a value that does not exist. Default: not allowed.
+    #[must_use]
+    pub fn lenient_remove(mut self, yes: bool) -> Self {
+        self.lenient_remove = yes;
+        self
+    }
+
+    /// Sets what a failed `test` of the patches does. Default: [`OnTestFailure::Fail`].
+    ///
+    /// ```
+    /// use tamis::spec::{OnTestFailure, PatchOp};
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let spec = Spec::new()
+    ///     .patch(PatchOp::remove("/a"))
+    ///     .patch(PatchOp::test("/version", 2))
+    ///     .patch(PatchOp::remove("/b"));
+    /// let input = br#"{"version": 1, "a": 1, "b": 2}"#;
+    /// let error = filter_slice(&Program::compile(&spec)?, input).unwrap_err().error;
+    /// assert_eq!(error.message(), "patches[1], test /version: test failed: the value is different");
+    ///
+    /// let stops = Program::compile(&spec.on_test_failure(OnTestFailure::Stop))?;
+    /// let (output, report) = filter_slice(&stops, input)?;
+    /// assert_eq!(output, br#"{"version":1,"b":2}"#);
+    /// assert_eq!(report.patch_stopped_at.as_deref(), Some("patches[1], test /version"));
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_test_failure(mut self, on_test_failure: OnTestFailure) -> Self {
+        self.on_test_failure = Some(on_test_failure);
+        self
+    }
+
+    /// Adds a branch: its rules apply if the condition holds and no condition of an earlier branch does.
+    ///
+    /// A spec with branches has no rules of its own except [`extract`](Self::extract), and settings that apply to all
+    /// branches ([`validation`](Self::validation), [`whitespace`](Self::whitespace), [`allow_raw`](Self::allow_raw)).
+    /// It is an error if an object has a member that a condition tests twice. All conditions on one place are compared
+    /// with the value there.
+    ///
+    /// ```
+    /// use tamis::spec::{Condition, RawJson, WhenFallback};
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let spec = Spec::new()
+    ///     .when(Condition::new("/type", "person"), Spec::new().retain("/person/name"))
+    ///     .when(Condition::new("/type", "company"), Spec::new().retain("/company/name"))
+    ///     .otherwise(WhenFallback::Drop);
+    /// let program = Program::compile(&spec)?;
+    /// let (output, report) = filter_slice(&program, br#"{"type": "person", "person": {"name": "Ada", "ssn": 1}}"#)?;
+    /// assert_eq!(output, br#"{"person":{"name":"Ada"}}"#);
+    /// assert_eq!(report.branch.as_deref(), Some("when[0]"));
+    /// assert_eq!(filter_slice(&program, br#"{"type": "ship"}"#)?.0, b"{}");
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn when(mut self, test: Condition, branch: Self) -> Self {
+        self.when.get_or_insert_default().push(Self { test: Some(test), ..branch });
+        self
+    }
+
+    /// Sets what happens to a document for which no branch applies. Default: [`WhenFallback::Error`].
+    #[must_use]
+    pub fn otherwise(mut self, otherwise: WhenFallback) -> Self {
+        self.otherwise = Some(otherwise);
+        self
+    }
+
+    /// Sets the place of the payload. Default: [`Root::Auto`].
+    #[must_use]
+    pub fn root(mut self, root: impl Into<Root>) -> Self {
+        self.root = root.into();
+        self
+    }
+
+    /// Sets what happens to the members next to the payload. Default: [`Siblings::Keep`].
+    #[must_use]
+    pub fn siblings(mut self, siblings: Siblings) -> Self {
+        self.siblings = siblings;
+        self
+    }
+
+    /// Cuts the payload to its first `count` elements. 0 means no limit.
+    #[must_use]
+    pub fn max_items(mut self, count: u64) -> Self {
+        self.max_items = count;
+        self
+    }
+
+    /// Stops reading at the first element that `max_items` cuts, and closes the output there.
+    #[must_use]
+    pub fn stop_early(mut self, yes: bool) -> Self {
+        self.stop_early = yes;
+        self
+    }
+
+    /// Removes members whose value is `null`, at every depth of an item.
+    #[must_use]
+    pub fn drop_nulls(mut self, yes: bool) -> Self {
+        self.drop_nulls = yes;
+        self
+    }
+
+    /// Removes members whose value is `""`, `[]` or `{}` after all other drops, at every depth of an item.
+    #[must_use]
+    pub fn drop_empty(mut self, yes: bool) -> Self {
+        self.drop_empty = yes;
+        self
+    }
+
+    /// Filters the lines of text output: the string in the document's member `raw`, in which kimbap wraps what a
+    /// command prints. Adds the member `_text_filtered: true`. A document without such a string passes.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    /// use tamis::text::TextSpec;
+    ///
+    /// let spec = Spec::new().text_filter(TextSpec::new().strip_ansi(true).max_lines(100));
+    /// let same: Spec = serde_json::from_str(r#"{"text_filter": {"strip_ansi": true, "max_lines": 100}}"#).unwrap();
+    /// assert_eq!(same, spec);
+    /// ```
+    #[must_use]
+    pub fn text_filter(mut self, filter: TextSpec) -> Self {
+        self.text_filter = Some(filter);
+        self
+    }
+
+    /// Limits the length of the minified output. Items are dropped from the end until it fits, except the first
+    /// [`min_items`](Self::min_items). If it is still too long, strings are cut, then arrays and objects. If it is too
+    /// long even then, [`on_over`](Self::on_over) applies. [`CallOptions`](crate::CallOptions) may override the budget
+    /// of the spec. 0 bytes or tokens mean no limit.
+    #[must_use]
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = budget.unless_zero();
+        self
+    }
+
+    /// Sets how many items a budget keeps, whether the budget of the spec or of a call. Strings, arrays and objects are
+    /// cut instead. Default: 1, because an empty list reads as if there were no results.
+    #[must_use]
+    pub fn min_items(mut self, count: u64) -> Self {
+        self.min_items = Some(count);
+        self
+    }
+
+    /// Sets whether the output marks omissions. Default: [`Omitted::Mark`] for what a budget leaves out, and
+    /// [`Omitted::Silent`] if only `max_items` cuts.
+    #[must_use]
+    pub fn omitted(mut self, omitted: Omitted) -> Self {
+        self.omitted = Some(omitted);
+        self
+    }
+
+    /// Sets what happens to an output that exceeds its budget when nothing more can be left out. Default:
+    /// [`OnOver::Warn`].
+    #[must_use]
+    pub fn on_over(mut self, on_over: OnOver) -> Self {
+        self.on_over = Some(on_over);
+        self
+    }
+
+    /// Renders the items as lines of text.
+    #[must_use]
+    pub fn compact(mut self, compact: Compact) -> Self {
+        self.compact = Some(compact);
+        self
+    }
+
+    /// Extracts the content of a page or of any other text. The output is text. Cannot be combined with other rules.
+    #[must_use]
+    pub fn content(mut self, content: Content) -> Self {
+        self.content = Some(content);
+        self
+    }
+
+    /// Sets what happens after a total miss, or if an operation of `patches` fails.
+    #[must_use]
+    pub fn on_error(mut self, on_error: OnError) -> Self {
+        self.on_error = Some(on_error);
+        self
+    }
+
+    /// Sets how strictly dropped values are checked. Default: [`Validation::Full`].
+    #[must_use]
+    pub fn validation(mut self, validation: Validation) -> Self {
+        self.validation = validation;
+        self
+    }
+
+    /// Sets what happens to white space. Default: [`Whitespace::Minify`].
+    #[must_use]
+    pub fn whitespace(mut self, whitespace: Whitespace) -> Self {
+        self.whitespace = whitespace;
+        self
+    }
+
+    /// Sets what happens to duplicate members. Default: [`DuplicateKeys::First`].
+    #[must_use]
+    pub fn duplicate_keys(mut self, duplicate_keys: DuplicateKeys) -> Self {
+        self.duplicate_keys = duplicate_keys;
+        self
+    }
+
+    /// Sets whether a call may ask for raw output, which ignores the rules. Default: yes, except for reShapr's artifacts.
+    #[must_use]
+    pub fn allow_raw(mut self, yes: bool) -> Self {
+        self.allow_raw = Some(yes);
+        self
+    }
+
+    /// Whether a total miss is an error.
+    pub(crate) fn is_closed(&self) -> bool {
+        match self.on_error {
+            Some(on_error) => on_error == OnError::Closed,
+            None => self.has_document_rules(),
+        }
+    }
+
+    /// Returns the parameters that a tool with this filter takes in addition to its own: `_budget`, and `_output_mode`
+    /// if raw output is allowed. `None` if no rule changes the output beyond `extract` and `root`, as for raw output.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    ///
+    /// let names = |spec: Spec| -> Vec<&str> {
+    ///     spec.reserved_parameters().into_iter().flat_map(|all| all.iter()).map(|one| one.name()).collect()
+    /// };
+    /// assert_eq!(names(Spec::new().select("id")), ["_output_mode", "_budget"]);
+    /// assert_eq!(names(Spec::new().select("id").allow_raw(false)), ["_budget"]);
+    /// assert_eq!(names(Spec::new().extract("data")), [""; 0]);
+    /// ```
+    #[must_use]
+    pub fn reserved_parameters(&self) -> Option<ReservedParameters> {
+        let shapes = self.has_item_rules()
+            || self.has_document_rules()
+            || self.shapes_output()
+            || self.content.is_some()
+            || self.wrap;
+        shapes.then(|| ReservedParameters::new(self.allows_raw()))
+    }
+
+    pub(crate) fn allows_raw(&self) -> bool {
+        self.allow_raw.unwrap_or(true)
+    }
+}
