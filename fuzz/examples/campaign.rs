@@ -83,7 +83,7 @@ fn plan(mut arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
         names: Vec::new(),
     };
     while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().ok_or(format!("{argument} wants a value"));
+        let mut value = || arguments.next().ok_or(format!("{argument} requires a value"));
         let number = |text: String| text.parse().map_err(|_| format!("{text} is no number"));
         match argument.as_str() {
             // 0 would be for ever.
@@ -100,7 +100,7 @@ fn plan(mut arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
     }
     let all = targets().map_err(|error| format!("fuzz_targets: {error}"))?;
     if let Some(unknown) = plan.names.iter().find(|name| !all.contains(name)) {
-        return Err(format!("there is no target {unknown}; there are {}", all.join(", ")));
+        return Err(format!("unknown target {unknown}; expected one of {}", all.join(", ")));
     }
     if plan.names.is_empty() {
         plan.names = all;

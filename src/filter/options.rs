@@ -188,7 +188,7 @@ impl CallOptions {
     /// assert_eq!(output, br#"{"id":1,"x":2}"#);
     ///
     /// let error = CallOptions::from_json(b"[]").unwrap_err();
-    /// assert_eq!(error.to_string(), "byte 0: the input of a call is a JSON object");
+    /// assert_eq!(error.to_string(), "byte 0: the input of a call must be a JSON object");
     /// # Ok::<(), tamis::Error>(())
     /// ```
     pub fn from_json(input: &[u8]) -> Result<Self, Error> {

@@ -95,7 +95,7 @@ impl Placeholder {
         let says_something =
             parts.iter().any(|part| matches!(part, Part::Text(text) if !text.trim().is_empty()));
         if !parts.is_empty() && !says_something {
-            return wrong(0, "needs text besides the fields, by which a second run recognizes it");
+            return wrong(0, "must contain text outside the fields, so that a second run recognizes it");
         }
         Ok(Self { parts })
     }
@@ -237,7 +237,7 @@ mod tests {
             ),
             ("a }", "unmatched brace"),
             ("é {", "(character 3 of `é {`)"),
-            ("{tool} {bytes}", "needs text besides the fields"),
+            ("{tool} {bytes}", "must contain text outside the fields"),
         ] {
             let error = Placeholder::parse(template).unwrap_err();
             assert!(error.to_string().contains(words), "{error}");

@@ -57,7 +57,7 @@ impl Handler for Found {
         match slot {
             ValueSlot::Top if kind == ValueKind::Object => return Ok(Interest::Inspect),
             ValueSlot::Top => {
-                let message = "the input of a call is a JSON object";
+                let message = "the input of a call must be a JSON object";
                 return Err(Raise::new(ErrorKind::Syntax, message).into());
             }
             ValueSlot::Member(key) => key.with_name(|name| match name.map(std::str::from_utf8) {
@@ -274,9 +274,9 @@ mod tests {
         let deep = format!("{{\"a\":{}", "[".repeat(100_000));
         for (input, error) in [
             ("", "byte 0: the document is empty"),
-            ("[]", "byte 0: the input of a call is a JSON object"),
-            (" null", "byte 1: the input of a call is a JSON object"),
-            ("\"_budget\"", "byte 0: the input of a call is a JSON object"),
+            ("[]", "byte 0: the input of a call must be a JSON object"),
+            (" null", "byte 1: the input of a call must be a JSON object"),
+            ("\"_budget\"", "byte 0: the input of a call must be a JSON object"),
             ("{\"_budget\":4", "byte 12: the document ends too early"),
             ("{\"_budget\":04}", "byte 12 at /_budget: invalid number or literal"),
             ("{} {}", "byte 3: trailing characters after the document"),

@@ -314,7 +314,7 @@ impl Spec {
     /// assert_eq!(report.patches_applied, Some(2));
     ///
     /// let error = filter_slice(&program, br#"{"user": {"id": 2}}"#).unwrap_err();
-    /// assert_eq!(error.message(), "patches[0], remove /user/ssn: nothing is at /user/ssn");
+    /// assert_eq!(error.message(), "patches[0], remove /user/ssn: no value at /user/ssn");
     /// # Ok::<(), tamis::Error>(())
     /// ```
     #[must_use]

@@ -133,11 +133,11 @@ impl<'de> Deserialize<'de> for Budget {
                         BudgetUnit::Tokens => Budget::Tokens(count),
                     };
                     if budget.replace(this).is_some() {
-                        let both = "a budget is `bytes: N` or `tokens: N`, not both; leave one of them out";
+                        let both = "a budget must be `bytes: N` or `tokens: N`, not both";
                         return Err(de::Error::custom(both));
                     }
                 }
-                let none = "a budget is `bytes: N` or `tokens: N`, and here is neither";
+                let none = "a budget must have `bytes: N` or `tokens: N`";
                 budget.ok_or_else(|| de::Error::custom(none))
             }
         }

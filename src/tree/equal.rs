@@ -88,7 +88,7 @@ fn members<'a>(
         None => Ok(members),
         Some(name) => {
             let name = String::from_utf8_lossy(name);
-            let message = format!("the object that is compared has two members {name:.60?}");
+            let message = format!("cannot compare an object with two members {name:.60?}");
             Err(Raise::new(ErrorKind::Patch, message))
         }
     }

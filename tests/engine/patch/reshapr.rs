@@ -17,7 +17,7 @@ fn a_failure_does_not_let_the_response_pass() {
         Spec::new().patch(PatchOp::remove("/user/nickname")).patch(PatchOp::remove("/user/ssn"));
     let error = filtered(&spec, r#"{"user": {"ssn": "1"}}"#).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Patch);
-    assert_eq!(error.message(), "patches[0], remove /user/nickname: nothing is at /user/nickname");
+    assert_eq!(error.message(), "patches[0], remove /user/nickname: no value at /user/nickname");
 }
 
 /// reShapr's text says that a test that fails ends the sequence. Outside of its artifacts the sequence fails, as RFC 6902 says.

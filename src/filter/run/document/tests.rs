@@ -201,5 +201,5 @@ fn long_paths_compile_in_linear_space() {
     let patched = pointers.map(PatchOp::remove).fold(Spec::new(), Spec::patch);
     let program = Program::compile(&patched).unwrap();
     let error = filter_slice(&program, br#"{"0":{"a":{}}}"#).unwrap_err().error;
-    assert!(error.message().ends_with("nothing is at /0/a/a"), "{error}");
+    assert!(error.message().ends_with("no value at /0/a/a"), "{error}");
 }
