@@ -297,7 +297,7 @@ pub(crate) fn plain(bytes: &[u8]) -> usize {
     }
 }
 
-/// The length of the character at the beginning, if it is no ASCII, no control, and all there.
+/// Returns the length of the character at the beginning, or 0 if it is ASCII, a control character or incomplete.
 fn character(bytes: &[u8]) -> usize {
     let mut partial = PartialChar::default();
     for byte in bytes.iter().take(4) {

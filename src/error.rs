@@ -3,7 +3,7 @@
 //! A leaf: it uses no other module. [`Error`] is the type that callers see. [`Raise`] is an error without a place: a
 //! stage raises it, and the code that knows the place turns it into an [`Error`].
 //!
-//! # Who owns the offset
+//! # Ownership of the offset
 //!
 //! Every offset is an absolute byte of the input of one run, counted from 0. Three values advance with the input:
 //!

@@ -66,10 +66,10 @@ pub(crate) fn text_left_out(about: &str, count: u64, unit: &str) -> String {
     format!("[... {about}{count} {unit}{plural} left out]")
 }
 
-/// Whether a line has the form of a notice where it begins.
+/// Returns whether a line begins in the form of a notice.
 ///
-/// `head` is the line, without its end, if it is `whole`. Else it is the beginning of a longer line, and the answer is
-/// also `true` where more of it could make it a notice.
+/// `head` is the complete line without its line ending if `whole` is set. Otherwise it is the beginning of a longer
+/// line, and the result is also `true` if the rest of the line could make it a notice.
 pub(crate) fn looks_like_one(head: &[u8], whole: bool) -> bool {
     let mut prefix = LinePrefix::default();
     // Most lines are decided here.

@@ -2,8 +2,8 @@
 //!
 //! [`compile`] turns a [`Spec`](crate::Spec) into a [`Program`], which is data. [`run`] executes a program;
 //! [`Filter`] is its façade. [`explain`] describes how a program will run. `compile` uses neither of the others, and
-//! `explain` does not use `run`. Drivers that can read a document twice first learn what the run would have to wait
-//! for, with [`FirstPass`].
+//! `explain` does not use `run`. Drivers that can read a document twice first use [`FirstPass`] to make the decisions
+//! that the run would otherwise hold the document for.
 
 mod compile;
 mod explain;

@@ -178,7 +178,7 @@ impl Plan {
     }
 }
 
-/// Returns whether less than `percent` of the bytes that have to be read anew are saved.
+/// Returns whether fewer bytes are saved than `percent` of those that a provider has to read again.
 fn is_little(report: &PruneReport, percent: u64) -> bool {
     let saved = u128::try_from(report.bytes_saved).unwrap_or(0);
     let anew = u128::from(report.bytes_invalidated.unwrap_or(0));

@@ -207,8 +207,8 @@ impl PruneSpec {
 
     /// Changes nothing if fewer bytes are saved than this percentage of the output from the first change on.
     ///
-    /// A provider has to read those bytes anew, because its prompt cache ends at the first change. At 100 a run must save at least
-    /// as much as it invalidates.
+    /// A provider has to read those bytes again, because its prompt cache ends at the first change. At 100, a run must
+    /// save at least as much as it invalidates.
     ///
     /// ### Default
     /// 0, which disables the rule.

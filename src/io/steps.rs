@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Knows tasks and wakers; nothing of streams and bodies. The adapter asks what to do next. Input is requested only while little
-//! output is pending, so that a slow receiver slows the sender. Little output is not sent alone if more arrives at once.
+//! output is pending, so that a slow receiver slows the sender. A little output is not sent on its own if more arrives at once.
 //!
 //! Invariants: between two yields, a task reads no more than [`STEPS`] steps, however its source is cut and however fast it is. After
 //! a run is dropped, at most [`STEPS_AWAY`] of its steps are still executed, on a thread for blocking work.
@@ -36,7 +36,7 @@ const WORTH: usize = 8 << 10;
 /// Size of the held bytes from which steps are long, because those bytes are read again, counted or cut.
 const MUCH: u64 = 64 << 10;
 
-/// What an adapter has to do next.
+/// The next action of an adapter.
 #[derive(Debug)]
 pub(super) enum NextAction {
     /// Send this output.
@@ -135,7 +135,7 @@ impl Steps {
     ///
     /// An HTTP body is read by another task, which continues when it is polled, so input that has arrived already becomes available
     /// a moment later. Therefore little output stays pending until other tasks have run, a few times at most, while more input
-    /// arrives. Each piece that is sent alone costs a wake-up of the receiver.
+    /// arrives. Each separately sent piece costs a wake-up of the receiver.
     pub(super) fn take(&mut self, cx: &Context<'_>) -> Poll<Option<Bytes>> {
         let StepsState::Here(work) = &mut self.state else { return Poll::Ready(None) };
         let gather = work.transform.filter.sink_mut();

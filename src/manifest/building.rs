@@ -18,7 +18,7 @@ use crate::spec::{OnTestFailure, PatchOpKind, Root, Spec, WhenFallback};
 pub(super) struct Building<'a> {
     pub(super) text: &'a Text<'a>,
     format: &'static str,
-    /// What is left of the budget for the compiled patterns and templates of all tools.
+    /// The remaining budget for the compiled patterns and templates of all tools.
     allowance: &'a mut RegexBudget,
     service: Option<Service>,
     entries: Vec<ManifestEntry>,

@@ -424,7 +424,7 @@ mod tests {
         let told = |text| Path::parse_foreign(text).unwrap().1.unwrap().message;
         assert!(told("$.name").ends_with("(it is read as a name here)"));
         assert!(told("[].name").ends_with("(it is read as every element here)"));
-        // What was never a path is none here either.
+        // Invalid paths are also invalid in this syntax.
         for text in ["a[?x]", "a[0:3]", "a[", "", "a[]{b}"] {
             assert!(Path::parse_foreign(text).is_err(), "{text}");
         }

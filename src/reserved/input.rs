@@ -220,7 +220,7 @@ mod tests {
             ("0.00001e8", Some(1000)),
             // Exact, where a floating-point number is not.
             ("9007199254740993.0", Some(9_007_199_254_740_993)),
-            // Less than one byte is no budget.
+            // A budget must be at least one byte.
             ("4096.9", Some(4096)),
             ("0.9", None),
             ("1e-1", None),

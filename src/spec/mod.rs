@@ -130,8 +130,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Root {
-    /// The document if it is an array. Of an object, the first array among `items`, `result` and `data`; otherwise the
-    /// first member that is an array; otherwise the object itself (kimbap). May have to hold the document; see
+    /// The document if it is an array. If it is an object, the first array among `items`, `result` and `data`, otherwise
+    /// the first member that is an array, otherwise the object itself (kimbap). May have to hold the document; see
     /// [`Limits`](crate::Limits).
     #[default]
     Auto,
@@ -177,7 +177,7 @@ impl From<Root> for String {
     }
 }
 
-/// What happens to the members next to the payload, and next to the path that leads to it.
+/// Whether the members next to the payload, and next to the path that leads to it, are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Siblings {
@@ -188,7 +188,7 @@ pub enum Siblings {
     Drop,
 }
 
-/// What happens after a total miss: no item has a selected path, or the root has no payload. Also applies if an
+/// The output after a total miss: no item has a selected path, or the root has no payload. Also applies if an
 /// operation of `patches` cannot be applied, or one of its tests fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -211,7 +211,7 @@ pub enum Validation {
     Structure,
 }
 
-/// What happens to white space between tokens.
+/// The treatment of white space between tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Whitespace {
@@ -223,7 +223,7 @@ pub enum Whitespace {
     Keep,
 }
 
-/// What happens to a selected member, or to the payload, if its name occurred before in the same object. Other members
+/// The treatment of a selected member, or of the payload, whose name occurred before in the same object. Other members
 /// are not compared, so this is not a general check for duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -61,7 +61,7 @@ pub enum Omitted {
     Silent,
 }
 
-/// What happens to an output that is longer than its budget when nothing more can be left out.
+/// The treatment of an output that exceeds its budget even after everything that may be left out was left out.
 ///
 /// ```
 /// use tamis::{Budget, ErrorKind, OnOver, Program, Spec, filter_slice};

@@ -235,7 +235,7 @@ impl Condition {
     }
 }
 
-/// What a failed `test` of `patches` does.
+/// The effect of a failed `test` in `patches`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTestFailure {
@@ -248,7 +248,7 @@ pub enum OnTestFailure {
     Stop,
 }
 
-/// What happens to a document for which no branch of `when` applies.
+/// The treatment of a document for which no branch of `when` applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFallback {

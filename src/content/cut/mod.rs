@@ -63,7 +63,7 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Creates a cut at a number of tokens; `None` is no limit.
+    /// Creates a cut at a budget. `None` means that there is no limit.
     pub(crate) fn new(budget: Option<Budget>) -> Self {
         let (limit, unit) = match budget {
             None => (None, Unit::Tokens),

@@ -59,7 +59,7 @@ pub(in crate::filter) struct SelectRules {
     pub(in crate::filter) sources: Vec<SelectSource>,
 }
 
-/// What to do with the value at a node of the select trie.
+/// The actions for the value at a node of the select trie.
 #[derive(Clone, Debug, Default)]
 pub(in crate::filter) struct SelectNode {
     /// Sources whose output begins with this value: the value itself, or the container of their first wildcard.

@@ -211,7 +211,7 @@ fn wildcards_cost_the_places_that_they_lead_to() {
 fn compiling_is_linear_in_the_rules() {
     for (rule, add) in RULES {
         for (naming, name) in NAMINGS {
-            // All beside one another; sixty beside one another, for which a table that sifts is sought longest.
+            // All rules in one object; sixty rules in each object, for which the search for a sifting table takes longest.
             let nestings: [(&str, Nest); 2] = [
                 ("flat", |_, name| vec![name]),
                 ("sixty", |number, name| vec![format!("p{}", number / 60), name]),

@@ -131,7 +131,7 @@ pub(super) struct Block {
 pub(super) enum BlockKind {
     ToolUse,
     ToolResult,
-    /// Of the AI SDK.
+    /// A tool call in the format of the AI SDK.
     SdkCall,
     SdkResult,
 }

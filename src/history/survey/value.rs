@@ -61,7 +61,7 @@ pub(super) enum ValueKind {
     Other,
 }
 
-/// What can be done with an output.
+/// The decision whether an output can be pruned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PruneVerdict {
     /// It was pruned before.

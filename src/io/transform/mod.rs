@@ -1,4 +1,4 @@
-//! [`Transform`]: a filter of any kind, behind one interface, for the asynchronous adapters.
+//! [`Transform`]: the common interface to filters of all kinds, for the asynchronous adapters.
 //!
 //! Knows the kinds of filters and how long a step of each may take; nothing of streams, bodies or tasks.
 

@@ -191,9 +191,9 @@ mod tests {
         assert_eq!(report.missed[0].meant, None);
     }
 
-    /// What was meant can be typed in a list of paths.
+    /// A suggestion can be pasted into a list of paths.
     #[test]
-    fn what_was_meant_is_quoted_for_a_list() {
+    fn suggestions_are_quoted_for_a_list() {
         let document = br#"[{"id":1,"first,name":2,"size=big":3,"first,nome":4}]"#;
         for (path, meant) in [
             (r#"["first.name"]"#, r#"["first,name"]"#),
