@@ -90,7 +90,7 @@ mod peer {
             return None;
         }
         let length = output.len() + written;
-        // SAFETY: so many bytes of the free capacity were written.
+        // SAFETY: `written` bytes of the free capacity were initialized.
         unsafe { output.set_len(length) };
         Some(())
     }

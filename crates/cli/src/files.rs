@@ -124,7 +124,7 @@ fn duplicate(number: u32, path: &Path) -> Result<File> {
         0 => std::io::stdin().as_fd().try_clone_to_owned(),
         1 => std::io::stdout().as_fd().try_clone_to_owned(),
         2 => std::io::stderr().as_fd().try_clone_to_owned(),
-        // If the system cannot duplicate it, the file behind it is opened for appending.
+        // If the system cannot duplicate the descriptor, its file is opened for appending.
         _ => match duplicate_by_number(number) {
             Some(duplicate) => duplicate,
             None => return OpenOptions::new().append(true).open(path),
@@ -252,7 +252,7 @@ impl Output {
         Replacement::new(path, permissions).map(Self::Beside)
     }
 
-    /// Completes the output: a file that was written beside its target replaces it.
+    /// Completes the output: a file that was written next to its target replaces it.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.flush()?;
         match self {

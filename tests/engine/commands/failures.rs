@@ -23,7 +23,7 @@ struct Failing {
     failures: &'static str,
     /// The summary.
     after: &'static str,
-    /// What the filter writes shorter.
+    /// Texts that the filter shortens, and their short forms.
     shortened: &'static [(&'static str, &'static str)],
     /// Lines that may be removed inside the failures: frames, if they were shown before.
     frames: &'static str,

@@ -1,4 +1,4 @@
-//! What is said of lines that are missing is true: each item stands under its own heading, and the numbers add up.
+//! Notices about missing lines are correct: each item is under its own heading, and the numbers add up.
 
 use tamis::{CommandReport, CommandRules, Limits, OutputFilterRegistry};
 
@@ -151,7 +151,7 @@ fn long_lists_of_the_filters_that_come_with_tamis() {
     }
 }
 
-/// Lines that came out, stand in another one, were removed or left out are all that there were.
+/// Written, merged, removed and omitted lines add up to the number of input lines.
 #[test]
 fn numbers_add_up_for_every_filter() {
     let registry = OutputFilterRegistry::builtin();

@@ -1,10 +1,10 @@
-//! Memory, counted at the allocator, over outputs that are far longer than it; and that time grows with the output alone.
+//! Memory, counted at the allocator, for outputs that are far longer than it; and time, which grows only with the output.
 
 use tamis::{CommandLine, CommandRules, Limits, OutputFilterRegistry, Sink};
 
-/// What a run may hold by its limits: `held` for what waits, for the tail and for what is grouped.
+/// The limit `held` of a run: for waiting lines, the tail and groups.
 const HELD: u64 = 256 << 10;
-/// What it may allocate: that, twice for a list that grows, the automata of patterns, and what is at hand of a chunk.
+/// The maximum allocation of a run: `HELD`, twice for a growing list, the automata of patterns, and a part of a chunk.
 const PEAK: u64 = 3 << 20;
 
 struct Nowhere;

@@ -61,7 +61,7 @@ fn every_filter_has_an_output_that_went_well_and_one_that_did_not() {
     }
 }
 
-/// What none of the tools prints.
+/// Text that none of the tools prints.
 const UNKNOWN: [&str; 5] = [
     "Ahoy.\nThe quay is closed, and nobody knows why\n  until further notice\n",
     "no line end",
@@ -98,7 +98,7 @@ fn what_is_empty_or_of_another_shape_passes() {
     }
 }
 
-/// Bytes that are no UTF-8, and all that a terminal may do, are no trouble for any filter.
+/// Every filter accepts invalid UTF-8 and all terminal control sequences.
 #[test]
 fn bytes_that_are_no_text_pass() {
     let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());

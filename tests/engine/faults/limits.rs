@@ -172,8 +172,8 @@ fn text_filters() -> Vec<(&'static str, model::Declared)> {
     ]
 }
 
-/// A line that is too long is no error: where lines are chosen it goes, else it passes, equal to no other; and the report
-/// counts it.
+/// A line that is too long is not an error. It is removed if lines are selected by patterns; otherwise it passes and does
+/// not equal any other line. The report counts it.
 #[test]
 fn of_lines() {
     let mut changed = 0;
@@ -191,7 +191,7 @@ fn of_lines() {
             assert!(told["lines_too_long"].as_u64() > Some(0), "{name}, line {bound}: {told}");
             changed += usize::from(output != right);
 
-            // The same inside of a document, for which it is no error either.
+            // The same line inside a document is not an error either.
             let raw = serde_json::json!({"raw": String::from_utf8_lossy(TEXT)}).to_string();
             let program = compiled(&Spec::new().text_filter(filter.clone()));
             for driver in drivers::json(name, &program, raw.as_bytes()) {
@@ -259,7 +259,7 @@ fn of_commands() {
     }
 }
 
-/// What a body may decode to has limits of its own.
+/// Decoded bodies have separate limits.
 #[test]
 fn of_bodies() {
     let runtime = polls::runtime();

@@ -20,7 +20,7 @@ pub(super) struct SourceFile {
     pub(super) path: PathBuf,
     /// The code: without comments, and without the tests at the end.
     code: String,
-    /// What the file's re-exports stand for, by their names.
+    /// The items that the file re-exports, by name.
     exported: BTreeMap<String, Vec<String>>,
 }
 

@@ -188,7 +188,7 @@ fn paths_in_documents_exist() {
                 continue;
             }
             found += 1;
-            // Of a pattern, its folder.
+            // Only the folder of a pattern is checked.
             let folder = word.split('*').next().unwrap_or_default();
             let path =
                 if folder == word { word } else { folder.rsplit_once('/').map_or("", |at| at.0) };

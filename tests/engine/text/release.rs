@@ -67,7 +67,7 @@ fn nothing_stays_behind() {
     assert_eq!((report.lines_in, report.lines_out, report.lines_folded), (6, 4, 2));
 }
 
-/// A line of progress that has left in part is written anew when it is written over.
+/// A line of progress that was written in part is written again when it is overwritten.
 #[test]
 fn progress_goes_on_in_another_line() {
     let program = TextProgram::compile(&TextSpec::new().strip_ansi(true)).unwrap();
