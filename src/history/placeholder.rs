@@ -95,7 +95,10 @@ impl Placeholder {
         let says_something =
             parts.iter().any(|part| matches!(part, Part::Text(text) if !text.trim().is_empty()));
         if !parts.is_empty() && !says_something {
-            return wrong(0, "must contain text outside the fields, so that a second run recognizes it");
+            return wrong(
+                0,
+                "must contain text outside the fields, so that a second run recognizes it",
+            );
         }
         Ok(Self { parts })
     }

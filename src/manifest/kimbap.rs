@@ -101,7 +101,8 @@ fn service(building: &mut Building<'_>, root: &Node) -> Option<String> {
         return match node.as_text() {
             Some(name) if !name.is_empty() => Some(name.to_owned()),
             _ => {
-                let message = format!("`name` must be the name of the service, not {}", node.what());
+                let message =
+                    format!("`name` must be the name of the service, not {}", node.what());
                 building.refuse(key.at.start, message);
                 None
             }

@@ -255,7 +255,8 @@ fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Problem {
         }
         // Only keys are read as text directly.
         Yaml::NullIntoString { .. } | Yaml::Unexpected { expected: "string scalar", .. } => {
-            "a key must be text; quote it if it is `null` or `~`, or begins with a bracket".to_owned()
+            "a key must be text; quote it if it is `null` or `~`, or begins with a bracket"
+                .to_owned()
         }
         Yaml::RecursiveReferencesRequireWeakTypes { .. } => {
             "an alias refers to a value that contains it; write out the value".to_owned()
@@ -285,10 +286,7 @@ fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Problem {
 const HINTS: [(&str, &str); 5] = [
     ("tabs", "indent with spaces"),
     ("unknown anchor", "quote text that begins with `*`: \"*.id\""),
-    (
-        "expected ',' or",
-        "quote text with brackets, commas or colons: \"labels[].name\"",
-    ),
+    ("expected ',' or", "quote text with brackets, commas or colons: \"labels[].name\""),
     ("unknown escape", "a backslash in single quotes is literal: 'a\\.b'"),
     ("unexpected character", "quote the text"),
 ];

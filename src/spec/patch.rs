@@ -173,7 +173,9 @@ impl PatchOp {
             .into_iter()
             .find(|known| text_of(op).as_deref() == Some(known.as_str()))
             .ok_or_else(|| {
-                refuse(format!("`op` must be add, remove, replace, move, copy or test, not {op:.40}"))
+                refuse(format!(
+                    "`op` must be add, remove, replace, move, copy or test, not {op:.40}"
+                ))
             })?;
         Ok(Self {
             op,

@@ -23,8 +23,7 @@ use crate::path::{Path, PathToken, index};
 use crate::test_work::{self, WorkKind};
 
 /// The error of adding to an array by a token that is not an index.
-pub(crate) const NO_INDEX: &str =
-    "the target is an array, which takes an index or `-`";
+pub(crate) const NO_INDEX: &str = "the target is an array, which takes an index or `-`";
 /// The error of adding to a scalar.
 pub(crate) const NO_PARENT: &str = "the parent of the target is neither an object nor an array";
 

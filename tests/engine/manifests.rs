@@ -98,7 +98,10 @@ fn size_is_limited() {
     refused(format!("a: {}\n", "x".repeat(16 << 20)), &["16777216", "split it"]);
     refused("- a\n".repeat(1_000_000), &["x.yaml:", "200000"]);
     // A long line is clipped.
-    refused(format!("version: 1\nfilters: {{{}: 1}}", "x".repeat(500)), &["must be a map of rules"]);
+    refused(
+        format!("version: 1\nfilters: {{{}: 1}}", "x".repeat(500)),
+        &["must be a map of rules"],
+    );
     refused(format!("{}: 1\nversion: 1\nfilters: {{}}", "x".repeat(900)), &["unknown key"]);
     let wrong: String = (0..20_000).map(|tool| format!("  t{tool}: {{slect: [id]}}\n")).collect();
     refused(

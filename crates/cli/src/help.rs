@@ -35,7 +35,11 @@ const TOPICS: [(&str, &str, &str); 11] = [
         "the output of commands: tamis text, and rules for it",
         include_str!("topics/commands.md"),
     ),
-    ("running", "run: how a command runs and where its output is kept", include_str!("topics/running.md")),
+    (
+        "running",
+        "run: how a command runs and where its output is kept",
+        include_str!("topics/running.md"),
+    ),
     (
         "history",
         "pruning old tool results of a chat: rules, shapes",

@@ -169,7 +169,7 @@ pub fn bless() -> bool {
     std::env::var_os("TAMIS_BLESS").is_some()
 }
 
-/// A text at the top of a file, beside its cases. Panics if the file has none of this name.
+/// Returns a top-level text of a file of cases. Panics if the file has no text with this name.
 pub fn shared(file: &str, key: &str) -> String {
     let table: toml::Table =
         paths::text(file).parse().unwrap_or_else(|error| panic!("{file}: {error}"));

@@ -1,7 +1,7 @@
 //! `evade`: a removed value is in no output and in no error (SPEC §2.4), in every spelling, duplicate, nesting, order and
 //! chunking, and also if the document is cut off or invalid.
 //!
-//! The document is built around its secrets, so that every one of them is where the rules say it goes:
+//! The document is built around its secrets, so that the rules remove every one of them:
 //!
 //! ```text
 //! document ─▶ {noise, "list": [items, in arrays too…], noise, "gone": SECRET, "keep": {noise, "gone": SECRET}}

@@ -99,7 +99,7 @@ fn cut(
     drivers::chunks(program, cuts.into_iter().chain([history.len()]).map(chunk))
 }
 
-/// Whether a mark says that it is none.
+/// Returns whether a mark has a value that means "not pruned".
 fn says_no(mark: &Value) -> bool {
     match mark {
         Value::Null | Value::Bool(false) => true,

@@ -15,10 +15,10 @@ use crate::prng::Choices;
 
 /// Templates that are longer take the fuzzer's time: what loops in them may cost is bounded, but not little.
 const LONGEST: usize = 600;
-/// What stands in the buffer before.
+/// The previous content of the buffer.
 const BEFORE: &[u8] = b"before";
 
-/// What templates are made of.
+/// The pieces of generated templates.
 const PIECES: [&str; 64] = [
     "{{.}}",
     "{{.a}}",
@@ -159,7 +159,7 @@ pub fn run(data: &[u8]) {
         .unwrap_or_else(|why| panic!("{why}\n  {parts:?} on {document}"));
 }
 
-/// A template and an item: as they come, parted by a byte that neither has, or made of pieces.
+/// Returns a template and an item: raw bytes split at a separator, or made of pieces.
 fn sources(input: &mut Input<'_>) -> (String, String) {
     if input.choices.one_in(2) {
         let mut choices = Choose::new(input.rest);
