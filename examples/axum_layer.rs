@@ -1,5 +1,5 @@
-//! An axum application with a layer that filters its responses. The handlers are unchanged; clients receive what the spec
-//! keeps.
+//! An axum application with a layer that filters its responses. The handlers are unchanged; clients receive what the
+//! spec keeps.
 //!
 //! ```sh
 //! cargo run --release -p tamis-interop --example axum_layer

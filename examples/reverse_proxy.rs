@@ -1,16 +1,18 @@
-//! A reverse proxy for one upstream that filters responses as they pass, with hyper on both sides. No body is collected.
+//! A reverse proxy for one upstream that filters responses as they pass, with hyper on both sides. No body is
+//! collected.
 //!
 //! ```sh
 //! cargo run --release -p tamis-interop --example reverse_proxy -- --listen 127.0.0.1:8080 --upstream http://127.0.0.1:9000 \
 //!     --filter /repos=github.list-repos
 //! ```
 //!
-//! A response below a path with a filter is filtered or not delivered: a response that is not JSON, or cannot be decoded, is
-//! refused, and a redirect or an error that is not JSON loses its body. All other paths are forwarded unchanged.
+//! A response below a path with a filter is filtered or not delivered: a response that is not JSON, or cannot be
+//! decoded, is refused, and a redirect or an error that is not JSON loses its body. All other paths are forwarded
+//! unchanged.
 //!
-//! If a filter's `on_error` is `raw`, which is the catalog's default, JSON without any selected path passes. An upstream
-//! that treats `/REPOS` or `/repos.json` as `/repos` must be configured not to. Clients may use HTTP/1.1 or HTTP/2 (prior
-//! knowledge); the upstream is called with HTTP/1.1. There is no TLS and there are no upgrades.
+//! If a filter's `on_error` is `raw`, which is the catalog's default, JSON without any selected path passes. An
+//! upstream that treats `/REPOS` or `/repos.json` as `/repos` must be configured not to. Clients may use HTTP/1.1 or
+//! HTTP/2 (prior knowledge); the upstream is called with HTTP/1.1. There is no TLS and there are no upgrades.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -51,11 +53,12 @@ Usage: reverse_proxy --listen ADDRESS --upstream URL [--filter PREFIX=NAME]... [
   --help                this text
 ";
 
-/// hyper's buffers grow to 408 KiB per connection for reading and writing. A slow client could then hold most of a megabyte,
-/// because a piece waits in up to four places: when it was read, in transit, in the filter, and before it is written. Pieces
-/// of 32 KiB cost a few more system calls.
+/// hyper's buffers grow to 408 KiB per connection for reading and writing. A slow client could then hold most of a
+/// megabyte, because a piece waits in up to four places: when it was read, in transit, in the filter, and before it is
+/// written. Pieces of 32 KiB cost a few more system calls.
 const BUFFER: usize = 32 << 10;
-/// The time limit for the headers of a request, including its first byte, and for the next request on a kept connection.
+/// The time limit for the headers of a request, including its first byte, and for the next request on a kept
+/// connection.
 const HEAD_TIME: Duration = Duration::from_secs(30);
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 /// The time limit for responses in progress when the proxy ends.
@@ -280,7 +283,8 @@ async fn is_speaking(stream: &TcpStream) -> bool {
 fn server() -> auto::Builder<TokioExecutor> {
     let mut server = auto::Builder::new(TokioExecutor::new());
     server.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(BUFFER);
-    // A stream may buffer as much as an HTTP/1.1 connection; a connection buffers that much for the requests of all streams.
+    // A stream may buffer as much as an HTTP/1.1 connection; a connection buffers that much for the requests of all
+    // streams.
     server
         .http2()
         .timer(TokioTimer::new())
@@ -412,8 +416,8 @@ fn behind(upstream: &Uri, target: &Uri) -> Option<Uri> {
     Uri::builder().scheme("http").authority(authority).path_and_query(path).build().ok()
 }
 
-/// Returns whether no server can take the path for another one: `/a/../repos`, `//repos`, `/repos;a` and `/%72epos` would
-/// bypass a filter for `/repos`.
+/// Returns whether no server can take the path for another one: `/a/../repos`, `//repos`, `/repos;a` and `/%72epos`
+/// would bypass a filter for `/repos`.
 fn is_plain(path: &str) -> bool {
     let mut segments = path.split('/').skip(1).peekable();
     while let Some(segment) = segments.next() {
@@ -457,8 +461,8 @@ fn ask(request: &mut Request<Incoming>, peer: IpAddr, is_filtered: bool) {
         }
     }
     if is_filtered {
-        // A range cannot be filtered. The proxy decodes the body, not the client, so it asks for the coding that needs the
-        // least memory; see `DecodeOptions` for the others, which are decoded as well.
+        // A range cannot be filtered. The proxy decodes the body, not the client, so it asks for the coding that needs
+        // the least memory; see `DecodeOptions` for the others, which are decoded as well.
         fields.remove(header::RANGE);
         fields.remove(header::IF_RANGE);
         fields.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));

@@ -1,10 +1,12 @@
-//! Runs fuzz targets under libFuzzer, one after another, each for a number of seconds, and prints a table of the results.
+//! Runs fuzz targets under libFuzzer, one after another, each for a number of seconds, and prints a table of the
+//! results.
 //!
-//! Targets are known only by their names in `fuzz_targets/`. Most of the time of a run is spent on short inputs, many of
-//! which fit into a second. The rest is spent on longer inputs, which cross the library's windows. Findings are written to
-//! `artifacts/NAME/`; inputs that reach new code are written to `corpus/NAME/`, with which the next run begins. A finding ends
-//! a run of libFuzzer. Another run begins for the rest of the time, unless the limit of findings is reached; unused time is
-//! reported. Exit codes: 0 nothing found; 1 something found; 2 usage error, or a target that does not run.
+//! Targets are known only by their names in `fuzz_targets/`. Most of the time of a run is spent on short inputs, many
+//! of which fit into a second. The rest is spent on longer inputs, which cross the library's windows. Findings are
+//! written to `artifacts/NAME/`; inputs that reach new code are written to `corpus/NAME/`, with which the next run
+//! begins. A finding ends a run of libFuzzer. Another run begins for the rest of the time, unless the limit of findings
+//! is reached; unused time is reported. Exit codes: 0 nothing found; 1 something found; 2 usage error, or a target that
+//! does not run.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};
@@ -20,8 +22,8 @@ const LONGER: u64 = 5;
 /// How often a run is continued after a finding. A finding in a seed is found again at once.
 const FINDINGS: usize = 20;
 
-/// Work that the fuzzer skips: names of new functions (a symbolizer takes seconds for them), weights of features (there are
-/// tens of thousands, which would cost more than the targets) and the leak check after every input.
+/// Work that the fuzzer skips: names of new functions (a symbolizer takes seconds for them), weights of features (there
+/// are tens of thousands, which would cost more than the targets) and the leak check after every input.
 const QUICK: [&str; 3] = ["-print_funcs=0", "-entropic=0", "-detect_leaks=0"];
 
 /// The parsed arguments.

@@ -32,7 +32,8 @@ pub struct CallOptions {
     scanner: Option<Scanner>,
 }
 
-/// A [`Program`] and the [`CallOptions`] of one call: the first argument of [`Filter::new`](crate::Filter::new) and of the drivers.
+/// A [`Program`] and the [`CallOptions`] of one call: the first argument of [`Filter::new`](crate::Filter::new) and of
+/// the drivers.
 ///
 /// They accept a `&Program` as well, which stands for default options.
 ///
@@ -173,8 +174,9 @@ impl CallOptions {
     ///
     /// # Errors
     /// Fails if the input is not a JSON object ([`ErrorKind::Syntax`](crate::ErrorKind::Syntax),
-    /// [`ErrorKind::UnexpectedEnd`](crate::ErrorKind::UnexpectedEnd), [`ErrorKind::Encoding`](crate::ErrorKind::Encoding)),
-    /// or nests more than 1,024 containers ([`ErrorKind::Limit`](crate::ErrorKind::Limit)).
+    /// [`ErrorKind::UnexpectedEnd`](crate::ErrorKind::UnexpectedEnd),
+    /// [`ErrorKind::Encoding`](crate::ErrorKind::Encoding)), or nests more than 1,024 containers
+    /// ([`ErrorKind::Limit`](crate::ErrorKind::Limit)).
     ///
     /// # Complexity
     /// Linear in the input, which is not copied.

@@ -144,8 +144,8 @@ impl Placeholder {
 
     /// Returns whether `text` is a placeholder for a result of this tool and call.
     ///
-    /// Follows all ways through the template at once, so it takes at most as many steps as the product of both lengths. The
-    /// template is short.
+    /// Follows all ways through the template at once, so it takes at most as many steps as the product of both lengths.
+    /// The template is short.
     pub(super) fn fits(&self, text: &[u8], tool: &str, id: &str) -> bool {
         let mut ways = vec![0];
         for part in &self.parts {

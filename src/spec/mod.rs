@@ -130,9 +130,9 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Root {
-    /// The document if it is an array. If it is an object, the first array among `items`, `result` and `data`, otherwise
-    /// the first member that is an array, otherwise the object itself (kimbap). May have to hold the document; see
-    /// [`Limits`](crate::Limits).
+    /// The document if it is an array. If it is an object, the first array among `items`, `result` and `data`,
+    /// otherwise the first member that is an array, otherwise the object itself (kimbap). May have to hold the
+    /// document; see [`Limits`](crate::Limits).
     #[default]
     Auto,
     /// The first member that is an array, decided when it begins. For an object without an array this is a total miss.
@@ -207,7 +207,8 @@ pub enum Validation {
     /// RFC 8259, the whole document.
     #[default]
     Full,
-    /// Skipped values are checked only for terminated strings, brackets, UTF-8 and control characters. For trusted input.
+    /// Skipped values are checked only for terminated strings, brackets, UTF-8 and control characters. For trusted
+    /// input.
     Structure,
 }
 
@@ -523,7 +524,8 @@ impl Spec {
         self
     }
 
-    /// Sets whether a call may ask for raw output, which ignores the rules. Default: yes, except for reShapr's artifacts.
+    /// Sets whether a call may ask for raw output, which ignores the rules. Default: yes, except for reShapr's
+    /// artifacts.
     #[must_use]
     pub fn allow_raw(mut self, yes: bool) -> Self {
         self.allow_raw = Some(yes);

@@ -21,7 +21,8 @@ pub(crate) fn open(input: &Place) -> Result<File> {
     }
 }
 
-/// Returns standard input as a file, without the buffer of the standard library, so that a regular file can be read twice.
+/// Returns standard input as a file, without the buffer of the standard library, so that a regular file can be read
+/// twice.
 pub(crate) fn standard_input() -> Result<File> {
     #[cfg(windows)]
     use std::os::windows::io::AsHandle;
@@ -92,8 +93,8 @@ impl Write for Patient {
     }
 }
 
-/// Returns the number of the descriptor of this process that a path names: `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`,
-/// or a link to one of these.
+/// Returns the number of the descriptor of this process that a path names: `/dev/stdout`, `/dev/fd/3`,
+/// `/proc/self/fd/3`, or a link to one of these.
 pub(crate) fn descriptor(path: &Path) -> Option<u32> {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {

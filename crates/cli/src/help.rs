@@ -90,7 +90,8 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HelpArgs {
-    /// A command, or a topic: paths, roots, rules, manifests, pages, commands, running, history, limits, reports, exit-codes
+    /// A command, or a topic: paths, roots, rules, manifests, pages, commands, running, history, limits, reports,
+    /// exit-codes
     #[arg(value_name = "COMMAND|TOPIC", value_parser = Page, hide_possible_values = true)]
     about: Option<String>,
 }

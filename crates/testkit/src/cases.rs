@@ -1,7 +1,7 @@
 //! Cases: data in TOML files, each of which becomes a test with a name of its own.
 //!
-//! A file has an array of tables, `[[case]]` for most. The test of a case is called `theme::file::name`, where characters of
-//! the case's name that are not letters or digits become `_`.
+//! A file has an array of tables, `[[case]]` for most. The test of a case is called `theme::file::name`, where
+//! characters of the case's name that are not letters or digits become `_`.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -185,8 +185,8 @@ fn patches_on_a_tree_cost_what_is_on_their_way() {
     }
 }
 
-/// Where names and wildcards both lead on, a value is at many places of the rules at once: each member is looked up at each,
-/// and those are no more than the rules.
+/// Where names and wildcards both lead on, a value is at many places of the rules at once: each member is looked up at
+/// each, and those are no more than the rules.
 #[test]
 fn wildcards_cost_the_places_that_they_lead_to() {
     const DEPTH: usize = 8;
@@ -211,7 +211,8 @@ fn wildcards_cost_the_places_that_they_lead_to() {
 fn compiling_is_linear_in_the_rules() {
     for (rule, add) in RULES {
         for (naming, name) in NAMINGS {
-            // All rules in one object; sixty rules in each object, for which the search for a sifting table takes longest.
+            // All rules in one object; sixty rules in each object, for which the search for a sifting table takes
+            // longest.
             let nestings: [(&str, Nest); 2] = [
                 ("flat", |_, name| vec![name]),
                 ("sixty", |number, name| vec![format!("p{}", number / 60), name]),

@@ -1,6 +1,7 @@
 //! Information needed for debugging is never lost: names of failed tests, messages, places, counts.
 //!
-//! Patterns that are independent of the filters find it in the raw outputs; each match must also be in the filtered output.
+//! Patterns that are independent of the filters find it in the raw outputs; each match must also be in the filtered
+//! output.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! Rules in zeph's spelling: a chain of them is what they are one after the other, and lines of security are never lost.
+//! Rules in zeph's spelling: a chain of them is what they are one after the other, and lines of security are never
+//! lost.
 
 use tamis::{CommandRules, Limits, OutputFilterRegistry};
 

@@ -1,7 +1,7 @@
 //! Failures are whole: from the heading of a failure to the summary, every line is kept, whatever it looks like.
 //!
-//! Lines that some built-in filter removes elsewhere, and whole outputs of test runners, are planted inside the failures of
-//! every runner, at random places and cut into random chunks.
+//! Lines that some built-in filter removes elsewhere, and whole outputs of test runners, are planted inside the
+//! failures of every runner, at random places and cut into random chunks.
 
 use regex::Regex;
 use tamis::{Limits, OutputFilterRegistry};

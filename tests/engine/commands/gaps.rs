@@ -28,8 +28,8 @@ fn found(prng: &mut Prng, most: usize) -> String {
     output
 }
 
-/// Reads an output as a person does: the lines of the input that it shows, in their order, and the number of those that its
-/// gaps speak of. `joint` is what stands between a heading and an item in a line.
+/// Reads an output as a person does: the lines of the input that it shows, in their order, and the number of those that
+/// its gaps speak of. `joint` is what stands between a heading and an item in a line.
 fn read(out: &str, input: &str, joint: &str) -> (usize, u64) {
     let mut heading = None;
     let mut before_gap_or_end = false;

@@ -1,4 +1,5 @@
-//! Memory, counted at the allocator, for outputs that are far longer than it; and time, which grows only with the output.
+//! Memory, counted at the allocator, for outputs that are far longer than it; and time, which grows only with the
+//! output.
 
 use tamis::{CommandLine, CommandRules, Limits, OutputFilterRegistry, Sink};
 
@@ -106,8 +107,8 @@ fn what_is_held_has_a_limit() {
     }
 }
 
-/// An output that is eight times as long takes about eight times as much time of this thread, and not 64 times as much. The
-/// margin is wide, and each pair gets several tries.
+/// An output that is eight times as long takes about eight times as much time of this thread, and not 64 times as much.
+/// The margin is wide, and each pair gets several tries.
 #[test]
 fn time_is_proportional_to_the_output() {
     let registry = registry();

@@ -1,4 +1,5 @@
-//! A file that is read twice changes in between, or while it is read again: the run fails, for what was found may be there no more.
+//! A file that is read twice changes in between, or while it is read again: the run fails, for what was found may be
+//! there no more.
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -1,8 +1,8 @@
-//! The disk is full while data waits in a temporary file: every driver reports an error, its output up to then is correct,
-//! and no file is left behind.
+//! The disk is full while data waits in a temporary file: every driver reports an error, its output up to then is
+//! correct, and no file is left behind.
 //!
-//! Only the superuser could create a full disk. A limit on the size of files has the same effect; it applies to a process,
-//! so the test starts itself again with that limit.
+//! Only the superuser could create a full disk. A limit on the size of files has the same effect; it applies to a
+//! process, so the test starts itself again with that limit.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! Limits of 0 and 1: a run gives what it gives without, or says which limit it met; and each limit is met by runs of each kind
-//! that it is for.
+//! Limits of 0 and 1: a run gives what it gives without, or says which limit it met; and each limit is met by runs of
+//! each kind that it is for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -172,8 +172,8 @@ fn text_filters() -> Vec<(&'static str, model::Declared)> {
     ]
 }
 
-/// A line that is too long is not an error. It is removed if lines are selected by patterns; otherwise it passes and does
-/// not equal any other line. The report counts it.
+/// A line that is too long is not an error. It is removed if lines are selected by patterns; otherwise it passes and
+/// does not equal any other line. The report counts it.
 #[test]
 fn of_lines() {
     let mut changed = 0;
@@ -219,8 +219,8 @@ impl OutputFilter for Last {
     }
 }
 
-/// The output of a command stays where too little may be looked at: a line that is too long, all of it where a filter needs the whole;
-/// and then the report says why.
+/// The output of a command stays where too little may be looked at: a line that is too long, all of it where a filter
+/// needs the whole; and then the report says why.
 #[test]
 fn of_commands() {
     let builtin = command("cargo build", OutputFilterRegistry::builtin(), &build());

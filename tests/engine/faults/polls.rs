@@ -1,5 +1,5 @@
-//! Asynchronous drivers whose source and receiver wait at every other poll and move one byte at each of the rest: what they do is
-//! what the blocking drivers do.
+//! Asynchronous drivers whose source and receiver wait at every other poll and move one byte at each of the rest: what
+//! they do is what the blocking drivers do.
 
 use std::collections::VecDeque;
 use std::io::{Error as IoError, ErrorKind as IoKind, Result as IoResult, Write};

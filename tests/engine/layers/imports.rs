@@ -1,7 +1,7 @@
 //! The imports of a package, file by file: from `use` items and from paths in code.
 //!
-//! A name that a file re-exports counts as an import from the file that defines it. `mod` items and re-exports are not imports,
-//! nor is code in tests.
+//! A name that a file re-exports counts as an import from the file that defines it. `mod` items and re-exports are not
+//! imports, nor is code in tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -66,7 +66,8 @@ fn render(templates: &Templates, payload: &str, kept: Option<usize>, original: u
     Rendered { text: text(), items: items.len() }
 }
 
-/// Returns a container with `replaced` in place of its child `part`. With `summary`, members with reserved names are removed.
+/// Returns a container with `replaced` in place of its child `part`. With `summary`, members with reserved names are
+/// removed.
 fn rebuild(container: &str, part: &str, replaced: &str, summary: bool) -> String {
     let mut parts = Vec::new();
     for child in children(container) {

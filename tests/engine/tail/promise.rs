@@ -1,12 +1,13 @@
-//! Guarantees of a budget for every document: the output fits or the run reports that it does not, items remain items, and
-//! omissions are marked.
+//! Guarantees of a budget for every document: the output fits or the run reports that it does not, items remain items,
+//! and omissions are marked.
 
 use serde_json::Value as Json;
 use tamis::{Budget, Program, Spec, filter_slice};
 
 use super::corpus::documents;
 
-/// Checks that every omission from `input` is marked in `output`. With `beside`, this is the payload, whose mark is next to it.
+/// Checks that every omission from `input` is marked in `output`. With `beside`, this is the payload, whose mark is
+/// next to it.
 fn check_marked(input: &Json, output: &Json, beside: bool, place: &str) {
     match (input, output) {
         (Json::String(input), Json::String(output)) if input != output => {

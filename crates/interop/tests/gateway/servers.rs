@@ -247,8 +247,8 @@ pub(crate) async fn ask(client: &Client<HttpConnector, Body>, request: Request<B
     seen(client.request(request).await.unwrap()).await
 }
 
-/// Sends a request whose response breaks off. Returns `None` if the client only sees an error: hyper also drops the headers
-/// if they were not sent yet.
+/// Sends a request whose response breaks off. Returns `None` if the client only sees an error: hyper also drops the
+/// headers if they were not sent yet.
 pub(crate) async fn ask_in_vain(
     client: &Client<HttpConnector, Body>,
     request: Request<Body>,

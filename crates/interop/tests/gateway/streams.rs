@@ -1,5 +1,5 @@
-//! Responses in progress: each piece is delivered as soon as it is available, a client is sent no more than it reads, and
-//! everything ends if the client, the gateway or the upstream disconnects.
+//! Responses in progress: each piece is delivered as soon as it is available, a client is sent no more than it reads,
+//! and everything ends if the client, the gateway or the upstream disconnects.
 
 use std::io;
 use std::sync::Arc;

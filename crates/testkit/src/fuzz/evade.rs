@@ -1,5 +1,5 @@
-//! `evade`: a removed value is in no output and in no error (SPEC §2.4), in every spelling, duplicate, nesting, order and
-//! chunking, and also if the document is cut off or invalid.
+//! `evade`: a removed value is in no output and in no error (SPEC §2.4), in every spelling, duplicate, nesting, order
+//! and chunking, and also if the document is cut off or invalid.
 //!
 //! The document is built around its secrets, so that the rules remove every one of them:
 //!
@@ -19,7 +19,8 @@ use super::programs;
 use crate::drivers::{Run, Subject, same};
 use crate::prng::Choices;
 
-/// The text that must not be in the output. No generator derives it from other text, and no cut of a string leaves it readable.
+/// The text that must not be in the output. No generator derives it from other text, and no cut of a string leaves it
+/// readable.
 const CANARY: &str = "8675309";
 
 /// The names of members that must not be in the output.
@@ -81,7 +82,8 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
     if choices.one_in(4) {
         options = options.budget(Budget::Bytes(1 + choices.below(400) as u64));
     }
-    // Rules that remove also apply to the response of a failed call. If only selected values may leave, such a response is an error.
+    // Rules that remove also apply to the response of a failed call. If only selected values may leave, such a response
+    // is an error.
     options = options.is_error(choices.one_in(if rules == "select" { 32 } else { 8 }));
     let cuts = choices.cuts(document.len());
     let subject = Subject { program: &program, options: &options, document: &document };
@@ -232,8 +234,8 @@ fn more(choices: &mut Choose<'_>, mut spec: Spec) -> Spec {
     spec
 }
 
-/// Cuts the document off, or inserts an invalid byte. The bytes after that do not count if everything is validated. (With a
-/// trusted sender, a missing bracket moves everything after it to another place.)
+/// Cuts the document off, or inserts an invalid byte. The bytes after that do not count if everything is validated.
+/// (With a trusted sender, a missing bracket moves everything after it to another place.)
 fn break_off(choices: &mut Choose<'_>, spec: &mut Spec, document: &mut Vec<u8>) {
     match choices.below(6) {
         // 0 is read after the end of the choices, so it must stand for a common form.

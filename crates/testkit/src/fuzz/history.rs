@@ -1,7 +1,8 @@
 //! `history`: pruning of chats.
 //!
-//! The result does not depend on the chunks, and a second run changes nothing. The output is JSON of the same shape, and only
-//! results differ; ids keep their pairs. For histories of known shape, with protected tools, the result is that of the model.
+//! The result does not depend on the chunks, and a second run changes nothing. The output is JSON of the same shape,
+//! and only results differ; ids keep their pairs. For histories of known shape, with protected tools, the result is
+//! that of the model.
 
 use serde_json::Value;
 use tamis::{PruneProgram, PruneSpec};

@@ -7,8 +7,8 @@
 //! └────────┴───────────────┴──────────────────────────────┘
 //! ```
 //!
-//! Choices and document do not share bytes. So a mutation of one does not change the other, and any document becomes a seed when
-//! choices are put before it.
+//! Choices and document do not share bytes. So a mutation of one does not change the other, and any document becomes a
+//! seed when choices are put before it.
 
 use std::ops::Range;
 
@@ -89,8 +89,8 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Returns any document: the bytes after the choices, or generated from them, possibly with one byte changed or with
-    /// white space before it.
+    /// Returns any document: the bytes after the choices, or generated from them, possibly with one byte changed or
+    /// with white space before it.
     pub(crate) fn document(&mut self) -> Vec<u8> {
         let mut document = match self.choices.below(4) {
             0..=2 => self.rest.to_vec(),

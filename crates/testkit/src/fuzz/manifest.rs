@@ -1,7 +1,8 @@
 //! `manifest`: files of every format that map names to filters, and rules for commands.
 //!
-//! No panic; an error is short and has a place inside the text; what loads has filters that explain themselves and run, and
-//! is found by its names. That work is bounded is the fuzzer's to see: an input that takes long is a finding of its own.
+//! No panic; an error is short and has a place inside the text; what loads has filters that explain themselves and run,
+//! and is found by its names. That work is bounded is the fuzzer's to see: an input that takes long is a finding of its
+//! own.
 
 use tamis::{
     CallOptions, CommandLine, CommandRules, Limits, Manifest, ManifestError, ManifestErrorKind,
@@ -54,8 +55,8 @@ fn manifest(text: &[u8]) {
     twice(&manifest);
 }
 
-/// Merges a manifest with itself. A name in two manifests is an error at the second place, even if both filters are equal, so
-/// every name is an error. Without names there are no conflicts, and the manifest is unchanged.
+/// Merges a manifest with itself. A name in two manifests is an error at the second place, even if both filters are
+/// equal, so every name is an error. Without names there are no conflicts, and the manifest is unchanged.
 fn twice(manifest: &Manifest) {
     let names = manifest.names().len();
     match Manifest::merge([manifest.clone(), manifest.clone()]) {

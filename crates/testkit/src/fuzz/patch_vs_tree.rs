@@ -1,7 +1,8 @@
-//! `patch_vs_tree`: a sequence of RFC 6902 that streams does what it does on a tree, and what the json-patch crate does.
+//! `patch_vs_tree`: a sequence of RFC 6902 that streams does what it does on a tree, and what the json-patch crate
+//! does.
 //!
-//! The tree is had by one more operation that only a tree can do, and that does nothing: the document is copied to where it is.
-//! Where the crate does otherwise it is not asked:
+//! The tree is had by one more operation that only a tree can do, and that does nothing: the document is copied to
+//! where it is. Where the crate does otherwise it is not asked:
 //!
 //! | | the crate | here |
 //! |---|---|---|

@@ -1,7 +1,7 @@
 //! Programs of every kind and call options, generated from choices and a document that their paths may lead into.
 //!
-//! The generator of the tests makes `retain` and the rules on items; everything else is added here. Rules that cannot be
-//! combined must be refused by the compiler with an error about the spec.
+//! The generator of the tests makes `retain` and the rules on items; everything else is added here. Rules that cannot
+//! be combined must be refused by the compiler with an error about the spec.
 
 use tamis::{
     Budget, CallOptions, Compact, Condition, Content, ContentFormat, Error, ErrorKind, Limits,

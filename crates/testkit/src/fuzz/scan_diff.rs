@@ -1,4 +1,5 @@
-//! `scan_diff`: every kernel that this machine supports returns the same masks as the scalar one, however the text is cut.
+//! `scan_diff`: every kernel that this machine supports returns the same masks as the scalar one, however the text is
+//! cut.
 //!
 //! Kernels are not part of the library's interface, so the target is implemented in `src/scan/diff.rs`.
 

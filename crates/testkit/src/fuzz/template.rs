@@ -1,7 +1,8 @@
 //! `template`: Go templates over items, by themselves and in a `compact`.
 //!
-//! No panic; what is rendered keeps to the room that is given, is the same again, and leaves the buffer as it was if it fails;
-//! an error has a place inside its template; a program with the templates does the same however the document is cut.
+//! No panic; what is rendered keeps to the room that is given, is the same again, and leaves the buffer as it was if it
+//! fails; an error has a place inside its template; a program with the templates does the same however the document is
+//! cut.
 
 use tamis::{
     CallOptions, Compact, Limits, Spec, TemplateError, TemplateErrorKind, TemplatePart, Templates,

@@ -1,7 +1,7 @@
 //! `text`: filters on the lines of a text, and those for the output of commands.
 //!
-//! Any split is as good as the whole; the models of the library's tests make the same of it; an output is longer than its input
-//! only where something says what was left out; what is not UTF-8 passes.
+//! Any split is as good as the whole; the models of the library's tests make the same of it; an output is longer than
+//! its input only where something says what was left out; what is not UTF-8 passes.
 
 use std::sync::LazyLock;
 

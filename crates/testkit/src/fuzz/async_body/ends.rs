@@ -129,8 +129,8 @@ impl AsyncRead for Script {
     }
 }
 
-/// A writer that accepts a few bytes at a time, and sometimes none. It fails once it has accepted a number of bytes, or at
-/// the flush after them.
+/// A writer that accepts a few bytes at a time, and sometimes none. It fails once it has accepted a number of bytes, or
+/// at the flush after them.
 pub(super) struct Slow<'a> {
     pub(super) output: &'a mut Vec<u8>,
     pub(super) takes: usize,
