@@ -78,7 +78,7 @@ mod tests {
     use super::closest;
 
     #[test]
-    fn what_is_close_is_meant() {
+    fn close_words_are_suggested() {
         let known = ["select", "exclude", "root", "max_items"];
         for (word, close) in [
             ("slect", Some("select")),

@@ -301,7 +301,7 @@ mod tests {
     use super::{cut, lines_left_out, looks_like_one, marked, text_left_out};
 
     #[test]
-    fn what_is_written_is_recognised() {
+    fn written_notices_are_recognized() {
         for notice in [
             cut("cargo-test", "3 of 5 lines left out", Some("/tmp/a\nb")),
             cut("x", "2 folded", None),

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_no_longer_has_none() {
+    fn no_article_is_found_without_time() {
         assert!(find_within(page(2000), Duration::ZERO).is_none());
     }
 }

@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_is_bounded() {
+    fn open_elements_are_bounded() {
         let html = "<b>".repeat(100_000) + "x";
         let log = read(&html, usize::MAX - 1);
         assert!(log.contains(&"<lost>".to_owned()));

@@ -283,7 +283,7 @@ mod tests {
     use super::{Budget, CallOptions};
 
     #[test]
-    fn what_the_input_of_a_call_asks_for() {
+    fn options_are_read_from_the_input_of_a_call() {
         let read = |input: &str| {
             let options = CallOptions::from_json(input.as_bytes()).unwrap();
             (options.raw, options.call_budget())

@@ -193,7 +193,7 @@ mod tests {
     use super::{Facts, Placeholder, SHOWN_BYTES};
 
     #[test]
-    fn what_is_rendered_is_known_again() {
+    fn rendered_placeholders_are_recognized() {
         let long = "é".repeat(1000);
         for template in [
             "",
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_template() {
+    fn invalid_templates_are_refused() {
         for (template, words) in [
             (
                 "a {tools}",

@@ -141,7 +141,7 @@ mod tests {
     use crate::sink::Sink;
 
     #[test]
-    fn what_is_copied_waits_in_pieces() {
+    fn copied_bytes_are_gathered_in_pieces() {
         let bytes: Vec<u8> = (0..PIECE * 3 + 5).map(|at| (at % 251) as u8).collect();
         let mut gather = GatherSink::default();
         for part in bytes.chunks(1000) {

@@ -370,7 +370,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_cannot_be_meant_is_refused_with_what_to_write() {
+    fn invalid_paths_are_refused_with_a_remedy() {
         for (text, at, remedy) in REFUSED {
             let error = Path::parse(text).unwrap_err();
             assert_eq!(error.at, at, "{text}: {}", error.message);

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn an_input_that_is_not_an_object_is_refused() {
         let deep = format!("{{\"a\":{}", "[".repeat(100_000));
         for (input, error) in [
             ("", "byte 0: the document is empty"),

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_specs_are_read_back() {
         let filter = TextSpec::new().strip_ansi(true).keep_lines_matching("^x").max_lines(3);
         for (spec, text) in [
             (Spec::new(), "{}"),
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_budget_is_refused() {
+    fn invalid_budgets_are_refused() {
         for (text, why) in [
             (r#"{"bytes":0}"#, "integer `0`, expected a whole number of at least 1"),
             (r#"{"tokens":-5}"#, "integer `-5`, expected a whole number of at least 1"),
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_compact_is_refused() {
+    fn invalid_templates_are_refused() {
         for (text, why) in [
             ("{}", "missing field `item`"),
             (r#"{"header":"x"}"#, "missing field `item`"),

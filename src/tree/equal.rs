@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_equal() {
+    fn equal_values() {
         check(r#"{"a":1,"b":[2,3]}"#, r#"{"b":[2.0,3e0],"\u0061":1}"#, true);
         check(r#""\u00e9\ud83d\ude00""#, r#""é😀""#, true);
         check(r#""\ud83d""#, r#""\uD83D""#, true);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not() {
+    fn different_values() {
         check("[]", "{}", false);
         check("[1]", "[1,2]", false);
         check("[1,2]", "[2,1]", false);

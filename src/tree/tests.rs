@@ -47,7 +47,7 @@ fn check(document: &str, edits: &[(&str, &str, &str)], expected: Result<&str, &s
 }
 
 #[test]
-fn what_is_not_touched_is_verbatim() {
+fn untouched_values_are_verbatim() {
     let document = r#"{"a":{"x":1.10,"y":"\u0041\/"},"b":[1E400,{"k":-0}],"\u0063":[]}"#;
     check(document, &[], Ok(document));
     check(
@@ -103,7 +103,7 @@ fn moves_into_and_out_of() {
 }
 
 #[test]
-fn what_cannot_be_done_says_how_far_it_got() {
+fn errors_name_the_first_missing_step() {
     let document = r#"{"a":{"b":[1]}}"#;
     check(document, &[("remove", "/a/x/y", "")], Err("no value at /a/x"));
     check(document, &[("replace", "/a/b/1", "0")], Err("no value at /a/b/1"));

@@ -191,7 +191,7 @@ fn bytes_that_are_no_text_are_refused() {
 }
 
 #[test]
-fn what_is_cut_off_anywhere_is_answered() {
+fn a_truncated_manifest_has_an_error_or_is_read() {
     let text = include_str!("../cases/manifests/sample.yaml");
     assert!(Manifest::parse("sample.yaml", text).is_ok());
     for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {

@@ -140,7 +140,7 @@ mod tests {
     use super::Tally;
 
     #[test]
-    fn what_goes_through_is_counted_up_to_what_was_consumed() {
+    fn tokens_are_counted_up_to_the_consumed_bytes() {
         let text = "hello world, and more of it";
         let tally = Tally::new(true);
         let mut read = String::new();

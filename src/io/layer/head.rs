@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_true_goes() {
+    fn outdated_headers_are_removed() {
         let mut head = fields(&[
             ("content-length", "100"),
             ("transfer-encoding", "chunked"),

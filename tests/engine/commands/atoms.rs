@@ -43,7 +43,7 @@ static ANSI: LazyLock<Regex> = LazyLock::new(|| Regex::new("\x1b\\[[0-9;]*m").un
 const GROUPED: [&str; 2] = ["grep", "find"];
 
 #[test]
-fn nothing_that_matters_is_lost() {
+fn debugging_information_is_kept() {
     let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());
     let atoms: Vec<Regex> = ATOMS.iter().map(|atom| Regex::new(atom).unwrap()).collect();
     let place = Regex::new(PLACE).unwrap();

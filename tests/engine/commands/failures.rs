@@ -267,7 +267,7 @@ fn shortened(runner: &Failing, text: &str) -> String {
 }
 
 #[test]
-fn nothing_is_removed_inside_failures() {
+fn failures_are_complete() {
     let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());
     let noise: Vec<String> = NOISE.lines().skip(1).map(|line| line.replace("\\t", "\t")).collect();
     let nested = nested();

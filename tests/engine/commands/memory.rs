@@ -85,7 +85,7 @@ const COMMANDS: [&str; 13] = [
 ];
 
 #[test]
-fn what_is_held_has_a_limit() {
+fn held_bytes_are_limited() {
     let registry = registry();
     let limits = Limits::new().with_held(HELD);
     for (what, line) in LINES {

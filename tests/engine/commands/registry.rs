@@ -64,7 +64,7 @@ fn an_empty_registry_changes_nothing() {
 
 /// A command, and why its output passes.
 #[test]
-fn what_passes_and_why() {
+fn reasons_for_unfiltered_output() {
     let registry = OutputFilterRegistry::builtin();
     let compiling = "   Compiling a v1.0.0\n".repeat(20);
     for (command, passed) in [
@@ -161,7 +161,7 @@ fn filters_of_ones_own_get_what_may_be_held() {
 }
 
 #[test]
-fn what_is_said_of_what_was_cut() {
+fn notices_about_removed_lines() {
     let registry = OutputFilterRegistry::builtin();
     let output = "   Compiling a v1.0.0\n".repeat(30) + "warning: x";
     let run = |full: Option<&str>| {

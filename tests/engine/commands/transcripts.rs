@@ -8,7 +8,7 @@ use tamis_testkit::commands::transcripts::transcripts;
 use tamis_testkit::paths;
 
 #[test]
-fn nothing_is_longer_than_it_was() {
+fn no_output_grows() {
     let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());
     for transcript in transcripts() {
         let raw = transcript.raw();
@@ -71,7 +71,7 @@ const UNKNOWN: [&str; 5] = [
 ];
 
 #[test]
-fn what_is_empty_or_of_another_shape_passes() {
+fn empty_or_unknown_output_passes() {
     let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());
     for name in CommandRules::builtin().names() {
         assert!(COMMANDS.iter().any(|(known, _)| *known == name), "{name} has a command");

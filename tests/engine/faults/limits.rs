@@ -104,7 +104,7 @@ fn named(error: Option<&Error>, told: &serde_json::Value) -> BTreeSet<&'static s
 }
 
 #[test]
-fn of_nothing() {
+fn limits_of_zero() {
     let mut met: BTreeMap<(&str, &str, u64), usize> = BTreeMap::new();
     for (kind, drivers) in uses() {
         for driver in drivers {
@@ -175,7 +175,7 @@ fn text_filters() -> Vec<(&'static str, model::Declared)> {
 /// A line that is too long is not an error. It is removed if lines are selected by patterns; otherwise it passes and
 /// does not equal any other line. The report counts it.
 #[test]
-fn of_lines() {
+fn limits_of_lines() {
     let mut changed = 0;
     for (name, declared) in text_filters() {
         let filter: TextSpec = declared.filter();
@@ -222,7 +222,7 @@ impl OutputFilter for Last {
 /// The output of a command stays where too little may be looked at: a line that is too long, all of it where a filter
 /// needs the whole; and then the report says why.
 #[test]
-fn of_commands() {
+fn limits_of_commands() {
     let builtin = command("cargo build", OutputFilterRegistry::builtin(), &build());
     let whole = command("make", OutputFilterRegistry::new().register(Last), &build());
     for driver in [builtin, whole] {
@@ -261,7 +261,7 @@ fn of_commands() {
 
 /// Decoded bodies have separate limits.
 #[test]
-fn of_bodies() {
+fn limits_of_bodies() {
     let runtime = polls::runtime();
     let program = compiled(&Spec::new());
     // The ratio of a short body is not asked.

@@ -36,7 +36,7 @@ fn every_truncation_is_an_error() {
 }
 
 #[test]
-fn what_is_no_json_is_an_error_at_its_place() {
+fn invalid_json_is_an_error_at_its_place() {
     for (history, offset) in [
         ("[{\"role\":\"tool\",\"content\":\"a\\x\"}]", 29),
         ("[{\"role\":\"user\"},]", 17),

@@ -172,7 +172,7 @@ fn standard_input_is_read_once() {
 }
 
 #[test]
-fn what_is_wrong_with_a_name_or_a_manifest() {
+fn errors_of_names_and_manifests() {
     let folder = folder();
     let by =
         |args: &[&str]| folder.run([&["--manifest", "tools.yaml", "users.json"], args].concat());

@@ -53,7 +53,7 @@ fn the_head_is_that_of_the_output() {
 }
 
 #[test]
-fn what_no_filter_is_for_is_untouched() {
+fn responses_without_a_filter_are_unchanged() {
     both(async |threads| {
         let gateway = Place::layered(threads, ids(), async |_| with_fields("text/plain", DOCUMENT));
         let gateway = gateway.await;

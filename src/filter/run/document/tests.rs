@@ -166,7 +166,7 @@ fn streams_do_what_trees_do() {
 }
 
 #[test]
-fn what_waits_is_bounded_wherever_the_input_is_cut() {
+fn held_bytes_are_bounded_wherever_the_input_is_cut() {
     let spec = Spec::new().patch(PatchOp::remove("/z"));
     let program = Program::compile(&spec).unwrap();
     let open = Program::compile(&spec.on_error(OnError::Raw)).unwrap();

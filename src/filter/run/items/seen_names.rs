@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_meant_does_not_depend_on_chunks() {
+    fn suggestions_do_not_depend_on_chunks() {
         let documents: [&[u8]; 4] = [
             br#"{"items":[7,{"id":1,"owner":{"x":[0],"login":"a"},"name":"b"},{"nmea":0}]}"#,
             br#"{"na\u006de":"a","id":1,"owner":{}}"#,
@@ -162,7 +162,7 @@ mod tests {
 
     /// Suggestions are for the few paths that a message names, however many are missed.
     #[test]
-    fn what_was_meant_costs_little() {
+    fn suggestions_are_cheap() {
         let cost = |paths: usize, names: usize| {
             let name = |number: usize| format!("{}{number:05}", "a".repeat(90));
             let select = (0..paths).map(|path| name(path).replace('a', "b"));

@@ -97,7 +97,7 @@ fn cutting_allocates_for_no_character() {
 
 #[cfg(not(all(feature = "template", feature = "text")))]
 #[test]
-fn what_was_not_built_is_refused() {
+fn rules_of_disabled_features_are_refused() {
     let refused = |spec: Spec, feature: &str| {
         let error = Program::compile(&spec).unwrap_err().to_string();
         assert!(
