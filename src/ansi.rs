@@ -1,8 +1,8 @@
 //! Separates terminal controls from visible text: escape sequences (ECMA-48, and what xterm adds), C1 controls,
 //! carriage returns and backspaces.
 //!
-//! Knows bytes and UTF-8, and nothing of lines. The state between chunks is one enum value and at most three bytes of a
-//! character, so a sequence of any length costs no memory.
+//! The parser works on bytes and UTF-8, not on lines. The state between chunks is one enum value and at most three
+//! bytes of a character, so a sequence of any length costs no memory.
 //!
 //! ```text
 //! ESC ─┬─ [ ──▶ Parameters ──▶ Intermediates ──▶ a final byte @…~

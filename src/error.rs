@@ -1,6 +1,6 @@
 //! Errors: what failed, where in the input, and who can do something about it.
 //!
-//! A leaf: it uses no other module. [`Error`] is the type that callers see. [`Raise`] is an error without a place: a
+//! This module uses no other module. [`Error`] is the type that callers see. [`Raise`] is an error without a place: a
 //! stage raises it, and the code that knows the place turns it into an [`Error`].
 //!
 //! # Ownership of the offset

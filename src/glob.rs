@@ -1,6 +1,7 @@
 //! Matches names of tools against patterns with `*` (any text) and `?` (any character).
 //!
-//! A leaf. Matching is linear in practice and at most quadratic in the lengths; names are short.
+//! This module uses no other module. Matching is linear in practice and at most quadratic in the lengths; names are
+//! short.
 
 /// Maximum length of a name in bytes.
 pub(crate) const LONGEST: usize = 512;

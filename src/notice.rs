@@ -16,7 +16,8 @@
 //! return, a vertical tab, a form feed, U+0085, U+2028 and U+2029, too. Letters that only look alike (`[tаmis` with a
 //! Cyrillic letter) are not covered.
 //!
-//! Knows no filter. Work is linear in the line; for most lines only the first visible byte is looked at.
+//! This module does not depend on filters. The work is linear in the line; for most lines only the first visible byte
+//! is looked at.
 
 #![cfg_attr(
     not(all(feature = "text", feature = "content", feature = "command")),

@@ -7,7 +7,7 @@
 //!                  lol_html           dom_smoothie
 //! ```
 //!
-//! Knows no JSON, no rules and no report: these belong to `filter`. Invariants: the work is linear in the number of
+//! JSON, rules and reports belong to `filter`, not to this module. Invariants: the work is linear in the number of
 //! bytes for any input; nothing in the caller's thread recurses on the depth of a page; memory is bounded by the
 //! constants below.
 

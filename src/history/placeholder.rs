@@ -1,6 +1,7 @@
 //! The text that replaces a result: a template with fields, and a matcher that recognizes its output in a later run.
 //!
-//! Knows no history. The numbers in a placeholder cannot be known later, so the matcher accepts any digits.
+//! This module does not depend on the history. The original numbers of a placeholder are not known later, so the
+//! matcher accepts any digits.
 
 use crate::error::{Error, ErrorKind};
 use crate::excerpt::Excerpt;

@@ -1,7 +1,7 @@
 //! Decides which results are pruned, by the rules and the findings.
 //!
-//! Knows the findings but not the document. It runs when the findings are complete, so the number of turns and the
-//! tokens of all prunable results are known.
+//! The plan depends on the findings, not on the document. It runs when the findings are complete, so the number of
+//! turns and the tokens of all prunable results are known.
 
 use super::findings::{Entry, Finding, Findings, FindingsReader};
 use super::program::CompiledPrune;

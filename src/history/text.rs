@@ -1,7 +1,7 @@
 //! Reads one value of a history as its bytes arrive: how its text begins, how long it is, and where it may be cut.
 //!
-//! Knows strings, no history. Only the beginning of a text is kept, and its end if that is to be kept in the output. A
-//! string is decoded no further than needed.
+//! This module handles strings and does not depend on the history. Only the beginning of a text is kept, and its end if
+//! that is to be kept in the output. A string is decoded no further than needed.
 //!
 //! ```text
 //! "head of the text … removed part … end of the text"

@@ -8,9 +8,9 @@
 //!              access:           spawn_blocking
 //! ```
 //!
-//! Knows tasks and wakers; nothing of streams and bodies. The adapter asks what to do next. Input is requested only
-//! while little output is pending, so that a slow receiver slows the sender. A little output is not sent on its own if
-//! more arrives at once.
+//! This module handles tasks and wakers; streams and bodies are handled by the adapter, which asks for the next action.
+//! Input is requested only while little output is pending, so that a slow receiver slows the sender. A little output is
+//! not sent on its own if more arrives at once.
 //!
 //! Invariants: between two yields, a task reads no more than [`STEPS`] steps, however its source is cut and however
 //! fast it is. After a run is dropped, at most [`STEPS_AWAY`] of its steps are still executed, on a thread for blocking

@@ -1,6 +1,7 @@
 //! The entries of a manifest while a format reads it: compiles each, gives errors their places, and collects warnings.
 //!
-//! Knows no format. For each tool, a format supplies the spec and the places of its rules in the file.
+//! This module does not depend on a format. For each tool, a format supplies the spec and the places of its rules in
+//! the file.
 
 use super::error::{Problem, Problems, Text};
 use super::node::{Flaw, Key, Node, Value};

@@ -1,9 +1,9 @@
 //! Manifests: files that map the names of tools to specs, in the formats of several systems.
 //!
-//! Knows specs and programs, but no documents and no file system ([`Manifest::load`](crate::Manifest::load) is in
-//! `io`). The format is recognised by content. Each format is one file in this folder and one row of [`FORMATS`]: how
-//! it is recognised, and how its entries are made. Everything is compiled while it is read, so that errors are
-//! reported then, with their places.
+//! This module handles specs and programs, but no documents and no file system
+//! ([`Manifest::load`](crate::Manifest::load) is in `io`). The format is recognised by content. Each format is one file
+//! in this folder and one row of [`FORMATS`]: how it is recognised, and how its entries are made. Everything is
+//! compiled while it is read, so that errors are reported then, with their places.
 
 mod aios;
 mod building;

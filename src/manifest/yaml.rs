@@ -1,6 +1,7 @@
 //! Parses YAML into a tree with places, under limits on depth, nodes, aliases and size.
 //!
-//! Knows no format. Duplicate keys are errors everywhere; only `true` and `false` are booleans; tags are refused.
+//! The reader does not depend on a format. Duplicate keys are errors everywhere; only `true` and `false` are booleans;
+//! tags are refused.
 
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! The parser of dot paths.
 //!
 //! Forms of other path languages are refused with what to write instead, or read as names where a foreign manifest has
-//! them. Must not know what a path is for.
+//! them. The parser does not depend on the use of a path.
 
 use std::borrow::Cow;
 

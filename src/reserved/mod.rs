@@ -1,7 +1,8 @@
 //! The parameters that a filtered tool accepts in addition to its own (seed 000): their names, their descriptions for a
 //! gateway, and how they are read from a call's input.
 //!
-//! Knows JSON and no rules: the spec decides which parameters are available, and the filter implements them.
+//! This module handles JSON, but no rules: the spec decides which parameters are available, and the filter implements
+//! them.
 
 mod input;
 

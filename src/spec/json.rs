@@ -1,7 +1,6 @@
 //! JSON values inside a spec, kept as they are written: values that patches add, and values to compare with.
 //!
-//! Knows no rule. A number in a spec is as exact as one in a document: a number that is read as text never becomes a
-//! float.
+//! A number in a spec is as exact as one in a document: a number that is read as text never becomes a float.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,6 +1,7 @@
 //! The rules for one tool: the single representation that every format is read into and every program is compiled from.
 //!
-//! Knows no document. Provides a builder for code, and serde for files and other formats.
+//! A spec does not depend on a document. This module provides a builder for code, and serde for files and other
+//! formats.
 
 mod content;
 mod groups;

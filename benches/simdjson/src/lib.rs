@@ -1,7 +1,7 @@
 //! simdjson for the benches: the functions of `peer.cpp`. Documents are followed by [`PADDING`] bytes; output is
 //! appended as far as its capacity goes.
 //!
-//! Knows no bench. All functions fail, with `None`, on a document that simdjson refuses.
+//! All functions return `None` for a document that simdjson refuses. The crate does not depend on the benches.
 
 /// The number of bytes after a document that simdjson may read.
 pub const PADDING: usize = 64;

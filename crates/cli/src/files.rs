@@ -1,6 +1,6 @@
 //! Opens inputs and outputs: standard streams, descriptors, private copies, and files that appear only when complete.
 //!
-//! Must not know their content.
+//! This module must not depend on their content.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Result, StdoutLock, Write};

@@ -1,6 +1,7 @@
 //! `tamis help`: the overview of topics and exit codes, and pages on topics.
 //!
-//! Pages are files in `topics`. The tests run every example in them. Must not know what a command does.
+//! Pages are files in `topics`. The tests run every example in them. This module must not depend on what a command
+//! does.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;

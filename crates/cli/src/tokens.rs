@@ -1,6 +1,7 @@
 //! Counts tokens of inputs and outputs, for `--stats`.
 //!
-//! Must not know their content. Nothing is counted, and the vocabulary is not loaded, unless requested.
+//! This module must not depend on their content. Nothing is counted, and the vocabulary is not loaded, unless
+//! requested.
 
 use std::cell::RefCell;
 use std::fmt;

@@ -1,8 +1,8 @@
 //! Cuts a text at about a number of tokens: after a paragraph, else a sentence, else a word (seed: AIOS; SPEC §10).
 //!
-//! Knows only text: blank lines, list items, fences and indentation show what belongs together. The result never
-//! exceeds the limit, apart from the mark that states how much was left out. Buffers at most [`WINDOW`] bytes: the
-//! beginning of a longer text is written as soon as it is certain to be kept.
+//! The cut depends only on the text: blank lines, list items, fences and indentation show what belongs together. The
+//! result never exceeds the limit, apart from the mark that states how much was left out. Buffers at most [`WINDOW`]
+//! bytes: the beginning of a longer text is written as soon as it is certain to be kept.
 
 use unicode_segmentation::UnicodeSegmentation;
 

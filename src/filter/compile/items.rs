@@ -1,6 +1,6 @@
 //! Compiles the rules on items: the payload's root, `select`, `exclude`, `max_items` and the drops.
 //!
-//! Knows rules and paths, no document.
+//! Compilation depends on rules and paths, not on a document.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,7 @@
 //! [`Transform`]: the common interface to filters of all kinds, for the asynchronous adapters.
 //!
-//! Knows the kinds of filters and how long a step of each may take; nothing of streams, bodies or tasks.
+//! This module defines the kinds of filters and how long a step of each may take. It does not depend on streams, bodies
+//! or tasks.
 
 #[cfg(feature = "text")]
 mod text;
