@@ -6,7 +6,7 @@
 /// Maximum length of a name in bytes.
 pub(crate) const LONGEST: usize = 512;
 
-/// Whether a pattern matches a name.
+/// Returns whether a pattern matches a name.
 pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     if name.len() > LONGEST {
         return false;

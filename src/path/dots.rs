@@ -268,12 +268,12 @@ impl<'a> DotPathParser<'a> {
         self.at += self.peek().map_or(0, char::len_utf8);
     }
 
-    /// Refuses a form that cannot be meant, or remembers it as part of a name.
+    /// Refuses a doubtful form, or records that it is read as part of a name.
     fn doubt(&mut self, at: usize, message: impl Into<Cow<'static, str>>) -> Result<(), PathError> {
         self.doubt_of(at, message, A_NAME)
     }
 
-    /// Refuses a form that cannot be meant, or remembers it and what it is read as.
+    /// Refuses a doubtful form, or records it and its interpretation.
     fn doubt_of(
         &mut self,
         at: usize,

@@ -177,7 +177,7 @@ enum Unit {
 }
 
 impl Unit {
-    /// How much a text is.
+    /// Returns the size of a text in this unit.
     fn of(self, text: &str) -> u64 {
         let mut measure = Measure::new(self);
         measure.push(text);
@@ -196,7 +196,7 @@ impl Unit {
     }
 }
 
-/// How much a text is that comes in parts.
+/// Measures a text that arrives in parts.
 #[derive(Debug)]
 struct Measure {
     unit: Unit,
@@ -308,7 +308,7 @@ fn take(text: &str, from: usize, ends: &[usize], limit: u64, unit: Unit) -> (usi
     (at, spent)
 }
 
-/// The parts of a text may have fewer tokens than the text as a whole: goes back until it fits, and not further.
+/// Moves the end back until the text fits. The parts of a text may have fewer tokens than the text as a whole.
 fn settle(text: &str, end: usize, limit: u64, unit: Unit) -> usize {
     let fits = |end: usize| unit.of(text.get(..end).unwrap_or_default().trim_end()) <= limit;
     let (mut low, mut high, mut step) = (end, end, 1);
