@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn only_white_space_goes() {
+    fn only_white_space_is_removed() {
         let json: RawJson = " { \"\\u0041 b\" : [ 1.10 , -0 ] } ".parse().unwrap();
         assert_eq!(json.as_str(), r#"{"\u0041 b":[1.10,-0]}"#);
     }

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn members_that_come_twice() {
+    fn duplicate_members() {
         let error = equal(br#"{"b":0,"a":1,"\u0061":1}"#, br#"{"a":1}"#, 1 << 20).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Patch);
         assert!(error.message.contains(r#""a""#), "{}", error.message);

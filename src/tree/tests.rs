@@ -58,7 +58,7 @@ fn untouched_values_are_verbatim() {
 }
 
 #[test]
-fn members_that_come_twice() {
+fn duplicate_members() {
     let document = r#"{"a":{"b":1},"x":0,"\u0061":{"b":2,"c":3}}"#;
     check(document, &[("remove", "/a", "")], Ok(r#"{"x":0}"#));
     check(document, &[("remove", "/a/b", "")], Ok(r#"{"a":{},"x":0,"\u0061":{"c":3}}"#));
