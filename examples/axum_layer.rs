@@ -1,5 +1,5 @@
-//! An application on axum whose answers are filtered by a layer: what the handlers say stays as it is, what leaves is what
-//! the spec keeps.
+//! An axum application with a layer that filters its responses. The handlers are unchanged; clients receive what the
+//! spec keeps.
 //!
 //! ```sh
 //! cargo run --release -p tamis-interop --example axum_layer
@@ -19,7 +19,7 @@ use tamis::{Error, Program, Spec};
 use tokio::net::TcpListener;
 use tokio_stream::{Stream, StreamExt};
 
-/// What an API answers.
+/// A response of the API.
 const REPOSITORIES: &str = include_str!("../corpus/github-list-repos.json");
 
 #[tokio::main]
@@ -44,7 +44,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Serves until `end`, and until the answers that are under way have ended.
+/// Serves until `end` and until the responses in progress are complete.
 pub(crate) async fn serve(
     listener: TcpListener,
     app: Router,
@@ -53,7 +53,7 @@ pub(crate) async fn serve(
     axum::serve(listener, app).with_graceful_shutdown(end).await
 }
 
-/// Two routes, and the layer over both.
+/// Builds the router with two routes and the layer over both.
 pub(crate) fn app<S>(
     events: impl Fn() -> S + Clone + Send + Sync + 'static,
 ) -> Result<Router, Error>
@@ -64,7 +64,7 @@ where
     let program = Program::compile(&spec)?;
     let layer = FilterLayer::new(move |_, answer| {
         let media_type = answer.headers.get(CONTENT_TYPE)?.to_str().ok()?;
-        // JSON, lines of JSON, events: by what the handler says that it is. What is none of these passes.
+        // The content type decides: JSON, newline-delimited JSON or an event stream. Other types pass.
         Transform::for_media_type(media_type, &program)
     });
     let repositories = || async { ([(CONTENT_TYPE, "application/json")], REPOSITORIES) };
@@ -75,7 +75,7 @@ where
     Ok(Router::new().route("/repos", get(repositories)).route("/events", get(stream)).layer(layer))
 }
 
-/// A repository at a time, for as long as somebody listens.
+/// Sends one repository at a time for as long as the client is connected.
 fn events(
     pause: Duration,
 ) -> impl Fn() -> std::pin::Pin<Box<dyn Stream<Item = Event> + Send>> + Clone {

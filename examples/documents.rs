@@ -1,4 +1,4 @@
-//! Writes a document of the benches, of about so many MB, to standard output: for timing whole processes.
+//! Writes a benchmark document of about the given size in MB to standard output, for timing whole processes.
 //!
 //! ```sh
 //! cargo run --release --example documents repositories 200 > repositories.json

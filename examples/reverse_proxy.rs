@@ -1,15 +1,18 @@
-//! A reverse proxy for one upstream that filters answers while they pass: hyper on both sides, nothing is collected.
+//! A reverse proxy for one upstream that filters responses as they pass, with hyper on both sides. No body is
+//! collected.
 //!
 //! ```sh
 //! cargo run --release -p tamis-interop --example reverse_proxy -- --listen 127.0.0.1:8080 --upstream http://127.0.0.1:9000 \
 //!     --filter /repos=github.list-repos
 //! ```
 //!
-//! What is behind a path with a filter goes through that filter or does not leave: an answer that is not JSON, or cannot be
-//! decoded, is refused; a redirect or an error that is not JSON loses its body. All other paths pass as they are. A filter whose
-//! `on_error` is `raw`, which is the catalog's default, passes JSON in which it finds nothing; and an upstream that takes
-//! `/REPOS` or `/repos.json` for `/repos` has to be asked to stop that. HTTP/1.1 and HTTP/2 (prior knowledge) in front, HTTP/1.1
-//! behind; no TLS, no upgrades.
+//! A response below a path with a filter is filtered or not delivered: a response that is not JSON, or cannot be
+//! decoded, is refused, and a redirect or an error that is not JSON loses its body. All other paths are forwarded
+//! unchanged.
+//!
+//! If a filter's `on_error` is `raw`, which is the catalog's default, JSON without any selected path passes. An
+//! upstream that treats `/REPOS` or `/repos.json` as `/repos` must be configured not to. Clients may use HTTP/1.1 or
+//! HTTP/2 (prior knowledge); the upstream is called with HTTP/1.1. There is no TLS and there are no upgrades.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -52,16 +55,17 @@ Usage: reverse_proxy --listen ADDRESS --upstream URL [--filter PREFIX=NAME]... [
   --help                this text
 ";
 
-/// hyper's buffers grow to 408 KiB a connection, reading and writing: what a slow client leaves waiting would be most of a megabyte,
-/// since a piece that was read waits in up to four places (read, on its way, in the filter, to be written). Pieces of
-/// 32 KiB cost a few system calls more.
+/// hyper's buffers grow to 408 KiB per connection for reading and writing. A slow client could then hold most of a
+/// megabyte, because a piece waits in up to four places: when it was read, in transit, in the filter, and before it is
+/// written. Pieces of 32 KiB cost a few more system calls.
 const BUFFER: usize = 32 << 10;
-/// For the head of a request, its first byte too, and for the next one on a connection that is kept.
+/// The time limit for the headers of a request, including its first byte, and for the next request on a kept
+/// connection.
 const HEAD_TIME: Duration = Duration::from_secs(30);
 const CONNECT_TIME: Duration = Duration::from_secs(5);
-/// For answers that are under way when the proxy ends.
+/// The time limit for responses in progress when the proxy ends.
 const GRACE: Duration = Duration::from_secs(10);
-/// Connections to the upstream that are kept for the next request.
+/// The maximum number of idle connections to the upstream.
 const IDLE: usize = 64;
 
 #[tokio::main]
@@ -78,7 +82,7 @@ async fn main() -> ExitCode {
         }
     };
     let end = async {
-        // Without the signal there is no other end than the hard one.
+        // Without the signal, the process can only be killed.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -96,14 +100,14 @@ async fn main() -> ExitCode {
     }
 }
 
-/// What the arguments ask for.
+/// The parsed arguments.
 #[derive(Debug)]
 pub(crate) enum Asked {
     Help,
     Serve { listen: SocketAddr, config: Config },
 }
 
-/// Reads the arguments, and the manifest that they name.
+/// Reads the arguments and the manifest that they name.
 pub(crate) fn arguments(given: impl Iterator<Item = String>) -> Result<Asked, String> {
     let (mut listen, mut upstream, mut manifest, mut filters) = (None, None, None, Vec::new());
     let mut seconds = 60;
@@ -152,7 +156,7 @@ pub(crate) fn arguments(given: impl Iterator<Item = String>) -> Result<Asked, St
     Ok(Asked::Serve { listen: listen.ok_or("--listen is missing")?, config })
 }
 
-/// The URL of a server: a scheme, a host, perhaps a port.
+/// Parses the URL of a server: a scheme, a host and an optional port.
 fn origin(url: &str) -> Result<Uri, String> {
     let uri: Uri = url.parse().map_err(|error| format!("{url}: {error}"))?;
     let http = uri.scheme_str() == Some("http") && uri.authority().is_some();
@@ -162,22 +166,22 @@ fn origin(url: &str) -> Result<Uri, String> {
 
 fn is_prefix(prefix: &str) -> bool {
     let is_path = prefix.starts_with('/') && (prefix == "/" || !prefix.ends_with('/'));
-    // An escape has two spellings, of which a prefix is one.
+    // An escape has two spellings, but a prefix has only one of them.
     is_path && !prefix.contains('%') && is_plain(prefix)
 }
 
-/// What the proxy does.
+/// The configuration of the proxy.
 #[derive(Clone)]
 pub(crate) struct Config {
     upstream: Uri,
-    /// The longest prefix first.
+    /// The filters, longest prefix first.
     routes: Vec<Route>,
     pub(crate) timeout: Duration,
-    /// Takes a line for each filtered answer and each failure of the upstream.
+    /// Receives a line for each filtered response and each failure of the upstream.
     pub(crate) log: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
-/// A path, and the filter for what is there and below.
+/// A path, and the filter for this path and those below it.
 #[derive(Clone, Debug)]
 struct Route {
     prefix: String,
@@ -186,7 +190,7 @@ struct Route {
 }
 
 impl Config {
-    /// A proxy in front of a server, `http://HOST:PORT`, that filters nothing.
+    /// Creates a proxy in front of a server, `http://HOST:PORT`, that filters nothing.
     pub(crate) fn new(upstream: Uri) -> Self {
         let log = Arc::new(|line: &str| {
             let _ = writeln!(io::stderr(), "{line}");
@@ -194,7 +198,7 @@ impl Config {
         Self { upstream, routes: Vec::new(), timeout: Duration::from_secs(60), log }
     }
 
-    /// Filters what is at `prefix` and below.
+    /// Filters the responses of `prefix` and of the paths below it.
     pub(crate) fn filter(mut self, prefix: &str, name: &str, program: Program) -> Self {
         self.routes.push(Route { prefix: prefix.to_owned(), name: name.to_owned(), program });
         self.routes.sort_by_key(|route| std::cmp::Reverse(route.prefix.len()));
@@ -210,7 +214,7 @@ impl Config {
 }
 
 impl Route {
-    /// The filter, if the head says that it is for the body.
+    /// Returns the filter, if the headers show that it applies to the body.
     fn by_type(&self, fields: &HeaderMap) -> Option<Transform> {
         let media_type = fields.get(header::CONTENT_TYPE)?.to_str().ok()?;
         Transform::for_media_type(media_type, &self.program)
@@ -226,7 +230,7 @@ impl std::fmt::Debug for Config {
     }
 }
 
-/// Serves until `end`, then gives answers that are under way a while to finish. Nothing of it runs on behind that.
+/// Serves until `end`, then gives responses in progress some time to finish. No task runs after it returns.
 pub(crate) async fn serve(
     listener: TcpListener,
     config: Config,
@@ -245,7 +249,7 @@ pub(crate) async fn serve(
             accepted = listener.accept() => accepted,
         };
         let Ok((stream, peer)) = accepted else {
-            // No descriptor is left, or the client has gone: others may end first.
+            // No descriptor is left, or the client has disconnected. Wait until other connections have ended.
             sleep(Duration::from_millis(20)).await;
             continue;
         };
@@ -261,7 +265,7 @@ pub(crate) async fn serve(
             if is_speaking(&stream).await {
                 let service = TowerToHyperService::new(service);
                 let connection = server.serve_connection(TokioIo::new(stream), service);
-                // An error is the client's, who has gone, or an answer's, which is in the log.
+                // Either the client disconnected, or a response failed, which was logged.
                 let _ = watcher.watch(connection.into_owned()).await;
             }
         });
@@ -272,7 +276,7 @@ pub(crate) async fn serve(
     Ok(())
 }
 
-/// Whether the client begins to send before its time is over; hyper counts from the first bytes.
+/// Waits until the client sends the first byte or its time is over. hyper's own limit starts at the first byte.
 async fn is_speaking(stream: &TcpStream) -> bool {
     let _ = stream.set_nodelay(true);
     matches!(timeout(HEAD_TIME, stream.readable()).await, Ok(Ok(())))
@@ -281,7 +285,8 @@ async fn is_speaking(stream: &TcpStream) -> bool {
 fn server() -> auto::Builder<TokioExecutor> {
     let mut server = auto::Builder::new(TokioExecutor::new());
     server.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(BUFFER);
-    // A stream may wait with as much as a connection of HTTP/1.1, and a connection takes so much of the requests of all.
+    // A stream may buffer as much as an HTTP/1.1 connection; a connection buffers that much for the requests of all
+    // streams.
     server
         .http2()
         .timer(TokioTimer::new())
@@ -304,7 +309,7 @@ fn client() -> Client<HttpConnector, Incoming> {
         .build(connector)
 }
 
-/// Filters the answers of paths that have a filter.
+/// Filters the responses of paths that have a filter.
 fn filter(
     config: Arc<Config>,
 ) -> FilterLayer<impl Fn(&request::Parts, &response::Parts) -> Option<Transform>> {
@@ -313,7 +318,7 @@ fn filter(
             return None;
         }
         let route = config.route(asked.uri.path())?;
-        // What says that it is of another type must not pass for that: it is read as JSON, and refused.
+        // A response must not avoid the filter by declaring another type: it is read as JSON, and refused.
         let transform =
             route.by_type(&answer.headers).unwrap_or_else(|| Transform::json(&route.program));
         let (log, name) = (Arc::clone(&config.log), route.name.clone());
@@ -331,10 +336,10 @@ fn filter(
     FilterLayer::new(choose).with_decoding(DecodeOptions::new())
 }
 
-/// An answer's body: the upstream's, or a line of the proxy's own.
+/// The body of a response: from the upstream, or a line from the proxy.
 type Answer = Either<Patient, Full<Bytes>>;
 
-/// Marks answers of the proxy's own, which no filter is for.
+/// Marks responses that the proxy generated, which no filter applies to.
 #[derive(Clone)]
 struct Own;
 
@@ -347,7 +352,7 @@ fn own(status: StatusCode, text: &'static str) -> Response<Answer> {
     answer
 }
 
-/// Asks the upstream.
+/// Sends a request to the upstream.
 async fn forward(
     config: &Config,
     client: &Client<HttpConnector, Incoming>,
@@ -391,7 +396,7 @@ async fn forward(
     }
 }
 
-/// A redirect, or an error: if it cannot be filtered, its head still tells the client what to do.
+/// Handles a redirect or an error that cannot be filtered: the client still needs its status and headers.
 fn head_at_least(route: &Route, mut answer: Response<Answer>) -> Response<Answer> {
     if answer.body().is_end_stream() || route.by_type(answer.headers()).is_some() {
         return answer;
@@ -406,15 +411,15 @@ fn head_at_least(route: &Route, mut answer: Response<Answer>) -> Response<Answer
     answer
 }
 
-/// The same target at the upstream.
+/// Returns the request target with the upstream's scheme and host.
 fn behind(upstream: &Uri, target: &Uri) -> Option<Uri> {
     let path = target.path_and_query().map_or("/", |path| path.as_str());
     let authority = upstream.authority()?.clone();
     Uri::builder().scheme("http").authority(authority).path_and_query(path).build().ok()
 }
 
-/// Whether no server takes the path for another one: `/a/../repos`, `//repos`, `/repos;a` and `/%72epos` would go around a
-/// filter for `/repos`.
+/// Returns whether no server can take the path for another one: `/a/../repos`, `//repos`, `/repos;a` and `/%72epos`
+/// would bypass a filter for `/repos`.
 fn is_plain(path: &str) -> bool {
     let mut segments = path.split('/').skip(1).peekable();
     while let Some(segment) = segments.next() {
@@ -432,7 +437,7 @@ fn is_plain(path: &str) -> bool {
         })
 }
 
-/// Makes the client's request the proxy's own.
+/// Turns the client's request into the proxy's request to the upstream.
 fn ask(request: &mut Request<Incoming>, peer: IpAddr, is_filtered: bool) {
     let version = std::mem::replace(request.version_mut(), Version::HTTP_11);
     let fields = request.headers_mut();
@@ -450,7 +455,7 @@ fn ask(request: &mut Request<Incoming>, peer: IpAddr, is_filtered: bool) {
     add(fields, HeaderName::from_static("x-forwarded-for"), peer.to_string());
     add(fields, header::VIA, via(version));
     if fields.get_all(header::COOKIE).iter().nth(1).is_some() {
-        // HTTP/2 may send each cookie alone; HTTP/1.1 has one field (RFC 9113, section 8.2.3).
+        // HTTP/2 may send each cookie in its own field; HTTP/1.1 has a single field (RFC 9113, section 8.2.3).
         let cookies: Vec<_> =
             fields.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes).collect();
         if let Ok(cookies) = HeaderValue::from_bytes(&cookies.join(&b"; "[..])) {
@@ -458,15 +463,15 @@ fn ask(request: &mut Request<Incoming>, peer: IpAddr, is_filtered: bool) {
         }
     }
     if is_filtered {
-        // A part cannot be filtered; and it is the proxy that decodes, not the client: of the codings, the one that takes
-        // little memory (`DecodeOptions` tells of the others, which are decoded as well).
+        // A range cannot be filtered. The proxy decodes the body, not the client, so it asks for the coding that needs
+        // the least memory; see `DecodeOptions` for the others, which are decoded as well.
         fields.remove(header::RANGE);
         fields.remove(header::IF_RANGE);
         fields.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
     }
 }
 
-/// Removes what is for this connection alone (RFC 9110, section 7.6.1).
+/// Removes headers that only apply to this connection (RFC 9110, section 7.6.1).
 fn without_hops(fields: &mut HeaderMap) {
     let named = fields.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
     let named = named.flat_map(|value| value.split(','));
@@ -488,7 +493,7 @@ fn without_hops(fields: &mut HeaderMap) {
     }
 }
 
-/// Appends to a list.
+/// Appends a value to a list header.
 fn add(fields: &mut HeaderMap, name: HeaderName, value: String) {
     if let Ok(value) = HeaderValue::from_maybe_shared(Bytes::from(value)) {
         fields.append(name, value);
@@ -504,11 +509,11 @@ fn via(version: Version) -> String {
     format!("{version} tamis")
 }
 
-/// The upstream's body, for whose next piece nobody waits longer than so.
+/// The upstream's body, with a time limit for each piece.
 struct Patient {
     body: Incoming,
     time: Duration,
-    /// Made at the first wait, and used again.
+    /// Created at the first wait and reused.
     alarm: Option<Pin<Box<Sleep>>>,
     is_waiting: bool,
 }

@@ -1,8 +1,8 @@
 //! Separates terminal controls from visible text: escape sequences (ECMA-48, and what xterm adds), C1 controls,
 //! carriage returns and backspaces.
 //!
-//! Knows bytes and UTF-8, and nothing of lines. The state between chunks is one enum value and at most three bytes of a
-//! character, so a sequence of any length costs no memory.
+//! The parser works on bytes and UTF-8, not on lines. The state between chunks is one enum value and at most three
+//! bytes of a character, so a sequence of any length costs no memory.
 //!
 //! ```text
 //! ESC ─┬─ [ ──▶ Parameters ──▶ Intermediates ──▶ a final byte @…~
@@ -14,12 +14,13 @@
 //!
 //! A C1 control is one character, U+0080 to U+009F, or the raw byte 80 to 9F. It does what ESC and a letter do: U+009B
 //! is `ESC [`, U+009D is `ESC ]`, U+0090, U+0098, U+009E and U+009F are `ESC P`, `ESC X`, `ESC ^` and `ESC _`, and
-//! U+009C is ST, like `ESC \`. All others are removed by themselves. A raw byte is a control only outside of a
-//! character: bytes of a character, also of one that is broken off, are text.
+//! U+009C is ST, like `ESC \`. All other C1 controls are removed without further bytes. A raw byte is a control only
+//! outside of a character: the bytes of a character, even of an incomplete one, are text.
 //!
-//! CAN and SUB end a sequence and are removed with it, ESC and C1 controls begin another. Any other byte that a
-//! sequence cannot have at its place ends it and is text, so what is broken hides little. A carriage return ends the
-//! sequences that take text (OSC and the like), and a line end ends all of them, see [`Terminal::end_line`].
+//! CAN and SUB end a sequence and are removed with it. ESC and C1 controls begin another sequence. Any other byte that
+//! the sequence cannot contain at its place ends it and is text, so a broken sequence hides little text. A carriage
+//! return ends the sequences that contain text (OSC and the like). A line end ends all sequences, see
+//! [`Terminal::end_line`].
 
 #![cfg_attr(
     not(feature = "text"),
@@ -36,7 +37,7 @@ const SUB: u8 = 0x1a;
 /// The effect of some bytes on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TerminalEvent<'a> {
-    /// It shows them. A character is never split over two of these unless it is broken off.
+    /// The bytes are visible. A character is never split over two of these unless it is incomplete.
     Text(&'a [u8]),
     /// The cursor moves to the beginning of the line.
     Return,
@@ -58,7 +59,7 @@ enum AnsiState {
     Parameters,
     /// In a control sequence, after its parameters.
     Intermediates,
-    /// In an operating system command, which BEL ends, too.
+    /// In an operating system command, which BEL ends as well.
     Osc,
     /// In a device control string, a privacy message, or the like.
     String,
@@ -81,8 +82,8 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Takes the next bytes, and hands on what they do. Returns whether some were removed; returns and backspaces are
-    /// not counted.
+    /// Takes the next bytes and passes on their effects. Returns whether some bytes were removed; carriage returns and
+    /// backspaces do not count.
     pub(crate) fn write(
         &mut self,
         mut bytes: &[u8],
@@ -128,13 +129,13 @@ impl Terminal {
         removed
     }
 
-    /// The line ended, and so did the sequence and the character.
+    /// Ends the line, and with it the sequence and the character.
     pub(crate) fn end_line(&mut self, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         self.broken_off(&mut false, see);
         self.state = AnsiState::Text;
     }
 
-    /// A character is broken off.
+    /// Handles an incomplete character.
     fn broken_off(&mut self, removed: &mut bool, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         let partial = std::mem::take(&mut self.partial);
         if !partial.is_empty() {
@@ -142,7 +143,7 @@ impl Terminal {
         }
     }
 
-    /// A character other than a control, or bytes that are not a character.
+    /// Handles a character that is not a control, or bytes that are not a character.
     fn text(&mut self, text: &[u8], removed: &mut bool, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         if matches!(self.state, AnsiState::Osc | AnsiState::String) {
             *removed = true;
@@ -214,9 +215,9 @@ struct PartialChar {
 /// The result of reading a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PushResult {
-    /// It is part of a character, and more has to come.
+    /// The byte is part of a character, and more bytes must follow.
     More,
-    /// It is the last one of a character, which is in the buffer.
+    /// The byte is the last one of the character in the buffer.
     Character,
     /// The byte does not continue the incomplete character in the buffer. It was not consumed.
     Broken,
@@ -251,7 +252,7 @@ impl PartialChar {
     }
 }
 
-/// How many bytes a character has that begins so.
+/// Returns the length of a character with this first byte.
 fn width(lead: u8) -> u8 {
     match lead {
         0..0xC2 => 1,
@@ -261,7 +262,7 @@ fn width(lead: u8) -> u8 {
     }
 }
 
-/// The range of its second byte.
+/// Returns the valid range of the second byte after this first byte.
 fn second(lead: u8) -> std::ops::Range<u8> {
     match lead {
         0xE0 => 0xA0..0xC0,
@@ -272,10 +273,10 @@ fn second(lead: u8) -> std::ops::Range<u8> {
     }
 }
 
-/// How many bytes at the beginning are text whatever follows: ASCII without ESC, CR and BS, and whole characters in
-/// UTF-8 other than controls.
+/// Returns the number of bytes at the beginning that are text, whatever follows: ASCII without ESC, CR and BS, and
+/// complete UTF-8 characters other than controls.
 pub(crate) fn plain(bytes: &[u8]) -> usize {
-    /// Bytes that are looked at together.
+    /// The number of bytes that are tested together.
     const BLOCK: usize = 32;
     let is_ascii_text = |byte: u8| byte < 0x80 && !matches!(byte, ESC | CR | BS);
     let mut at = 0;
@@ -283,7 +284,7 @@ pub(crate) fn plain(bytes: &[u8]) -> usize {
         let rest = bytes.get(at..).unwrap_or_default();
         let blocks = rest.chunks_exact(BLOCK);
         let whole = blocks.take_while(|block| {
-            // Without a branch for each byte, the compiler looks at many at once.
+            // Without a branch per byte, the compiler vectorizes the test.
             block.iter().fold(true, |all, byte| all & is_ascii_text(*byte))
         });
         let ahead = whole.count() * BLOCK;
@@ -297,7 +298,7 @@ pub(crate) fn plain(bytes: &[u8]) -> usize {
     }
 }
 
-/// The length of the character at the beginning, if it is no ASCII, no control, and all there.
+/// Returns the length of the character at the beginning, or 0 if it is ASCII, a control character or incomplete.
 fn character(bytes: &[u8]) -> usize {
     let mut partial = PartialChar::default();
     for byte in bytes.iter().take(4) {

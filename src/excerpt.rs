@@ -1,6 +1,6 @@
 //! A place in a path or pattern, shown with a caret below it.
 //!
-//! A leaf. Only the surroundings of the place are shown of a long text.
+//! Only the surroundings of the place are shown if the text is long. This module uses no other module.
 
 /// A text, and the byte of it that a message is about.
 #[derive(Clone, Copy)]

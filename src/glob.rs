@@ -1,11 +1,12 @@
 //! Matches names of tools against patterns with `*` (any text) and `?` (any character).
 //!
-//! A leaf. Matching is linear in practice and at most quadratic in the lengths; names are short.
+//! This module uses no other module. Matching is linear in practice and at most quadratic in the lengths; names are
+//! short.
 
 /// Maximum length of a name in bytes.
 pub(crate) const LONGEST: usize = 512;
 
-/// Whether a pattern matches a name.
+/// Returns whether a pattern matches a name.
 pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     if name.len() > LONGEST {
         return false;

@@ -80,15 +80,15 @@
 //!   patterns and templates), `ansi` (terminal controls), `excerpt` (a caret below a refused character), `glob`,
 //!   `nearest` (suggests known words), `notice` (lines that tamis adds to text), `tokens` (counts tokens), `test_work`
 //!   (counts steps in tests).
-//! - `scan`: bit masks of blocks of 64 bytes. Knows no grammar.
+//! - `scan`: bit masks of blocks of 64 bytes, without a grammar.
 //! - `path`: parses paths, and follows many of them at once along a document.
-//! - `json`: walks tokens, validates, and asks a handler about each value. Knows no rules.
+//! - `json`: walks tokens, validates, and asks a handler about each value, without rules.
 //! - `tree`: a document as raw pieces, for the patches that cannot stream.
 //! - `reserved`: the parameters that a tool with a filter takes in addition to its own.
-//! - `template`: renders items by Go's `text/template` (feature `template`). Knows no filters.
+//! - `template`: renders items by Go's `text/template` (feature `template`), without filters.
 //! - `spec`: the rules, as data.
 //! - `text`: filters lines of text that is not JSON (feature `text`).
-//! - `content`: extracts the main text of HTML pages (feature `content`). Knows no JSON.
+//! - `content`: extracts the main text of HTML pages (feature `content`), without JSON.
 //! - `filter`: compiles a spec and runs it; explains what a program does before it runs ([`Program::explain`]).
 //! - `history`: replaces old tool results in a chat.
 //! - `manifest`, `catalog`: files that map names of tools to specs, and the built-in ones (feature `manifest`).

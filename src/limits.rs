@@ -1,7 +1,7 @@
 //! Upper bounds of a run, and the meter for held bytes.
 //!
-//! Knows no documents. Bytes that wait for a decision are charged to the meter before they are stored. Other state that
-//! is kept for a while (the open path, a key, a value that is needed twice) is bounded by the limit of its name.
+//! Bytes that wait for a decision are charged to the meter before they are stored. Other state that is kept for a while
+//! (the open path, a key, a value that is needed twice) is bounded by the limit of its name.
 
 use std::fmt;
 #[cfg(feature = "tokio")]

@@ -1,6 +1,6 @@
 //! Finds the known word that is closest to an unknown one.
 //!
-//! A leaf. Words are compared by feature `manifest`; without it nothing is close.
+//! This module uses no other module. Words are only compared with the feature `manifest`; without it no word is close.
 
 #[cfg(feature = "manifest")]
 use strsim::damerau_levenshtein;
@@ -78,7 +78,7 @@ mod tests {
     use super::closest;
 
     #[test]
-    fn what_is_close_is_meant() {
+    fn close_words_are_suggested() {
         let known = ["select", "exclude", "root", "max_items"];
         for (word, close) in [
             ("slect", Some("select")),

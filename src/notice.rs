@@ -16,7 +16,8 @@
 //! return, a vertical tab, a form feed, U+0085, U+2028 and U+2029, too. Letters that only look alike (`[tаmis` with a
 //! Cyrillic letter) are not covered.
 //!
-//! Knows no filter. Work is linear in the line; for most lines only the first visible byte is looked at.
+//! This module does not depend on filters. The work is linear in the line; for most lines only the first visible byte
+//! is looked at.
 
 #![cfg_attr(
     not(all(feature = "text", feature = "content", feature = "command")),
@@ -35,12 +36,12 @@ pub(crate) const MARK: &str = "| ";
 /// The line before lines of security that rules removed.
 pub(crate) const SECURITY: &str = "[tamis security: lines that the rules removed]";
 
-/// The line about all of an output: what was done (`3 of 5 lines left out`), and where all of it is.
+/// Returns the line about a whole output: what was done (`3 of 5 lines left out`), and the path of the full output.
 pub(crate) fn cut(filter: &str, what: &str, full_output: Option<&str>) -> String {
     let mut note = format!("[tamis {filter}: {what}");
     if let Some(path) = full_output {
         note.push_str("; full output: ");
-        // The notice stays one line, whatever the path.
+        // The notice must be a single line, even if the path contains a line break.
         for char in path.chars() {
             if char.is_control() {
                 note.extend(char.escape_default());
@@ -53,23 +54,23 @@ pub(crate) fn cut(filter: &str, what: &str, full_output: Option<&str>) -> String
     note
 }
 
-/// The line that stands for lines of the input that were left out.
+/// Returns the line that replaces omitted lines of the input.
 pub(crate) fn lines_left_out(count: u64) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("... {count} line{plural} left out")
 }
 
-/// The text that stands for the rest of a text: `[... about 12 tokens left out]`. `about` is empty or ends with a
+/// Returns the text that replaces the rest of a text: `[... about 12 tokens left out]`. `about` is empty or ends with a
 /// space; `unit` is in the singular.
 pub(crate) fn text_left_out(about: &str, count: u64, unit: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("[... {about}{count} {unit}{plural} left out]")
 }
 
-/// Whether a line has the form of a notice where it begins.
+/// Returns whether a line begins in the form of a notice.
 ///
-/// `head` is the line, without its end, if it is `whole`. Else it is the beginning of a longer line, and the answer is
-/// also `true` where more of it could make it a notice.
+/// `head` is the complete line without its line ending if `whole` is set. Otherwise it is the beginning of a longer
+/// line, and the result is also `true` if the rest of the line could make it a notice.
 pub(crate) fn looks_like_one(head: &[u8], whole: bool) -> bool {
     let mut prefix = LinePrefix::default();
     // Most lines are decided here.
@@ -91,7 +92,8 @@ pub(crate) fn looks_like_one(head: &[u8], whole: bool) -> bool {
     prefix.looks_like_one(whole || prefix.is_full())
 }
 
-/// The line with a mark wherever a notice begins for a reader; borrowed if there is none.
+/// Returns the line with a mark at every place where a reader would see a notice begin. Borrowed if there is no such
+/// place.
 pub(crate) fn marked(line: &[u8]) -> Cow<'_, [u8]> {
     if !may_have_breaks(line) {
         return match looks_like_one(line, true) {
@@ -122,18 +124,18 @@ pub(crate) fn marked(line: &[u8]) -> Cow<'_, [u8]> {
     out.into()
 }
 
-/// Bytes that are looked at together.
+/// The number of bytes that are tested together.
 const PIECE: usize = 64;
-/// Bytes of a line's beginning that decide.
+/// The number of bytes at the beginning of a line that decide.
 const LONGEST: usize = 96;
 
-/// Whether a line may have an end inside, for a reader.
+/// Returns whether a line may contain a character that a reader sees as a line break.
 fn may_have_breaks(line: &[u8]) -> bool {
     memchr3(b'\r', 0x0b, 0x0c, line).is_some()
         || !line.is_ascii() && first_break(line).0 < line.len()
 }
 
-/// How long the text up to the next break is, and where the text after it begins.
+/// Returns the length of the text up to the next break, and the start of the text after it.
 fn first_break(text: &[u8]) -> (usize, usize) {
     let ends = text.windows(1).enumerate().find_map(|(at, byte)| {
         let rest = text.get(at..).unwrap_or_default();
@@ -165,7 +167,7 @@ impl LinePrefix {
         self.length >= LONGEST
     }
 
-    /// No notice begins so.
+    /// No notice has this beginning.
     fn is_another(&self) -> bool {
         self.seen().first().is_some_and(|byte| !b"[.".contains(byte))
     }
@@ -219,7 +221,7 @@ impl LinePrefix {
     }
 }
 
-/// The rest of a prefix, and whether it ended where more text could have made it a notice.
+/// The rest of a prefix, and whether it ended where more text could have completed a notice.
 #[derive(Clone, Copy)]
 struct PrefixRest<'a> {
     bytes: &'a [u8],
@@ -241,7 +243,7 @@ impl PrefixRest<'_> {
         }
     }
 
-    /// Takes bytes of a kind; how many.
+    /// Takes all leading bytes of a kind and returns their number.
     fn all(&mut self, is: impl Fn(u8) -> bool) -> usize {
         let count = self.bytes.iter().take_while(|byte| is(**byte)).count();
         self.bytes = self.bytes.get(count..).unwrap_or_default();
@@ -249,7 +251,7 @@ impl PrefixRest<'_> {
         count
     }
 
-    /// `tamis`, and the word ends.
+    /// Accepts `tamis` as a whole word.
     fn own_name(&mut self) -> bool {
         self.literal(b"tamis") && {
             self.ran_out |= self.bytes.is_empty();
@@ -257,7 +259,7 @@ impl PrefixRest<'_> {
         }
     }
 
-    /// `... 12 lines left out`, `... about 1,200 tokens left out`
+    /// Accepts `... 12 lines left out` and `... about 1,200 tokens left out`.
     fn left_out(&mut self) -> bool {
         if self.all(|byte| byte == b'.') < 2 {
             return false;
@@ -274,7 +276,7 @@ impl PrefixRest<'_> {
     }
 }
 
-/// Whether a character takes no room and is not shown.
+/// Returns whether a character has no width and is not shown.
 fn is_invisible(char: char) -> bool {
     matches!(
         u32::from(char),
@@ -301,7 +303,7 @@ mod tests {
     use super::{cut, lines_left_out, looks_like_one, marked, text_left_out};
 
     #[test]
-    fn what_is_written_is_recognised() {
+    fn written_notices_are_recognized() {
         for notice in [
             cut("cargo-test", "3 of 5 lines left out", Some("/tmp/a\nb")),
             cut("x", "2 folded", None),

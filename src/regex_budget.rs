@@ -1,8 +1,8 @@
 //! The budget for compiled patterns, templates and name tables of one spec or file.
 //!
-//! Knows no pattern, template or name. The code that compiles one charges the budget, even if compiling fails. So the
-//! memory and work for a file do not grow without bound with the number of its patterns, templates and names. There is
-//! no global state: the code that reads a file creates a budget and passes it on.
+//! The budget does not depend on patterns, templates or names. The code that compiles one charges the budget, even if
+//! compiling fails. So the memory and work for a file do not grow without bound with the number of its patterns,
+//! templates and names. There is no global state: the code that reads a file creates a budget and passes it on.
 
 /// The remaining budget of one spec or one file.
 #[derive(Debug)]

@@ -30,13 +30,13 @@ fn o200k_base() -> &'static CoreBpe {
     VOCABULARY.get_or_init(tiktoken::encoding::o200k_base)
 }
 
-/// Bytes that are counted together.
+/// The maximum number of bytes that are counted together.
 const PIECE: usize = 64 << 10;
-/// Bytes of the longest token.
+/// The length of the longest token in bytes.
 pub(crate) const LONGEST: u64 = 128;
 
-/// Counts the tokens of a text that comes in parts, as `o200k_base` does. How the text is cut into parts does not
-/// matter.
+/// Counts the tokens of a text that arrives in parts, with the vocabulary `o200k_base`. The result does not depend on
+/// how the text is cut into parts.
 ///
 /// Memory: 64 KiB, and the vocabulary, which all counters share. Time: linear in the text.
 ///
@@ -54,7 +54,7 @@ pub(crate) const LONGEST: u64 = 128;
 pub struct TokenCounter {
     pending: Vec<u8>,
     tokens: u64,
-    /// A piece had to end where a token may go on.
+    /// Whether a piece had to end where a token may continue.
     cut: bool,
 }
 
@@ -62,21 +62,21 @@ pub struct TokenCounter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenCount {
-    /// The tokens.
+    /// The number of tokens.
     pub tokens: u64,
-    /// Whether the figure is exact. It is not where the text has 64 KiB without a place at which it is certain that a
-    /// token ends; each such place may make it too large by one.
+    /// Whether the number is exact. It is not exact if 64 KiB of the text contain no certain end of a token; each such
+    /// stretch may make the number too large by one.
     pub exact: bool,
 }
 
 impl TokenCounter {
-    /// A counter that has seen nothing.
+    /// Creates a counter without text.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes more of the text. Bytes that are not UTF-8 count as the replacement character does.
+    /// Adds the next part of the text. Invalid UTF-8 counts like the replacement character.
     pub fn push(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let room = PIECE.saturating_sub(self.pending.len()).max(1);
@@ -90,20 +90,21 @@ impl TokenCounter {
         }
     }
 
-    /// The tokens of the whole text.
+    /// Returns the number of tokens in the whole text.
     #[must_use]
     pub fn end(mut self) -> TokenCount {
         let tokens = self.finish();
         TokenCount { tokens, exact: !self.cut }
     }
 
-    /// The tokens of the whole text; another one may begin.
+    /// Returns the number of tokens in the whole text, and resets the counter.
     pub(crate) fn finish(&mut self) -> u64 {
         self.count(self.pending.len());
         std::mem::take(&mut self.tokens)
     }
 
-    /// Counts as much of what has come as ends where a token does, else all of it but a character that is cut.
+    /// Counts the buffered text up to the last certain end of a token. Without one, counts all of it except an
+    /// incomplete character.
     fn count_piece(&mut self) {
         test_work::count(WorkKind::Tail, self.pending.len());
         let pairs = self.pending.windows(2).enumerate().rev();
@@ -119,7 +120,7 @@ impl TokenCounter {
         self.count(end);
     }
 
-    /// Counts the first bytes of what has come.
+    /// Counts the first bytes of the buffered text.
     fn count(&mut self, bytes: usize) {
         let text = String::from_utf8_lossy(self.pending.get(..bytes).unwrap_or_default());
         test_work::count(WorkKind::Tail, text.len() + words(self.pending.len() - bytes));
@@ -128,9 +129,9 @@ impl TokenCounter {
     }
 }
 
-/// Whether a token ends between two bytes, whatever comes before and after them.
+/// Returns whether a token ends between two bytes, whatever precedes and follows them.
 fn ends_token([before, after]: [u8; 2]) -> bool {
-    // An apostrophe may go on: `it's` is one word.
+    // An apostrophe may continue a word: `it's` is one word.
     before.is_ascii_alphanumeric()
         && after.is_ascii()
         && !after.is_ascii_alphanumeric()
@@ -303,7 +304,7 @@ mod tests {
         }
     }
 
-    /// A text of one long word is counted in time that is linear in it.
+    /// A text of one long word is counted in linear time.
     #[test]
     fn hostile_texts_are_counted_soon() {
         for unit in ["a", "\n", "-", "é", "日", " \t"] {

@@ -1,6 +1,6 @@
 //! The servers of the bench: an upstream and the proxies before it, each a process with one thread.
 //!
-//! Proxies differ only in what they do with the response. Must not know how it is measured.
+//! Proxies differ only in what they do with the response. The code does not depend on how it is measured.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -177,7 +177,8 @@ async fn proxy(role: Role, upstream: SocketAddr, listener: TcpListener) {
     }
 }
 
-/// The size of hyper's buffers of a connection, in each direction. The default of 400 KiB exceeds the limit per connection.
+/// The size of hyper's buffers of a connection, in each direction. The default of 400 KiB exceeds the limit per
+/// connection.
 const BUFFER: usize = 32 << 10;
 
 async fn accept<S, B>(listener: TcpListener, service: S)

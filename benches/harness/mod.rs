@@ -1,7 +1,7 @@
-//! Runs jobs alternately, round after round, so that a drifting speed of the machine does not matter. A ratio is the median
-//! of the ratios of all rounds.
+//! Runs jobs alternately, round after round, so that a drifting speed of the machine does not matter. A ratio is the
+//! median of the ratios of all rounds.
 //!
-//! Must not know jobs or peers. Outputs are checked before anything is measured.
+//! The harness does not depend on jobs or peers. Outputs are checked before anything is measured.
 
 use std::hint::black_box;
 use std::ops::Deref;
@@ -85,7 +85,8 @@ pub(crate) enum Floor {
 }
 
 impl Floor {
-    /// Checks a job that takes `time`, and `ratio` times as long as a row. Returns whether the floor is reached, and its text.
+    /// Checks a job that takes `time`, and `ratio` times as long as a row. Returns whether the floor is reached, and
+    /// its text.
     fn judged(self, time: f64, bytes: usize, ratio: impl Fn(usize) -> f64) -> String {
         let (reached, text) = match self {
             Self::Beaten(row, factor) => (ratio(row) >= factor, format!("{factor} ×")),
@@ -225,8 +226,8 @@ impl Table {
     }
 }
 
-/// Reads the document backwards, so that each job starts with the same caches: the document as far as it fits, its beginning
-/// most recently used.
+/// Reads the document backwards, so that each job starts with the same caches: the document as far as it fits, its
+/// beginning most recently used.
 fn touch(document: &[u8]) {
     black_box(document.chunks(64).rev().fold(0u64, |sum, line| sum + u64::from(line[0])));
 }

@@ -1,10 +1,12 @@
-//! Runs targets under libfuzzer, one after another, each for so many seconds, and prints a table of what it did.
+//! Runs fuzz targets under libFuzzer, one after another, each for a number of seconds, and prints a table of the
+//! results.
 //!
-//! Knows no target but by its name in `fuzz_targets/`. Most of a run's time goes to short inputs, of which there are many a
-//! second; a part of it to longer ones, which cross the library's windows. What a run finds stays in `artifacts/NAME/`; inputs that reach
-//! something new are kept in `corpus/NAME/`, which the next run begins with. A finding ends a run of libfuzzer: another begins, for the
-//! rest of the time, unless there were so many that one stands in the way of all else; the time that is not used is said. Exit: 0
-//! nothing found; 1 something was; 2 usage, or a target that does not run.
+//! Targets are known only by their names in `fuzz_targets/`. Most of the time of a run is spent on short inputs, many
+//! of which fit into a second. The rest is spent on longer inputs, which cross the library's windows. Findings are
+//! written to `artifacts/NAME/`; inputs that reach new code are written to `corpus/NAME/`, with which the next run
+//! begins. A finding ends a run of libFuzzer. Another run begins for the rest of the time, unless the limit of findings
+//! is reached; unused time is reported. Exit codes: 0 nothing found; 1 something found; 2 usage error, or a target that
+//! does not run.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};
@@ -13,18 +15,18 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 const USAGE: &str = "usage: campaign [--seconds N] [--max-len BYTES] [--sanitizer address|none] [--target-dir DIR] [NAME…]";
-/// Of so many seconds one is for inputs that are longer.
+/// One of this many seconds is spent on longer inputs.
 const LONG_TIME: u64 = 5;
-/// How much longer those are.
+/// How many times longer those inputs are.
 const LONGER: u64 = 5;
-/// How often a part of the time goes on behind a finding: what is found in a seed is found again at once.
+/// How often a run is continued after a finding. A finding in a seed is found again at once.
 const FINDINGS: usize = 20;
 
-/// What the fuzzer leaves undone: names of functions that are new (a symbolizer takes seconds for them), weights of features
-/// (there are tens of thousands, so that they cost more than the targets), a search for leaks after every input.
+/// Work that the fuzzer skips: names of new functions (a symbolizer takes seconds for them), weights of features (there
+/// are tens of thousands, which would cost more than the targets) and the leak check after every input.
 const QUICK: [&str; 3] = ["-print_funcs=0", "-entropic=0", "-detect_leaks=0"];
 
-/// What was asked for.
+/// The parsed arguments.
 struct Plan {
     seconds: u64,
     max_len: u64,
@@ -33,16 +35,16 @@ struct Plan {
     names: Vec<String>,
 }
 
-/// What one run came to.
+/// The result of one run.
 struct Row {
     name: String,
     executions: u64,
     seconds: u64,
     coverage: u64,
     features: u64,
-    /// Files that are new: what is found twice is one.
+    /// New files, in which the same finding counts once.
     findings: usize,
-    /// A run ended in a finding, new or not.
+    /// Whether a run ended with a finding, new or old.
     failed: bool,
 }
 
@@ -83,10 +85,10 @@ fn plan(mut arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
         names: Vec::new(),
     };
     while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().ok_or(format!("{argument} wants a value"));
+        let mut value = || arguments.next().ok_or(format!("{argument} requires a value"));
         let number = |text: String| text.parse().map_err(|_| format!("{text} is no number"));
         match argument.as_str() {
-            // 0 would be for ever.
+            // libFuzzer takes 0 for no limit.
             "--seconds" => {
                 let seconds = number(value()?)?;
                 plan.seconds = Some(seconds).filter(|seconds| *seconds > 0).ok_or("0 seconds?")?;
@@ -100,7 +102,7 @@ fn plan(mut arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
     }
     let all = targets().map_err(|error| format!("fuzz_targets: {error}"))?;
     if let Some(unknown) = plan.names.iter().find(|name| !all.contains(name)) {
-        return Err(format!("there is no target {unknown}; there are {}", all.join(", ")));
+        return Err(format!("unknown target {unknown}; expected one of {}", all.join(", ")));
     }
     if plan.names.is_empty() {
         plan.names = all;
@@ -112,7 +114,7 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The names of all targets.
+/// Returns the names of all targets.
 fn targets() -> std::io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(here().join("fuzz_targets"))? {
@@ -123,24 +125,24 @@ fn targets() -> std::io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Both parts of a target's time, in one row.
+/// Fuzzes a target with short and with long inputs, and returns one row for both.
 fn run(plan: &Plan, name: &str) -> std::io::Result<Row> {
     let long = plan.seconds / LONG_TIME;
     let mut row = part(plan, name, plan.seconds - long, plan.max_len)?;
-    // 0 would be for ever.
+    // libFuzzer takes 0 for no limit.
     if long > 0 {
         row.add(part(plan, name, long, plan.max_len.saturating_mul(LONGER))?);
     }
     Ok(row)
 }
 
-/// So many seconds with inputs of one length, also behind findings.
+/// Fuzzes a target for a number of seconds with inputs of one length. Continues after findings.
 fn part(plan: &Plan, name: &str, seconds: u64, max_len: u64) -> std::io::Result<Row> {
     let begun = Instant::now();
     let mut row = Row::new(name);
     for _ in 0..FINDINGS {
         let left = seconds.saturating_sub(begun.elapsed().as_secs());
-        // 0 would be for ever.
+        // libFuzzer takes 0 for no limit.
         if left == 0 {
             return Ok(row);
         }
@@ -157,9 +159,9 @@ fn part(plan: &Plan, name: &str, seconds: u64, max_len: u64) -> std::io::Result<
     Ok(row)
 }
 
-/// One run of libfuzzer, until its time is over or it finds something.
+/// Runs libFuzzer once, until its time is over or it finds something.
 fn once(plan: &Plan, name: &str, seconds: u64, max_len: u64) -> std::io::Result<Row> {
-    // The first folder is the one that grows.
+    // libFuzzer writes new inputs to the first folder.
     let corpus = here().join("corpus").join(name);
     std::fs::create_dir_all(&corpus)?;
     let before = artifacts(name);
@@ -209,13 +211,13 @@ fn once(plan: &Plan, name: &str, seconds: u64, max_len: u64) -> std::io::Result<
             return Err(std::io::Error::other("it did not run"));
         }
         row.failed = true;
-        // Its last line is missing.
+        // The last line of the output is missing.
         row.seconds = begun.elapsed().as_secs();
     }
     Ok(row)
 }
 
-/// Files that a target left because they are findings.
+/// Returns the files of findings that a target has written.
 fn artifacts(name: &str) -> usize {
     std::fs::read_dir(here().join("artifacts").join(name)).map_or(0, Iterator::count)
 }
@@ -234,7 +236,7 @@ impl Row {
         }
     }
 
-    /// Takes another run of the same target in.
+    /// Adds the results of another run of the same target.
     fn add(&mut self, more: Self) {
         self.executions += more.executions;
         self.seconds += more.seconds;
@@ -244,12 +246,12 @@ impl Row {
         self.failed |= more.failed;
     }
 
-    /// How many findings the table has. One that was there before is one.
+    /// Returns the number of findings. If only known ones were found again, it is 1.
     fn told(&self) -> usize {
         self.findings.max(usize::from(self.failed))
     }
 
-    /// Takes the figures from a line of libfuzzer: `#123 NEW cov: 4 ft: 5 …`, `Done 123 runs in 61 second(s)`,
+    /// Takes the figures from a line of libFuzzer: `#123 NEW cov: 4 ft: 5 …`, `Done 123 runs in 61 second(s)`,
     /// `stat::number_of_executed_units: 123`.
     fn read(&mut self, line: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -267,7 +269,7 @@ impl Row {
     }
 }
 
-/// The rows as `README.md` has them.
+/// Formats the rows as in `README.md`.
 fn table(rows: &[Row]) -> String {
     let mut table = String::from(
         "| target | executions | seconds | coverage | features | findings | date |\n|---|---|---|---|---|---|---|\n",
@@ -284,7 +286,7 @@ fn table(rows: &[Row]) -> String {
     table
 }
 
-/// Today, in UTC.
+/// Returns today's date in UTC.
 fn date() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (mut days, mut year, mut month) = (seconds / 86400, 1970, 0);

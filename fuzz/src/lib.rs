@@ -1,8 +1,8 @@
-//! The programs of the fuzz targets. What the targets do is in `crates/testkit/src/fuzz`.
+//! The programs of the fuzz targets. The targets themselves are in `crates/testkit/src/fuzz`.
 
 pub use tamis_testkit::fuzz::*;
 
-/// The program of a target: under libfuzzer what it fuzzes, else one that replays the files that are its arguments.
+/// Defines the program of a target: it fuzzes under libFuzzer, and otherwise replays the files in its arguments.
 #[cfg(fuzzing)]
 #[macro_export]
 macro_rules! fuzz {
@@ -11,7 +11,7 @@ macro_rules! fuzz {
     };
 }
 
-/// The program of a target: under libfuzzer what it fuzzes, else one that replays the files that are its arguments.
+/// Defines the program of a target: it fuzzes under libFuzzer, and otherwise replays the files in its arguments.
 #[cfg(not(fuzzing))]
 #[macro_export]
 macro_rules! fuzz {

@@ -1,7 +1,7 @@
 //! The built-in catalog: manifests that are part of the program.
 //!
-//! Knows only manifests. A file is parsed once, when one of its tools is first looked up. Invariant, tested: each file
-//! parses, and all names in `github.yaml` begin with `github.`.
+//! The catalog consists of manifests only. A file is parsed once, when one of its tools is first looked up. Invariant,
+//! tested: each file parses, and all names in `github.yaml` begin with `github.`.
 
 use std::sync::OnceLock;
 

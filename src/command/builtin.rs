@@ -14,7 +14,7 @@ const FILES: &[(&str, &str)] = &[
     ("python", include_str!("builtin/python.toml")),
 ];
 
-/// Reads the rules. An invalid file would have none; the tests report it.
+/// Reads the rules. Rules of an invalid file would be missing; the tests report such a file.
 pub(super) fn read() -> RuleFile {
     let files = FILES.iter().map(|(name, text)| (*name, *text));
     read_builtin("the built-in rules", files)

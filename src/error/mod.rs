@@ -1,9 +1,9 @@
 //! Errors: what failed, where in the input, and who can do something about it.
 //!
-//! A leaf: it uses no other module. [`Error`] is the type that callers see. [`Raise`] is an error without a place: a
+//! This module uses no other module. [`Error`] is the type that callers see. [`Raise`] is an error without a place: a
 //! stage raises it, and the code that knows the place turns it into an [`Error`].
 //!
-//! # Who owns the offset
+//! # Ownership of the offset
 //!
 //! Every offset is an absolute byte of the input of one run, counted from 0. Three values advance with the input:
 //!
@@ -21,12 +21,12 @@
 //!
 //! | phase | place of an error |
 //! |---|---|
-//! | reading the document | the first byte with which no valid document goes on; its length if it ended too early |
+//! | reading the document | the first byte that no valid document has there; its length if it ended too early |
 //! | a handler refuses a value | the first byte of the value, or the second byte of a string if that decides what it is |
 //! | a captured value is replayed | the end of the value in the document, wherever inside the value the replay fails |
 //! | a limit on held bytes (`held`, `spill`) | the first byte that did not fit, so that the place does not depend on chunks |
 //! | a second pass over held bytes | as in the first pass: the machine starts at offset 0 with the same prefix |
-//! | items after `extract`, `retain` or `patches` | a byte of what these left; the message says so, and `Error::is_elsewhere` is true |
+//! | items after `extract`, `retain` or `patches` | a byte of the output of these rules; the message says so, and `Error::is_elsewhere` is true |
 //! | `text_filter`, `budget`, `compact` | a byte of the filtered document; the message says so |
 //! | a content coding | a byte of the encoded body; the message says so |
 //! | a stream of documents | a byte of the stream: the driver adds the start of the record |

@@ -2,8 +2,8 @@
 //!
 //! [`compile`] turns a [`Spec`](crate::Spec) into a [`Program`], which is data. [`run`] executes a program;
 //! [`Filter`] is its façade. [`explain`] describes how a program will run. `compile` uses neither of the others, and
-//! `explain` does not use `run`. Drivers that can read a document twice first learn what the run would have to wait
-//! for, with [`FirstPass`].
+//! `explain` does not use `run`. Drivers that can read a document twice first use [`FirstPass`] to make the decisions
+//! that the run would otherwise hold the document for.
 
 mod compile;
 mod explain;
@@ -65,8 +65,8 @@ impl<S: Sink> Filter<S> {
         Self { run, sink }
     }
 
-    /// Creates a filter for a document of which a first pass knows something already. `whole`: the document comes in one
-    /// chunk, so nothing needs to be held.
+    /// Creates a filter that uses the result of a first pass over the document. `whole`: the document arrives in one
+    /// chunk, so no input is held.
     pub(crate) fn with_lookahead(call: &Call<'_>, sink: S, ahead: Lookahead, whole: bool) -> Self {
         let mode = if whole { RunMode::Slice } else { RunMode::Stream };
         Self { run: FilterRun::new(call.program(), call.options(), ahead, mode), sink }

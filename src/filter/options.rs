@@ -34,7 +34,8 @@ pub struct CallOptions {
     scanner: Option<Scanner>,
 }
 
-/// A [`Program`] and the [`CallOptions`] of one call: the first argument of [`Filter::new`](crate::Filter::new) and of the drivers.
+/// A [`Program`] and the [`CallOptions`] of one call: the first argument of [`Filter::new`](crate::Filter::new) and of
+/// the drivers.
 ///
 /// They accept a `&Program` as well, which stands for default options.
 ///
@@ -175,8 +176,9 @@ impl CallOptions {
     ///
     /// # Errors
     /// Fails if the input is not a JSON object ([`ErrorKind::Syntax`](crate::ErrorKind::Syntax),
-    /// [`ErrorKind::UnexpectedEnd`](crate::ErrorKind::UnexpectedEnd), [`ErrorKind::Encoding`](crate::ErrorKind::Encoding)),
-    /// or nests more than 1,024 containers ([`ErrorKind::Limit`](crate::ErrorKind::Limit)).
+    /// [`ErrorKind::UnexpectedEnd`](crate::ErrorKind::UnexpectedEnd),
+    /// [`ErrorKind::Encoding`](crate::ErrorKind::Encoding)), or nests more than 1,024 containers
+    /// ([`ErrorKind::Limit`](crate::ErrorKind::Limit)).
     ///
     /// # Complexity
     /// Linear in the input, which is not copied.
@@ -190,7 +192,7 @@ impl CallOptions {
     /// assert_eq!(output, br#"{"id":1,"x":2}"#);
     ///
     /// let error = CallOptions::from_json(b"[]").unwrap_err();
-    /// assert_eq!(error.to_string(), "byte 0: the input of a call is a JSON object");
+    /// assert_eq!(error.to_string(), "byte 0: the input of a call must be a JSON object");
     /// # Ok::<(), tamis::Error>(())
     /// ```
     pub fn from_json(input: &[u8]) -> Result<Self, Error> {
@@ -322,7 +324,7 @@ mod tests {
     use super::{Budget, CallOptions, Limits, Omitted, OnOver};
 
     #[test]
-    fn what_the_input_of_a_call_asks_for() {
+    fn options_are_read_from_the_input_of_a_call() {
         let read = |input: &str| {
             let options = CallOptions::from_json(input.as_bytes()).unwrap();
             (options.raw, options.budget())

@@ -295,7 +295,7 @@ mod tests {
     use crate::limits::Limits;
 
     #[test]
-    fn what_is_written_is_read_as_often_as_wanted() {
+    fn findings_can_be_read_repeatedly() {
         for (number, act) in ACTS.into_iter().enumerate() {
             assert_eq!(act as usize, number);
         }

@@ -1,6 +1,7 @@
 //! The text that replaces a result: a template with fields, and a matcher that recognizes its output in a later run.
 //!
-//! Knows no history. The numbers in a placeholder cannot be known later, so the matcher accepts any digits.
+//! This module does not depend on the history. The original numbers of a placeholder are not known later, so the
+//! matcher accepts any digits.
 
 use crate::error::{Error, ErrorKind};
 use crate::excerpt::Excerpt;
@@ -95,7 +96,10 @@ impl Placeholder {
         let says_something =
             parts.iter().any(|part| matches!(part, Part::Text(text) if !text.trim().is_empty()));
         if !parts.is_empty() && !says_something {
-            return wrong(0, "needs text besides the fields, by which a second run recognizes it");
+            return wrong(
+                0,
+                "must contain text outside the fields, so that a second run recognizes it",
+            );
         }
         Ok(Self { parts })
     }
@@ -141,8 +145,8 @@ impl Placeholder {
 
     /// Returns whether `text` is a placeholder for a result of this tool and call.
     ///
-    /// Follows all ways through the template at once, so it takes at most as many steps as the product of both lengths. The
-    /// template is short.
+    /// Follows all ways through the template at once, so it takes at most as many steps as the product of both lengths.
+    /// The template is short.
     pub(super) fn fits(&self, text: &[u8], tool: &str, id: &str) -> bool {
         let mut ways = vec![0];
         for part in &self.parts {
@@ -190,7 +194,7 @@ mod tests {
     use super::{Facts, Placeholder, SHOWN_BYTES};
 
     #[test]
-    fn what_is_rendered_is_known_again() {
+    fn rendered_placeholders_are_recognized() {
         let long = "é".repeat(1000);
         for template in [
             "",
@@ -229,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_template() {
+    fn invalid_templates_are_refused() {
         for (template, words) in [
             (
                 "a {tools}",
@@ -237,7 +241,7 @@ mod tests {
             ),
             ("a }", "unmatched brace"),
             ("é {", "(character 3 of `é {`)"),
-            ("{tool} {bytes}", "needs text besides the fields"),
+            ("{tool} {bytes}", "must contain text outside the fields"),
         ] {
             let error = Placeholder::parse(template).unwrap_err();
             assert!(error.to_string().contains(words), "{error}");

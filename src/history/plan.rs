@@ -1,7 +1,7 @@
 //! Decides which results are pruned, by the rules and the findings.
 //!
-//! Knows the findings but not the document. It runs when the findings are complete, so the number of turns and the tokens of all
-//! prunable results are known.
+//! The plan depends on the findings, not on the document. It runs when the findings are complete, so the number of
+//! turns and the tokens of all prunable results are known.
 
 use super::findings::{Entry, Finding, Findings, FindingsReader};
 use super::program::CompiledPrune;
@@ -13,7 +13,8 @@ use crate::error::Raise;
 /// The decision for one history.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
-    /// The start of the history that counts: the last of several members of the same name. All results before it are pruned.
+    /// The start of the history that counts: the last of several members of the same name. All results before it are
+    /// pruned.
     begin: u64,
     /// The range of offsets in which results may be pruned.
     from: u64,
@@ -178,7 +179,7 @@ impl Plan {
     }
 }
 
-/// Returns whether less than `percent` of the bytes that have to be read anew are saved.
+/// Returns whether fewer bytes are saved than `percent` of those that a provider has to read again.
 fn is_little(report: &PruneReport, percent: u64) -> bool {
     let saved = u128::try_from(report.bytes_saved).unwrap_or(0);
     let anew = u128::from(report.bytes_invalidated.unwrap_or(0));

@@ -54,7 +54,7 @@ pub struct PruneReport {
     /// The rule that prevented pruning, if there was something to prune: `minimum_tokens` or `min_gain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<&'static str>,
-    /// What was pruned per tool. The name of an unknown tool is empty.
+    /// Numbers of pruned results for each tool. The name of an unknown tool is empty.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, PrunedTool>,
     /// Largest number of bytes held at once, in memory and in temporary files. Depends on the driver.
@@ -64,7 +64,7 @@ pub struct PruneReport {
     pub error: Option<FailureReport>,
 }
 
-/// What was pruned of one tool.
+/// Numbers of pruned results of one tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PrunedTool {

@@ -11,8 +11,8 @@ const SKILL: &str = "skill";
 
 /// Declares which tool results of a chat history are pruned, and what replaces them.
 ///
-/// The defaults are those of opencode's documented pruning: results before the second-to-last user turn are pruned, except those
-/// of the tool `skill`.
+/// The defaults are those of opencode's documented pruning: results before the second-to-last user turn are pruned,
+/// except those of the tool `skill`.
 ///
 /// ```
 /// use tamis::history::{PruneProgram, PruneSpec, prune_slice};
@@ -80,8 +80,8 @@ impl PruneSpec {
         Self::default()
     }
 
-    /// Keeps all results from the last `turns` user messages on. If the history has fewer turns, nothing is pruned; 0 keeps no
-    /// turn.
+    /// Keeps all results from the last `turns` user messages on. If the history has fewer turns, nothing is pruned; 0
+    /// keeps no turn.
     ///
     /// ### Default
     /// 2: the user's last request with everything after it, and the turn before.
@@ -118,9 +118,9 @@ impl PruneSpec {
 
     /// Sets the text that replaces a pruned result, at most 1,024 bytes.
     ///
-    /// `{tool}` and `{id}` are those of the call (at most 128 characters), `{bytes}` and `{tokens}` the size of the removed text, and
-    /// `{{` and `}}` are braces. The text must not consist only of fields, because a second run must distinguish a placeholder from
-    /// a result.
+    /// `{tool}` and `{id}` are those of the call (at most 128 characters), `{bytes}` and `{tokens}` the size of the
+    /// removed text, and `{{` and `}}` are braces. The text must not consist only of fields, because a second run must
+    /// distinguish a placeholder from a result.
     ///
     /// ### Default
     /// `<tool-output-compacted />`
@@ -160,8 +160,8 @@ impl PruneSpec {
         self
     }
 
-    /// Counts tokens as `o200k_base` does instead of estimating them at four bytes each. Takes many times as long as everything
-    /// else, and needs the feature `tokens`. The report contains which of both was done.
+    /// Counts tokens as `o200k_base` does instead of estimating them at four bytes each. Takes many times as long as
+    /// everything else, and needs the feature `tokens`. The report contains which of both was done.
     ///
     /// ### Default
     /// Off.
@@ -171,8 +171,8 @@ impl PruneSpec {
         self
     }
 
-    /// Keeps all results before the last summary that precedes the kept turns. A summary is a message of the assistant with
-    /// `summary: true`, in itself or in its `info`.
+    /// Keeps all results before the last summary that precedes the kept turns. A summary is a message of the assistant
+    /// with `summary: true`, in itself or in its `info`.
     ///
     /// ### Default
     /// Off.
@@ -184,8 +184,8 @@ impl PruneSpec {
 
     /// Keeps the first `characters` of a pruned text before the placeholder. At most 65,536.
     ///
-    /// A text that would not become shorter is kept. A result that is neither a text, nor a list or an object with one text and
-    /// nothing else, is replaced as a whole.
+    /// A text that would not become shorter is kept. A result that is neither a text, nor a list or an object with one
+    /// text and nothing else, is replaced as a whole.
     ///
     /// ### Default
     /// 0.
@@ -207,8 +207,8 @@ impl PruneSpec {
 
     /// Changes nothing if fewer bytes are saved than this percentage of the output from the first change on.
     ///
-    /// A provider has to read those bytes anew, because its prompt cache ends at the first change. At 100 a run must save at least
-    /// as much as it invalidates.
+    /// A provider has to read those bytes again, because its prompt cache ends at the first change. At 100, a run must
+    /// save at least as much as it invalidates.
     ///
     /// ### Default
     /// 0, which disables the rule.

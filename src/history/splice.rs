@@ -1,6 +1,7 @@
 //! Writes a document again with the planned changes; every other byte is copied unchanged.
 //!
-//! Knows offsets and bytes, no JSON. The document arrives in chunks of any size, the changes come from the findings.
+//! The splice works on offsets and bytes; it does not parse JSON. The document arrives in chunks of any size, the
+//! changes come from the findings.
 
 use super::findings::{Edit, Entry, Finding, Findings, FindingsReader};
 use super::placeholder::Facts;

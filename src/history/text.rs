@@ -1,7 +1,7 @@
 //! Reads one value of a history as its bytes arrive: how its text begins, how long it is, and where it may be cut.
 //!
-//! Knows strings, no history. Only the beginning of a text is kept, and its end if that is to be kept in the output. A string is
-//! decoded no further than needed.
+//! This module handles strings and does not depend on the history. Only the beginning of a text is kept, and its end if
+//! that is to be kept in the output. A string is decoded no further than needed.
 //!
 //! ```text
 //! "head of the text … removed part … end of the text"
@@ -13,10 +13,10 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use memchr::memchr2;
 
-/// What a caller needs to know about a value.
+/// The facts about a value that a caller needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wanted {
-    /// Bytes of the text to keep. Of a longer one only the length is known.
+    /// The maximum length of a text that is kept, in bytes. Only the length of a longer text is known.
     pub(super) kept: usize,
     /// The text is compared as a whole.
     pub(super) hashed: bool,
@@ -31,7 +31,7 @@ pub(super) struct KeptEnds {
     pub(super) tail: usize,
 }
 
-/// What is known about a value after it was read.
+/// The facts about a value after it was read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ValueFacts {
     /// Size of the value in bytes, with quotes; that of a container without white space.

@@ -1,7 +1,7 @@
 //! Filters the bodies of HTTP messages: data frames are filtered, trailers are kept.
 //!
-//! Knows http-body's frames, but no headers. The headers of a filtered response have another length and perhaps another type;
-//! `FilterLayer` sets them.
+//! The body handles the frames of http-body, but no headers. The headers of a filtered response have another length and
+//! perhaps another type; `FilterLayer` sets them.
 
 use std::error::Error as StdError;
 use std::pin::Pin;
@@ -16,15 +16,16 @@ use crate::error::Error;
 
 /// A filtered [`Body`], for hyper, axum, tower-http, tonic and anything else that takes bodies.
 ///
-/// Output is returned as it becomes available, in small frames only if the inner body has nothing more for the moment. Long runs of
-/// kept bytes are slices of the input frame, not copies. The inner body is polled while less than 8 KiB of output is pending, and
-/// dropped when the filter needs no more of it. Trailers are kept, except digests of the unfiltered body (RFC 9530, RFC 3230).
+/// Output is returned as it becomes available, in small frames only if the inner body has nothing more for the moment.
+/// Long runs of kept bytes are slices of the input frame, not copies. The inner body is polled while less than 8 KiB of
+/// output is pending, and dropped when the filter needs no more of it. Trailers are kept, except digests of the
+/// unfiltered body (RFC 9530, RFC 3230).
 ///
-/// An error is the last frame, after the output before it. A server aborts such a response and closes the connection. An error of
-/// the inner body has the kind [`Read`](crate::ErrorKind::Read) and is its source.
+/// An error is the last frame, after the output before it. A server aborts such a response and closes the connection.
+/// An error of the inner body has the kind [`Read`](crate::ErrorKind::Read) and is its source.
 ///
-/// Disk access, long steps and dropping are as for [`filter_async`](crate::filter_async). The body is `Send` but not `Sync`: box it
-/// with `http_body_util`'s `UnsyncBoxBody`, or axum's or tonic's own.
+/// Disk access, long steps and dropping are as for [`filter_async`](crate::filter_async). The body is `Send` but not
+/// `Sync`: box it with `http_body_util`'s `UnsyncBoxBody`, or axum's or tonic's own.
 ///
 /// ```
 /// use http_body_util::{BodyExt, Full};
@@ -88,8 +89,8 @@ where
     B: Body,
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
 {
-    /// Waits for the first output, the end of the body, or an error. Until then another response can be sent instead. The output is
-    /// kept and returned by `poll_frame`.
+    /// Waits for the first output, the end of the body, or an error. Until then another response can be sent instead.
+    /// The output is kept and returned by `poll_frame`.
     ///
     /// # Errors
     /// The error of the run, if it occurs before any output is returned. The body has ended then.

@@ -1,8 +1,8 @@
 //! The sink of the asynchronous adapters: output as [`Bytes`], without a copy if it is a run of the input chunk.
 //!
-//! Knows no filter. Invariant: a piece that shares memory with the chunk is a large part of it, so pending output keeps alive at most
-//! [`SHARE`] times its size in chunks. (A chunk that is a slice of something larger keeps all of that alive; its owner decides how
-//! much arrives at once.)
+//! The sink does not depend on filters. Invariant: a piece that shares memory with the chunk is a large part of it, so
+//! pending output keeps alive at most [`SHARE`] times its size in chunks. (A chunk that is a slice of something larger
+//! keeps all of that alive; its owner decides how much arrives at once.)
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,7 +13,8 @@ use crate::sink::Sink;
 
 /// The shortest run that is not copied.
 const RUN: usize = 2 << 10;
-/// A run must also be at least this part of its chunk. Copying less is cheap compared to reading the chunk, and frees it.
+/// A run must also be at least this part of its chunk. Copying less is cheap compared to reading the chunk, and frees
+/// it.
 const SHARE: usize = 2;
 /// Maximum size of a piece of copied output, so that pending output takes little more memory than it has bytes.
 const PIECE: usize = 8 << 10;
@@ -141,7 +142,7 @@ mod tests {
     use crate::sink::Sink;
 
     #[test]
-    fn what_is_copied_waits_in_pieces() {
+    fn copied_bytes_are_gathered_in_pieces() {
         let bytes: Vec<u8> = (0..PIECE * 3 + 5).map(|at| (at % 251) as u8).collect();
         let mut gather = GatherSink::default();
         for part in bytes.chunks(1000) {

@@ -1,6 +1,6 @@
 //! Indents minified JSON while it streams.
 //!
-//! Knows brackets, commas, colons and strings, and assumes that the input is valid JSON.
+//! The formatter recognizes brackets, commas, colons and strings, and assumes that the input is valid JSON.
 
 use std::io::Write;
 
@@ -14,11 +14,12 @@ const LEVELS: usize = 32;
 
 /// A [`Write`]r that indents the JSON written through it, by two spaces per level, up to 32 levels.
 ///
-/// Deeper values have lines of their own but are indented no further. So each byte of input becomes at most 66 bytes of output,
-/// however deep a document is.
+/// Deeper values have lines of their own but are indented no further. So each byte of input becomes at most 66 bytes of
+/// output, however deep a document is.
 ///
-/// Empty containers remain `{}` and `[]`. White space between tokens is replaced; scalars and keys are kept byte for byte. No newline
-/// is added at the end. Input may be cut anywhere. All output is passed to the inner writer before `write` returns.
+/// Empty containers remain `{}` and `[]`. White space between tokens is replaced; scalars and keys are kept byte for
+/// byte. No newline is added at the end. Input may be cut anywhere. All output is passed to the inner writer before
+/// `write` returns.
 ///
 /// Memory: a depth, a state and 64 KiB. Time: linear in the input.
 ///

@@ -1,6 +1,6 @@
 //! The interface of filters that chunks are pushed into, and the loop that feeds one from a reader.
 //!
-//! Knows I/O errors, retries and when to flush; nothing of what the filters do.
+//! This module handles I/O errors, retries and flushes, and does not depend on the filters.
 
 use std::io::{ErrorKind as IoKind, Read, Write};
 
@@ -136,8 +136,8 @@ impl<W: Write> PruneFilter<WriteSink<W>> {
 
 /// Feeds `filter` from `reader` until either ends, and ends it. Output is flushed after each read.
 ///
-/// Errors of the reader and the writer are recorded by [`PushFilter::fail`]. An error of the writer takes precedence over one of
-/// the filter in the same chunk.
+/// Errors of the reader and the writer are recorded by [`PushFilter::fail`]. An error of the writer takes precedence
+/// over one of the filter in the same chunk.
 pub(super) fn read_all<P, W>(filter: &mut P, mut reader: impl Read) -> Result<(), Error>
 where
     P: PushFilter<Sink = WriteSink<W>>,

@@ -8,11 +8,13 @@
 //!              access:           spawn_blocking
 //! ```
 //!
-//! Knows tasks and wakers; nothing of streams and bodies. The adapter asks what to do next. Input is requested only while little
-//! output is pending, so that a slow receiver slows the sender. Little output is not sent alone if more arrives at once.
+//! This module handles tasks and wakers; streams and bodies are handled by the adapter, which asks for the next action.
+//! Input is requested only while little output is pending, so that a slow receiver slows the sender. A little output is
+//! not sent on its own if more arrives at once.
 //!
-//! Invariants: between two yields, a task reads no more than [`STEPS`] steps, however its source is cut and however fast it is. After
-//! a run is dropped, at most [`STEPS_AWAY`] of its steps are still executed, on a thread for blocking work.
+//! Invariants: between two yields, a task reads no more than [`STEPS`] steps, however its source is cut and however
+//! fast it is. After a run is dropped, at most [`STEPS_AWAY`] of its steps are still executed, on a thread for blocking
+//! work.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -35,13 +37,13 @@ const WORTH: usize = 8 << 10;
 /// Size of the held bytes from which steps are long, because those bytes are read again, counted or cut.
 const MUCH: u64 = 64 << 10;
 
-/// What an adapter has to do next.
+/// The next action of an adapter.
 #[derive(Debug)]
 pub(super) enum NextAction {
     /// Send this output.
     Output(Bytes),
-    /// Call [`feed`](Steps::feed), [`finish`](Steps::finish) or [`fail`](Steps::fail). If the source is not ready, send the pending
-    /// output, which [`take`](Steps::take) returns.
+    /// Call [`feed`](Steps::feed), [`finish`](Steps::finish) or [`fail`](Steps::fail). If the source is not ready, send
+    /// the pending output, which [`take`](Steps::take) returns.
     Input,
     /// Nothing: everything was sent.
     Over,
@@ -130,11 +132,12 @@ impl Steps {
         }
     }
 
-    /// Takes the pending output, however little, because the source is not ready. `Pending`: poll the source once more, at once.
+    /// Takes the pending output, however little, because the source is not ready. `Pending`: poll the source once more,
+    /// at once.
     ///
-    /// An HTTP body is read by another task, which continues when it is polled, so input that has arrived already becomes available
-    /// a moment later. Therefore little output stays pending until other tasks have run, a few times at most, while more input
-    /// arrives. Each piece that is sent alone costs a wake-up of the receiver.
+    /// An HTTP body is read by another task, which continues when it is polled, so input that has arrived already
+    /// becomes available a moment later. Therefore little output stays pending until other tasks have run, a few times
+    /// at most, while more input arrives. Each separately sent piece costs a wake-up of the receiver.
     pub(super) fn take(&mut self, cx: &Context<'_>) -> Poll<Option<Bytes>> {
         let StepsState::Here(work) = &mut self.state else { return Poll::Ready(None) };
         let gather = work.transform.filter.sink_mut();

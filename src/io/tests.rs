@@ -42,7 +42,7 @@ mod ahead {
 
     /// Nothing is held for a document that is read ahead, even if no branch applies.
     #[test]
-    fn nothing_is_held_for_a_branch_that_is_known() {
+    fn a_known_branch_holds_no_bytes() {
         let branch = Spec::new().patch(PatchOp::add("/b", RawJson::from(1)));
         let program =
             Program::compile(&Spec::new().when(Condition::new("/t", RawJson::from(1)), branch))

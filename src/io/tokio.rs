@@ -1,6 +1,6 @@
 //! Drivers over asynchronous readers and writers, and over streams of chunks.
 //!
-//! Knows the traits of tokio and futures-core; [`steps`](super::steps) runs the filter.
+//! This module implements the traits of tokio and futures-core; [`steps`](super::steps) runs the filter.
 
 use std::error::Error as StdError;
 use std::future::poll_fn;
@@ -21,19 +21,21 @@ use crate::error::Error;
 use crate::filter::Call;
 use crate::report::{FailureReport, Report};
 
-/// Filters the document read from `reader` into `writer`, as it arrives: [`filter_reader`](crate::filter_reader) for tasks.
+/// Filters the document read from `reader` into `writer`, as it arrives: [`filter_reader`](crate::filter_reader) for
+/// tasks.
 ///
-/// Output is written when 8 KiB are pending or the reader is not ready, and flushed when the reader is not ready. A slow writer slows
-/// the reader. The writer is not shut down.
+/// Output is written when 8 KiB are pending or the reader is not ready, and flushed when the reader is not ready. A
+/// slow writer slows the reader. The writer is not shut down.
 ///
-/// No step blocks the task's thread: long ones, and those that need the disk because the limit `held` is exceeded, run on tokio's pool
-/// for blocking work. Outside a tokio runtime all steps run where the future is polled.
+/// No step blocks the task's thread: long ones, and those that need the disk because the limit `held` is exceeded, run
+/// on tokio's pool for blocking work. Outside a tokio runtime all steps run where the future is polled.
 ///
 /// # Errors
 /// As for [`filter_reader`](crate::filter_reader).
 ///
 /// # Cancel safety
-/// Dropping the future leaves no task and no file behind, but bytes that were read and written are lost. It cannot be resumed.
+/// Dropping the future leaves no task and no file behind, but bytes that were read and written are lost. It cannot be
+/// resumed.
 ///
 /// ```
 /// use tamis::{Program, Spec, filter_async};
@@ -117,7 +119,8 @@ where
                 }
             }
             Err(error) => {
-                // The output before the error is valid. An error of the flush is ignored, because the first error counts.
+                // The output before the error is valid. An error of the flush is ignored, because the first error
+                // counts.
                 _ = writer.flush().await;
                 return Err(error);
             }
@@ -125,8 +128,8 @@ where
     }
 }
 
-/// Feeds the next bytes of the reader. If it is not ready, returns the pending output, to be written and flushed. That is empty if
-/// output was `written` but not flushed.
+/// Feeds the next bytes of the reader. If it is not ready, returns the pending output, to be written and flushed. That
+/// is empty if output was `written` but not flushed.
 fn read<R: AsyncRead>(
     steps: &mut Steps,
     mut reader: Pin<&mut R>,
@@ -162,10 +165,10 @@ fn written(steps: &mut Steps, result: std::io::Result<()>) -> Result<(), Error> 
 pin_project! {
     /// A [`Stream`] of filtered chunks.
     ///
-    /// Output is returned as it becomes available, in chunks of any size. Long runs of kept bytes are slices of the input chunk, not
-    /// copies. The source is polled while less than 8 KiB of output is pending, and dropped when the filter needs no more of it
-    /// (`stop_early`). An error is the last item, after the output before it. An error of the source has the kind
-    /// [`Read`](crate::ErrorKind::Read) and is its source.
+    /// Output is returned as it becomes available, in chunks of any size. Long runs of kept bytes are slices of the
+    /// input chunk, not copies. The source is polled while less than 8 KiB of output is pending, and dropped when the
+    /// filter needs no more of it (`stop_early`). An error is the last item, after the output before it. An error of
+    /// the source has the kind [`Read`](crate::ErrorKind::Read) and is its source.
     ///
     /// Disk access, long steps and dropping are as for [`filter_async`].
     ///
@@ -203,7 +206,8 @@ impl<S> FilterStream<S> {
         Self { source: Some(source), steps: Steps::new(transform.into()) }
     }
 
-    /// Returns the report so far. `None` while a step runs on another thread, which is never the case after the last item.
+    /// Returns the report so far. `None` while a step runs on another thread, which is never the case after the last
+    /// item.
     pub fn outcome(&self) -> Option<Outcome> {
         self.steps.outcome()
     }

@@ -4,7 +4,7 @@
 
 use memchr::memchr;
 
-/// The most bytes that one byte of a name takes when it is spelled: `\u0061`.
+/// The maximum number of bytes that spell one byte of a name: `\u0061`.
 const LONGEST_SPELLING: usize = 6;
 
 /// Whether a key of more than `limit` bytes cannot spell a name of `name` bytes.

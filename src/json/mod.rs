@@ -1,7 +1,7 @@
 //! JSON as events: the resumable machine, the trait of its handlers, and the writer.
 //!
-//! Knows no rule. The [`machine`] walks the tokens of a window, validates them, and asks its [`Handler`] about each
-//! value. The handler returns an [`Interest`], which says how little work the value needs.
+//! This module does not depend on rules. The [`machine`] walks the tokens of a window, validates them, and asks its
+//! [`Handler`] about each value. The handler returns an [`Interest`], which says how little work the value needs.
 
 pub(crate) mod bom;
 pub(crate) mod key;

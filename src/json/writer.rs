@@ -1,7 +1,8 @@
 //! Writes one JSON text: commas, brackets, spelled keys, and runs of input bytes.
 //!
-//! Knows no rule. The writer inserts the commas; callers only announce keys and values. A container may be opened
-//! *deferred*: its bracket is written only when something inside it is, so a container without content is not written.
+//! The writer does not depend on rules. It inserts the commas; callers only announce keys and values. A container may
+//! be opened *deferred*: its bracket is written only when something inside it is, so a container without content is not
+//! written.
 //!
 //! ```text
 //! open("{")            out: {

@@ -59,7 +59,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
 
 fn add(building: &mut Building<'_>, name: &Key, key: &Key, filter: &Node) -> Result<(), Flaw> {
     if filter.entries().is_none() {
-        let message = format!("`filter` wants a map, not {}", filter.what());
+        let message = format!("`filter` must be a map, not {}", filter.what());
         return Err(Flaw::new(key.at.start, message));
     }
     let kind = filter.get("type").and_then(Node::as_text);
@@ -71,7 +71,7 @@ fn add(building: &mut Building<'_>, name: &Key, key: &Key, filter: &Node) -> Res
         let types = TYPES.map(|(name, _)| name);
         let what = match kind {
             Some(kind) => suggest::unknown("type", kind, &types),
-            None => format!("`filter` has no `type`; known are {}", types.join(", ")),
+            None => format!("`filter` has no `type`; expected one of {}", types.join(", ")),
         };
         building.warn(&name.text, at, &format!("{what}; the tool's full response passes"));
         return Ok(());
@@ -105,7 +105,7 @@ fn add(building: &mut Building<'_>, name: &Key, key: &Key, filter: &Node) -> Res
         rule => filter.entry(rule),
     });
     if *kind != "content" && spec.select.is_none() {
-        let message = "`fields` names none, so all members stay; list those that are wanted";
+        let message = "`fields` is empty, so all members are kept; list the fields to keep";
         building.warn(&name.text, key.at.start, message);
     }
     for rule in ["fields", "extract"] {
@@ -114,7 +114,7 @@ fn add(building: &mut Building<'_>, name: &Key, key: &Key, filter: &Node) -> Res
         for (node, text) in names.iter().filter_map(|node| Some((node, node.as_text()?))) {
             if text != text.trim_matches(' ') {
                 let message =
-                    format!("{rule}: a blank at the end of a name is part of it here; remove it");
+                    format!("{rule}: a space at the end of a name is part of the name; remove it");
                 building.warn(&name.text, node.at.start, &message);
             } else if let Ok((_, Some(doubt))) = Path::parse_foreign(text) {
                 let message = format!("{rule}: {}", doubt.message);

@@ -1,6 +1,7 @@
 //! The entries of a manifest while a format reads it: compiles each, gives errors their places, and collects warnings.
 //!
-//! Knows no format. For each tool, a format supplies the spec and the places of its rules in the file.
+//! This module does not depend on a format. For each tool, a format supplies the spec and the places of its rules in
+//! the file.
 
 use super::error::{Diagnostic, Problems, Text};
 use super::node::{Flaw, Key, Node, Value};
@@ -18,7 +19,7 @@ use crate::spec::{OnTestFailure, PatchOpKind, Root, Spec, WhenFallback};
 pub(super) struct Building<'a> {
     pub(super) text: &'a Text<'a>,
     format: &'static str,
-    /// What is left of the budget for the compiled patterns and templates of all tools.
+    /// The remaining budget for the compiled patterns and templates of all tools.
     allowance: &'a mut RegexBudget,
     service: Option<Service>,
     entries: Vec<ManifestEntry>,
@@ -223,16 +224,16 @@ impl<'a> Building<'a> {
             warnings.push(self.text.problem(place(rule), message));
         };
         if spec.when.is_some() {
-            let pass = "the document passes unchanged where no branch holds";
+            let pass = "the document passes unchanged if no branch holds";
             match spec.otherwise {
                 None => warn(
                     "when",
-                    "`when` has no `otherwise`: a document for which no branch holds is an error; say `otherwise: drop`, `pass` or `error`"
+                    "`when` has no `otherwise`: a document for which no branch holds is an error; set `otherwise: drop`, `pass` or `error`"
                         .to_owned(),
                 ),
                 Some(WhenFallback::Pass) if self.format == "reshapr" => warn(
                     "when",
-                    format!("{pass}, as reShapr has it; a tamis manifest can say `otherwise: drop`"),
+                    format!("{pass}, as in reShapr; a tamis manifest can set `otherwise: drop`"),
                 ),
                 Some(_) => {}
             }
@@ -267,14 +268,14 @@ fn doubts(spec: &Spec, branch: bool, outer: Option<OnTestFailure>) -> Vec<(&'sta
     let stops = spec.on_test_failure.or(outer) == Some(OnTestFailure::Stop);
     if let Some(removes) = later.find(|operation| operation.removes()).filter(|_| stops) {
         let message = format!(
-            "a `{}` comes after a `test`: where the test fails, the sequence stops and the value stays",
+            "a `{}` comes after a `test`: if the test fails, the sequence stops and the value is kept",
             removes.op.as_str()
         );
         doubts.push(("patches", message));
     }
     if spec.envelope && spec.root == Root::Object {
         let only = if spec.select.is_some() {
-            "the response is an array, or has nothing that is selected but in its first array"
+            "the response is an array, or the selected paths are only found in its first array"
         } else {
             "the response is an array"
         };
@@ -284,7 +285,7 @@ fn doubts(spec: &Spec, branch: bool, outer: Option<OnTestFailure>) -> Vec<(&'sta
             if there {
                 doubts.push((
                     rule,
-                    format!("`{rule}` with `type: object`: an object has no items, so it applies only where {only}"),
+                    format!("`{rule}` with `type: object`: an object has no items, so it only applies if {only}"),
                 ));
             }
         }
@@ -338,10 +339,10 @@ fn name_flaw(name: &str) -> Option<String> {
     }
     if name.len() > name::LONGEST {
         let length = name.len();
-        return Some(format!("a name has {length} bytes, more than {}", name::LONGEST));
+        return Some(format!("name of {length} bytes, more than {}", name::LONGEST));
     }
     let odd = name.chars().find(|char| char.is_control() || matches!(char, '{' | '}' | '['))?;
     Some(format!(
-        "the name `{name}` has {odd:?} in it; names are exact, or patterns in which `*` is any text and `?` any character"
+        "the name `{name}` contains {odd:?}; names are exact, or patterns in which `*` matches any text and `?` any character"
     ))
 }

@@ -1,6 +1,7 @@
 //! Errors of manifests and of lookups in them: each problem has its file, line, column, source line and caret.
 //!
-//! Knows no format. Text from a file is shown with its control characters escaped and its long lines clipped.
+//! Errors do not depend on a format. Text from a file is shown with its control characters escaped and its long lines
+//! clipped.
 
 use std::fmt::{self, Write as _};
 use std::sync::Arc;

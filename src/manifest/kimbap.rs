@@ -69,7 +69,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
     let Some(service) = service(building, root) else { return };
     let Some(actions) = actions.entries() else {
         let message =
-            format!("`actions` wants a map from names to actions, not {}", actions.what());
+            format!("`actions` must be a map from names to actions, not {}", actions.what());
         building.refuse(at.at.start, message);
         return;
     };
@@ -81,7 +81,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
             continue;
         }
         if action.entries().is_none() {
-            let message = format!("an action wants a map, not {}", action.what());
+            let message = format!("an action must be a map, not {}", action.what());
             building.refuse_tool(&name, &Flaw::new(key.at.start, message));
             continue;
         }
@@ -101,7 +101,8 @@ fn service(building: &mut Building<'_>, root: &Node) -> Option<String> {
         return match node.as_text() {
             Some(name) if !name.is_empty() => Some(name.to_owned()),
             _ => {
-                let message = format!("`name` wants the name of the service, not {}", node.what());
+                let message =
+                    format!("`name` must be the name of the service, not {}", node.what());
                 building.refuse(key.at.start, message);
                 None
             }
@@ -115,7 +116,7 @@ fn service(building: &mut Building<'_>, root: &Node) -> Option<String> {
     }
     building.refuse(
         root.at.start,
-        "the key `name` is missing, and the file has no name to take the service's from",
+        "the key `name` is missing, and the text has no file name to derive it from",
     );
     None
 }
@@ -124,13 +125,13 @@ fn service(building: &mut Building<'_>, root: &Node) -> Option<String> {
 fn rules(building: &Building<'_>, action: &Node) -> Result<Spec, Flaw> {
     let Some((key, response)) = action.entry("response") else { return Ok(Spec::new()) };
     if response.entries().is_none() {
-        let message = format!("`response` wants a map, not {}", response.what());
+        let message = format!("`response` must be a map, not {}", response.what());
         return Err(Flaw::new(key.at.start, message));
     }
     if let Some((key, node)) = response.get("filter").and_then(|filter| filter.entry("select")) {
         let Value::Map(sources) = &node.value else {
             let message =
-                format!("`select` wants a map from output keys to paths, not {}", node.what());
+                format!("`select` must be a map from output keys to paths, not {}", node.what());
             return Err(Flaw::new(key.at.start, message));
         };
         for (key, source) in sources {

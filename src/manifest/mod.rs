@@ -443,13 +443,13 @@ impl Manifest {
         let entries = &self.0.entries;
         let meant = match suggest::closest(tool, self.names()) {
             Some(close) => format!("did you mean `{close}`?"),
-            None if entries.is_empty() => "it has none".to_owned(),
+            None if entries.is_empty() => "the manifest has no filters".to_owned(),
             None => {
                 let mut names: Vec<&str> = self.names().take(10).collect();
                 if entries.len() > names.len() {
                     names.push("…");
                 }
-                format!("there are {}", names.join(", "))
+                format!("expected one of {}", names.join(", "))
             }
         };
         let message = format!("no filter for the tool `{}`; {meant}", suggest::short(tool));

@@ -17,7 +17,7 @@ mod tests {
     use super::{is_pattern, literals};
 
     #[test]
-    fn what_a_pattern_says() {
+    fn patterns_and_their_literals() {
         assert_eq!((literals("*.list-?"), literals("é*")), (6, 1));
         assert!(is_pattern("a*") && is_pattern("?") && !is_pattern("a.b"));
     }

@@ -34,7 +34,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
             ),
             Err(_) => building.refuse(
                 if node.at.is_empty() { key.at.start } else { node.at.start },
-                format!("`version` wants the number 1, not {}", written(building, node)),
+                format!("`version` must be the number 1, not {}", written(building, node)),
             ),
         },
     }
@@ -45,7 +45,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
     };
     let Some(filters) = filters.entries() else {
         let message =
-            format!("`filters` wants a map from names of tools to rules, not {}", filters.what());
+            format!("`filters` must be a map from names of tools to rules, not {}", filters.what());
         building.refuse(key.at.start, message);
         return;
     };

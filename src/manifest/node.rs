@@ -1,6 +1,7 @@
 //! The tree of a manifest, in which every value has its place, and a serde deserializer over it.
 //!
-//! Knows no format and no YAML. Places are byte ranges of the text; an error in a value is a [`Flaw`].
+//! The tree does not depend on a format or on YAML. Places are byte ranges of the text; an error in a value is a
+//! [`Flaw`].
 
 use std::fmt;
 use std::ops::Range;
@@ -163,10 +164,10 @@ impl Flaw {
     pub(crate) fn message(&self) -> String {
         let said = match &self.said {
             Said::Text(text) => text.clone(),
-            Said::MissingKey(key) => format!("lacks the key `{key}`"),
+            Said::MissingKey(key) => format!("is missing the key `{key}`"),
             Said::UnknownKey(word, known) => suggest::unknown("key", word, known),
             Said::OtherWord(word, known) => {
-                format!("wants {}, {}", or(known), suggest::instead_of(word, known))
+                format!("must be {}, {}", or(known), suggest::instead_of(word, known))
             }
         };
         match &self.about {
@@ -217,7 +218,7 @@ impl de::Error for Flaw {
             Unexpected::Unit => "nothing".to_owned(),
             other => other.to_string(),
         };
-        Self::of_value(Said::Text(format!("wants {}, not {given}", wanted(expected))))
+        Self::of_value(Said::Text(format!("must be {}, not {given}", wanted(expected))))
     }
 
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -383,7 +384,7 @@ impl<'a> Deserializer<'a> for Reader<'a> {
                 visitor.visit_enum(Variant(text)).map_err(|flaw: Flaw| flaw.or_at(at))
             }
             _ => {
-                let said = format!("wants {}, not {}", or(variants), self.node.what());
+                let said = format!("must be {}, not {}", or(variants), self.node.what());
                 Err(Flaw::of_value(Said::Text(said)).or_at(at))
             }
         }

@@ -84,7 +84,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
     };
     let Some(filters) = filters.entries() else {
         let message =
-            format!("`filters` wants a map from names of tools to rules, not {}", filters.what());
+            format!("`filters` must be a map from names of tools to rules, not {}", filters.what());
         building.refuse(key.at.start, message);
         return;
     };
@@ -131,7 +131,7 @@ fn word(building: &mut Building<'_>, root: &Node, key: &str, words: &[&str]) -> 
             Some(text) => format!("`{}`", super::suggest::short(text)),
             None => node.what().to_owned(),
         };
-        building.refuse(place, format!("`{key}` wants {one_of}, not {given}"));
+        building.refuse(place, format!("`{key}` must be {one_of}, not {given}"));
     }
     found
 }
@@ -146,7 +146,7 @@ fn service(building: &mut Building<'_>, root: &Node) -> Option<Service> {
     };
     let Some(entries) = node.entries() else {
         let message =
-            format!("`service` wants a map with `name` and `version`, not {}", node.what());
+            format!("`service` must be a map with `name` and `version`, not {}", node.what());
         building.refuse(key.at.start, message);
         return None;
     };
@@ -157,7 +157,7 @@ fn service(building: &mut Building<'_>, root: &Node) -> Option<Service> {
     }
     let mut text = |name: &str| {
         let Some((inner, node)) = node.entry(name) else {
-            building.refuse(key.at.start, format!("`service` lacks the key `{name}`"));
+            building.refuse(key.at.start, format!("`service` is missing the key `{name}`"));
             return None;
         };
         // A version may be written as a number.
@@ -179,7 +179,7 @@ fn spec(building: &Building<'_>, name: &Key, node: &Node, shipped: bool) -> Resu
     let Value::List(branches) = &node.value else {
         let spec = rules(building, node, shipped)?;
         if spec.test.is_some() {
-            let message = "a filter with a `test` is a list of branches; begin each with `-`";
+            let message = "a filter with a `test` must be a list of branches; begin each with `-`";
             return Err(Flaw::new(name.at.start, message));
         }
         return Ok(spec);
@@ -187,7 +187,7 @@ fn spec(building: &Building<'_>, name: &Key, node: &Node, shipped: bool) -> Resu
     if branches.is_empty() {
         return Err(Flaw::new(
             name.at.start,
-            "has no branch; each is `test` with `retain` or `patches`",
+            "has no branches; each must have a `test` with `retain` or `patches`",
         ));
     }
     let mut spec = Spec::new().otherwise(WhenFallback::Pass);
@@ -209,7 +209,7 @@ fn rules(building: &Building<'_>, node: &Node, shipped: bool) -> Result<Spec, Fl
     let spelling = Spelling::new(shipped);
     let what = format!("`{}`, `{}`", spelling.retain, spelling.patches);
     if node.entries().is_none() {
-        let message = format!("wants a map with {what} or both, not {}", node.what());
+        let message = format!("must be a map with {what} or both, not {}", node.what());
         return Err(Flaw::new(node.at.start, message));
     }
     let Documented { test, retain, patches } = if shipped {
@@ -225,7 +225,7 @@ fn rules(building: &Building<'_>, node: &Node, shipped: bool) -> Result<Spec, Fl
         node.read(building.text.text)?
     };
     if retain.is_none() && patches.is_none() {
-        let message = format!("has no rule; it must have {what} or both");
+        let message = format!("has no rules; it must have {what} or both");
         return Err(Flaw::new(node.at.start, message));
     }
     let Spelling { retain: retains, patches: operations } = spelling;

@@ -243,7 +243,7 @@ mod tests {
 
     /// If source and text do not agree, the place is the beginning of the scalar.
     #[test]
-    fn what_is_not_there_is_at_the_beginning() {
+    fn text_that_is_not_found_is_placed_at_the_beginning() {
         for (source, text) in [
             ("abc", "abd"),
             ("\"abc\"", "abcd"),

@@ -38,7 +38,7 @@ impl Manifest {
     /// assert!(both.for_service("Crm@2")?.program("get_user").is_ok());
     /// assert_eq!(
     ///     both.for_service("Crm@3").unwrap_err().to_string(),
-    ///     "artifact.yaml: no artifact is for the service `Crm@3`; there are Crm@1, Crm@2"
+    ///     "artifact.yaml: no artifact for the service `Crm@3`; expected one of Crm@1, Crm@2"
     /// );
     /// # Ok::<(), tamis::manifest::ManifestError>(())
     /// ```
@@ -61,7 +61,7 @@ impl Manifest {
                 }
             }
             let message = format!(
-                "no artifact is for the service `{}`; there are {}",
+                "no artifact for the service `{}`; expected one of {}",
                 suggest::short(service),
                 services.join(", ")
             );

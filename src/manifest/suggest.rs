@@ -7,7 +7,7 @@ pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     let shown = short(word);
     match closest(word, known.iter().copied()) {
         Some(close) => format!("unknown {what} `{shown}`; did you mean `{close}`?"),
-        None => format!("unknown {what} `{shown}`; known are {}", known.join(", ")),
+        None => format!("unknown {what} `{shown}`; expected one of {}", known.join(", ")),
     }
 }
 

@@ -23,7 +23,7 @@ fn flaw(spec: &str) -> String {
 /// Returns the keys that a reader lists when it is given one that it does not know.
 fn keys_known(spec: &str) -> BTreeSet<String> {
     let message = flaw(spec);
-    let (_, keys) = message.split_once("; known are ").unwrap();
+    let (_, keys) = message.split_once("; expected one of ").unwrap();
     keys.split(", ").map(str::to_owned).collect()
 }
 
@@ -50,7 +50,7 @@ fn the_schema_has_the_keys_that_specs_read() {
         for key in keys {
             // Each word is read, or the error is about something other than its name.
             let text = format!("{{{map}: {{{key}: {{}}}}}}");
-            assert!(flaw(&text).starts_with(&format!("`{key}` wants ")), "{}", flaw(&text));
+            assert!(flaw(&text).starts_with(&format!("`{key}` must be ")), "{}", flaw(&text));
         }
     }
 }
@@ -58,7 +58,7 @@ fn the_schema_has_the_keys_that_specs_read() {
 /// Compares the type that the reader expects for `key` with that in the schema. Returns whether it is one of a list of
 /// words.
 fn compare(key: &str, message: &str, known: &Json) -> bool {
-    let words = message.strip_prefix(&format!("`{key}` wants ")).unwrap();
+    let words = message.strip_prefix(&format!("`{key}` must be ")).unwrap();
     let words = words.strip_suffix(", not a map").unwrap();
     if let Some(known) = known["enum"].as_array() {
         let known: Vec<&str> = known.iter().map(|word| word.as_str().unwrap()).collect();

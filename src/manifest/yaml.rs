@@ -1,6 +1,7 @@
 //! Parses YAML into a tree with places, under limits on depth, nodes, aliases and size.
 //!
-//! Knows no format. Duplicate keys are errors everywhere; only `true` and `false` are booleans; tags are refused.
+//! The reader does not depend on a format. Duplicate keys are errors everywhere; only `true` and `false` are booleans;
+//! tags are refused.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -224,7 +225,7 @@ fn duplicates(text: &Text<'_>, node: &Node) -> Problems {
     for (key, line) in found {
         problems.push(|| {
             let message = format!(
-                "the key `{}` comes twice, first in line {line}; leave one of them out",
+                "duplicate key `{}`, first in line {line}; remove one of them",
                 short(&key.text)
             );
             text.problem(key.at.start, message)
@@ -244,24 +245,25 @@ fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Diagnostic {
     let message = match inner {
         Yaml::Budget { breach, .. } => over(breach),
         Yaml::AliasReplayLimitExceeded { .. } | Yaml::AliasExpansionLimitExceeded { .. } => {
-            format!("aliases stand for more than {MAX_REPLAYED} values; write out what they mean")
+            format!("aliases expand to more than {MAX_REPLAYED} values; write them out")
         }
         Yaml::AliasReplayStackDepthExceeded { .. } => {
-            "aliases inside aliases go too deep; write out what they mean".to_owned()
+            "aliases are nested too deeply; write out their values".to_owned()
         }
         Yaml::MultipleDocuments { .. } => several(),
         Yaml::UnsupportedTag { .. } | Yaml::TaggedScalarCannotDeserializeIntoString { .. } => {
-            "tags (`!name`) are not understood in a manifest; leave it out".to_owned()
+            "tags (`!name`) are not supported in a manifest; remove it".to_owned()
         }
         // Only keys are read as text directly.
         Yaml::NullIntoString { .. } | Yaml::Unexpected { expected: "string scalar", .. } => {
-            "a key is text; quote it if it is `null`, or `~`, or begins with a bracket".to_owned()
+            "a key must be text; quote it if it is `null` or `~`, or begins with a bracket"
+                .to_owned()
         }
         Yaml::RecursiveReferencesRequireWeakTypes { .. } => {
-            "an alias stands for a value that it is itself in; write out what it means".to_owned()
+            "an alias refers to a value that contains it; write out the value".to_owned()
         }
         Yaml::MergeValueNotMapOrSeqOfMaps { .. } => {
-            "`<<` takes the entries of a map, or of a list of maps; write `<<: *name`".to_owned()
+            "`<<` must be a map or a list of maps; write `<<: *name`".to_owned()
         }
         Yaml::Message { msg, .. } if msg == TOO_DEEP => too_deep(),
         _ => match plain(inner) {
@@ -284,13 +286,10 @@ fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Diagnostic {
 /// The usual causes of the parser's messages: paths contain characters that have a meaning in YAML.
 const HINTS: [(&str, &str); 5] = [
     ("tabs", "indent with spaces"),
-    ("unknown anchor", "a text that begins with `*` is quoted: \"*.id\""),
-    (
-        "expected ',' or",
-        "a text with brackets, commas or colons in it is quoted: \"labels[].name\"",
-    ),
-    ("unknown escape", "in single quotes a backslash is itself: 'a\\.b'"),
-    ("unexpected character", "a text that begins so is quoted"),
+    ("unknown anchor", "quote text that begins with `*`: \"*.id\""),
+    ("expected ',' or", "quote text with brackets, commas or colons: \"labels[].name\""),
+    ("unknown escape", "a backslash in single quotes is literal: 'a\\.b'"),
+    ("unexpected character", "quote the text"),
 ];
 
 fn hint(message: &str) -> String {
@@ -299,11 +298,11 @@ fn hint(message: &str) -> String {
 }
 
 fn several() -> String {
-    "a second document begins; a manifest is one document: make two files of it".to_owned()
+    "a second document begins; a manifest is a single document: split it into two files".to_owned()
 }
 
 fn too_deep() -> String {
-    format!("{TOO_DEEP}; no manifest needs that")
+    format!("{TOO_DEEP}; flatten the manifest")
 }
 
 fn over(breach: &BudgetBreach) -> String {
@@ -316,12 +315,12 @@ fn over(breach: &BudgetBreach) -> String {
         | BudgetBreach::MergeKeys { .. }
         | BudgetBreach::RecordedAnchorEvents { .. }
         | BudgetBreach::RecordedAnchorBytes { .. } => {
-            format!("aliases stand for more than {MAX_REPLAYED} values; write out what they mean")
+            format!("aliases expand to more than {MAX_REPLAYED} values; write them out")
         }
         BudgetBreach::Events { .. } | BudgetBreach::Nodes { .. } => {
             format!("more than {MAX_NODES} keys and values; split it into several files")
         }
-        _ => format!("larger than a manifest may be (limit {MAX_BYTES} bytes)"),
+        _ => format!("larger than {MAX_BYTES} bytes"),
     }
 }
 

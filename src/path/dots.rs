@@ -1,7 +1,7 @@
 //! The parser of dot paths.
 //!
 //! Forms of other path languages are refused with what to write instead, or read as names where a foreign manifest has
-//! them. Must not know what a path is for.
+//! them. The parser does not depend on the use of a path.
 
 use std::borrow::Cow;
 
@@ -268,12 +268,12 @@ impl<'a> DotPathParser<'a> {
         self.at += self.peek().map_or(0, char::len_utf8);
     }
 
-    /// Refuses a form that cannot be meant, or remembers it as part of a name.
+    /// Refuses a doubtful form, or records that it is read as part of a name.
     fn doubt(&mut self, at: usize, message: impl Into<Cow<'static, str>>) -> Result<(), PathError> {
         self.doubt_of(at, message, A_NAME)
     }
 
-    /// Refuses a form that cannot be meant, or remembers it and what it is read as.
+    /// Refuses a doubtful form, or records it and its interpretation.
     fn doubt_of(
         &mut self,
         at: usize,
@@ -370,7 +370,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_cannot_be_meant_is_refused_with_what_to_write() {
+    fn invalid_paths_are_refused_with_a_remedy() {
         for (text, at, remedy) in REFUSED {
             let error = Path::parse(text).unwrap_err();
             assert_eq!(error.at, at, "{text}: {}", error.message);
@@ -424,7 +424,7 @@ mod tests {
         let told = |text| Path::parse_foreign(text).unwrap().1.unwrap().message;
         assert!(told("$.name").ends_with("(it is read as a name here)"));
         assert!(told("[].name").ends_with("(it is read as every element here)"));
-        // What was never a path is none here either.
+        // Invalid paths are also invalid in this syntax.
         for text in ["a[?x]", "a[0:3]", "a[", "", "a[]{b}"] {
             assert!(Path::parse_foreign(text).is_err(), "{text}");
         }

@@ -1,6 +1,6 @@
 //! Paths as people write them: dot paths and JSON Pointers (RFC 6901), parsed into the same tokens.
 //!
-//! Knows no document and no rule. [`trie`] applies tokens to arrays and objects.
+//! Paths do not depend on documents or rules. [`trie`] applies tokens to arrays and objects.
 
 mod dots;
 mod names;

@@ -1,7 +1,7 @@
 //! A table of the names that the members of one object may have, looked up by the bytes of a key.
 //!
-//! Knows only bytes: neither paths nor the escapes or ends of keys. A lookup takes a bounded number of steps, even for
-//! hostile names.
+//! The set works on bytes: it handles neither paths nor the escapes or ends of keys. A lookup takes a bounded number of
+//! steps, even for hostile names.
 
 use std::collections::HashMap;
 

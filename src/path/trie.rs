@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_index_is_a_name() {
+    fn a_step_that_is_not_an_index_is_a_name() {
         for name in ["", "99999999999999999999", "01"] {
             let trie = trie(&[&format!("/a/{name}")]);
             let a = trie.start().member(&trie, Some(b"a"));

@@ -57,7 +57,7 @@ impl Handler for Found {
         match slot {
             ValueSlot::Top if kind == ValueKind::Object => return Ok(Interest::Inspect),
             ValueSlot::Top => {
-                let message = "the input of a call is a JSON object";
+                let message = "the input of a call must be a JSON object";
                 return Err(Raise::new(ErrorKind::Syntax, message).into());
             }
             ValueSlot::Member(key) => key.with_name(|name| match name.map(std::str::from_utf8) {
@@ -220,7 +220,7 @@ mod tests {
             ("0.00001e8", Some(1000)),
             // Exact, where a floating-point number is not.
             ("9007199254740993.0", Some(9_007_199_254_740_993)),
-            // Less than one byte is no budget.
+            // A budget must be at least one byte.
             ("4096.9", Some(4096)),
             ("0.9", None),
             ("1e-1", None),
@@ -270,13 +270,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn an_input_that_is_not_an_object_is_refused() {
         let deep = format!("{{\"a\":{}", "[".repeat(100_000));
         for (input, error) in [
             ("", "byte 0: the document is empty"),
-            ("[]", "byte 0: the input of a call is a JSON object"),
-            (" null", "byte 1: the input of a call is a JSON object"),
-            ("\"_budget\"", "byte 0: the input of a call is a JSON object"),
+            ("[]", "byte 0: the input of a call must be a JSON object"),
+            (" null", "byte 1: the input of a call must be a JSON object"),
+            ("\"_budget\"", "byte 0: the input of a call must be a JSON object"),
             ("{\"_budget\":4", "byte 12: the document ends too early"),
             ("{\"_budget\":04}", "byte 12 at /_budget: invalid number or literal"),
             ("{} {}", "byte 3: trailing characters after the document"),

@@ -1,7 +1,6 @@
 //! Compares kernels on the same bytes and the same cuts, for tests and for a fuzzer.
 //!
-//! Knows no grammar. The scalar kernel is the reference for the others, and the result of a scan must not depend on the
-//! cuts.
+//! The scalar kernel is the reference for the others, and the result of a scan must not depend on the cuts.
 
 #![allow(clippy::indexing_slicing, reason = "a panic is what is looked for")]
 

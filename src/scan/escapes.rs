@@ -1,6 +1,6 @@
 //! Escapes: which bytes a backslash escapes, and which of those are invalid.
 //!
-//! Knows one block and the state after the block before it, but not whether it is in a string.
+//! The result depends on one block and the state after the previous block, but not on whether the block is in a string.
 
 use super::BLOCK;
 

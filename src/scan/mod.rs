@@ -1,8 +1,8 @@
 //! Turns bytes into bit masks: which bytes of a window begin tokens, and which are white space outside strings.
 //!
-//! Knows no grammar: it cannot tell a key from a value, or a valid number from an invalid one. It knows strings
-//! (quotes, escapes, raw control characters), UTF-8, and where a token begins. The state at the end of a window is in
-//! [`Carry`], so a document may be cut anywhere.
+//! The scanner has no grammar: it cannot tell a key from a value, or a valid number from an invalid one. It knows
+//! strings (quotes, escapes, raw control characters), UTF-8, and where a token begins. The state at the end of a window
+//! is in [`Carry`], so a document may be cut anywhere.
 //!
 //! One block of 64 bytes, bit 0 on the left:
 //!

@@ -1,7 +1,6 @@
 //! JSON values inside a spec, kept as they are written: values that patches add, and values to compare with.
 //!
-//! Knows no rule. A number in a spec is as exact as one in a document: a number that is read as text never becomes a
-//! float.
+//! A number in a spec is as exact as one in a document: a number that is read as text never becomes a float.
 
 use std::fmt;
 use std::str::FromStr;
@@ -356,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn only_white_space_goes() {
+    fn only_white_space_is_removed() {
         let json: RawJson = " { \"\\u0041 b\" : [ 1.10 , -0 ] } ".parse().unwrap();
         assert_eq!(json.as_str(), r#"{"\u0041 b":[1.10,-0]}"#);
     }

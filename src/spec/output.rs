@@ -63,7 +63,7 @@ pub enum Omitted {
     Silent,
 }
 
-/// What happens to an output that is longer than its budget when nothing more can be left out.
+/// The treatment of an output that exceeds its budget even after everything that may be left out was left out.
 ///
 /// ```
 /// use tamis::spec::{Budget, OnOver};
@@ -129,11 +129,11 @@ impl<'de> Deserialize<'de> for Budget {
                         BudgetUnit::Tokens => Budget::Tokens(count),
                     };
                     if budget.replace(this).is_some() {
-                        let both = "a budget is `bytes: N` or `tokens: N`, not both; leave one of them out";
+                        let both = "a budget must be `bytes: N` or `tokens: N`, not both";
                         return Err(de::Error::custom(both));
                     }
                 }
-                let none = "a budget is `bytes: N` or `tokens: N`, and here is neither";
+                let none = "a budget must have `bytes: N` or `tokens: N`";
                 budget.ok_or_else(|| de::Error::custom(none))
             }
         }
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_specs_are_read_back() {
         let filter = TextSpec::new().strip_ansi(true).keep_lines_matching("^x").max_lines(3);
         for (spec, text) in [
             (Spec::new(), "{}"),
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_budget_is_refused() {
+    fn invalid_budgets_are_refused() {
         for (text, why) in [
             (r#"{"bytes":0}"#, "integer `0`, expected a whole number of at least 1"),
             (r#"{"tokens":-5}"#, "integer `-5`, expected a whole number of at least 1"),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_compact_is_refused() {
+    fn invalid_templates_are_refused() {
         for (text, why) in [
             ("{}", "missing field `item`"),
             (r#"{"header":"x"}"#, "missing field `item`"),

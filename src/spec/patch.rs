@@ -125,7 +125,7 @@ impl PatchOp {
     ///     [PatchOp::add("/a", "1.10".parse::<tamis::spec::RawJson>()?), PatchOp::remove("/b")]
     /// );
     /// let error = PatchOp::parse_patch(r#"[{"op": "erase", "path": "/a"}]"#).unwrap_err();
-    /// assert_eq!(error.message(), "operation 0: `op` wants add, remove, replace, move, copy or test, not \"erase\"");
+    /// assert_eq!(error.message(), "operation 0: `op` must be add, remove, replace, move, copy or test, not \"erase\"");
     /// # Ok::<(), tamis::Error>(())
     /// ```
     ///
@@ -134,7 +134,7 @@ impl PatchOp {
     pub fn parse_patch(text: &str) -> Result<Vec<Self>, Error> {
         let document: RawJson = text.parse()?;
         if !document.as_str().starts_with('[') {
-            let message = "a JSON Patch is an array of operations";
+            let message = "a JSON Patch must be an array of operations";
             return Err(Error::new(ErrorKind::Spec, message));
         }
         let operations = children(document.as_str()).enumerate();
@@ -145,7 +145,7 @@ impl PatchOp {
         let refuse =
             |what: String| Error::new(ErrorKind::Spec, format!("operation {number}: {what}"));
         if !text.starts_with('{') {
-            return Err(refuse(format!("an operation is an object, not {text:.40}")));
+            return Err(refuse(format!("an operation must be an object, not {text:.40}")));
         }
         let mut members: [Option<&str>; 4] = [None; 4];
         for (key, value) in children(text) {
@@ -158,14 +158,14 @@ impl PatchOp {
             if let Some(member) = members.get_mut(at)
                 && member.replace(value).is_some()
             {
-                return Err(refuse(format!("the member `{}` comes twice", key)));
+                return Err(refuse(format!("duplicate member `{}`", key)));
             }
         }
         let [op, path, from, value] = members;
         let string = |name: &str, value: Option<&str>| match value {
             Some(text) => text_of(text)
                 .map(Some)
-                .ok_or_else(|| refuse(format!("`{name}` wants a text, not {text:.40}"))),
+                .ok_or_else(|| refuse(format!("`{name}` must be text, not {text:.40}"))),
             None => Ok(None),
         };
         let missing = |name: &str| refuse(format!("the member `{name}` is missing"));
@@ -174,7 +174,9 @@ impl PatchOp {
             .into_iter()
             .find(|known| text_of(op).as_deref() == Some(known.as_str()))
             .ok_or_else(|| {
-                refuse(format!("`op` wants add, remove, replace, move, copy or test, not {op:.40}"))
+                refuse(format!(
+                    "`op` must be add, remove, replace, move, copy or test, not {op:.40}"
+                ))
             })?;
         Ok(Self {
             op,
@@ -236,7 +238,7 @@ impl Condition {
     }
 }
 
-/// What a failed `test` of `patches` does.
+/// The effect of a failed `test` in `patches`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTestFailure {
@@ -249,7 +251,7 @@ pub enum OnTestFailure {
     Stop,
 }
 
-/// What happens to a document for which no branch of `when` applies.
+/// The treatment of a document for which no branch of `when` applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFallback {

@@ -78,7 +78,10 @@ pub(super) fn call<'a>(
         Builtin::Println => make(quota, |out| Printer::new(out).print_line(arguments))?,
         Builtin::Printf => {
             let Some(format) = first.as_text() else {
-                return fail(format!("printf wants a string as its format, not {}", first.kind()));
+                return fail(format!(
+                    "the format of printf must be a string, not {}",
+                    first.kind()
+                ));
             };
             make(quota, |out| Printer::new(out).print_format(format, others))?
         }

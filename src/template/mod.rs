@@ -90,7 +90,7 @@ use self::value::{Datum, Record};
 /// # Ok::<(), tamis::template::TemplateError>(())
 /// ```
 ///
-/// # What a template sees
+/// # Fields of a template
 ///
 /// - A **header** sees `.Total` and `.Count` (both are the number of items that this stage gets), `.Original` (the number of
 ///   items in the response) and `.Omitted` (the difference). A **footer** also sees `.Remaining`, which is 0.
@@ -118,7 +118,7 @@ use self::value::{Datum, Record};
 /// | Numbers of different types compare: `{{eq 1 1.0}}`, `{{gt .stars 99.5}}` | an error | by value, exactly: `true` |
 /// | Float verbs take integers: `{{printf "%.2f" 5}}` | `%!f(int=05)` | `5.00` |
 /// | A byte that `index` takes of a string: `{{printf "%T" (index "a" 0)}}` | `uint8` | `int` |
-/// | Bytes that are no character: `{{len "\xff"}}` | `1` | U+FFFD: `3` |
+/// | Invalid UTF-8: `{{len "\xff"}}` | `1` | U+FFFD: `3` |
 /// | `slice` within a character: `{{slice "é" 0 1}}` | half a character | an error |
 /// | Complex numbers: `{{2i}}` | `(0+2i)` | an error |
 /// | A number past `int` in a branch that does not run | ignored | an error |

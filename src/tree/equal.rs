@@ -88,7 +88,7 @@ fn members<'a>(
         None => Ok(members),
         Some(name) => {
             let name = String::from_utf8_lossy(name);
-            let message = format!("the object that is compared has two members {name:.60?}");
+            let message = format!("cannot compare an object with two members {name:.60?}");
             Err(Raise::new(ErrorKind::Patch, message))
         }
     }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_equal() {
+    fn equal_values() {
         check(r#"{"a":1,"b":[2,3]}"#, r#"{"b":[2.0,3e0],"\u0061":1}"#, true);
         check(r#""\u00e9\ud83d\ude00""#, r#""é😀""#, true);
         check(r#""\ud83d""#, r#""\uD83D""#, true);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not() {
+    fn different_values() {
         check("[]", "{}", false);
         check("[1]", "[1,2]", false);
         check("[1,2]", "[2,1]", false);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn members_that_come_twice() {
+    fn duplicate_members() {
         let error = equal(br#"{"b":0,"a":1,"\u0061":1}"#, br#"{"a":1}"#, 1 << 20).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Patch);
         assert!(error.message.contains(r#""a""#), "{}", error.message);

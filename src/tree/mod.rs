@@ -1,8 +1,8 @@
 //! A document as a tree of raw pieces, split only along the paths that operations touch. All other text is kept as it
 //! is.
 //!
-//! Knows valid, minified JSON texts and the operations of RFC 6902 ([`patch`]), but no rules and no stages. Used for
-//! operations that cannot be applied while a document streams.
+//! The tree handles valid, minified JSON texts and the operations of RFC 6902 ([`patch`]), but no rules and no stages.
+//! Used for operations that cannot be applied while a document streams.
 //!
 //! ```text
 //! {"a":{"b":[1,2]},"c":{"d":3}}           remove /a/b/0

@@ -23,10 +23,9 @@ use crate::path::{Path, PathToken, index};
 use crate::test_work::{self, WorkKind};
 
 /// The error of adding to an array by a token that is not an index.
-pub(crate) const NO_INDEX: &str =
-    "what it would be added to is an array, which has indices and `-`";
+pub(crate) const NO_INDEX: &str = "the target is an array, which takes an index or `-`";
 /// The error of adding to a scalar.
-pub(crate) const NO_PARENT: &str = "what it would be added to is neither an object nor an array";
+pub(crate) const NO_PARENT: &str = "the parent of the target is neither an object nor an array";
 
 /// One operation.
 #[derive(Clone, Debug)]
@@ -258,7 +257,7 @@ impl Tree {
             };
             if at > count {
                 let message =
-                    format!("the array has {count} elements, and no place for that index");
+                    format!("the array has {count} elements, so that index is out of range");
                 return Err(Raise::new(ErrorKind::Patch, message));
             }
             self.charge(size_of::<TreeValue>())?;
@@ -307,7 +306,7 @@ impl Tree {
 /// Returns the error of a path of which the first `steps` steps lead to a value.
 pub(crate) fn nothing_at(path: &[PathToken], steps: usize) -> Raise {
     let missing = Path(path.get(..=steps).unwrap_or(path).to_vec());
-    Raise::new(ErrorKind::Patch, format!("nothing is at {}", missing.to_pointer()))
+    Raise::new(ErrorKind::Patch, format!("no value at {}", missing.to_pointer()))
 }
 
 /// Returns the position of the element that a token leads to.

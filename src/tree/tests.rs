@@ -47,7 +47,7 @@ fn check(document: &str, edits: &[(&str, &str, &str)], expected: Result<&str, &s
 }
 
 #[test]
-fn what_is_not_touched_is_verbatim() {
+fn untouched_values_are_verbatim() {
     let document = r#"{"a":{"x":1.10,"y":"\u0041\/"},"b":[1E400,{"k":-0}],"\u0063":[]}"#;
     check(document, &[], Ok(document));
     check(
@@ -58,7 +58,7 @@ fn what_is_not_touched_is_verbatim() {
 }
 
 #[test]
-fn members_that_come_twice() {
+fn duplicate_members() {
     let document = r#"{"a":{"b":1},"x":0,"\u0061":{"b":2,"c":3}}"#;
     check(document, &[("remove", "/a", "")], Ok(r#"{"x":0}"#));
     check(document, &[("remove", "/a/b", "")], Ok(r#"{"a":{},"x":0,"\u0061":{"c":3}}"#));
@@ -77,7 +77,7 @@ fn members_that_come_twice() {
         &[("copy", "/y", "/a/b")],
         Ok(r#"{"a":{"b":1},"x":0,"\u0061":{"b":2,"c":3},"y":1}"#),
     );
-    check(document, &[("move", "/y", "/a/c")], Err("nothing is at /a/c"));
+    check(document, &[("move", "/y", "/a/c")], Err("no value at /a/c"));
     check(document, &[("test", "/a/b", "2"), ("remove", "/x", "")], Ok(document));
 }
 
@@ -98,27 +98,27 @@ fn moves_into_and_out_of() {
     check(
         document,
         &[("move", "/d/3", "/d/0")],
-        Err("the array has 2 elements, and no place for that index"),
+        Err("the array has 2 elements, so that index is out of range"),
     );
 }
 
 #[test]
-fn what_cannot_be_done_says_how_far_it_got() {
+fn errors_name_the_first_missing_step() {
     let document = r#"{"a":{"b":[1]}}"#;
-    check(document, &[("remove", "/a/x/y", "")], Err("nothing is at /a/x"));
-    check(document, &[("replace", "/a/b/1", "0")], Err("nothing is at /a/b/1"));
-    check(document, &[("remove", "/a/b/-", "")], Err("nothing is at /a/b/-"));
+    check(document, &[("remove", "/a/x/y", "")], Err("no value at /a/x"));
+    check(document, &[("replace", "/a/b/1", "0")], Err("no value at /a/b/1"));
+    check(document, &[("remove", "/a/b/-", "")], Err("no value at /a/b/-"));
     check(
         document,
         &[("add", "/a/b/01", "0")],
-        Err("what it would be added to is an array, which has indices and `-`"),
+        Err("the target is an array, which takes an index or `-`"),
     );
     check(
         document,
         &[("add", "/a/b/0/x", "0")],
-        Err("what it would be added to is neither an object nor an array"),
+        Err("the parent of the target is neither an object nor an array"),
     );
-    check(document, &[("add", "/x/y", "0")], Err("nothing is at /x"));
+    check(document, &[("add", "/x/y", "0")], Err("no value at /x"));
     check(document, &[("remove", "", "")], Err("the document itself cannot be removed"));
 }
 

@@ -1,7 +1,7 @@
 //! simdjson for the benches: the functions of `peer.cpp`. Documents are followed by [`PADDING`] bytes; output is
 //! appended as far as its capacity goes.
 //!
-//! Knows no bench. All functions fail, with `None`, on a document that simdjson refuses.
+//! All functions return `None` for a document that simdjson refuses. The crate does not depend on the benches.
 
 /// The number of bytes after a document that simdjson may read.
 pub const PADDING: usize = 64;
@@ -90,7 +90,7 @@ mod peer {
             return None;
         }
         let length = output.len() + written;
-        // SAFETY: so many bytes of the free capacity were written.
+        // SAFETY: `written` bytes of the free capacity were initialized.
         unsafe { output.set_len(length) };
         Some(())
     }

@@ -1,6 +1,6 @@
 //! The table of commands: the module of each, with its flags and the text of its help.
 //!
-//! Must not know what a command does.
+//! This module must not depend on what a command does.
 
 use anstream::ColorChoice;
 use clap::{Parser, Subcommand};

@@ -1,6 +1,7 @@
 //! `tamis check`: reports errors and warnings of manifests, and compares their names with a list of tools.
 //!
-//! Must not know documents. Findings are printed to standard error, valid manifests are listed on standard output.
+//! This module must not depend on documents. Findings are printed to standard error, valid manifests are listed on
+//! standard output.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -43,8 +44,8 @@ pub(crate) struct CheckArgs {
 
     /// Compare the names of filters with those of these tools; `-` is standard input
     ///
-    /// One name per line, a JSON array of names, or the response of an MCP server to `tools/list`. Tools without a filter
-    /// and filters without a tool are warnings.
+    /// One name per line, a JSON array of names, or the response of an MCP server to `tools/list`. Tools without a
+    /// filter and filters without a tool are warnings.
     #[arg(long, value_name = "FILE|-", conflicts_with = "schema")]
     tools: Option<PathBuf>,
 

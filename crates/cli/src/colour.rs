@@ -1,6 +1,6 @@
 //! Decides whether output is coloured: `--color`, `NO_COLOR`, `CLICOLOR_FORCE` and the abilities of the terminal.
 //!
-//! Must not know what is coloured. The choice is made once, before anything is printed.
+//! This module must not depend on what is coloured. The choice is made once, before anything is printed.
 
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;

@@ -1,6 +1,6 @@
 //! `tamis content`: extracts the main text of a page or of a JSON response, without a manifest.
 //!
-//! Must not know how text is found or shortened: a spec declares it.
+//! This module must not depend on how text is found or shortened: a spec declares it.
 
 use std::path::PathBuf;
 
@@ -40,8 +40,8 @@ pub(crate) struct ContentArgs {
 
     /// Take the text of these values of a JSON response, or of each of its elements
     ///
-    /// Paths as for `tamis filter --select`. If none of them exists, or without this flag, the first of `content`, `text`
-    /// and `body` that has text is used.
+    /// Paths as for `tamis filter --select`. If none of them exists, or without this flag, the first of `content`,
+    /// `text` and `body` that has text is used.
     #[arg(long, value_name = "PATH,PATH", help_heading = "Rules", allow_hyphen_values = true)]
     extract: Vec<String>,
 
@@ -55,7 +55,8 @@ pub(crate) struct ContentArgs {
 
     /// Write to a file, which may be FILE itself
     ///
-    /// The output is written to a temporary file, which is renamed when the run succeeds. A run that fails leaves OUT unchanged.
+    /// The output is written to a temporary file, which is renamed when the run succeeds. A run that fails leaves OUT
+    /// unchanged.
     #[arg(short, long = "output", value_name = "OUT", help_heading = "Output")]
     output: Option<PathBuf>,
 

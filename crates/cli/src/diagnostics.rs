@@ -1,7 +1,8 @@
 //! Messages on standard error, one line each, and exit codes. On a terminal a line may be coloured and followed by an
 //! excerpt.
 //!
-//! Must not know flags or rules. Failures to write to standard error are ignored: there is nowhere left to report them.
+//! This module must not depend on flags or rules. Failures to write to standard error are ignored: there is nowhere
+//! left to report them.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -40,8 +41,8 @@ impl From<Exit> for ExitCode {
 
 /// An error of the command line or of a manifest, with a remedy.
 ///
-/// Each line is printed as a message. A line that begins with two spaces is an excerpt for the line before it, such as a
-/// text with a caret or the usage of the command, and is shown only on a terminal.
+/// Each line is printed as a message. A line that begins with two spaces is an excerpt for the line before it, such as
+/// a text with a caret or the usage of the command, and is shown only on a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Usage(String);
 

@@ -1,6 +1,6 @@
 //! `tamis explain`: prints the compiled program and its plan, as text or as JSON.
 //!
-//! Must not know rules: the library explains them.
+//! This module must not depend on rules: the library explains them.
 
 use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::Explanation;

@@ -1,6 +1,6 @@
 //! Opens inputs and outputs: standard streams, descriptors, private copies, and files that appear only when complete.
 //!
-//! Must not know their content.
+//! This module must not depend on their content.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Result, StdoutLock, Write};
@@ -21,7 +21,8 @@ pub(crate) fn open(input: &Place) -> Result<File> {
     }
 }
 
-/// Returns standard input as a file, without the buffer of the standard library, so that a regular file can be read twice.
+/// Returns standard input as a file, without the buffer of the standard library, so that a regular file can be read
+/// twice.
 pub(crate) fn standard_input() -> Result<File> {
     #[cfg(windows)]
     use std::os::windows::io::AsHandle;
@@ -92,8 +93,8 @@ impl Write for Patient {
     }
 }
 
-/// Returns the number of the descriptor of this process that a path names: `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`,
-/// or a link to one of these.
+/// Returns the number of the descriptor of this process that a path names: `/dev/stdout`, `/dev/fd/3`,
+/// `/proc/self/fd/3`, or a link to one of these.
 pub(crate) fn descriptor(path: &Path) -> Option<u32> {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {
@@ -124,7 +125,7 @@ fn duplicate(number: u32, path: &Path) -> Result<File> {
         0 => std::io::stdin().as_fd().try_clone_to_owned(),
         1 => std::io::stdout().as_fd().try_clone_to_owned(),
         2 => std::io::stderr().as_fd().try_clone_to_owned(),
-        // If the system cannot duplicate it, the file behind it is opened for appending.
+        // If the system cannot duplicate the descriptor, its file is opened for appending.
         _ => match duplicate_by_number(number) {
             Some(duplicate) => duplicate,
             None => return OpenOptions::new().append(true).open(path),
@@ -252,7 +253,7 @@ impl Output {
         Replacement::new(path, permissions).map(Self::Beside)
     }
 
-    /// Completes the output: a file that was written beside its target replaces it.
+    /// Completes the output: a file that was written next to its target replaces it.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.flush()?;
         match self {

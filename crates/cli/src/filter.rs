@@ -1,6 +1,6 @@
 //! `tamis filter`: filters one JSON document, or one per line.
 //!
-//! Must not know how a filter runs.
+//! This module must not depend on how a filter runs.
 
 use std::path::PathBuf;
 
@@ -52,8 +52,8 @@ pub(crate) struct FilterArgs {
 
     /// Copy the input to a file as it is read, before any rule
     ///
-    /// The copy is unredacted. The file is created with mode 0600, and missing folders with mode 0700. The copy ends where
-    /// reading ended.
+    /// The copy is unredacted. The file is created with mode 0600, and missing folders with mode 0700. The copy ends
+    /// where reading ended.
     #[arg(long, value_name = "PATH", help_heading = "Output")]
     pub(crate) tee: Option<PathBuf>,
 
@@ -63,8 +63,8 @@ pub(crate) struct FilterArgs {
 
     /// Read one document per line
     ///
-    /// Rules and misses apply to each line. A bad line produces no output, is reported with its number and its offset in
-    /// the input, and makes the exit code 1. The other lines are still filtered. Empty lines are skipped.
+    /// Rules and misses apply to each line. A bad line produces no output, is reported with its number and its offset
+    /// in the input, and makes the exit code 1. The other lines are still filtered. Empty lines are skipped.
     #[arg(long, help_heading = "Input")]
     pub(crate) ndjson: bool,
 
@@ -76,7 +76,8 @@ pub(crate) struct FilterArgs {
 
     /// Write to a file, which may be FILE itself
     ///
-    /// The output is written to a temporary file, which is renamed when the run succeeds. A run that fails leaves OUT unchanged.
+    /// The output is written to a temporary file, which is renamed when the run succeeds. A run that fails leaves OUT
+    /// unchanged.
     #[arg(short, long = "output", value_name = "OUT", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 

@@ -1,6 +1,6 @@
 //! Flags that several commands share.
 //!
-//! Must not know how flags combine or what they do: `resolve` does.
+//! This module must not depend on how flags combine or what they do: `resolve` does.
 
 use std::path::PathBuf;
 
@@ -16,8 +16,8 @@ use crate::lists;
 pub(crate) struct Selection {
     /// Filter with the rules of this manifest; may be repeated
     ///
-    /// YAML: tamis' own (`version: 1`, `filters:`), a kimbap service's, a reShapr artifact (`kind: ToolsFilters`), or an AIOS
-    /// tool registry (`tools:`). `-` is standard input.
+    /// YAML: tamis' own (`version: 1`, `filters:`), a kimbap service's, a reShapr artifact (`kind: ToolsFilters`), or
+    /// an AIOS tool registry (`tools:`). `-` is standard input.
     #[arg(long, value_name = "M", help_heading = "Rules")]
     pub(crate) manifest: Vec<PathBuf>,
 
@@ -36,8 +36,8 @@ pub(crate) struct Selection {
 
     /// Keep only these values of each item
     ///
-    /// A list of PATH or KEY=PATH. The key in the output is KEY, or the last name of the path. An element is split at the
-    /// first `=`, unless it starts with `/`.
+    /// A list of PATH or KEY=PATH. The key in the output is KEY, or the last name of the path. An element is split at
+    /// the first `=`, unless it starts with `/`.
     #[arg(long, value_name = "K=PATH,PATH", help_heading = "Rules", allow_hyphen_values = true)]
     pub(crate) select: Vec<String>,
 
@@ -94,8 +94,8 @@ pub(crate) struct Selection {
 
     /// Drop items from the end until the output has at most BYTES bytes (k, M, G: powers of 1024)
     ///
-    /// If the output is still too long, strings are shortened, then arrays and objects. A member `_omitted` describes the
-    /// missing parts. White space is not measured. Overrides the budget of a manifest.
+    /// If the output is still too long, strings are shortened, then arrays and objects. A member `_omitted` describes
+    /// the missing parts. White space is not measured. Overrides the budget of a manifest.
     #[arg(long, value_name = "BYTES", help_heading = "Rules", value_parser = lists::bytes, allow_negative_numbers = true, conflicts_with = "budget_tokens")]
     pub(crate) budget: Option<u64>,
 
@@ -119,7 +119,8 @@ pub(crate) struct Selection {
     #[arg(long, help_heading = "Rules")]
     pub(crate) raw: bool,
 
-    /// Treat the document as the response of a failed call: apply only rules that remove values, text filters and budgets
+    /// Treat the document as the response of a failed call: apply only rules that remove values, text filters and
+    /// budgets
     ///
     /// With --on-error closed and --select, the run fails.
     #[arg(long, help_heading = "Rules")]

@@ -1,6 +1,7 @@
 //! `tamis help`: the overview of topics and exit codes, and pages on topics.
 //!
-//! Pages are files in `topics`. The tests run every example in them. Must not know what a command does.
+//! Pages are files in `topics`. The tests run every example in them. This module must not depend on what a command
+//! does.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -27,7 +28,7 @@ const TOPICS: [(&str, &str, &str); 11] = [
     ),
     (
         "pages",
-        "the text of pages and answers: what is kept, where it is cut",
+        "the text of pages and responses: what is kept, where it is cut",
         include_str!("topics/pages.md"),
     ),
     (
@@ -35,7 +36,11 @@ const TOPICS: [(&str, &str, &str); 11] = [
         "the output of commands: tamis text, and rules for it",
         include_str!("topics/commands.md"),
     ),
-    ("running", "run: what becomes of a command and its output", include_str!("topics/running.md")),
+    (
+        "running",
+        "run: how a command runs and where its output is kept",
+        include_str!("topics/running.md"),
+    ),
     (
         "history",
         "pruning old tool results of a chat: rules, shapes",
@@ -66,9 +71,9 @@ Topics (tamis help TOPIC):
   roots       where the items are: --root and --siblings
   rules       what each rule does, and in which order
   manifests   filters by name: tamis' format, check, patterns
-  pages       the text of pages and answers: what is kept, where it is cut
+  pages       the text of pages and responses: what is kept, where it is cut
   commands    the output of commands: tamis text, and rules for it
-  running     run: what becomes of a command and its output
+  running     run: how a command runs and where its output is kept
   history     pruning old tool results of a chat: rules, shapes
   limits      what may wait, how much of it, and what follows
   reports     --report and --stats: what a run says it did
@@ -86,7 +91,8 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HelpArgs {
-    /// A command, or a topic: paths, roots, rules, manifests, pages, commands, running, history, limits, reports, exit-codes
+    /// A command, or a topic: paths, roots, rules, manifests, pages, commands, running, history, limits, reports,
+    /// exit-codes
     #[arg(value_name = "COMMAND|TOPIC", value_parser = Page, hide_possible_values = true)]
     about: Option<String>,
 }

@@ -1,14 +1,14 @@
 //! Parses the values of flags: lists of paths, keys, counts and sizes.
 //!
-//! Must not know flags or rules. Paths are not validated here; the compiler of specs does.
+//! This module must not depend on flags or rules. Paths are not validated here; the compiler of specs does.
 
 use crate::diagnostics::Usage;
 
 /// The character that is trimmed around paths.
 const BLANK: char = ' ';
 
-/// Splits a list at its commas, except inside `["…"]` and inside braces. There is no other quoting. Blanks around a part
-/// are trimmed, except after a JSON Pointer, to which they belong. An empty text is a list of one empty text.
+/// Splits a list at its commas, except inside `["…"]` and inside braces. There is no other quoting. Blanks around a
+/// part are trimmed, except after a JSON Pointer, to which they belong. An empty text is a list of one empty text.
 pub(crate) fn split(list: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = list;
@@ -62,9 +62,9 @@ fn quoted_end(text: &str, mut at: usize) -> usize {
     text.len()
 }
 
-/// Splits `KEY=PATH` at the first `=`, unless a brace or a quoted name precedes it. A text that starts with `/` is a JSON
-/// Pointer without a key. A test or an expression of another path language (`[?x=1]`) has no key either; it is reported as
-/// an error of the path.
+/// Splits `KEY=PATH` at the first `=`, unless a brace or a quoted name precedes it. A text that starts with `/` is a
+/// JSON Pointer without a key. A test or an expression of another path language (`[?x=1]`) has no key either; it is
+/// reported as an error of the path.
 pub(crate) fn key_and_path(source: &str) -> (Option<&str>, &str) {
     match source.split_once('=') {
         Some((key, path))

@@ -1,6 +1,6 @@
 //! Reads the files of `--patch` and adds their operations to a spec.
 //!
-//! Must not know other flags or what an operation does.
+//! This module must not depend on other flags or what an operation does.
 
 use std::fs::File;
 use std::io::Read;

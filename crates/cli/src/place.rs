@@ -1,6 +1,6 @@
 //! Inputs and outputs as they are named: a path, or `-` for a standard stream.
 //!
-//! Must not open them.
+//! This module must not open them.
 
 use std::path::{Path, PathBuf};
 

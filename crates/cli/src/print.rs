@@ -1,6 +1,6 @@
 //! Prints complete texts to standard output: help, explanations, scripts.
 //!
-//! Must not know their content.
+//! This module must not depend on their content.
 
 use std::io::{ErrorKind, Write};
 

@@ -1,6 +1,7 @@
 //! A progress bar for slow inputs.
 //!
-//! Must not know what is read. The bar appears after one second, and only on a terminal that shows no other output.
+//! This module must not depend on what is read. The bar appears after one second, and only on a terminal that shows no
+//! other output.
 
 use std::io::{IsTerminal, Read};
 use std::time::{Duration, Instant};
@@ -22,8 +23,8 @@ impl Default for Bar {
 }
 
 impl Bar {
-    /// Creates a bar for an input of `total` bytes, if known. It never appears if standard error is not a terminal, or if
-    /// the output is a terminal, which it would garble.
+    /// Creates a bar for an input of `total` bytes, if known. It never appears if standard error is not a terminal, or
+    /// if the output is a terminal, which it would garble.
     pub(crate) fn new(total: Option<u64>, output_is_terminal: bool) -> Self {
         if output_is_terminal || !std::io::stderr().is_terminal() {
             return Self::default();

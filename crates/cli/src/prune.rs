@@ -1,6 +1,6 @@
 //! `tamis prune`: replaces old tool results in a chat history with placeholders.
 //!
-//! Must not know shapes of messages: the library does.
+//! This module must not depend on shapes of messages: the library does.
 
 use std::fs::File;
 use std::io::IsTerminal;
@@ -109,7 +109,8 @@ pub(crate) struct PruneArgs {
 
     /// Write to a file, which may be FILE itself
     ///
-    /// The output is written to a temporary file, which is renamed when the run succeeds. A run that fails leaves OUT unchanged.
+    /// The output is written to a temporary file, which is renamed when the run succeeds. A run that fails leaves OUT
+    /// unchanged.
     #[arg(short, long = "output", value_name = "OUT", help_heading = "Output")]
     output: Option<PathBuf>,
 

@@ -1,6 +1,6 @@
 //! Rewrites errors of the library in terms of the command line: names the flag that raises a limit or sets a rule.
 //!
-//! Must not know runs.
+//! This module must not depend on runs.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! Writes reports of runs as JSON, and recognises output whose reader is gone.
 //!
-//! Must not know what is reported.
+//! This module must not depend on what is reported.
 
 use std::io::{ErrorKind as IoKind, Write};
 

@@ -1,7 +1,7 @@
 //! Resolves flags into a job: a spec, options, inputs and outputs.
 //!
-//! Must not touch a file; manifests are read when the job runs. Combinations of flags that make no sense are refused here,
-//! with a remedy.
+//! This module must not touch a file; manifests are read when the job runs. Combinations of flags that make no sense
+//! are refused here, with a remedy.
 
 use std::path::{Path, PathBuf};
 

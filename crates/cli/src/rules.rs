@@ -1,6 +1,6 @@
 //! Loads rules for the output of commands: files of the user and the built-in rules.
 //!
-//! Must not know what a rule does.
+//! This module must not depend on what a rule does.
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! Runs a job: opens files, filters, closes them, prints diagnostics and writes the report.
 //!
-//! Must not know flags: a job has everything.
+//! This module must not depend on flags: a job has everything.
 
 use std::fs::File;
 use std::io::{IsTerminal, Read, Write};

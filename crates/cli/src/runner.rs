@@ -1,6 +1,6 @@
 //! `tamis run`: runs a command, saves its full output, prints the filtered output and exits like the command.
 //!
-//! Must not know rules or how a process is run.
+//! This module must not depend on rules or how a process is run.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -92,7 +92,8 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Full output", conflicts_with_all = ["keep", "overflow_dir", "overflow_limit"])]
     no_overflow: bool,
 
-    /// How long to wait for more output after the command's end, while a process it started keeps it open [default: 0.25]
+    /// How long to wait for more output after the command's end, while a process it started keeps it open [default:
+    /// 0.25]
     ///
     /// Servers and daemons keep it open for good. Output that never pauses is read for ten times as long.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]

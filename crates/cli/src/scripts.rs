@@ -1,6 +1,6 @@
 //! `tamis completions` and `tamis man`: generated from the description of the command line.
 //!
-//! Must not know any command.
+//! This module must not depend on any command.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
-//! Signals. While a command runs, signals are forwarded to it, and tamis ends like the command. A signal that ends tamis
-//! leaves no temporary file, and `tamis text` first writes its buffered output.
+//! Signals. While a command runs, signals are forwarded to it, and tamis ends like the command. A signal that ends
+//! tamis leaves no temporary file, and `tamis text` first writes its buffered output.
 //!
-//! Must not know what the command does. Handlers are installed after the command was started, so that it inherits the
-//! dispositions of tamis: signals that `nohup` ignores stay ignored.
+//! This module must not depend on what the command does. Handlers are installed after the command was started, so that
+//! it inherits the dispositions of tamis: signals that `nohup` ignores stay ignored.
 
 use std::fs::File;
 use std::io::{PipeReader, Result, Write};
@@ -133,8 +133,8 @@ fn ending() -> impl Iterator<Item = i32> {
     [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal))
 }
 
-/// Returns whether tamis was started with a signal ignored, as `nohup` does, and as a shell does for background jobs. Without
-/// `/proc` this is unknown, and only a hangup is assumed to be ignored.
+/// Returns whether tamis was started with a signal ignored, as `nohup` does, and as a shell does for background jobs.
+/// Without `/proc` this is unknown, and only a hangup is assumed to be ignored.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -142,8 +142,8 @@ fn is_ignored(signal: i32) -> bool {
     mask.map_or(signal == SIGHUP, |mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// Returns whether a terminal has also sent the signal to the command. If both are in the foreground, Ctrl-C and Ctrl-\ reach
-/// both, and many programs take a second signal as a request to end at once.
+/// Returns whether a terminal has also sent the signal to the command. If both are in the foreground, Ctrl-C and Ctrl-\
+/// reach both, and many programs take a second signal as a request to end at once.
 fn is_from_terminal(signal: i32, controls: &CommandHandle) -> bool {
     let both = || -> Option<bool> {
         let foreground = tcgetpgrp(File::open("/dev/tty").ok()?).ok()?;

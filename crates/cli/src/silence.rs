@@ -1,6 +1,7 @@
 //! Reads input with a timeout: reports when no input has arrived for a while, and when a signal should end the process.
 //!
-//! Must not know what is read. On systems that cannot wait for input with a timeout, an input is never silent.
+//! This module must not depend on what is read. On systems that cannot wait for input with a timeout, an input is never
+//! silent.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result};

@@ -1,6 +1,6 @@
 //! The line of `--stats`: how much a run saved.
 //!
-//! Must not know flags or files: a report has all figures.
+//! This module must not depend on flags or files: a report has all figures.
 
 use std::fmt;
 

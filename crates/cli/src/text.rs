@@ -1,6 +1,6 @@
 //! `tamis text`: filters the saved output of a command.
 //!
-//! Must not know rules: a registry has them.
+//! This module must not depend on rules: a registry has them.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,7 @@
 //! Counts tokens of inputs and outputs, for `--stats`.
 //!
-//! Must not know their content. Nothing is counted, and the vocabulary is not loaded, unless requested.
+//! This module must not depend on their content. Nothing is counted, and the vocabulary is not loaded, unless
+//! requested.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -140,7 +141,7 @@ mod tests {
     use super::Tally;
 
     #[test]
-    fn what_goes_through_is_counted_up_to_what_was_consumed() {
+    fn tokens_are_counted_up_to_the_consumed_bytes() {
         let text = "hello world, and more of it";
         let tally = Tally::new(true);
         let mut read = String::new();

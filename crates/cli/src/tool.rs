@@ -1,6 +1,6 @@
 //! Finds the filter of a tool in manifests or in the built-in catalog.
 //!
-//! Must not know other flags or what is done with the filter.
+//! This module must not depend on other flags or what is done with the filter.
 
 use std::path::{Path, PathBuf};
 

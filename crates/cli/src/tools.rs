@@ -1,6 +1,6 @@
 //! `tamis tools`: lists the tools that have filters, with a summary of each filter.
 //!
-//! Must not know documents.
+//! This module must not depend on documents.
 
 use std::path::PathBuf;
 

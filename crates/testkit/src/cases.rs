@@ -1,7 +1,7 @@
 //! Cases: data in TOML files, each of which becomes a test with a name of its own.
 //!
-//! A file has an array of tables, `[[case]]` for most. The test of a case is called `theme::file::name`, where characters of
-//! the case's name that are not letters or digits become `_`.
+//! A file has an array of tables, `[[case]]` for most. The test of a case is called `theme::file::name`, where
+//! characters of the case's name that are not letters or digits become `_`.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -169,7 +169,7 @@ pub fn bless() -> bool {
     std::env::var_os("TAMIS_BLESS").is_some()
 }
 
-/// A text at the top of a file, beside its cases. Panics if the file has none of this name.
+/// Returns a top-level text of a file of cases. Panics if the file has no text with this name.
 pub fn shared(file: &str, key: &str) -> String {
     let table: toml::Table =
         paths::text(file).parse().unwrap_or_else(|error| panic!("{file}: {error}"));

@@ -282,7 +282,7 @@ impl fmt::Display for RunnerWarning {
 pub struct RunReport {
     /// How the command ended.
     pub status: ExitStatus,
-    /// What the filter did with the whole output, as far as it was read. For a command that was killed, the exit code
+    /// Report of the filter on the whole output, as far as it was read. For a command that was killed, the exit code
     /// is that of a shell: 128 plus the number of the signal.
     pub output: CommandReport,
     /// Tokens of the unfiltered output, if they were [counted](CommandRunner::with_token_count).

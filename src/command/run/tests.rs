@@ -118,7 +118,7 @@ fn the_record_goes_where_nothing_was_cut() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_not_filtered() {
+fn output_that_cannot_be_recorded_is_not_filtered() {
     let (home, folder) = place();
     fs::write(home.path().join("state"), "a file in the way").unwrap();
     let (output, report, said) = run(&runner().with_overflow(folder), MANY);
@@ -164,7 +164,7 @@ fn no_warning_without_leftover_processes() {
 }
 
 #[test]
-fn what_is_not_private_is_refused() {
+fn a_folder_that_is_not_private_is_refused() {
     let home = tempfile::tempdir().unwrap();
     let open = home.path().join("open");
     for mode in [0o710, 0o701, 0o755, 0o777] {
@@ -202,7 +202,7 @@ fn limited(path: &Path) -> OverflowFolder {
 }
 
 #[test]
-fn what_is_too_old_goes_and_then_the_oldest_of_what_is_too_much() {
+fn expired_files_are_removed_first_then_the_oldest() {
     let (_home, folder) = place();
     let path = folder.path();
     let folder = limited(path);
@@ -223,7 +223,7 @@ fn what_is_too_old_goes_and_then_the_oldest_of_what_is_too_much() {
 }
 
 #[test]
-fn what_is_not_ours_is_never_touched() {
+fn foreign_files_are_never_removed() {
     let (home, folder) = place();
     let path = folder.path();
     let folder = limited(path).with_total_limit(0);

@@ -2,7 +2,7 @@
 //!
 //! The input is HTML that [`strip`](super::strip) wrote: its size, elements and depth are bounded, so that the work
 //! ends. HTML parsers and searches over their trees recurse, and may take long on a page made for that purpose.
-//! Therefore the thread has its own stack, and the caller waits for a limited time only. A late thread ends by itself;
+//! Therefore the thread has its own stack, and the caller only waits for a limited time. A late thread ends on its own;
 //! the number of threads is limited.
 
 use std::sync::mpsc::sync_channel;
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_no_longer_has_none() {
+    fn no_article_is_found_without_time() {
         assert!(find_within(page(2000), Duration::ZERO).is_none());
     }
 }

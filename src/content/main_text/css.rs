@@ -1,8 +1,8 @@
 //! Parses the declarations of a `style` attribute according to CSS Syntax: comments, escapes, strings, brackets,
 //! letter case.
 //!
-//! Knows tokens, but no properties. Invariants: one pass over the text; at most [`VALUES`] tokens of a declaration and
-//! [`NAME`] bytes of a name are kept.
+//! This module reads tokens; properties are in `style`. Invariants: one pass over the text; at most [`VALUES`] tokens
+//! of a declaration and [`NAME`] bytes of a name are kept.
 
 use std::iter::Peekable;
 use std::str::Chars;

@@ -2,7 +2,7 @@
 //! the first character that is not a digit, with or without `;`. The same holds for the names that browsers have
 //! always known.
 //!
-//! Knows no attributes. One pass over the value.
+//! Decoding takes one pass over the value and does not depend on the attribute.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Renders elements and text as plain text or Markdown.
 //!
-//! Knows how elements are rendered, not which of them are wanted. A paragraph is one line followed by a blank line;
-//! list items and table rows are lines without a blank one. Markdown has headings, items, links, images, code and
+//! This module renders elements; it does not decide which ones are kept. A paragraph is one line followed by a blank
+//! line; list items and table rows are lines without a blank one. Markdown has headings, items, links, images, code and
 //! quotes. Characters that have a meaning in Markdown are not escaped, and bold and italic text is plain, because the
 //! reader is a program. In plain text, a link is its text, and code is indented by four spaces. Invariant: buffers one
 //! line, and the output that was not taken yet.

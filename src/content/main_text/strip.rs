@@ -1,10 +1,10 @@
 //! Removes the parts of a page that are not content, and writes the rest as text, and as HTML that a parser can read in
 //! bounded time.
 //!
-//! Knows elements and their attributes. The HTML is rewritten from the parsed tags: every element is closed, none is
-//! deeper than [`ARTICLE_DEPTH`](super::ARTICLE_DEPTH), and the nesting of formatting elements is limited, because
-//! parsers repeat them in every paragraph in which they are open. A page that exceeds these limits is not written as
-//! HTML at all.
+//! Decisions depend on elements and their attributes. The HTML is rewritten from the parsed tags: every element is
+//! closed, none is deeper than [`ARTICLE_DEPTH`](super::ARTICLE_DEPTH), and the nesting of formatting elements is
+//! limited, because parsers repeat them in every paragraph in which they are open. A page that exceeds these limits is
+//! not written as HTML at all.
 
 use super::references;
 use super::render::Render;

@@ -1,9 +1,9 @@
 //! Decides whether the `style` attribute of an element hides its text.
 //!
-//! Knows the properties that hide text: it is not displayed, has no size or colour, is left of the page or above it,
-//! or is clipped. Text to the right and below is visible, since a reader can scroll there. If a property occurs twice,
-//! the last valid value counts, unless another one is `!important`. The syntax is in [`css`](super::css), the values
-//! are in [`values`](super::values). Style sheets are not read.
+//! The properties hide text in these cases: it is not displayed, has no size or colour, is left of the page or above
+//! it, or is clipped. Text to the right and below is visible, since a reader can scroll there. If a property occurs
+//! twice, the last valid value counts, unless another one is `!important`. The syntax is in [`css`](super::css), the
+//! values are in [`values`](super::values). Style sheets are not read.
 
 use super::css::{CssToken, Declaration, Declarations};
 use super::values::{

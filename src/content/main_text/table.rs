@@ -1,6 +1,6 @@
 //! Renders the rows of a table, each as one line.
 //!
-//! Knows cells as text. Buffers one row.
+//! Cells are plain text. One row is buffered.
 
 /// A table, with the current row.
 #[derive(Debug, Default)]

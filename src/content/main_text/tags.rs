@@ -1,8 +1,8 @@
 //! Reads the tags and the text of HTML as they arrive, through lol_html, and keeps the stack of open elements.
 //!
-//! Knows elements by name only. Invariants: the stack has at most [`OPEN`](super::OPEN) elements plus those that one
-//! piece of input opens; a token longer than [`TOKEN`](super::TOKEN) is dropped; every start is followed by its end,
-//! in order, whether the page closes the element or not.
+//! Elements are known only by their names. Invariants: the stack has at most [`OPEN`](super::OPEN) elements plus those
+//! that one piece of input opens; a token longer than [`TOKEN`](super::TOKEN) is dropped; every start is followed by
+//! its end, in order, whether the page closes the element or not.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_is_bounded() {
+    fn open_elements_are_bounded() {
         let html = "<b>".repeat(100_000) + "x";
         let log = read(&html, usize::MAX - 1);
         assert!(log.contains(&"<lost>".to_owned()));

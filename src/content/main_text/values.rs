@@ -1,6 +1,6 @@
 //! Values of CSS properties: whether a length, a colour, a transformation or a shape hides text.
 //!
-//! Knows no properties and no elements.
+//! The values do not depend on properties or elements.
 
 use super::css::CssToken;
 

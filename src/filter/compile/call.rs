@@ -1,4 +1,4 @@
-//! What one call asks of a program: which rules do not apply, and how long the output may be.
+//! The options of one call, resolved against a program: which rules do not apply, and how long the output may be.
 
 use crate::report::SkipReason;
 use crate::spec::{Budget, Omitted, OnOver};

@@ -1,6 +1,6 @@
 //! Compiles the rules on items: the payload's root, `select`, `exclude`, `max_items` and the drops.
 //!
-//! Knows rules and paths, no document.
+//! Compilation depends on rules and paths, not on a document.
 
 use std::collections::HashSet;
 
@@ -59,7 +59,7 @@ pub(in crate::filter) struct SelectRules {
     pub(in crate::filter) sources: Vec<SelectSource>,
 }
 
-/// What to do with the value at a node of the select trie.
+/// The actions for the value at a node of the select trie.
 #[derive(Clone, Debug, Default)]
 pub(in crate::filter) struct SelectNode {
     /// Sources whose output begins with this value: the value itself, or the container of their first wildcard.

@@ -224,9 +224,9 @@ fn costly() -> Vec<(&'static str, Spec, Limits)> {
     programs.map(|(name, spec, limits)| (name, spec, limits.clone())).into()
 }
 
-/// Twice the bytes are at most about twice the work, and what waits (a tree of small pieces is the most) at most ten times the
-/// bytes: for each of these programs, and each shape; a million items cost no more each. `cargo test --lib -- costs --nocapture`
-/// prints the table, the worst shape of each program, which `fuzz/README.md` has.
+/// For each of these programs and each shape, twice the bytes cost at most about twice the work, and at most ten times
+/// the bytes are held (most by a tree of small pieces). In a document with a million items, an item costs no more.
+/// `cargo test --lib -- costs --nocapture` prints the worst shape of each program; the table is in `fuzz/README.md`.
 #[test]
 #[allow(clippy::print_stdout, reason = "the table is for who asks for it")]
 fn costs_are_linear() {

@@ -1,12 +1,12 @@
 //! Counts how the cost of a document, and of compiling, grows with the rules of a program.
 //!
-//! | of a program | on a document |
+//! | rules of a program | cost on a document |
 //! |---|---|
-//! | names of `select`, `exclude`, `retain`, patches that stream | no more for ten times the names |
-//! | branches, each with a place of its own | one look at each test, besides the document |
-//! | branches for one place | the value there is compared with each test |
-//! | patches on a tree | what is on the way to each: members that are passed, elements that move, a value that is tested |
-//! | names and wildcards that lead to the same value | a look at each place that they lead to, no more than there are rules |
+//! | names of `select`, `exclude`, `retain`, patches that stream | independent of the number of names |
+//! | branches that test different paths | one evaluation of each test, in addition to the document |
+//! | branches that test the same path | the value is compared with each test |
+//! | patches on a tree | for each operation, the members passed, the elements moved and the value tested on its path |
+//! | names and wildcards that lead to the same value | one lookup per rule position at each value, at most one per rule |
 
 use super::run;
 use crate::filter::compile::program::Program;
@@ -57,7 +57,8 @@ fn compiling(spec: &Spec) -> u64 {
     done().iter().sum()
 }
 
-/// Ten times the names, and the same document: every second of its members has one of them, the others nearly.
+/// Ten times the names do not make the same document more expensive. Half of its members have one of the names, the
+/// others have similar ones.
 #[test]
 fn more_names_cost_no_more() {
     for (rule, add) in RULES {
@@ -81,7 +82,7 @@ fn more_names_cost_no_more() {
     }
 }
 
-/// A branch is looked at once, however many there are, if its test is for a place of its own.
+/// Branches that test different paths are evaluated once each, however many there are.
 #[test]
 fn branches_cost_one_look_each() {
     let members: Vec<String> = (0..5000).map(|number| format!("\"k{number}\":null")).collect();
@@ -96,7 +97,7 @@ fn branches_cost_one_look_each() {
             (0..count).fold(spec, branch).otherwise(WhenFallback::Pass)
         };
         let object: RawJson = r#"{"z":1}"#.parse().unwrap();
-        // The first test wants all of the value, so that it is held and looked at at once.
+        // The first test needs the whole value, so the value is held and compared at once.
         let first = Spec::new().when(Condition::new("/a", object), Spec::new().retain("/a"));
         let cases = [
             ("places of their own", branches("", Spec::new()), &flat),
@@ -112,8 +113,8 @@ fn branches_cost_one_look_each() {
     }
 }
 
-/// Tests of one place are each compared with the value there: of a scalar no more than its length, of an object what it
-/// takes to go through it.
+/// Tests of the same path are each compared with the value there. Comparing a scalar costs at most its length,
+/// comparing an object one pass over it.
 #[test]
 fn branches_for_one_place_compare_its_value() {
     let members: Vec<String> = (0..500).map(|number| format!("\"k{number}\":null")).collect();
@@ -134,7 +135,8 @@ fn branches_for_one_place_compare_its_value() {
     }
 }
 
-/// A patch on a tree costs what is on its way, and no more: the bound is operations times members and elements there.
+/// A patch on a tree only costs the members and elements on its path: the bound is their number times that of the
+/// operations.
 #[test]
 fn patches_on_a_tree_cost_what_is_on_their_way() {
     const SIZE: u64 = 2000;
@@ -147,7 +149,7 @@ fn patches_on_a_tree_cost_what_is_on_their_way() {
         format!("[{}]", other.map(|other| other.to_string()).collect::<Vec<_>>().join(","))
     };
     let array = large(SIZE - 1).parse::<RawJson>().unwrap();
-    // With what an element or member on the way costs at most.
+    // Each with the maximum cost of an element or member on the path.
     type Make<'a> = &'a dyn Fn(u64) -> PatchOp;
     let operations: [(&str, u64, Make<'_>); 10] = [
         ("insert in front", 2, &|_| PatchOp::add("/x/0", 1)),
@@ -169,7 +171,7 @@ fn patches_on_a_tree_cost_what_is_on_their_way() {
     let bytes = document.len() as u64;
     for (name, each, operation) in operations {
         let cost = |count: u64| {
-            // So that it is a tree, and split where the others go, whatever follows.
+            // Forces a tree that is split at the containers of the other operations.
             let spec = Spec::new().patch(PatchOp::test("/x/0", 0)).patch(PatchOp::test("/o/k0", 0));
             work(&(0..count).map(operation).fold(spec, Spec::patch), &document, usize::MAX)
         };
@@ -180,13 +182,13 @@ fn patches_on_a_tree_cost_what_is_on_their_way() {
             let bound = count * each * (SIZE + count);
             assert!(units <= bound, "{count}, {name}: {units} > {bound}");
         }
-        // Ten times the operations, of which each may add an element.
+        // Ten times the operations, each of which may add an element.
         assert!(many <= 13 * some + 1000, "{name}: {some}, {many}");
     }
 }
 
-/// Where names and wildcards both lead on, a value is at many places of the rules at once: each member is looked up at each,
-/// and those are no more than the rules.
+/// If both names and wildcards match, a value is at many positions of the rules at once. Each member is looked up at
+/// each position; there are at most as many positions as rules.
 #[test]
 fn wildcards_cost_the_places_that_they_lead_to() {
     const DEPTH: usize = 8;
@@ -206,12 +208,13 @@ fn wildcards_cost_the_places_that_they_lead_to() {
     }
 }
 
-/// Twice the rules are twice the work of compiling them.
+/// Compiling twice the rules costs twice the work.
 #[test]
 fn compiling_is_linear_in_the_rules() {
     for (rule, add) in RULES {
         for (naming, name) in NAMINGS {
-            // All beside one another; sixty beside one another, for which a table that sifts is sought longest.
+            // All rules in one object; sixty rules in each object, for which the search for a sifting table takes
+            // longest.
             let nestings: [(&str, Nest); 2] = [
                 ("flat", |_, name| vec![name]),
                 ("sixty", |number, name| vec![format!("p{}", number / 60), name]),

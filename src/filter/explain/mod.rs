@@ -193,7 +193,7 @@ enum StageAction {
     Wrap,
 }
 
-/// What is held, until when, and within which limits.
+/// A part of the document that is held: until when, and within which limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct HoldExplanation {
     what: &'static str,

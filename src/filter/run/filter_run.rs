@@ -24,14 +24,14 @@ use crate::report::{FailureReport, MissedPath, Report};
 use crate::sink::Sink;
 use crate::spec::Validation;
 
-/// What a run is used for, and whether its input can be read again.
+/// The purpose of a run, and whether its input can be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::filter) enum RunMode {
     /// Produces the output of a document that arrives as a stream.
     Stream,
     /// Produces the output of a document in one chunk, which can be read again.
     Slice,
-    /// Only finds out what a run over the document would have to wait for.
+    /// Writes nothing; only finds the branch and the payload, which a run over a stream would hold the document for.
     FirstPass,
 }
 

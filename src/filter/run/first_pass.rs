@@ -1,4 +1,4 @@
-//! Reads a document before the run, to find out what the run would have to wait for: the branch, then the payload.
+//! Reads a document before the run to find its branch and its payload, so that the run need not hold the document.
 //!
 //! A first pass writes and holds nothing. The run finds errors of the document again, except those before the value
 //! that decides.
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::filter::compile::when::Branch;
 use crate::filter::options::Call;
 
-/// What is known of a document before a run.
+/// Facts about a document that are known before a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lookahead {
     pub(in crate::filter) branch: Option<Branch>,

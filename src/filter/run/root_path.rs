@@ -34,7 +34,7 @@ pub(super) enum RootPath {
     /// The index of the child in each container on the path.
     #[cfg(feature = "template")]
     Steps(Vec<u64>),
-    /// `alone`: siblings were dropped. An element on the path is then the first one, whatever its index was.
+    /// `alone`: siblings were dropped, so an element on the path is the first one whatever its original index was.
     At {
         path: Path,
         alone: bool,

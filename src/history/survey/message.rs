@@ -84,7 +84,8 @@ impl Item {
 pub(super) struct PendingResult {
     pub(super) values: Values,
     pub(super) origin: Origin,
-    /// It counts only in a message of a tool. In an assistant's, the AI SDK has results of provider-executed tools, which it reads.
+    /// It counts only in a message of a tool. In an assistant's, the AI SDK has results of provider-executed tools,
+    /// which it reads.
     pub(super) of_tool: bool,
 }
 
@@ -131,7 +132,7 @@ pub(super) struct Block {
 pub(super) enum BlockKind {
     ToolUse,
     ToolResult,
-    /// Of the AI SDK.
+    /// A tool call in the format of the AI SDK.
     SdkCall,
     SdkResult,
 }
@@ -280,7 +281,8 @@ impl Stamp {
             && self.compacted == Compacted::Yes
     }
 
-    /// Returns the change that sets the time; `end` is the closing bracket of the container. A value without members is kept.
+    /// Returns the change that sets the time; `end` is the closing bracket of the container. A value without members is
+    /// kept.
     pub(super) fn edit(&self, end: u64) -> Option<Edit> {
         let null = "null".len() as u64;
         let (from, to, act) = match (self.whole, self.time) {

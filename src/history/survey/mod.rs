@@ -1,11 +1,13 @@
 //! The first pass over a history: records user turns and tool results with their places.
 //!
-//! Knows the shapes of messages, but not which results are pruned: the [plan](super::plan) decides that after the end of the
-//! document. The shape is recognized message by message. If a member is repeated, the last one counts, as for the APIs' parsers.
-//! But all outputs of a result are pruned, and all histories are read if their member is repeated. This file enters containers and
-//! reads values, `shape.rs` has the names, and `finish.rs` evaluates the open message.
+//! The survey recognizes the shapes of messages, but does not decide which results are pruned: the [plan](super::plan)
+//! decides that after the end of the document. The shape is recognized message by message. If a member is repeated, the
+//! last one counts, as for the APIs' parsers. But all outputs of a result are pruned, and all histories are read if
+//! their member is repeated. This file enters containers and reads values, `shape.rs` has the names, and `finish.rs`
+//! evaluates the open message.
 //!
-//! Invariant: memory is bounded by the open message and by limits. Everything else is in the findings and in the table of calls.
+//! Invariant: memory is bounded by the open message and by limits. Everything else is in the findings and in the table
+//! of calls.
 
 mod calls;
 mod finish;

@@ -1,6 +1,6 @@
 //! The output of a tool in a document, and the change that removes it.
 //!
-//! Knows spans and texts; the survey knows the message around it.
+//! This module handles spans and texts; the survey handles the message around them.
 //!
 //! ```text
 //! "text"                          Inside: the text between the quotes, or a part of it
@@ -61,7 +61,7 @@ pub(super) enum ValueKind {
     Other,
 }
 
-/// What can be done with an output.
+/// The decision whether an output can be pruned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PruneVerdict {
     /// It was pruned before.

@@ -1,10 +1,11 @@
 //! Decodes content codings before a filter: encoded bytes are pushed in, pieces of text are returned.
 //!
-//! Uses the decoders of compression-codecs. Knows where members and frames end and what a call may cost; nothing about the text.
+//! Uses the decoders of compression-codecs. This module tracks the ends of members and frames and the cost of a call;
+//! it does not inspect the text.
 //!
-//! Invariants: a call takes at most [`SHARE`] encoded bytes and returns at most [`PIECE`] decoded ones, whatever the body is. Work is
-//! linear in both (a Brotli decoder fills its window, 16 MiB at most, before it returns the first piece of it). The body is never
-//! copied as a whole. Memory is that of [`DecodeOptions`].
+//! Invariants: a call takes at most [`SHARE`] encoded bytes and returns at most [`PIECE`] decoded ones, whatever the
+//! body is. Work is linear in both (a Brotli decoder fills its window, 16 MiB at most, before it returns the first
+//! piece of it). The body is never copied as a whole. Memory is that of [`DecodeOptions`].
 
 mod coding;
 #[cfg(test)]
@@ -25,8 +26,8 @@ pub use coding::{ContentCoding, DecodeOptions};
 /// Maximum number of decoded bytes that a call returns.
 const PIECE: usize = 64 << 10;
 
-/// Maximum number of encoded bytes that a call takes. A long body can decode to nothing, at the cost of a table for every ten bits
-/// (empty blocks in gzip: about 2 µs each).
+/// Maximum number of encoded bytes that a call takes. A long body can decode to nothing, at the cost of a table for
+/// every ten bits (empty blocks in gzip: about 2 µs each).
 const SHARE: usize = 4 << 10;
 
 /// Decoded bytes that are exempt from the ratio, because a short text of equal records has a high one.
@@ -60,8 +61,8 @@ pub(crate) struct Decoder {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BodyPosition {
-    /// No byte was read yet. A body that ends here decodes to an empty text, as in browsers: servers send such a body in response to
-    /// HEAD, and with 204 and 304.
+    /// No byte was read yet. A body that ends here decodes to an empty text, as in browsers: servers send such a body
+    /// in response to HEAD, and with 204 and 304.
     Start,
     /// Within a gzip member, a zstd frame, or the one Brotli stream.
     Inside,
@@ -104,8 +105,8 @@ impl Decoder {
         }
     }
 
-    /// Decodes the start of `input`, advances it, and returns a piece of at most 64 KiB. Returns `None` if all of it was taken and
-    /// more is needed.
+    /// Decodes the start of `input`, advances it, and returns a piece of at most 64 KiB. Returns `None` if all of it
+    /// was taken and more is needed.
     ///
     /// A piece is empty if a call did its share of work without output: headers, empty blocks, skipped frames.
     ///
@@ -165,7 +166,8 @@ impl Decoder {
             let drains = encoded.unwritten().is_empty();
             let before = (encoded.written_len(), decoded.written_len());
             let ended = if drains && self.coding == ContentCoding::Gzip {
-                // Without input, the deflate decoder returns what is pending and reports the end as an error; `flush` does not.
+                // Without input, the deflate decoder returns what is pending and reports the end as an error; `flush`
+                // does not.
                 self.codec.flush(decoded).map(|_| false)
             } else {
                 self.codec.decode(encoded, decoded)

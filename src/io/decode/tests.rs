@@ -159,7 +159,7 @@ fn a_body_is_decoded_at_every_cut() {
 
 /// The content of a chunk is returned before more input is needed, so a filter need not wait for the end.
 #[test]
-fn what_can_be_decoded_is_given_at_once() {
+fn decoded_bytes_are_returned_at_once() {
     for coding in CODINGS {
         let mut encoder = encoder(coding);
         let mut room = vec![0; 64 << 10];
@@ -383,7 +383,7 @@ fn a_text_is_as_long_as_it_may_be() {
 
 /// Bodies that are long and decode to nothing: `decode_as` asserts each call's share.
 #[test]
-fn what_decodes_to_nothing_is_work_in_shares() {
+fn empty_blocks_are_decoded_in_shares() {
     let empty_blocks = {
         let mut body = vec![0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3];
         body.extend([0, 0, 0, 0xFF, 0xFF].repeat(50_000));
@@ -415,7 +415,7 @@ fn what_decodes_to_nothing_is_work_in_shares() {
 }
 
 #[test]
-fn what_failed_stays_failed() {
+fn a_failed_decoder_stays_failed() {
     let mut decoder = Decoder::new(ContentCoding::Gzip, &DecodeOptions::new());
     assert!(decoder.next(&mut Bytes::from_static(b"{}")).is_err());
     let mut good = Bytes::from(encode(ContentCoding::Gzip, b"[1]"));

@@ -1,6 +1,6 @@
 //! Changes the headers of a filtered response.
 //!
-//! Knows HTTP's fields (RFC 9110, 9112, 9530), no body.
+//! This module handles HTTP fields (RFC 9110, 9112, 9530), not bodies.
 
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
@@ -45,7 +45,8 @@ pub(super) fn filtered(fields: &mut HeaderMap, media_type: Option<&'static str>)
     }
 }
 
-/// Returns the weak form of an entity tag, because the body is no longer the same byte for byte. `None` if it is not a tag.
+/// Returns the weak form of an entity tag, because the body is no longer the same byte for byte. `None` if it is not a
+/// tag.
 fn weakened(tag: &HeaderValue) -> Option<HeaderValue> {
     if tag.as_bytes().starts_with(b"W/\"") {
         return Some(tag.clone());
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_true_goes() {
+    fn outdated_headers_are_removed() {
         let mut head = fields(&[
             ("content-length", "100"),
             ("transfer-encoding", "chunked"),

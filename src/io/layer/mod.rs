@@ -1,8 +1,9 @@
 //! A tower layer that filters the responses of HTTP services.
 //!
-//! Knows tower's services, and when headers may be sent. [`head`] changes the headers, [`FilterBody`](super::FilterBody) filters the
-//! body. Invariants: a response for which there is a filter is never forwarded unfiltered. A failure before the first byte of output
-//! becomes another response; after it, the body ends in an error.
+//! This module handles tower services, and decides when headers may be sent. [`head`] changes the headers,
+//! [`FilterBody`](super::FilterBody) filters the body. Invariants: a response for which there is a filter is never
+//! forwarded unfiltered. A failure before the first byte of output becomes another response; after it, the body ends in
+//! an error.
 
 mod future;
 mod head;
@@ -27,20 +28,22 @@ pub use future::FilterFuture;
 
 /// A tower [`Layer`] that filters the responses of a service.
 ///
-/// A function chooses the [`Transform`] for each response by the headers of request and response; `None` forwards the response
-/// unfiltered. [`Transform::for_media_type`] chooses one for JSON, newline-delimited JSON or events by the `Content-Type`. For other
-/// types, [`Transform::json`] reads the body as a document and rejects it if it is not one, so that nothing passes by its type only.
+/// A function chooses the [`Transform`] for each response by the headers of request and response; `None` forwards the
+/// response unfiltered. [`Transform::for_media_type`] chooses one for JSON, newline-delimited JSON or events by the
+/// `Content-Type`. For other types, [`Transform::json`] reads the body as a document and rejects it if it is not one,
+/// so that nothing passes by its type only.
 ///
 /// # Headers
 /// In filtered responses
 ///
-/// - `Content-Length` is that of the output if it is known before the headers are sent and there are no trailers; otherwise it is
-///   removed, as is `Transfer-Encoding`;
+/// - `Content-Length` is that of the output if it is known before the headers are sent and there are no trailers;
+///   otherwise it is removed, as is `Transfer-Encoding`;
 /// - a strong `ETag` becomes a weak one (RFC 9110 §8.8.1), so that `If-None-Match` still works;
 /// - `Accept-Ranges` and digests of the body (RFC 9530, RFC 3230) are removed;
 /// - `Content-Type` changes if the output is of another type.
 ///
-/// The same applies to responses without a body (to `HEAD`, 204, 205, 304). If such a response has one nevertheless, it is dropped.
+/// The same applies to responses without a body (to `HEAD`, 204, 205, 304). If such a response has one nevertheless, it
+/// is dropped.
 ///
 /// Responses that cannot be filtered are rejected: partial ones (206), those with a `Content-Encoding` that is not to be
 /// [decoded](Self::with_decoding), and those that switch to another protocol (101, 2xx to `CONNECT`). To forward them, the function has to
@@ -122,18 +125,19 @@ where
         }
     }
 
-    /// Decodes responses with a `Content-Encoding` of gzip, br or zstd before they are filtered, and forwards them unencoded.
-    /// Without this they are rejected.
+    /// Decodes responses with a `Content-Encoding` of gzip, br or zstd before they are filtered, and forwards them
+    /// unencoded. Without this they are rejected.
     #[cfg(feature = "decode")]
     #[must_use]
     pub fn with_decoding(self, decoding: DecodeOptions) -> Self {
         self.with(|rules| rules.decoding = Some(decoding))
     }
 
-    /// Sets the function that creates the response if one could not be filtered, from the request's headers and the error.
+    /// Sets the function that creates the response if one could not be filtered, from the request's headers and the
+    /// error.
     ///
-    /// [`Fault::status`] returns the default status for an error's [`fault`](Error::fault). `None` stands for the default response,
-    /// for a function that only logs the error.
+    /// [`Fault::status`] returns the default status for an error's [`fault`](Error::fault). `None` stands for the
+    /// default response, for a function that only logs the error.
     ///
     /// ### Caveat
     /// Error messages contain JSON paths. Do not forward them to clients that must not see those fields.
@@ -166,8 +170,8 @@ impl<F> Clone for LayerRules<F> {
 impl Fault {
     /// Returns the status of the response that replaces one that could not be filtered (RFC 9110 §15.6).
     ///
-    /// 502 (Bad Gateway) if the sender of the document is at fault or the document exceeds a limit, otherwise 500 (Internal Server
-    /// Error).
+    /// 502 (Bad Gateway) if the sender of the document is at fault or the document exceeds a limit, otherwise 500
+    /// (Internal Server Error).
     ///
     /// ```
     /// assert_eq!(tamis::Fault::Input.status(), 502);
@@ -182,7 +186,8 @@ impl Fault {
     }
 }
 
-/// Returns the default response for an error. It does not contain the place of the error, which names fields that may be removed.
+/// Returns the default response for an error. It does not contain the place of the error, which names fields that may
+/// be removed.
 fn refusal(error: &Error) -> Response<Bytes> {
     let kind = error.kind().as_str();
     let text = format!(r#"{{"error":"the response could not be filtered","kind":"{kind}"}}"#);
@@ -215,8 +220,9 @@ impl<F, S> Layer<S> for FilterLayer<F> {
 
 /// A service with filtered responses, created by [`FilterLayer`].
 ///
-/// If its future is spawned as a part of another, a body whose error is `Box<dyn Error + Send + Sync>` itself may not compile
-/// ("implementation of `From` is not general enough", a limitation of the compiler). Any error type of its own does.
+/// If its future is spawned as a part of another, a body whose error is `Box<dyn Error + Send + Sync>` itself may not
+/// compile ("implementation of `From` is not general enough", a limitation of the compiler). Any error type of its own
+/// does.
 pub struct FilterService<F, S> {
     rules: Arc<LayerRules<F>>,
     inner: S,

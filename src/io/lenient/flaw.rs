@@ -1,6 +1,6 @@
 //! Converts struson's errors.
 //!
-//! Knows no text and no rule. Places are lines and columns of the original text.
+//! A flaw does not depend on the text or on rules. Places are lines and columns of the original text.
 
 use struson::reader::{JsonReaderPosition, ReaderError, SyntaxErrorKind, TransferError};
 use struson::writer::JsonNumberError;

@@ -5,7 +5,7 @@
 //!             └───── before it waits for more: filter what is clean ────┘
 //! ```
 //!
-//! Knows no rule. struson holds only names and numbers, and both have a limit here.
+//! This module does not depend on rules. struson holds only names and numbers, and both have a limit here.
 
 mod flaw;
 
@@ -27,14 +27,16 @@ use crate::report::{FailureReport, Report};
 
 /// Filters JSON with comments (`// …`, `/* … */`) and trailing commas.
 ///
-/// Both are removed while the text streams, and the rest is filtered as by [`filter_reader`](crate::filter_reader). Numbers keep
-/// their text; escapes in strings may be respelled (`\u0041` becomes `A`). Offsets in errors and sizes in the report are those of
-/// the text without comments and white space, and the errors say so. Errors in the original text have a line and a column instead.
+/// Both are removed while the text streams, and the rest is filtered as by [`filter_reader`](crate::filter_reader).
+/// Numbers keep their text; escapes in strings may be respelled (`\u0041` becomes `A`). Offsets in errors and sizes in
+/// the report are those of the text without comments and white space, and the errors say so. Errors in the original
+/// text have a line and a column instead.
 ///
 /// Some documents are rejected that are accepted without comments: those with lone surrogate escapes, names longer than
 /// [`Limits::key`] or numbers longer than [`Limits::item`], anywhere in the document.
 ///
-/// Memory: as for the filter, one name or number, and 64 KiB. Time: linear; an order of magnitude slower than strict JSON.
+/// Memory: as for the filter, one name or number, and 64 KiB. Time: linear; an order of magnitude slower than strict
+/// JSON.
 ///
 /// # Errors
 /// As for [`filter_reader`](crate::filter_reader).
@@ -144,8 +146,8 @@ impl<W: Write> Write for Cleaned<'_, W> {
     }
 }
 
-/// The input of struson. Filters clean text before it waits for more, skips a byte order mark, and ends the input if too much would
-/// have to be held.
+/// The input of struson. Filters clean text before it waits for more, skips a byte order mark, and ends the input if
+/// too much would have to be held.
 struct StrusonInput<'a, R, W> {
     reader: R,
     front: &'a RefCell<Front<W>>,

@@ -1,7 +1,7 @@
 //! Splits an event stream into lines and finds the data lines (WHATWG HTML §9.2, "Interpreting an event stream").
 //!
-//! Chunks may be cut anywhere. The result are pieces: parts of one line, or its end, which together are the stream, byte for byte.
-//! Only the position in a field's name is kept, as a number. Knows no events.
+//! Chunks may be cut anywhere. The result are pieces: parts of one line, or its end, which together are the stream,
+//! byte for byte. Only the position in a field's name is kept, as a number. This module does not depend on events.
 
 use crate::json::bom::BOM;
 
@@ -189,8 +189,8 @@ impl FieldSplitter {
         }
     }
 
-    /// Returns the pending piece when nothing can be added to it, because the line or the stream ends here or the next byte does
-    /// not belong to it. [`next`](Self::next) returns the pieces after it.
+    /// Returns the pending piece when nothing can be added to it, because the line or the stream ends here or the next
+    /// byte does not belong to it. [`next`](Self::next) returns the pieces after it.
     pub(super) fn settle<'a>(&mut self) -> Option<StreamPiece<'a>> {
         match self.at {
             FieldPosition::Mark(seen @ 1..) => Some(self.owe(LineKind::Unknown, BOM, seen)),

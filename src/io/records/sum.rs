@@ -1,6 +1,6 @@
 //! Adds up the reports of all records.
 //!
-//! Knows no stream: its input is one report or error per record.
+//! The sum does not depend on the stream: its input is one report or error per record.
 
 use std::collections::HashMap;
 
@@ -20,8 +20,8 @@ pub(super) struct ReportSum {
     lengths: u64,
     cut: bool,
     roots: Option<Option<String>>,
-    /// The report's list of missed paths, each with the number of records that missed it and the last of them. Each record may miss
-    /// ten thousand, and lists a path as often as it was selected.
+    /// The report's list of missed paths, each with the number of records that missed it and the last of them. Each
+    /// record may miss ten thousand, and lists a path as often as it was selected.
     missed: HashMap<String, (u64, u64)>,
     /// Number of records whose missed paths are known.
     judged: u64,

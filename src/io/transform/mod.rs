@@ -1,6 +1,7 @@
-//! [`Transform`]: a filter of any kind, behind one interface, for the asynchronous adapters.
+//! [`Transform`]: the common interface to filters of all kinds, for the asynchronous adapters.
 //!
-//! Knows the kinds of filters and how long a step of each may take; nothing of streams, bodies or tasks.
+//! This module defines the kinds of filters and how long a step of each may take. It does not depend on streams, bodies
+//! or tasks.
 
 #[cfg(feature = "text")]
 mod text;
@@ -161,8 +162,8 @@ impl Transform {
 
     /// Creates a filter over newline-delimited JSON, as [`filter_ndjson`](crate::filter_ndjson).
     ///
-    /// A bad line emits nothing and does not end the run. When all lines were read, the run fails with the error of the first bad
-    /// line.
+    /// A bad line emits nothing and does not end the run. When all lines were read, the run fails with the error of the
+    /// first bad line.
     #[must_use]
     pub fn ndjson<'a>(call: impl Into<Call<'a>>) -> Self {
         let call = call.into();
@@ -177,8 +178,8 @@ impl Transform {
     /// Creates a filter over an event stream (`text/event-stream`) with a document in the `data` of each event, as
     /// [`filter_events`](crate::filter_events).
     ///
-    /// A bad event emits nothing and does not end the run. When all events were read, the run fails with the error of the first
-    /// bad event.
+    /// A bad event emits nothing and does not end the run. When all events were read, the run fails with the error of
+    /// the first bad event.
     #[must_use]
     pub fn events<'a>(call: impl Into<Call<'a>>) -> Self {
         let call = call.into();
@@ -301,18 +302,18 @@ impl Transform {
 
     /// Returns whether the input is a stream of lines or events, which arrive whenever the sender has one.
     ///
-    /// The head of such a response is best sent at once. For any other input it is better sent with the first byte of output,
-    /// because until then an error can still be reported in the head.
+    /// The head of such a response is best sent at once. For any other input it is better sent with the first byte of
+    /// output, because until then an error can still be reported in the head.
     #[must_use]
     pub fn is_endless(&self) -> bool {
         self.endless
     }
 
-    /// Calls `on_end` once with the report when the run has ended or failed, on the thread of the last step. That may be one for
-    /// blocking work.
+    /// Calls `on_end` once with the report when the run has ended or failed, on the thread of the last step. That may
+    /// be one for blocking work.
     ///
-    /// It is not called if the run is dropped before its end, is lost with its runtime, or never begins. A layer does not begin a
-    /// run if it rejects the response by its head, or if there can be no body (HEAD, 204, 304).
+    /// It is not called if the run is dropped before its end, is lost with its runtime, or never begins. A layer does
+    /// not begin a run if it rejects the response by its head, or if there can be no body (HEAD, 204, 304).
     #[must_use]
     pub fn with_on_end(
         mut self,
@@ -341,8 +342,8 @@ impl Transform {
         }
     }
 
-    /// Returns whether the filter reports an error for empty input, or produces no output. Filters of text do neither: they may
-    /// report that there was nothing.
+    /// Returns whether the filter reports an error for empty input, or produces no output. Filters of text do neither:
+    /// they may report that there was nothing.
     #[cfg(feature = "tower")]
     pub(super) fn needs_input(&self) -> bool {
         self.needs_input
@@ -355,7 +356,8 @@ impl Transform {
         self
     }
 
-    /// Takes the next piece of `input`, which the filter reads in one step. Returns `None` if more input is needed, or none is left.
+    /// Takes the next piece of `input`, which the filter reads in one step. Returns `None` if more input is needed, or
+    /// none is left.
     pub(super) fn piece(
         &mut self,
         input: &mut Bytes,

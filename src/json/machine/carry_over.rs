@@ -1,7 +1,8 @@
 //! State that crosses the end of a window or a chunk: keys, copied bytes, and white space that is kept.
 //!
-//! Does not know tokens or grammar. Every function here handles bytes that the walk has already checked, and its result
-//! depends on these bytes only, not on where the input was cut. That is what makes the output independent of chunks.
+//! This module does not depend on tokens or grammar. Every function here handles bytes that the walk has already
+//! checked, and its result depends on these bytes only, not on where the input was cut. That is what makes the output
+//! independent of chunks.
 
 use super::member_loops::is_white;
 use super::{Expect, Machine, PendingMember, SkipMode, WalkError, WindowContext};

@@ -1,7 +1,7 @@
 //! The machine: walks the tokens of each window, validates them, and carries out the interest of the handler in each
 //! value.
 //!
-//! Knows masks and grammar, but no rule. It is in one of three modes ([`SkipMode`]):
+//! The machine handles masks and grammar, but no rules. It is in one of three modes ([`SkipMode`]):
 //!
 //! | mode | code | what happens | used for |
 //! |---|---|---|---|

@@ -1,7 +1,7 @@
 //! Skips dropped containers under `validation: structure` by counting brackets.
 //!
-//! Knows bracket masks and the kinds of the open containers, but no tokens, no grammar and no handler. The work is one
-//! step per bracket, and one per block without any.
+//! Skipping uses bracket masks and the kinds of the open containers, but no tokens, no grammar and no handler. The work
+//! is one step per bracket, and one per block without any.
 
 use super::{Machine, SkipMode, WalkError, WindowContext};
 use crate::scan::BLOCK;

@@ -170,7 +170,7 @@ fn any_item_gives_text_or_an_error() {
         }
         let mut out = Vec::new();
         let result = templates.item(&item, &Totals::default(), ROOM, &mut out);
-        // Whatever serde_json reads is read here as well.
+        // A document that serde_json accepts is accepted here as well.
         if serde_json::from_slice::<serde_json::Value>(&item).is_ok() {
             assert!(result.is_ok(), "{:?} {result:?}", String::from_utf8_lossy(&item));
         }

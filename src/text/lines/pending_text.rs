@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_won_is_not_held() {
+    fn accepted_text_is_not_held() {
         let (mut gate, mut sink) = (PendingText::default(), Vec::new());
         gate.open();
         for piece in [10, GATHERED, 1, GATHERED + 1, 3] {

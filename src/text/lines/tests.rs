@@ -177,7 +177,7 @@ fn repetitions_are_bounded() {
 
 /// A refused list is charged, too, and not much more than an accepted one.
 #[test]
-fn what_is_refused_is_charged_and_bounded() {
+fn refused_patterns_are_charged_and_bounded() {
     let big = || r"(\w{90}|xN){9}".to_owned();
     let copies = |pattern: &str, count| vec![pattern.to_owned(); count];
     let alone = "more than 10485760 bytes when compiled";

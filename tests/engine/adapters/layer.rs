@@ -85,7 +85,7 @@ where
 }
 
 #[test]
-fn what_has_no_body_says_no_length() {
+fn a_response_without_a_body_has_no_length() {
     let layer = layer(&Spec::new().select("id"));
     let service = layer.layer(service_fn(async |_| Ok(Response::new(Full::from(document())))));
     let answer: Response<FilterBody<Full<Bytes>>> = ready(asked(service, "HEAD"));
@@ -116,7 +116,7 @@ fn a_body_that_says_that_it_is_over_gives_nothing_more() {
 }
 
 #[test]
-fn what_becomes_another_protocol_is_refused() {
+fn protocol_switches_are_refused() {
     let layer = layer(&Spec::new().select("id"));
     for (method, status) in [("GET", 101), ("CONNECT", 200)] {
         let service = layer.layer(service_fn(async |_| {
@@ -229,7 +229,7 @@ fn a_body_without_a_byte_is_no_document() {
 }
 
 #[test]
-fn of_texts_nothing_is_a_text() {
+fn empty_text_is_replaced_by_on_empty() {
     let filter: TextSpec = serde_json::from_str(r#"{"on_empty": "nothing was found"}"#).unwrap();
     let filter = TextProgram::compile(&filter).unwrap();
     let text = || Transform::text(&filter, &Limits::new());

@@ -144,7 +144,7 @@ fn last_thread(transform: Transform, document: &[u8]) -> (ThreadId, Vec<u8>) {
 }
 
 #[test]
-fn what_takes_long_runs_elsewhere() {
+fn long_steps_run_on_another_thread() {
     let here = std::thread::current().id();
     let options = CallOptions::new();
     let select = program(&Spec::new().select("id"));

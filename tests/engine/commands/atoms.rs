@@ -1,6 +1,7 @@
-//! What a person debugging needs is never lost: names of failed tests, messages, places, counts.
+//! Information needed for debugging is never lost: names of failed tests, messages, places, counts.
 //!
-//! Read off the raw outputs by patterns that know nothing of the filters, and looked for in what comes out.
+//! Patterns that are independent of the filters find it in the raw outputs; each match must also be in the filtered
+//! output.
 
 use std::sync::LazyLock;
 
@@ -10,7 +11,7 @@ use tamis::command::OutputFilterRegistry;
 
 use tamis_testkit::commands::transcripts::transcripts;
 
-/// What is looked for: its first group has to be there, word for word.
+/// The patterns of the information. The output must contain the text of the first group.
 const ATOMS: [&str; 16] = [
     // Names of tests that failed.
     r"^test (.+) \.\.\. FAILED$",
@@ -27,13 +28,13 @@ const ATOMS: [&str; 16] = [
     r"^((?:E|ERROR|W|CONFLICT)[:( ].+)$",
     r"^(\S*Error: .+)$",
     r"^(make: \*\*\* .+)$",
-    // What is counted where something failed.
+    // Counts of failures.
     r"(\d+ (?:failed|errors?|problems?)\b)",
     r"(Found \d+ errors? .*)$",
     r"^(hint: .+)$",
 ];
 
-/// Places: a file and a line. Those within the standard library of Rust are nobody's to debug.
+/// Places: a file and a line. Those inside Rust's standard library are excluded.
 const PLACE: &str =
     r"(?:^|[\s(])((?:\./)?[\w-][\w./-]*\.(?:rs|py|js|mjs|ts|go|c|h)[:(]\d+(?:[:,]\d+)?)";
 
@@ -43,7 +44,7 @@ static ANSI: LazyLock<Regex> = LazyLock::new(|| Regex::new("\x1b\\[[0-9;]*m").un
 const GROUPED: [&str; 2] = ["grep", "find"];
 
 #[test]
-fn nothing_that_matters_is_lost() {
+fn debugging_information_is_kept() {
     let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());
     let atoms: Vec<Regex> = ATOMS.iter().map(|atom| Regex::new(atom).unwrap()).collect();
     let place = Regex::new(PLACE).unwrap();
@@ -76,7 +77,7 @@ fn nothing_that_matters_is_lost() {
     }
 }
 
-/// What is grouped is all there: under its header, or as it was.
+/// Every grouped line is in the output, under its header or unchanged.
 #[test]
 fn groups_are_complete() {
     let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());
@@ -136,7 +137,7 @@ fn sums_of_suites() {
     assert!(seen > 0, "tests have passed");
 }
 
-/// A line too long to be held may be the one that says what failed: it stays unless it is certain that it goes.
+/// A line that is too long to be held may report the failure, so it is kept unless a rule certainly removes it.
 #[test]
 fn long_lines_that_may_matter_stay() {
     let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());

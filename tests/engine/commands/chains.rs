@@ -1,4 +1,5 @@
-//! Rules in zeph's spelling: a chain of them is what they are one after the other, and lines of security are never lost.
+//! Rules in zeph's spelling: a chain of them is what they are one after the other, and lines of security are never
+//! lost.
 
 use tamis::Limits;
 use tamis::command::{CommandRules, OutputFilterRegistry};
@@ -7,7 +8,7 @@ use tamis_testkit::commands::drivers::{Subject, agree};
 use tamis_testkit::commands::model::output;
 use tamis_testkit::prng::Prng;
 
-/// A rule for the command `x` that leaves nothing behind by which a notice could be told.
+/// Returns a rule for the command `x` whose output cannot be mistaken for a notice.
 fn rule(prng: &mut Prng, name: &str) -> String {
     let words = ["^a", "^b", "b$", "c", "^$", "^ab?$"];
     let mut text = format!(
@@ -135,7 +136,7 @@ fn lines_of_security_are_never_lost() {
     assert!(cut > 200, "{cut} outputs were cut");
 }
 
-/// What was held goes first, and what comes later goes later.
+/// Held lines are written before later ones.
 #[test]
 fn a_line_that_is_too_long_stays_in_its_place() {
     let rule = |name| {

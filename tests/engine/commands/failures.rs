@@ -1,7 +1,7 @@
 //! Failures are whole: from the heading of a failure to the summary, every line is kept, whatever it looks like.
 //!
-//! Lines that some built-in filter removes elsewhere, and whole outputs of test runners, are planted inside the failures of
-//! every runner, at random places and cut into random chunks.
+//! Lines that some built-in filter removes elsewhere, and whole outputs of test runners, are planted inside the
+//! failures of every runner, at random places and cut into random chunks.
 
 use regex::Regex;
 use tamis::Limits;
@@ -24,7 +24,7 @@ struct Failing {
     failures: &'static str,
     /// The summary.
     after: &'static str,
-    /// What the filter writes shorter.
+    /// Texts that the filter shortens, and their short forms.
     shortened: &'static [(&'static str, &'static str)],
     /// Lines that may be removed inside the failures: frames, if they were shown before.
     frames: &'static str,
@@ -268,7 +268,7 @@ fn shortened(runner: &Failing, text: &str) -> String {
 }
 
 #[test]
-fn nothing_is_removed_inside_failures() {
+fn failures_are_complete() {
     let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());
     let noise: Vec<String> = NOISE.lines().skip(1).map(|line| line.replace("\\t", "\t")).collect();
     let nested = nested();

@@ -1,4 +1,4 @@
-//! What is said of lines that are missing is true: each item stands under its own heading, and the numbers add up.
+//! Notices about missing lines are correct: each item is under its own heading, and the numbers add up.
 
 use tamis::Limits;
 use tamis::command::{CommandReport, CommandRules, OutputFilterRegistry};
@@ -29,8 +29,8 @@ fn found(prng: &mut Prng, most: usize) -> String {
     output
 }
 
-/// Reads an output as a person does: the lines of the input that it shows, in their order, and the number of those that its
-/// gaps speak of. `joint` is what stands between a heading and an item in a line.
+/// Reads an output as a person does: the lines of the input that it shows, in their order, and the number of those that
+/// its gaps speak of. `joint` is what stands between a heading and an item in a line.
 fn read(out: &str, input: &str, joint: &str) -> (usize, u64) {
     let mut heading = None;
     let mut before_gap_or_end = false;
@@ -152,7 +152,7 @@ fn long_lists_of_the_filters_that_come_with_tamis() {
     }
 }
 
-/// Lines that came out, stand in another one, were removed or left out are all that there were.
+/// Written, merged, removed and omitted lines add up to the number of input lines.
 #[test]
 fn numbers_add_up_for_every_filter() {
     let registry = OutputFilterRegistry::builtin();

@@ -69,7 +69,7 @@ fn command_lines_of_any_kind() {
         let line = CommandLine::parse(&typed);
         understood += usize::from(line.command().is_some());
         let _ = registry.filter_for(&line);
-        // What it is understood as has no more to it.
+        // The parsed command is not longer when it is parsed again.
         if let Some(command) = line.command() {
             let again = CommandLine::parse(command);
             assert!(again.command().is_none_or(|again| again.len() <= command.len()), "{typed}");

@@ -1,11 +1,12 @@
-//! Memory, counted at the allocator, over outputs that are far longer than it; and that time grows with the output alone.
+//! Memory, counted at the allocator, for outputs that are far longer than it; and time, which grows only with the
+//! output.
 
 use tamis::command::{CommandLine, CommandRules, OutputFilterRegistry};
 use tamis::{Limits, Sink};
 
-/// What a run may hold by its limits: `held` for what waits, for the tail and for what is grouped.
+/// The limit `held` of a run: for waiting lines, the tail and groups.
 const HELD: u64 = 256 << 10;
-/// What it may allocate: that, twice for a list that grows, the automata of patterns, and what is at hand of a chunk.
+/// The maximum allocation of a run: `HELD`, twice for a growing list, the automata of patterns, and a part of a chunk.
 const PEAK: u64 = 3 << 20;
 
 struct Nowhere;
@@ -85,7 +86,7 @@ const COMMANDS: [&str; 13] = [
 ];
 
 #[test]
-fn what_is_held_has_a_limit() {
+fn held_bytes_are_limited() {
     let registry = registry();
     let limits = Limits::new().with_held(HELD);
     for (what, line) in LINES {
@@ -107,8 +108,8 @@ fn what_is_held_has_a_limit() {
     }
 }
 
-/// An output that is eight times as long takes about eight times as much time of this thread, and not 64 times as much. The
-/// margin is wide, and each pair gets several tries.
+/// An output that is eight times as long takes about eight times as much time of this thread, and not 64 times as much.
+/// The margin is wide, and each pair gets several tries.
 #[test]
 fn time_is_proportional_to_the_output() {
     let registry = registry();

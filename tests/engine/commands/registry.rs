@@ -64,7 +64,7 @@ fn an_empty_registry_changes_nothing() {
 
 /// A command, and why its output passes.
 #[test]
-fn what_passes_and_why() {
+fn reasons_for_unfiltered_output() {
     let registry = OutputFilterRegistry::builtin();
     let compiling = "   Compiling a v1.0.0\n".repeat(20);
     for (command, passed) in [
@@ -136,7 +136,7 @@ fn filters_of_ones_own_get_what_may_be_held() {
         (vec![b'x'; 1000], None, true),
         (vec![b'x'; 1001], Some(PassThroughReason::TooLong), false),
         (vec![0xff; 500], Some(PassThroughReason::NotText), false),
-        // Its answer is longer.
+        // The result is longer than the input.
         (vec![b'x'; 5], None, false),
         (Vec::new(), None, false),
     ] {
@@ -161,7 +161,7 @@ fn filters_of_ones_own_get_what_may_be_held() {
 }
 
 #[test]
-fn what_is_said_of_what_was_cut() {
+fn notices_about_removed_lines() {
     let registry = OutputFilterRegistry::builtin();
     let output = "   Compiling a v1.0.0\n".repeat(30) + "warning: x";
     let run = |full: Option<&str>| {
@@ -181,7 +181,7 @@ fn what_is_said_of_what_was_cut() {
     assert_eq!(run(None), "warning: x\n[tamis cargo-build: 30 of 31 lines left out]\n");
     let with = run(Some("/tmp/a\nb.log"));
     assert!(with.ends_with("left out; full output: /tmp/a\\nb.log]\n"), "{with}");
-    // Of a short output, the line counts.
+    // In a short output, a notice would cost more than the line.
     assert_eq!(registry.apply("cargo build", "   Compiling a v1\nx\n", 0).output, "x\n");
     let line = CommandLine::parse("cargo build");
     let mut short = registry.start(&line, &Limits::new(), Vec::new());
@@ -241,7 +241,7 @@ fn long_lists_are_cut() {
         let (out, report) = agree(command, subject);
         let out = String::from_utf8(out).unwrap();
         let lines: Vec<&str> = out.lines().collect();
-        // The heading is none of them, and stands again after the gap.
+        // The heading does not count as an item, and is repeated after the gap.
         assert_eq!(lines[..2], ["src/a.rs:", &format!("{separator}0:x")]);
         assert_eq!(lines[801..804], ["... 2100 lines left out", "src/a.rs:", "  2900:x"]);
         assert_eq!(report.lines_left_out, 2100);

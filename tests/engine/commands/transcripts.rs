@@ -9,7 +9,7 @@ use tamis_testkit::commands::transcripts::transcripts;
 use tamis_testkit::paths;
 
 #[test]
-fn nothing_is_longer_than_it_was() {
+fn no_output_grows() {
     let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());
     for transcript in transcripts() {
         let raw = transcript.raw();
@@ -62,7 +62,7 @@ fn every_filter_has_an_output_that_went_well_and_one_that_did_not() {
     }
 }
 
-/// What none of the tools prints.
+/// Text that none of the tools prints.
 const UNKNOWN: [&str; 5] = [
     "Ahoy.\nThe quay is closed, and nobody knows why\n  until further notice\n",
     "no line end",
@@ -72,7 +72,7 @@ const UNKNOWN: [&str; 5] = [
 ];
 
 #[test]
-fn what_is_empty_or_of_another_shape_passes() {
+fn empty_or_unknown_output_passes() {
     let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());
     for name in CommandRules::builtin().names() {
         assert!(COMMANDS.iter().any(|(known, _)| *known == name), "{name} has a command");
@@ -99,7 +99,7 @@ fn what_is_empty_or_of_another_shape_passes() {
     }
 }
 
-/// Bytes that are no UTF-8, and all that a terminal may do, are no trouble for any filter.
+/// Every filter accepts invalid UTF-8 and all terminal control sequences.
 #[test]
 fn bytes_that_are_no_text_pass() {
     let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());

@@ -157,7 +157,7 @@ fn one_byte_and_an_interruption_at_every_call() {
     }
 }
 
-/// A flush that was interrupted has failed, too: nobody knows what it did.
+/// An interrupted flush also counts as failed, because its effect is unknown.
 #[test]
 fn writers_that_fail_when_they_are_flushed() {
     for driver in all() {

@@ -1,4 +1,5 @@
-//! A file that is read twice changes in between, or while it is read again: the run fails, for what was found may be there no more.
+//! A file that is read twice changes in between, or while it is read again: the run fails, for what was found may be
+//! there no more.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -51,7 +52,7 @@ fn prunes() -> Run {
 
 #[test]
 fn a_file_that_changes_between_its_readings_is_an_error() {
-    // What is at the end decides what becomes of the beginning.
+    // The end of the document decides how its beginning is filtered.
     let branch = Spec::new().when(Condition::new("/total", 40), Spec::new().exclude("x"));
     let runs = [
         ("auto", document(), filters(&Spec::new().exclude("x"))),

@@ -1,7 +1,8 @@
-//! The disk is full while something waits in a file: an error for every driver, nothing wrong in front of it, nothing left behind.
+//! The disk is full while data waits in a temporary file: every driver reports an error, its output up to then is
+//! correct, and no file is left behind.
 //!
-//! Whoever is not the superuser has no full disk to try. Files that may not grow are as good; that is a limit of the process, so the
-//! test starts itself again, under one.
+//! Only the superuser could create a full disk. A limit on the size of files has the same effect; it applies to a
+//! process, so the test starts itself again with that limit.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +16,7 @@ use super::polls::{ADAPTERS, runtime, through};
 
 /// Set where files may not grow.
 const HERE: &str = "TAMIS_TEST_FULL_DISK";
-/// Of what waits, so much stays in memory.
+/// The number of waiting bytes that are kept in memory.
 const HELD: u64 = 1 << 10;
 /// Bytes that come at once.
 const PIECE: usize = 5_000;

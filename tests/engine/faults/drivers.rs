@@ -12,13 +12,13 @@ use tamis::{
     TeeReader, WriteSink, filter_events, filter_file, filter_lenient, filter_ndjson, filter_reader,
 };
 
-/// What a driver is given to read from.
+/// The input of a driver.
 pub(crate) type Source = Box<dyn Read>;
 
 /// Puts another reader around the driver's.
 pub(crate) type Around<'a> = &'a dyn Fn(Source) -> Source;
 
-/// What a driver says of a run: its end, and the report.
+/// The result and the report of a run.
 pub(crate) type Ended = (Result<(), Error>, Json);
 
 type Drive = Box<dyn Fn(&Limits, &[u8], Around<'_>, &mut dyn Write) -> Ended>;
@@ -108,7 +108,7 @@ pub(crate) const LINES: &[u8] =
     b"{\"id\": 1, \"x\": 2}\n{\"id\": 2}\r\n\n{\"id\": 3, \"y\": [1]}\n{\"id\": {\"id\": 4}}\n";
 pub(crate) const EVENTS: &[u8] =
     b"event: a\ndata: {\"id\": 1,\ndata: \"x\": 2}\n\n: ping\n\ndata: {\"id\": 2}\r\n\r\ndata: [DONE]\n\n";
-/// A chat with a result that goes.
+/// Returns a chat with a result that is pruned.
 pub(crate) fn history() -> Vec<u8> {
     let output = "two words ".repeat(150);
     let call = r#"{"type":"function_call","call_id":"c","name":"grep"}"#;
@@ -135,7 +135,7 @@ pub(crate) fn json(name: &str, program: &Program, input: &[u8]) -> Vec<Driver> {
     let reader =
         move |limits: &Limits, input: &[u8], around: Around<'_>, writer: &mut dyn Write| {
             let reader = around(source(input));
-            // What most callers call, where it can be.
+            // With default limits, use the function that most callers use.
             if *limits == Limits::new() {
                 return reported(filter_reader(&one, reader, writer));
             }

@@ -1,5 +1,5 @@
-//! Limits of 0 and 1: a run gives what it gives without, or says which limit it met; and each limit is met by runs of each kind
-//! that it is for.
+//! Limits of 0 and 1: a run gives what it gives without, or says which limit it met; and each limit is met by runs of
+//! each kind that it is for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,7 +106,7 @@ fn named(error: Option<&Error>, told: &serde_json::Value) -> BTreeSet<&'static s
 }
 
 #[test]
-fn of_nothing() {
+fn limits_of_zero() {
     let mut met: BTreeMap<(&str, &str, u64), usize> = BTreeMap::new();
     for (kind, drivers) in uses() {
         for driver in drivers {
@@ -174,10 +174,10 @@ fn text_filters() -> Vec<(&'static str, model::Declared)> {
     ]
 }
 
-/// A line that is too long is no error: where lines are chosen it goes, else it passes, equal to no other; and the report
-/// counts it.
+/// A line that is too long is not an error. It is removed if lines are selected by patterns; otherwise it passes and
+/// does not equal any other line. The report counts it.
 #[test]
-fn of_lines() {
+fn limits_of_lines() {
     let mut changed = 0;
     for (name, declared) in text_filters() {
         let filter: TextSpec = declared.filter();
@@ -193,7 +193,7 @@ fn of_lines() {
             assert!(told["lines_too_long"].as_u64() > Some(0), "{name}, line {bound}: {told}");
             changed += usize::from(output != right);
 
-            // The same inside of a document, for which it is no error either.
+            // The same line inside a document is not an error either.
             let raw = serde_json::json!({"raw": String::from_utf8_lossy(TEXT)}).to_string();
             let program = compiled(&Spec::new().text_filter(filter.clone()));
             for driver in drivers::json(name, &program, raw.as_bytes()) {
@@ -221,10 +221,10 @@ impl OutputFilter for Last {
     }
 }
 
-/// The output of a command stays where too little may be looked at: a line that is too long, all of it where a filter needs the whole;
-/// and then the report says why.
+/// The output of a command stays where too little may be looked at: a line that is too long, all of it where a filter
+/// needs the whole; and then the report says why.
 #[test]
-fn of_commands() {
+fn limits_of_commands() {
     let builtin = command("cargo build", OutputFilterRegistry::builtin(), &build());
     let whole = command("make", OutputFilterRegistry::new().register(Last), &build());
     for driver in [builtin, whole] {
@@ -261,9 +261,9 @@ fn of_commands() {
     }
 }
 
-/// What a body may decode to has limits of its own.
+/// Decoded bodies have separate limits.
 #[test]
-fn of_bodies() {
+fn limits_of_bodies() {
     let runtime = polls::runtime();
     let program = compiled(&Spec::new());
     // The ratio of a short body is not asked.

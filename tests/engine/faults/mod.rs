@@ -1,5 +1,5 @@
-//! What is around a filter fails: readers and writers, at every call, in every way; tasks that wait at every poll; limits of
-//! nothing; a full disk; a file that changes. Never a wrong success.
+//! Failures around a filter: readers and writers that fail at every call, in every way; tasks that wait at every poll;
+//! limits of 0; a full disk; a file that changes. No failure may be reported as a success.
 
 mod calls;
 mod changed;

@@ -1,5 +1,5 @@
-//! Asynchronous drivers whose source and receiver wait at every other poll and move one byte at each of the rest: what they do is
-//! what the blocking drivers do.
+//! Asynchronous drivers whose source and receiver wait at every other poll and move one byte at each of the rest: what
+//! they do is what the blocking drivers do.
 
 use std::collections::VecDeque;
 use std::io::{Error as IoError, ErrorKind as IoKind, Result as IoResult, Write};
@@ -121,7 +121,7 @@ struct Failing {
     inner: Slowly,
     /// Calls until then.
     calls: usize,
-    /// Of a write, it takes nothing; of a flush, it fails all the same.
+    /// A failing write accepts no bytes instead; a flush fails in either case.
     takes_nothing: bool,
     met: bool,
 }
@@ -159,12 +159,12 @@ impl AsyncWrite for Failing {
     }
 }
 
-/// What came out, and how it ended.
+/// The output and the result of a run.
 pub(crate) type End = (Vec<u8>, Result<(), Error>);
 
 pub(crate) const ADAPTERS: [&str; 3] = ["a writer", "a stream", "a body"];
 
-/// A transform through one of the adapters, so many bytes at a time.
+/// Runs a transform through one of the adapters with chunks of `size` bytes.
 pub(crate) async fn through(adapter: &str, transform: Transform, input: &[u8], size: usize) -> End {
     let source = Slowly::new(input, size);
     let (mut output, mut result) = (Vec::new(), Ok(()));
@@ -260,7 +260,7 @@ fn every_other_poll_waits_and_the_rest_move_a_byte() {
             let decoded =
                 transform(&limits).with_decoding(ContentCoding::Gzip, &DecodeOptions::new());
             check(", decoded", runtime.block_on(through(adapter, decoded, &body, 1)));
-            // Of a chat the names of tools wait, too, and never in a file.
+            // The names of a chat's tools wait too, and never in a file.
             let held = if driver.name.starts_with("prune") { 1_000 } else { 0 };
             let spilled = transform(&limits.with_held(held));
             check(", spilled", runtime.block_on(through(adapter, spilled, &driver.input, 1)));
@@ -288,7 +288,7 @@ fn a_receiver_fails_at_any_call() {
                 let output: Vec<u8> = writer.inner.bytes.into();
                 assert!(right.starts_with(&output), "{said}: {}", output.escape_ascii());
                 let kind = |result: &Result<(), Error>| result.as_ref().err().map(Error::kind);
-                // Of a run that fails, its own error is told.
+                // A failed run reports its own error.
                 if writer.met && ended.is_ok() {
                     assert_eq!(kind(&result), Some(ErrorKind::Write), "{said}");
                 } else {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io::{ErrorKind as IoKind, Read, Result, Write};
 use std::rc::Rc;
 
-/// What goes wrong at one call.
+/// The failure of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// It fails, once and for all.
@@ -55,7 +55,7 @@ impl<T> Troubled<T> {
         Rc::clone(&self.met)
     }
 
-    /// Whether this call is the one, or behind one that fails.
+    /// Returns whether this call fails, or comes after one that failed.
     fn meets(&mut self) -> bool {
         let now = self.calls == 0;
         self.calls = self.calls.wrapping_sub(1);
@@ -137,7 +137,7 @@ impl<T: Write> Write for Halting<T> {
     }
 }
 
-/// A writer that takes everything and fails at one of its flushes, and all behind it.
+/// A writer that accepts all bytes and fails at one of its flushes and at all later ones.
 pub(crate) struct Unflushed<T> {
     pub(crate) inner: T,
     pub(crate) kind: IoKind,

@@ -37,7 +37,7 @@ fn every_truncation_is_an_error() {
 }
 
 #[test]
-fn what_is_no_json_is_an_error_at_its_place() {
+fn invalid_json_is_an_error_at_its_place() {
     for (history, offset) in [
         ("[{\"role\":\"tool\",\"content\":\"a\\x\"}]", 29),
         ("[{\"role\":\"user\"},]", 17),
@@ -292,7 +292,7 @@ fn limits_of_nothing_and_of_one() {
                 Err((kind, offset, ..)) => {
                     assert_eq!(kind, ErrorKind::Limit, "{name} {number}");
                     assert!(offset.is_some(), "{name} {number}");
-                    // The names of tools are in memory alone.
+                    // The names of tools are only held in memory.
                     assert!(number < 1000 || name == "spill", "{name} {number}");
                 }
             }
@@ -325,7 +325,7 @@ fn with_its_thresholds_it_does_what_opencode_does() {
         (&[41_000, 39_000], 1),
     ] {
         let parts: String = sizes.iter().map(|size| part(*size)).collect();
-        // What the last turns brought does not count.
+        // Results of the last turns do not count.
         let history = format!("[{user},{parts}{user},{}{user}]", part(90_000));
         let (output, report) = prune_slice(&program(&prune), history.as_bytes()).unwrap();
         assert_eq!(report.results_pruned, gone, "{sizes:?}");

@@ -7,7 +7,7 @@ use tamis_testkit::history::shapeless;
 use tamis_testkit::prng::Prng;
 
 #[test]
-fn what_comes_out_is_valid() {
+fn the_output_is_valid() {
     let mut pruned = 0;
     for seed in 0..3000 {
         let mut prng = Prng::new(seed);

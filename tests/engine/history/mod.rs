@@ -1,4 +1,4 @@
-//! Pruning of histories: every shape, through every driver, at every cut, beside a model that is obviously right.
+//! Pruning of histories: every shape, through every driver, cut at every byte, compared with a simple model.
 
 mod hostile;
 mod jumble;

@@ -1,4 +1,4 @@
-//! Random histories, beside the model, byte for byte.
+//! Random histories, compared with the model byte for byte.
 
 use tamis_testkit::history::drivers::{check, slice};
 use tamis_testkit::history::generate::{self, prune_of};

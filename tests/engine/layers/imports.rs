@@ -1,7 +1,7 @@
 //! The imports of a package, file by file: from `use` items and from paths in code.
 //!
-//! A name that a file re-exports counts as an import from the file that defines it. `mod` items and re-exports are not imports,
-//! nor is code in tests.
+//! A name that a file re-exports counts as an import from the file that defines it. `mod` items and re-exports are not
+//! imports, nor is code in tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,7 +20,7 @@ pub(super) struct SourceFile {
     pub(super) path: PathBuf,
     /// The code: without comments, and without the tests at the end.
     code: String,
-    /// What the file's re-exports stand for, by their names.
+    /// The items that the file re-exports, by name.
     exported: BTreeMap<String, Vec<String>>,
 }
 

@@ -1,5 +1,5 @@
-//! Rules on the sources: which modules may import which, as `src/lib.rs` draws them; no large circles of imports; few files
-//! that touch the outside world; no long files; no paths in documents that do not exist.
+//! Rules on the sources: which modules may import which, as `src/lib.rs` draws them; no large circles of imports; few
+//! files that touch the outside world; no long files; no paths in documents that do not exist.
 
 mod imports;
 
@@ -97,7 +97,8 @@ fn modules_use_those_above_them() {
     assert!(imports > 500, "only {imports} imports are found");
 }
 
-/// Larger circles that exist: the folder that has all files of the circle, and their number. The numbers must only shrink.
+/// Larger circles that exist: the folder that has all files of the circle, and their number. The numbers must only
+/// shrink.
 const CIRCLES: [(&str, usize); 2] = [("src/filter", 11), ("src/manifest", 4)];
 
 /// Files that import one another can be read only together, so circles have three files at most.
@@ -190,7 +191,7 @@ fn paths_in_documents_exist() {
                 continue;
             }
             found += 1;
-            // Of a pattern, its folder.
+            // Only the folder of a pattern is checked.
             let folder = word.split('*').next().unwrap_or_default();
             let path =
                 if folder == word { word } else { folder.rsplit_once('/').map_or("", |at| at.0) };

@@ -16,10 +16,11 @@ fn a_failure_does_not_let_the_response_pass() {
         Spec::new().patch(PatchOp::remove("/user/nickname")).patch(PatchOp::remove("/user/ssn"));
     let error = filtered(&spec, r#"{"user": {"ssn": "1"}}"#).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Patch);
-    assert_eq!(error.message(), "patches[0], remove /user/nickname: nothing is at /user/nickname");
+    assert_eq!(error.message(), "patches[0], remove /user/nickname: no value at /user/nickname");
 }
 
-/// reShapr's text says that a test that fails ends the sequence. Outside of its artifacts the sequence fails, as RFC 6902 says.
+/// reShapr's text says that a test that fails ends the sequence. Outside of its artifacts the sequence fails, as RFC
+/// 6902 says.
 #[test]
 fn a_failed_test_fails_the_sequence() {
     let spec = Spec::new()
@@ -55,8 +56,8 @@ fn escapes_in_pointers_are_unescaped() {
     assert_eq!(filtered(&spec, document).unwrap(), r#"{"a/b":1,"e/f":true}"#);
 }
 
-/// Where no branch holds the response passes, as reShapr's text says; here another end can be chosen, and is if nothing is
-/// said outside of its artifacts.
+/// Where no branch holds the response passes, as reShapr's text says; here another end can be chosen, and is if nothing
+/// is said outside of its artifacts.
 #[test]
 fn no_branch_holds() {
     let spec = Spec::new().when(Condition::new("/type", "a"), Spec::new().retain("/a"));

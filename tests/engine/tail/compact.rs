@@ -41,10 +41,10 @@ struct Rendered {
     items: usize,
 }
 
-/// What the templates make of the items.
+/// Renders the items with the templates.
 fn render(templates: &Templates, payload: &str, kept: Option<usize>, original: u64) -> Rendered {
     let mut items = children(payload);
-    // An element behind them is their mark.
+    // An element after the items is their mark.
     items.truncate(kept.unwrap_or(usize::MAX));
     let totals = Totals::new(items.len() as u64, original);
     let text = || {
@@ -67,7 +67,8 @@ fn render(templates: &Templates, payload: &str, kept: Option<usize>, original: u
     Rendered { text: text(), items: items.len() }
 }
 
-/// A container with `replaced` in place of its child `part`, without members of our names beside a summary.
+/// Returns a container with `replaced` in place of its child `part`. With `summary`, members with reserved names are
+/// removed.
 fn rebuild(container: &str, part: &str, replaced: &str, summary: bool) -> String {
     let mut parts = Vec::new();
     for child in children(container) {
@@ -110,7 +111,7 @@ fn replace(values: &[&str], items: usize, mark: Option<&str>) -> String {
     made.unwrap_or_else(|| format!("{{{members}}}"))
 }
 
-/// How much is tried of one set of templates: behind a budget or not, with a mark of what `max_items` left out or not.
+/// Tests of one set of templates: with and without a budget, with and without a mark for items removed by `max_items`.
 #[derive(Clone, Copy)]
 struct Tries {
     set: usize,

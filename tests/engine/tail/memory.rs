@@ -4,11 +4,11 @@ use tamis::spec::{Budget, Compact, Omitted};
 use tamis::text::TextSpec;
 use tamis::{Filter, Program, Report, Sink, Spec};
 
-/// What a run may allocate at once: its own machines, 16 KiB of budget, and what is at hand of a chunk.
+/// The maximum allocation of a run: its machines, 16 KiB of budget, and a part of a chunk.
 const PEAK: u64 = 1 << 20;
 const BUDGET: Budget = Budget::Bytes(16 << 10);
 
-/// Keeps the beginning of what comes, and counts.
+/// A sink that keeps the beginning of the output and counts its bytes.
 #[derive(Default)]
 struct Counting {
     begins: Vec<u8>,
@@ -178,7 +178,7 @@ fn no_shape_makes_memory_grow() {
             assert!(report.held_peak_bytes <= 64 << 10, "{}: {report:?}", shape.name);
             said.push((peak, sink.begins));
         }
-        // What is longer is not dearer, but for a page or two.
+        // A longer document takes no more memory, apart from a page or two.
         let grown = said[1].0.saturating_sub(said[0].0);
         assert!(grown <= 64 << 10, "{}: {grown} bytes more", shape.name);
         assert_eq!(said[0].1, said[1].1, "{}", shape.name);

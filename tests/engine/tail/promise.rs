@@ -1,5 +1,5 @@
-//! What a budget promises, whatever the document: the output fits or the run says that it does not, items in give items out,
-//! and what is left out is marked.
+//! Guarantees of a budget for every document: the output fits or the run reports that it does not, items remain items,
+//! and omissions are marked.
 
 use serde_json::Value as Json;
 use tamis::spec::Budget;
@@ -7,7 +7,8 @@ use tamis::{Program, Spec, filter_slice};
 
 use super::corpus::documents;
 
-/// Whether all that `output` lacks of `input` is marked. `items`: the payload is here, and its mark is beside it.
+/// Checks that every omission from `input` is marked in `output`. With `beside`, this is the payload, whose mark is
+/// next to it.
 fn check_marked(input: &Json, output: &Json, beside: bool, place: &str) {
     match (input, output) {
         (Json::String(input), Json::String(output)) if input != output => {

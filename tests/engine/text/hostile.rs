@@ -1,4 +1,4 @@
-//! Input that is no text: memory stays what it is, whatever comes.
+//! Input that is not text: memory remains bounded for every input.
 
 use tamis::text::{QuotedTextFilter, TextFilter, TextProgram, TextReport, TextSpec};
 use tamis::{Limits, Sink};
@@ -31,7 +31,7 @@ fn programs() -> Vec<(&'static str, TextSpec, bool)> {
     ]
 }
 
-/// What is read, in pieces, and how often it comes.
+/// The inputs: a name, a piece, and the number of repetitions.
 fn inputs() -> Vec<(&'static str, Vec<u8>, usize)> {
     let piece = |unit: &[u8]| unit.repeat((64 << 10) / unit.len());
     vec![
@@ -66,7 +66,7 @@ fn feed(program: &TextProgram, piece: &[u8], times: usize) -> (Nowhere, TextRepo
 fn memory_does_not_grow() {
     for (name, filter, passes) in programs() {
         let program = TextProgram::compile(&filter).unwrap();
-        // What patterns need of their own, once.
+        // Warm up, so that the caches of the patterns are allocated.
         _ = program.apply(b"a b c x DEBUG \xff\n\nxxxx\n");
         for (what, piece, times) in inputs() {
             let mut ended = None;

@@ -101,7 +101,7 @@ fn insides_of_strings() {
     let (mut kept, mut lone) = (0, 0);
     for number in 0..PAIRS {
         let mut declared = declared(&mut prng);
-        // A stand-in is a character, and a lone surrogate is none.
+        // A replacement is a character, but a lone surrogate is not.
         declared.strip.retain(|pattern| !pattern.text.contains("[^"));
         declared.keep.retain(|pattern| !pattern.text.contains("[^"));
         let mut units: Units = Vec::new();

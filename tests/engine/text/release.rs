@@ -50,7 +50,7 @@ fn only_the_places_of_releases_matter() {
 
 /// Where no operation removes anything all has left.
 #[test]
-fn nothing_stays_behind() {
+fn a_release_writes_all_lines() {
     let program = TextProgram::compile(&TextSpec::new().dedup(true)).unwrap();
     let text = "first line\nfirst line\nfirst line\nsecond line\nContinue? [Y/n] ";
     let mut run = TextFilter::new(&program, Vec::new());
@@ -68,7 +68,7 @@ fn nothing_stays_behind() {
     assert_eq!((report.lines_in, report.lines_out, report.lines_folded), (6, 4, 2));
 }
 
-/// A line of progress that has left in part is written anew when it is written over.
+/// A line of progress that was written in part is written again when it is overwritten.
 #[test]
 fn progress_goes_on_in_another_line() {
     let program = TextProgram::compile(&TextSpec::new().strip_ansi(true)).unwrap();
@@ -102,7 +102,7 @@ fn the_beginning_of_a_notice_is_marked() {
 
 /// A line that may still become a notice waits, so that another line gets no mark.
 #[test]
-fn what_only_begins_like_a_notice_is_not_marked() {
+fn a_beginning_of_a_notice_is_not_marked() {
     let program = TextProgram::compile(&TextSpec::new().strip_ansi(true)).unwrap();
     for pieces in [
         &[".", "..", "\n"][..],
@@ -125,7 +125,7 @@ fn what_only_begins_like_a_notice_is_not_marked() {
 
 /// A line of which it is not certain that it stays waits for its end.
 #[test]
-fn what_may_go_does_not_leave() {
+fn a_line_that_may_be_removed_is_not_released() {
     let program = TextProgram::compile(&TextSpec::new().strip_lines_matching("secret")).unwrap();
     for (begin, end, left) in [
         ("the secret ", "is out\n", ""),

@@ -116,7 +116,7 @@ fn signals_go_on_to_the_command() {
 }
 
 #[test]
-fn what_is_ignored_stays_ignored() {
+fn an_ignored_signal_stays_ignored() {
     let folder = Folder::new();
     let mut command = Command::new("sh");
     let script = "trap '' HUP; exec \"$TAMIS\" run -- sh -c 'echo ready; sleep .5; echo alive'";
@@ -141,7 +141,7 @@ fn ignored_children_are_waited_for() {
 }
 
 #[test]
-fn what_cannot_be_run_is_told_as_shells_do() {
+fn a_command_that_cannot_run_has_the_exit_code_of_a_shell() {
     let folder = Folder::new();
     folder.write("text", "echo a");
     for (command, code, words) in [
@@ -174,7 +174,7 @@ fn a_script_without_an_interpreter_is_run_by_the_shell() {
 }
 
 #[test]
-fn what_stands_behind_the_command_is_its_own() {
+fn arguments_after_the_command_are_passed_to_it() {
     let folder = Folder::new();
     let typed = ["run", "printf", "%s,", "--raw", "--report", "x", "--color", "maybe", "--", "-h"];
     folder.tamis(&typed, b"").done("--raw,--report,x,--color,maybe,--,-h,");
@@ -281,7 +281,7 @@ fn output_that_cannot_be_written_is_told() {
 
 /// Processes that a command leaves behind do not delay tamis. All output of the command itself is written.
 #[test]
-fn what_is_left_behind_is_not_waited_for() {
+fn processes_left_behind_are_not_waited_for() {
     let folder = Folder::new();
     let begun = Instant::now();
     let ran = folder.shell("sleep 20 & head -c 300000 /dev/zero; echo; echo last; exit 4");

@@ -57,7 +57,7 @@ fn the_call_is_explained_too() {
 }
 
 #[test]
-fn what_cannot_be_compiled_is_refused() {
+fn invalid_rules_are_refused() {
     for args in [&["--select", "a..b"][..], &["--stop-early"], &["--pretty"], &["a.json"]] {
         let ran = explain(args);
         ran.refused(2, &[]);

@@ -172,7 +172,7 @@ fn standard_input_is_read_once() {
 }
 
 #[test]
-fn what_is_wrong_with_a_name_or_a_manifest() {
+fn errors_of_names_and_manifests() {
     let folder = folder();
     let by =
         |args: &[&str]| folder.run([&["--manifest", "tools.yaml", "users.json"], args].concat());
@@ -255,7 +255,7 @@ fn check() {
     let ran = check(&["bad.yaml", "tools.yaml", "worse.yaml", "none.yaml"]);
     ran.refused(2, &[
         "tamis: bad.yaml:4:5: a: unknown key `slect`; did you mean `select`?\n",
-        "bad.yaml:5:18: b: `max_items` wants a whole number of at least 0, such as 25, not the text \"many\"\n",
+        "bad.yaml:5:18: b: `max_items` must be a whole number of at least 0, such as 25, not the text \"many\"\n",
         "tamis: worse.yaml:",
         "tamis: none.yaml: cannot be read",
     ]);
@@ -356,7 +356,7 @@ fn check_compares_with_a_list_of_tools() {
     assert_eq!((ran.code, ran.out.as_str()), (0, "tools.yaml: 2 filters (tamis)\n"));
     for words in [
         "tamis: standard input: warning: no filter for the tool `crm.list-user`; did you mean `crm.list-users`?\n",
-        "tamis: standard input: warning: no filter for the tool `other`; there are crm.list-users, mail.*\n",
+        "tamis: standard input: warning: no filter for the tool `other`; expected one of crm.list-users, mail.*\n",
         "tamis: tools.yaml:3: warning: `crm.list-users` matches no tool of standard input\n",
         "tamis: tools.yaml:6: warning: `mail.*` matches no tool of standard input\n",
     ] {

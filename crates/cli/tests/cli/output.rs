@@ -239,7 +239,7 @@ fn descriptors_are_written_to_as_they_are() {
 }
 
 #[test]
-fn nothing_that_is_read_is_written_to() {
+fn an_input_file_is_not_an_output_file() {
     let folder = Folder::new();
     folder.write("a.json", "[1]");
     folder.write("p.json", "[]");

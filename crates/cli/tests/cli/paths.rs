@@ -26,7 +26,7 @@ const REFUSED: [(&str, &str); 19] = [
 ];
 
 #[test]
-fn what_cannot_be_meant_is_refused_alike_everywhere() {
+fn invalid_paths_have_the_same_error_everywhere() {
     let folder = Folder::new();
     for (list, remedy) in REFUSED {
         let ran = folder.pipe(["--select", list], b"[]");
@@ -48,7 +48,7 @@ fn what_cannot_be_meant_is_refused_alike_everywhere() {
 }
 
 #[test]
-fn what_may_be_meant_is_a_name() {
+fn unusual_characters_are_part_of_a_name() {
     let input = r#"[{"$ref":1,"a?":2,"(b)":3,"{c":4,"d ":5,"e f":6,"*g":7,"x":0}]"#;
     piped(&["--select", r#"$ref , a?, (b),["{c"],["d "],  e f ,\*g"#], input)
         .done("[{\"$ref\":1,\"a?\":2,\"(b)\":3,\"{c\":4,\"d \":5,\"e f\":6,\"*g\":7}]\n");
@@ -130,7 +130,7 @@ fn a_path_that_no_item_has_is_a_warning() {
 }
 
 #[test]
-fn of_lines_it_is_what_no_line_has() {
+fn only_paths_missing_in_every_line_are_reported() {
     let lines = "{\"name\":\"a\",\"id\":1}\n{\"id\":2}\n[]\n";
     piped(&["--ndjson", "--select", "name,id"], lines)
         .done("{\"name\":\"a\",\"id\":1}\n{\"id\":2}\n[]\n");
@@ -183,7 +183,7 @@ fn another_word_is_not_meant() {
 
 /// The catalog selects members that an item need not have.
 #[test]
-fn of_the_catalog_only_the_report_has_what_was_missed() {
+fn missed_paths_of_the_catalog_are_only_in_the_report() {
     let folder = Folder::new();
     let by = ["filter", "--tool", "github.list-repos", "--report", "report.json"];
     let ran = folder.tamis(&by, br#"[{"full_name":"a"}]"#);

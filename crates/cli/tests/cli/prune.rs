@@ -49,7 +49,7 @@ fn a_history_may_be_replaced() {
 }
 
 #[test]
-fn nothing_is_written_by_a_run_that_fails() {
+fn a_failed_run_writes_nothing() {
     let folder = Folder::new();
     let broken = HISTORY.replace(" ]", ", oops]");
     for input in [broken.as_str(), "", "[] []"] {
@@ -63,7 +63,7 @@ fn nothing_is_written_by_a_run_that_fails() {
 }
 
 #[test]
-fn what_goes_wrong_with_the_command_line() {
+fn errors_of_the_command_line() {
     let folder = Folder::new();
     folder.write("a.json", HISTORY);
     for (args, words) in [

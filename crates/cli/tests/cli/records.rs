@@ -142,7 +142,7 @@ fn a_link_to_nothing_is_the_file_that_it_names() {
 }
 
 #[test]
-fn what_is_no_line_is_told_how_to_become_one() {
+fn errors_suggest_newline_delimited_json() {
     let two = "{\"a\":1} {\"a\":2}\n";
     let ran = piped(&[], two);
     assert_eq!((ran.code, ran.out.as_str()), (1, "{\"a\":1}"));

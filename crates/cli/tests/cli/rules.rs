@@ -73,7 +73,7 @@ fn raw_and_errors_of_the_call() {
 }
 
 #[test]
-fn what_removes_applies_to_a_failed_call() {
+fn removing_rules_apply_to_a_failed_call() {
     let input = r#"{"id":1,"x":2}"#;
     piped(&["--retain", "/id", "--raw"], input).done("{\"id\":1,\"x\":2}\n");
     piped(&["--retain", "/id", "--is-error"], input).done("{\"id\":1}\n");

@@ -113,7 +113,7 @@ fn a_question_in_a_pipe_is_seen_while_it_is_open() {
 
 /// A line that the filter cannot know to be one of progress is not lost either.
 #[test]
-fn what_is_killed_has_lost_nothing_that_is_old() {
+fn a_killed_run_has_written_all_earlier_output() {
     let folder = asking();
     let mut running = Running::start(folder.any().args(["run", "--", "make"]));
     running.shows("cc -c a.c\nReading\nContinue? [Y/n] ");

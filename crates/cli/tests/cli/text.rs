@@ -30,7 +30,7 @@ fn files_and_pipes() {
 }
 
 #[test]
-fn what_was_done_is_told() {
+fn reports_and_statistics() {
     let folder = Folder::new();
     let args = ["--command", "cargo build", "--exit-code", "0", "--report", "r.json", "--stats"];
     let ran = text(&folder, &args, BUILD.repeat(3).as_bytes());
@@ -68,7 +68,7 @@ fn rules_of_ones_own() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_of_the_command_line() {
     let folder = Folder::new();
     folder
         .write("bad.toml", "[[rules]]\nname = \"a\"\nmatch = { prefix = \"a\" }\nstrip = ['(']\n");

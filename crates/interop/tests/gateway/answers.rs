@@ -1,4 +1,4 @@
-//! Heads and bodies of answers that are filtered, untouched, or have no body.
+//! Headers and bodies of responses that are filtered, untouched, or have no body.
 
 use hyper::{Method, Response, StatusCode};
 use tamis::Spec;
@@ -11,7 +11,7 @@ use crate::servers::{
 const DOCUMENT: &str = r#"[{"id": 1, "token": "hunter2-9f3c51"}, {"id": 2}]"#;
 const FILTERED: &str = r#"[{"id":1},{"id":2}]"#;
 
-/// Fields that are true of the whole document alone.
+/// A response with headers that only describe the complete, unfiltered document.
 fn with_fields(media_type: &str, document: &'static str) -> Response<crate::servers::Body> {
     let mut answer = of_type(media_type, full(document));
     for (name, value) in [
@@ -53,7 +53,7 @@ fn the_head_is_that_of_the_output() {
 }
 
 #[test]
-fn what_no_filter_is_for_is_untouched() {
+fn responses_without_a_filter_are_unchanged() {
     both(async |threads| {
         let gateway = Place::layered(threads, ids(), async |_| with_fields("text/plain", DOCUMENT));
         let gateway = gateway.await;

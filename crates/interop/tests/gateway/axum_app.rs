@@ -1,4 +1,4 @@
-//! The application on axum of the examples.
+//! The axum application of the examples.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,12 +11,12 @@ use tokio_stream::wrappers::ReceiverStream;
 use crate::axum_layer::{app, serve};
 use crate::servers::{Http, Place, SECRET, Threads, both, get, next, request};
 
-/// The application; its events are those that are sent.
+/// Starts the application. Its events are those that the returned sender sends.
 async fn start(threads: Threads) -> (Place, mpsc::Sender<Event>) {
     let (sender, receiver) = mpsc::channel(1);
     let receiver = Arc::new(Mutex::new(Some(receiver)));
     let app = app(move || {
-        // One client hears them.
+        // Only the first client receives them.
         let receiver = receiver.lock().unwrap().take();
         ReceiverStream::new(receiver.unwrap_or_else(|| mpsc::channel(1).1))
     });
@@ -65,7 +65,7 @@ fn events_are_filtered_one_by_one() {
                 }
                 assert_eq!(String::from_utf8(came).unwrap(), wanted);
             }
-            // Whoever sends hears that the client has gone.
+            // The sender is notified that the client has disconnected.
             drop((answer, client));
             events.closed().await;
         }

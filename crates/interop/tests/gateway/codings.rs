@@ -1,4 +1,4 @@
-//! Answers that are encoded, or a part of one.
+//! Responses that are encoded, and ranges.
 
 use std::io::Write;
 
@@ -28,7 +28,7 @@ fn kept() -> String {
     format!("[{}]", items.join(","))
 }
 
-/// The document as a server of tower-http encodes it for `accept`.
+/// Returns the document as a server of tower-http encodes it for `accept`.
 async fn encoded(accept: &str) -> Response<Body> {
     let answer = async |_: Request<()>| Ok::<_, std::convert::Infallible>(json(document()));
     let service = ServiceBuilder::new().layer(CompressionLayer::new()).service(service_fn(answer));
@@ -84,7 +84,7 @@ fn codings_that_nobody_knows_and_parts_are_refused() {
     ];
     both(async |threads| {
         for (name, value, status) in cases {
-            // Whatever it says, the body is the document as it is.
+            // The body is the unencoded document, whatever the header declares.
             let layer = ids().with_decoding(DecodeOptions::new());
             let gateway = Place::layered(threads, layer, move |_| {
                 let mut answer = json(document());
@@ -110,7 +110,7 @@ fn gzip(pieces: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
 #[test]
 fn a_bomb_is_refused() {
     const MEGABYTE: usize = 1 << 20;
-    // Before anything is kept it is another answer; later the body breaks off.
+    // Before the first output the gateway sends an error response; later the body breaks off.
     let spaces = (0..64).map(|_| vec![b' '; MEGABYTE]);
     let before = gzip(spaces.chain([br#"{"id":1}"#.to_vec()]));
     let long = std::iter::repeat_n(vec![b'x'; MEGABYTE], 64);

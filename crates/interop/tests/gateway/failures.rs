@@ -1,4 +1,4 @@
-//! What a client sees of a failure, before and behind the first byte of output.
+//! Failures as a client sees them, before and after the first byte of output.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::servers::{
     Body, Http, Peer, Place, SECRET, ask, ask_in_vain, both, by, get, ids, json, of_type, request,
 };
 
-/// A body of these pieces.
+/// Creates a body of these pieces.
 pub(crate) fn pieces(pieces: Vec<Result<Bytes, io::Error>>) -> Body {
     let frames = pieces.into_iter().map(|piece| piece.map(Frame::data));
     BoxBody::new(StreamBody::new(tokio_stream::iter(frames)))
@@ -54,7 +54,7 @@ fn before_the_first_byte_it_is_another_answer() {
                 assert!(seen.error.is_none() && !seen.text().contains(SECRET), "{}", seen.text());
                 assert_eq!(seen.field("content-type"), Some("application/json"));
                 assert_eq!(seen.field("content-length"), Some(&*seen.body.len().to_string()));
-                // Nothing of the head that is gone.
+                // The headers of the original response are dropped.
                 assert_eq!((seen.field("etag"), seen.field("x-token")), (None, None));
             }
         }

@@ -1,4 +1,4 @@
-//! The body in the stacks of others: layers of tower-http, axum, tonic.
+//! The body combined with other stacks: layers of tower-http, axum, tonic.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -28,7 +28,7 @@ fn body() -> FilterBody<Full<Bytes>> {
     FilterBody::new(&program(), Full::from(DOCUMENT))
 }
 
-/// The error that others have wrapped.
+/// Returns the filter's error inside the errors of other crates.
 fn cause<'e>(error: &'e (dyn Error + 'static)) -> &'e tamis::Error {
     let mut causes =
         std::iter::successors(Some(error), |&error: &&'e (dyn Error + 'static)| error.source());
@@ -91,7 +91,7 @@ fn a_body_of_tonic() {
         let body = tonic::body::Body::new(body());
         assert!(!body.is_end_stream());
         assert_eq!(body.collect().await.unwrap().to_bytes(), FILTERED);
-        // What fails has a status, as every error of a body has there.
+        // tonic gives every error of a body a status.
         let failed = FilterBody::new(&program(), Full::<Bytes>::from("[{]"));
         let status = tonic::body::Body::new(failed).collect().await.unwrap_err();
         assert_eq!(cause(&status).kind(), tamis::ErrorKind::Syntax);
@@ -101,7 +101,7 @@ fn a_body_of_tonic() {
 #[test]
 fn a_service_of_tonic() {
     both(async |_| {
-        // Its bodies are asked and answered through the layer.
+        // Request and response bodies of tonic pass through the layer.
         let service = ServiceBuilder::new().layer(ids()).service(service_fn(
             async |_: Request<tonic::body::Body>| {
                 let mut answer =

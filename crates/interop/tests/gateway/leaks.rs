@@ -1,4 +1,4 @@
-//! A secret of the upstream's answer is in no byte that leaves, whatever goes wrong.
+//! A secret in the upstream's response never reaches the client, whatever goes wrong.
 
 use std::io::Write;
 
@@ -12,10 +12,10 @@ use crate::servers::{Http, Peer, SECRET, Tap, ask_in_vain, both, get, request};
 
 const JSON: &str = "content-type: application/json\r\n";
 
-/// Those that are answers, to all appearance: filtered.
+/// The names of responses that appear to be valid, so that they are filtered.
 const GOOD: [&str; 4] = ["filtered", "encoded", "no type", "JSON of another type"];
 
-/// Answers, byte by byte, behind which the connection ends.
+/// Raw responses, after which the upstream closes the connection.
 fn answers() -> Vec<(&'static str, Vec<u8>)> {
     let whole = format!(r#"{{"id": 1, "token": "{SECRET}", "{SECRET}": "{SECRET}"}}"#);
     let length = whole.len();
@@ -104,7 +104,7 @@ fn no_failure_shows_what_is_kept_back() {
                 let found = record.windows(SECRET.len()).any(|bytes| bytes == SECRET.as_bytes());
                 assert!(!found, "{http:?} {case}: {}", String::from_utf8_lossy(&record));
             }
-            // The tap does see what passes.
+            // The tap records forwarded bytes.
             assert!(get(http, tap.address, "/open/0").await.text().contains(SECRET));
             assert!(tap.take().windows(SECRET.len()).any(|bytes| bytes == SECRET.as_bytes()));
         }

@@ -1,6 +1,6 @@
-//! Gateways on loopback: answers of real servers, through the layer, the body and the examples, to real clients.
+//! Gateways on loopback: responses of real servers pass through the layer, the body and the examples to real clients.
 //!
-//! Each test runs on a runtime with one thread and on one with several, and fails if it hangs.
+//! Each test runs on a single-threaded and on a multi-threaded runtime, and fails if it hangs.
 
 #![allow(
     clippy::unwrap_used,

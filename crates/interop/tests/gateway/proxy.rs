@@ -1,4 +1,4 @@
-//! The reverse proxy of the examples: what it passes on, and what it says of itself.
+//! The reverse proxy of the examples: the messages that it forwards, and those that it generates.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use crate::servers::{
 
 pub(crate) type Log = Arc<Mutex<Vec<String>>>;
 
-/// A proxy that filters what is at `/filtered`, and its log.
+/// Returns the configuration of a proxy that filters responses below `/filtered`, and its log.
 pub(crate) fn config(upstream: &TcpListener, spec: &Spec) -> (Config, Log) {
     let (config, log) = logged(upstream.local_addr().unwrap());
     (config.filter("/filtered", "kept", Program::compile(spec).unwrap()), log)
@@ -40,7 +40,7 @@ pub(crate) async fn start(threads: Threads, config: Config) -> Place {
     .await
 }
 
-/// Answers with the head that came.
+/// Responds with the request line and the headers of the request.
 async fn echo(asked: Request<hyper::body::Incoming>) -> Response<Body> {
     let head = format!("{} {}\n{:#?}", asked.method(), asked.uri(), asked.headers());
     let mut answer = of_type("text/plain", full(head));
@@ -120,7 +120,7 @@ fn fields_for_one_connection_do_not_pass() {
 #[test]
 fn a_filter_asks_for_the_whole_and_one_field_of_cookies() {
     both(async |threads| {
-        // As text it would be refused: the echo is a text of JSON.
+        // Plain text would be refused, so the echo is a JSON string.
         let upstream = upstream(async |asked: Request<_>| {
             let fields = asked.headers();
             let all = |name| -> Vec<_> {
@@ -263,14 +263,14 @@ fn the_end_waits_for_answers_under_way() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let gateway = start(threads, config(&listener, &Spec::new().select("id")).0).await;
         let address = gateway.address;
-        // One that says nothing does not hold it up.
+        // An idle connection does not delay the end.
         let silent = Peer::connect(address).await;
         let client = Http::One.client();
         let asking = tokio::spawn(client.request(request(Method::GET, address, "/filtered")));
         let mut peer = Peer::accept(&listener).await;
         peer.head().await;
         let ended = gateway.end();
-        // It no longer listens before the answer is there.
+        // The proxy stops listening before the response arrives.
         while TcpStream::connect(address).await.is_ok() {
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! Servers, clients and what is between them. Knows sockets and runtimes, no filter.
+//! Servers, clients and taps between them. Uses sockets and runtimes, but no filters.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -31,7 +31,7 @@ pub(crate) type Body = BoxBody<Bytes, io::Error>;
 /// A value that no client may see.
 pub(crate) const SECRET: &str = "hunter2-9f3c51";
 
-/// Longer than any test takes.
+/// A time limit longer than any test takes.
 const HANGS: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,7 +60,7 @@ pub(crate) fn both<F: Future<Output = ()>>(test: impl Fn(Threads) -> F) {
     }
 }
 
-/// A server on a runtime of its own, so that its tasks can be counted.
+/// A server with its own runtime, so that its tasks can be counted.
 pub(crate) struct Place {
     pub(crate) address: SocketAddr,
     runtime: Handle,
@@ -69,7 +69,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Runs `serve` until it is told to end.
+    /// Runs `serve` until the server is ended.
     pub(crate) async fn run<F: Future<Output = ()>>(
         threads: Threads,
         serve: impl FnOnce(TcpListener, oneshot::Receiver<()>) -> F + Send + 'static,
@@ -91,7 +91,7 @@ impl Place {
         Self { address, runtime, end, ended }
     }
 
-    /// A server that answers through a layer.
+    /// Starts a server whose responses pass through a layer.
     pub(crate) async fn layered<F, H, A>(
         threads: Threads,
         layer: FilterLayer<F>,
@@ -111,7 +111,7 @@ impl Place {
         .await
     }
 
-    /// Waits until so many tasks are left on the server's runtime.
+    /// Waits until only the given number of tasks is left on the server's runtime.
     pub(crate) async fn quiet(&self, tasks: usize) {
         while self.runtime.metrics().num_alive_tasks() != tasks {
             sleep(Duration::from_millis(1)).await;
@@ -122,7 +122,7 @@ impl Place {
         self.runtime.metrics().num_alive_tasks()
     }
 
-    /// Tells the server to end.
+    /// Asks the server to end.
     pub(crate) fn end(self) -> oneshot::Receiver<()> {
         let _ = self.end.send(());
         self.ended
@@ -150,7 +150,7 @@ where
     }
 }
 
-/// An upstream on the runtime of the test.
+/// Starts an upstream on the runtime of the test.
 pub(crate) async fn upstream<H, A>(handler: H) -> SocketAddr
 where
     H: Fn(Request<Incoming>) -> A + Clone + Send + Sync + 'static,
@@ -162,7 +162,7 @@ where
     address
 }
 
-/// A body whose bytes are known.
+/// Creates a body of known bytes.
 pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed()
 }
@@ -171,7 +171,7 @@ pub(crate) fn empty() -> Body {
     Empty::new().map_err(|never: Infallible| match never {}).boxed()
 }
 
-/// An answer of a type.
+/// Creates a response with a media type.
 pub(crate) fn of_type(media_type: &str, body: Body) -> Response<Body> {
     Response::builder().header("content-type", media_type).body(body).unwrap()
 }
@@ -180,13 +180,13 @@ pub(crate) fn json(bytes: impl Into<Bytes>) -> Response<Body> {
     of_type("application/json", full(bytes))
 }
 
-/// A layer that keeps ids of whatever says that it is JSON.
+/// Creates a layer that selects `id` from every response whose media type is JSON.
 pub(crate) fn ids() -> FilterLayer<impl Fn(&request::Parts, &response::Parts) -> Option<Transform>>
 {
     by(&Spec::new().select("id"))
 }
 
-/// The same for any spec.
+/// Creates a layer that applies a spec to responses by their media type.
 pub(crate) fn by(
     spec: &Spec,
 ) -> FilterLayer<impl Fn(&request::Parts, &response::Parts) -> Option<Transform> + use<>> {
@@ -197,7 +197,7 @@ pub(crate) fn by(
     })
 }
 
-/// How a client talks.
+/// The HTTP version of a client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Http {
     One,
@@ -212,14 +212,14 @@ impl Http {
     }
 }
 
-/// What a client saw of an answer.
+/// A response as a client received it.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) status: StatusCode,
     pub(crate) head: HeaderMap,
     pub(crate) body: Vec<u8>,
     pub(crate) trailers: HeaderMap,
-    /// Why the body ended before its end.
+    /// The error that ended the body early.
     pub(crate) error: Option<hyper::Error>,
 }
 
@@ -234,12 +234,12 @@ impl Seen {
 }
 
 pub(crate) fn request(method: Method, address: SocketAddr, path: &str) -> Request<Body> {
-    // So that servers send trailers over HTTP/1.1, which goes for this connection only.
+    // Servers only send trailers over HTTP/1.1 if the client accepts them on this connection.
     let request = Request::builder().method(method).header("te", "trailers");
     request.uri(format!("http://{address}{path}")).body(empty()).unwrap()
 }
 
-/// Asks once, with a client of its own.
+/// Sends one request with a new client.
 pub(crate) async fn get(http: Http, address: SocketAddr, path: &str) -> Seen {
     ask(&http.client(), request(Method::GET, address, path)).await
 }
@@ -248,8 +248,8 @@ pub(crate) async fn ask(client: &Client<HttpConnector, Body>, request: Request<B
     seen(client.request(request).await.unwrap()).await
 }
 
-/// The same of an answer that breaks off. hyper forgets even the head if that still waits to be sent: then there is nothing
-/// to see but the error.
+/// Sends a request whose response breaks off. Returns `None` if the client only sees an error: hyper also drops the
+/// headers if they were not sent yet.
 pub(crate) async fn ask_in_vain(
     client: &Client<HttpConnector, Body>,
     request: Request<Body>,
@@ -275,7 +275,7 @@ pub(crate) async fn seen(answer: Response<Incoming>) -> Seen {
     seen
 }
 
-/// The next data of a body.
+/// Returns the next data of a body.
 pub(crate) async fn next<B: HttpBody<Data = Bytes> + Unpin>(body: &mut B) -> Bytes
 where
     B::Error: std::fmt::Debug,
@@ -283,7 +283,7 @@ where
     body.frame().await.unwrap().unwrap().into_data().unwrap()
 }
 
-/// One end of a connection whose other end is under test, byte by byte.
+/// One end of a connection, read and written byte by byte. The other end is under test.
 pub(crate) struct Peer {
     pub(crate) stream: TcpStream,
 }
@@ -301,7 +301,7 @@ impl Peer {
         self.stream.write_all(bytes.as_ref()).await.unwrap();
     }
 
-    /// Reads until the bytes end so.
+    /// Reads until the bytes end with `end`.
     pub(crate) async fn until(&mut self, end: &str) -> String {
         let mut bytes = Vec::new();
         while !bytes.ends_with(end.as_bytes()) {
@@ -310,12 +310,12 @@ impl Peer {
         String::from_utf8(bytes).unwrap()
     }
 
-    /// A head: of a request, or of an answer.
+    /// Reads the headers of a request or a response.
     pub(crate) async fn head(&mut self) -> String {
         self.until("\r\n\r\n").await
     }
 
-    /// All that comes until the other end has gone, or broken off.
+    /// Reads until the other end closes or breaks the connection.
     pub(crate) async fn rest(mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let _ = self.stream.read_to_end(&mut bytes).await;
@@ -323,7 +323,7 @@ impl Peer {
     }
 }
 
-/// Writes down what a server sends to its clients.
+/// Records the bytes that a server sends to its clients.
 #[derive(Clone)]
 pub(crate) struct Tap {
     pub(crate) address: SocketAddr,
@@ -345,12 +345,12 @@ impl Tap {
         tap
     }
 
-    /// All bytes so far.
+    /// Returns all bytes recorded so far.
     pub(crate) fn record(&self) -> Vec<u8> {
         self.record.lock().unwrap().clone()
     }
 
-    /// The same, and begins anew.
+    /// Returns the recorded bytes and clears the record.
     pub(crate) fn take(&self) -> Vec<u8> {
         std::mem::take(&mut *self.record.lock().unwrap())
     }

@@ -1,5 +1,5 @@
-//! Answers while they are under way: each piece at its time, no more than the client takes, and an end for all when one
-//! of the three goes.
+//! Responses in progress: each piece is delivered as soon as it is available, a client is sent no more than it reads,
+//! and everything ends if the client, the gateway or the upstream disconnects.
 
 use std::io;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::servers::{
     request, seen,
 };
 
-/// A body, and who gives its frames.
+/// Creates a body and the sender of its frames.
 fn body() -> (mpsc::Sender<Result<Frame<Bytes>, io::Error>>, Body) {
     let (sender, receiver) = mpsc::channel(1);
     (sender, BoxBody::new(StreamBody::new(ReceiverStream::new(receiver))))
@@ -34,7 +34,7 @@ fn data(text: &str) -> Result<Frame<Bytes>, io::Error> {
     Ok(Frame::data(Bytes::copy_from_slice(text.as_bytes())))
 }
 
-/// A gateway that answers with the bodies that it is given.
+/// Starts a gateway that responds with the bodies that it receives.
 async fn answering(threads: Threads, media_type: &'static str) -> (Place, mpsc::Sender<Body>) {
     let (sender, receiver) = mpsc::channel(1);
     let receiver = Arc::new(tokio::sync::Mutex::new(receiver));
@@ -42,7 +42,7 @@ async fn answering(threads: Threads, media_type: &'static str) -> (Place, mpsc::
         let receiver = Arc::clone(&receiver);
         async move {
             let mut answer = of_type(media_type, receiver.lock().await.recv().await.unwrap());
-            // Over HTTP/1.1 these are sent only if they are announced.
+            // Over HTTP/1.1, trailers are only sent if they are announced.
             let names = "x-sum, digest, repr-digest, content-digest, content-md5";
             answer.headers_mut().insert("trailer", names.parse().unwrap());
             answer
@@ -58,7 +58,7 @@ fn items_leave_when_they_are_there() {
         for http in Http::ALL {
             let (frames, body) = body();
             bodies.send(body).await.unwrap();
-            // The head waits for the first output, which is the first item.
+            // The headers wait for the first output, which is the first item.
             let item = |id: u8| data(&format!(r#",{{"id": {id}, "token": "{SECRET}"}}"#));
             frames.send(data(r#"[{"id": 0}"#)).await.unwrap();
             let client = http.client();
@@ -161,7 +161,7 @@ fn a_body_that_turns_out_to_be_none_passes() {
                 assert_eq!((seen.status.as_u16(), seen.text()), (200, ""), "{http:?}");
                 assert_eq!(seen.trailers.len(), usize::from(trailers), "{http:?}");
             }
-            // One that breaks off before its first byte is no such body, and white space is a byte.
+            // A body that breaks off before its first byte, or contains only white space, is not empty.
             for last in [Err(io::Error::other("gone")), data(" ")] {
                 let (frames, body) = body();
                 tokio::spawn(async move {
@@ -193,7 +193,7 @@ fn a_filter_that_lines_refuse_is_told_by_the_head() {
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 
-/// Where a scripted upstream listens; what it sends waits in small buffers.
+/// Creates the listener of a scripted upstream, with small send buffers.
 async fn listen() -> TcpListener {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_send_buffer_size(64 << 10).unwrap();
@@ -227,7 +227,7 @@ fn a_client_that_does_not_read_stops_the_upstream() {
         let mut client = Peer { stream: socket.connect(gateway.address).await.unwrap() };
         client.send("GET /filtered HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
         client.head().await;
-        // It stops: what is in the buffers of the system, and of the gateway, is all.
+        // The upstream stops once the buffers of the system and of the gateway are full.
         let mut before = 0;
         loop {
             sleep(Duration::from_millis(100)).await;
@@ -255,7 +255,7 @@ fn a_filter_that_has_enough_ends_the_upstream() {
             let mut peer = Peer::accept(&upstream).await;
             peer.head().await;
             peer.send(format!("{HEAD}content-length: 1000000000\r\n\r\n[")).await;
-            // For ever, if nobody hangs up.
+            // Writes until the gateway closes the connection.
             while peer.stream.write_all(br#"{"id": 1, "token": 2},"#).await.is_ok() {}
             let seen = asking.await.unwrap();
             assert_eq!((seen.text(), seen.error.is_none()), (r#"[{"id":1},{"id":1}]"#, true));
@@ -263,7 +263,7 @@ fn a_filter_that_has_enough_ends_the_upstream() {
     });
 }
 
-/// How far an answer is when somebody goes.
+/// The progress of a response when a client or an upstream disconnects.
 const STATES: [(&str, &str); 4] = [
     ("no answer", ""),
     ("no body", "content-length: 1000\r\n\r\n"),
@@ -292,7 +292,7 @@ fn a_client_that_goes_takes_all_with_it() {
                 assert!(gateway.tasks() > 0, "{http:?}: {state}");
                 asking.abort();
                 let _ = asking.await;
-                // The upstream sees it, and nothing is left.
+                // The upstream connection is closed, and no task is left.
                 peer.rest().await;
                 gateway.quiet(0).await;
             }
@@ -312,7 +312,7 @@ fn a_client_that_goes_while_much_waits_takes_all_with_it() {
         peer.send(format!("{HEAD}\r\n[")).await;
         let item = format!(r#"{{"id":"{}"}},"#, "x".repeat(1 << 20));
         let sending = tokio::spawn(async move {
-            // Until the gateway hangs up.
+            // Writes until the gateway closes the connection.
             while peer.stream.write_all(item.as_bytes()).await.is_ok() {}
         });
         client.head().await;

@@ -1,7 +1,7 @@
-//! `evade`: a removed value is in no output and in no error (SPEC §2.4), in every spelling, duplicate, nesting, order and
-//! chunking, and also if the document is cut off or invalid.
+//! `evade`: a removed value is in no output and in no error (SPEC §2.4), in every spelling, duplicate, nesting, order
+//! and chunking, and also if the document is cut off or invalid.
 //!
-//! The document is built around its secrets, so that every one of them is where the rules say it goes:
+//! The document is built around its secrets, so that the rules remove every one of them:
 //!
 //! ```text
 //! document ─▶ {noise, "list": [items, in arrays too…], noise, "gone": SECRET, "keep": {noise, "gone": SECRET}}
@@ -20,7 +20,8 @@ use super::programs;
 use crate::drivers::{Run, Subject, same};
 use crate::prng::Choices;
 
-/// The text that must not be in the output. No generator derives it from other text, and no cut of a string leaves it readable.
+/// The text that must not be in the output. No generator derives it from other text, and no cut of a string leaves it
+/// readable.
 const CANARY: &str = "8675309";
 
 /// The names of members that must not be in the output.
@@ -233,8 +234,8 @@ fn more(choices: &mut Choose<'_>, mut spec: Spec) -> Spec {
     spec
 }
 
-/// Cuts the document off, or inserts an invalid byte. The bytes after that do not count if everything is validated. (With a
-/// trusted sender, a missing bracket moves everything after it to another place.)
+/// Cuts the document off, or inserts an invalid byte. The bytes after that do not count if everything is validated.
+/// (With a trusted sender, a missing bracket moves everything after it to another place.)
 fn break_off(choices: &mut Choose<'_>, spec: &mut Spec, document: &mut Vec<u8>) {
     match choices.below(6) {
         // 0 is read after the end of the choices, so it must stand for a common form.

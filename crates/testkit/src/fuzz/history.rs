@@ -1,7 +1,8 @@
 //! `history`: pruning of chats.
 //!
-//! The result does not depend on the chunks, and a second run changes nothing. The output is JSON of the same shape, and only
-//! results differ; ids keep their pairs. For histories of known shape, with protected tools, the result is that of the model.
+//! The result does not depend on the chunks, and a second run changes nothing. The output is JSON of the same shape,
+//! and only results differ; ids keep their pairs. For histories of known shape, with protected tools, the result is
+//! that of the model.
 
 use serde_json::Value;
 use tamis::history::{PruneProgram, PruneSpec};
@@ -99,7 +100,7 @@ fn cut(
     drivers::chunks(program, cuts.into_iter().chain([history.len()]).map(chunk))
 }
 
-/// Whether a mark says that it is none.
+/// Returns whether a mark has a value that means "not pruned".
 fn says_no(mark: &Value) -> bool {
     match mark {
         Value::Null | Value::Bool(false) => true,

@@ -7,8 +7,8 @@
 //! └────────┴───────────────┴──────────────────────────────┘
 //! ```
 //!
-//! Choices and document do not share bytes. So a mutation of one does not change the other, and any document becomes a seed when
-//! choices are put before it.
+//! Choices and document do not share bytes. So a mutation of one does not change the other, and any document becomes a
+//! seed when choices are put before it.
 
 use std::ops::Range;
 
@@ -21,9 +21,9 @@ use crate::prng::Choices;
 
 /// Containers inside one another in what the models, which recurse, are given.
 const MODEL_DEPTH: usize = 150;
-/// White space in front of a document, so that it begins anywhere in a block and a window.
+/// The maximum white space before a document, so that it begins anywhere in a block and a window.
 const SHIFT: usize = 4200;
-/// Bytes that come one at a time: so many chunks cost as much as whole runs over long documents.
+/// The number of bytes that arrive one at a time. That many chunks cost as much as whole runs over long documents.
 const STRETCH: usize = 160;
 
 /// Bytes as choices. Behind their end every choice is the first, and nothing that is rare happens.
@@ -42,8 +42,8 @@ impl<'a> Choose<'a> {
         cuts
     }
 
-    /// Where to cut so that bytes come one at a time: everywhere in a short document, in some stretch of a longer one. Also
-    /// behind the end of the choices it is not always the same stretch.
+    /// Returns the range in which bytes arrive one at a time: all of a short document, a stretch of a longer one. The
+    /// stretch varies even after the choices are used up.
     pub(crate) fn byte_by_byte(&mut self, length: usize) -> Range<usize> {
         let Some(room) = length.checked_sub(STRETCH + 1) else { return 1..length };
         let from = 1 + (self.below(room + 1) + length.wrapping_mul(0x9e37_79b9)) % (room + 1);
@@ -68,7 +68,7 @@ impl Choices for Choose<'_> {
 /// An input, taken apart.
 pub(crate) struct Input<'a> {
     pub(crate) choices: Choose<'a>,
-    /// The bytes behind the choices.
+    /// The bytes after the choices.
     pub(crate) rest: &'a [u8],
 }
 
@@ -79,7 +79,7 @@ impl<'a> Input<'a> {
         Self { choices: Choose::new(choices), rest }
     }
 
-    /// A document that is valid, generated from the bytes behind the choices.
+    /// Returns a valid document, generated from the bytes after the choices.
     pub(crate) fn valid(&mut self) -> String {
         let mut bytes = Choose::new(self.rest);
         match self.choices.below(4) {
@@ -89,8 +89,8 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Any document: the bytes behind the choices, or generated from them, perhaps with a byte of it changed; perhaps with
-    /// white space in front.
+    /// Returns any document: the bytes after the choices, or generated from them, possibly with one byte changed or
+    /// with white space before it.
     pub(crate) fn document(&mut self) -> Vec<u8> {
         let mut document = match self.choices.below(4) {
             0..=2 => self.rest.to_vec(),

@@ -1,5 +1,5 @@
-//! `json_verdict`: which bytes are JSON, to tamis, to serde_json, to struson, and to a grammar of RFC 8259 that says where a
-//! text stops being one.
+//! `json_verdict`: which bytes are JSON, to tamis, to serde_json, to struson, and to a grammar of RFC 8259 that says
+//! where a text stops being one.
 //!
 //! Where the others decide otherwise, they do so for a reason of [`DIFFERENCES`], which is looked for in the text.
 
@@ -37,7 +37,7 @@ pub fn run(data: &[u8]) {
     let document = input.document();
     let cuts = input.choices.cuts(document.len());
     let none = judge(&Spec::new(), &document, &cuts);
-    // What is dropped, or looked through, is checked as strictly as what is kept.
+    // Dropped and searched values are checked as strictly as kept ones.
     let spec = match input.choices.below(5) {
         0 => Spec::new().retain("/nowhere"),
         1 => Spec::new().select("a").select("b.c").select("d[].e"),
@@ -159,7 +159,7 @@ fn lone_surrogate(text: &[u8]) -> bool {
             _ => {}
         }
         at += 6;
-        // Another escape than `\u` is no second half.
+        // Only a `\u` escape can be the second half.
         if high_before == Some(at) && text.get(at + 1) != Some(&b'u') {
             return true;
         }

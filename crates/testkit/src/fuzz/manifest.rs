@@ -1,7 +1,8 @@
 //! `manifest`: files of every format that map names to filters, and rules for commands.
 //!
-//! No panic; an error is short and has a place inside the text; what loads has filters that explain themselves and run, and
-//! is found by its names. That work is bounded is the fuzzer's to see: an input that takes long is a finding of its own.
+//! No panic; an error is short and has a place inside the text; what loads has filters that explain themselves and run,
+//! and is found by its names. That work is bounded is the fuzzer's to see: an input that takes long is a finding of its
+//! own.
 
 use tamis::command::{CommandLine, CommandRules, OutputFilterRegistry};
 use tamis::manifest::{Diagnostic, Manifest, ManifestError, ManifestErrorKind};
@@ -10,9 +11,9 @@ use tamis::{CallOptions, Limits, Program, Spec, filter_slice};
 use super::input::{Choose, Input};
 use crate::prng::Choices;
 
-/// What errors call the text.
+/// The name of the text in errors.
 const FILE: &str = "x.yaml";
-/// Problems that one error tells at most.
+/// The maximum number of problems in one error.
 const SHOWN: usize = 20;
 const DOCUMENT: &[u8] = br#"{"data":{"items":[{"id":1,"name":"a","x":null},{"id":2}]},"total":2}"#;
 
@@ -53,8 +54,8 @@ fn manifest(text: &[u8]) {
     twice(&manifest);
 }
 
-/// A name that two manifests have is an error at the second place, also where both say the same; so of a manifest beside itself
-/// every name is one. Without names there is nothing to clash, and nothing changes.
+/// Merges a manifest with itself. A name in two manifests is an error at the second place, even if both filters are
+/// equal, so every name is an error. Without names there are no conflicts, and the manifest is unchanged.
 fn twice(manifest: &Manifest) {
     let names = manifest.names().len();
     match Manifest::merge([manifest.clone(), manifest.clone()]) {
@@ -78,7 +79,7 @@ fn twice(manifest: &Manifest) {
     }
 }
 
-/// What was compiled says what it does, does it, and what can be written of its spec can be read.
+/// Checks that a compiled program can be explained and run, and that its spec can be read again if it can be written.
 fn program(program: &Program) {
     let explanation = program.explain(&CallOptions::new());
     assert!(!explanation.to_string().is_empty());
@@ -154,7 +155,7 @@ fn inside(problems: &[Diagnostic], text: &[u8]) {
     }
 }
 
-/// What stands in manifests, in lines that are indented somehow.
+/// Returns typical lines of manifests with random indentation.
 fn lines(choices: &mut Choose<'_>) -> String {
     const BEGINS: [&str; 8] = [
         "version: 1\nfilters:\n",

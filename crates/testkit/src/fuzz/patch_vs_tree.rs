@@ -1,16 +1,17 @@
-//! `patch_vs_tree`: a sequence of RFC 6902 that streams does what it does on a tree, and what the json-patch crate does.
+//! `patch_vs_tree`: a sequence of RFC 6902 that streams does what it does on a tree, and what the json-patch crate
+//! does.
 //!
-//! The tree is had by one more operation that only a tree can do, and that does nothing: the document is copied to where it is.
-//! Where the crate does otherwise it is not asked:
+//! The tree is had by one more operation that only a tree can do, and that does nothing: the document is copied to
+//! where it is. Where the crate does otherwise it is not asked:
 //!
 //! | | the crate | here |
 //! |---|---|---|
 //! | `test` of numbers: 1 and 1.0, 2^53 and 2^53 + 1 | by type, and as 64-bit floats | by value, exactly |
 //! | members of one name | the last counts, the others are lost | SPEC §8 |
-//! | lone surrogates, numbers past a float, depth past 128 | no document | as they came |
+//! | lone surrogates, numbers past a float, depth past 128 | no document | unchanged |
 //! | `move` of a place to itself at the document | refused | nothing is done |
-//! | a test that does not hold | nothing of the sequence is applied | what was applied stays |
-//! | order of members | none | as they came, new ones last |
+//! | a test that does not hold | no operation is applied | earlier operations are kept |
+//! | order of members | none | unchanged, new ones last |
 
 use serde_json::Value as Plain;
 use tamis::spec::{OnTestFailure, PatchOp};

@@ -1,7 +1,7 @@
-//! Programs of every kind, and what a call asks for beside them: from choices and a document that their paths may lead into.
+//! Programs of every kind and call options, generated from choices and a document that their paths may lead into.
 //!
-//! Rules on items and `retain` are those of the tests' generator; everything else is added here. What does not go together is
-//! refused when it is compiled, and must be refused as an error of the spec.
+//! The generator of the tests makes `retain` and the rules on items; everything else is added here. Rules that cannot
+//! be combined must be refused by the compiler with an error about the spec.
 
 use tamis::content::{Content, ContentFormat};
 use tamis::spec::{
@@ -68,7 +68,7 @@ pub(crate) fn compile(spec: &Spec) -> Option<Program> {
     }
 }
 
-/// What a call asks for; at times its limits are tight.
+/// Returns call options, sometimes with tight limits.
 pub(crate) fn options(choices: &mut Choose<'_>) -> CallOptions {
     let mut options = CallOptions::new().with_limits(limits(choices));
     if choices.one_in(12) {
@@ -176,7 +176,7 @@ fn branches(choices: &mut Choose<'_>, document: &Node) -> Spec {
     spec
 }
 
-/// What follows the rules on items.
+/// Adds the stages after the rules on items.
 fn tail(choices: &mut Choose<'_>, mut spec: Spec) -> Spec {
     if choices.one_in(8) {
         spec = spec.text_filter(text_filter(choices));

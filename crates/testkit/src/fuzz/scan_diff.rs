@@ -1,6 +1,7 @@
-//! `scan_diff`: every kernel that this machine has says what the scalar one says, mask by mask, however the text is cut.
+//! `scan_diff`: every kernel that this machine supports returns the same masks as the scalar one, however the text is
+//! cut.
 //!
-//! Kernels are no part of the library's interface, so what is done is in `src/scan/diff.rs`.
+//! Kernels are not part of the library's interface, so the target is implemented in `src/scan/diff.rs`.
 
 /// Runs the target on an input.
 pub fn run(data: &[u8]) {

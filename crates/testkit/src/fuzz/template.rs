@@ -1,7 +1,8 @@
 //! `template`: Go templates over items, by themselves and in a `compact`.
 //!
-//! No panic; what is rendered keeps to the room that is given, is the same again, and leaves the buffer as it was if it fails;
-//! an error has a place inside its template; a program with the templates does the same however the document is cut.
+//! No panic; what is rendered keeps to the room that is given, is the same again, and leaves the buffer as it was if it
+//! fails; an error has a place inside its template; a program with the templates does the same however the document is
+//! cut.
 
 use tamis::spec::Compact;
 use tamis::template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};
@@ -14,10 +15,10 @@ use crate::prng::Choices;
 
 /// Templates that are longer take the fuzzer's time: what loops in them may cost is bounded, but not little.
 const LONGEST: usize = 600;
-/// What stands in the buffer before.
+/// The previous content of the buffer.
 const BEFORE: &[u8] = b"before";
 
-/// What templates are made of.
+/// The pieces of generated templates.
 const PIECES: [&str; 64] = [
     "{{.}}",
     "{{.a}}",
@@ -158,7 +159,7 @@ pub fn run(data: &[u8]) {
         .unwrap_or_else(|why| panic!("{why}\n  {parts:?} on {document}"));
 }
 
-/// A template and an item: as they come, parted by a byte that neither has, or made of pieces.
+/// Returns a template and an item: raw bytes split at a separator, or made of pieces.
 fn sources(input: &mut Input<'_>) -> (String, String) {
     if input.choices.one_in(2) {
         let mut choices = Choose::new(input.rest);

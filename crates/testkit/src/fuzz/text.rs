@@ -1,7 +1,7 @@
 //! `text`: filters on the lines of a text, and those for the output of commands.
 //!
-//! Any split is as good as the whole; the models of the library's tests make the same of it; an output is longer than its input
-//! only where something says what was left out; what is not UTF-8 passes.
+//! Any split is as good as the whole; the models of the library's tests make the same of it; an output is longer than
+//! its input only where something says what was left out; what is not UTF-8 passes.
 
 use std::sync::LazyLock;
 
@@ -41,7 +41,8 @@ fn any_text(input: &mut Input<'_>) {
     assert!(passing.apply(text).0 == text, "without operations a text passes");
 }
 
-/// Of bytes that matter; also with lines that are too long, of which the model knows what patterns see in their beginnings.
+/// Tests text made of significant bytes, also with lines that are too long. The model knows which patterns match the
+/// beginnings of such lines.
 fn made_text(input: &mut Input<'_>) {
     let declared = generate::declared(&mut input.choices);
     let text = generate::text(&mut Choose::new(input.rest));
@@ -85,7 +86,7 @@ fn split(choices: &mut Choose<'_>, subject: Subject<'_>) -> (Vec<u8>, tamis::tex
     whole
 }
 
-/// What is between quotes. The model is given what it says, and must make what the output says.
+/// Tests the text of a JSON string. The model filters the decoded input and must produce the decoded output.
 fn inside_of_a_string(input: &mut Input<'_>) {
     let declared = generate::declared(&mut input.choices);
     let program = TextProgram::compile(&declared.filter()).expect("the filter compiles");

@@ -50,7 +50,7 @@ fn inside(prng: &mut impl Choices) -> String {
     (0..length).map(|_| if few && !prng.one_in(4) { "x" } else { prng.pick(&CHARACTERS) }).collect()
 }
 
-/// A value, which is no container at `depth` 0.
+/// Returns a value, which is a scalar at `depth` 0.
 fn value(prng: &mut impl Choices, depth: usize) -> String {
     match prng.below(if depth == 0 { 8 } else { 12 }) {
         0..4 => format!("\"{}\"", inside(prng)),

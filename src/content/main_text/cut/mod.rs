@@ -1,8 +1,8 @@
 //! Cuts a text at about a number of tokens: after a paragraph, else a sentence, else a word (seed: AIOS; SPEC §10).
 //!
-//! Knows only text: blank lines, list items, fences and indentation show what belongs together. The result never
-//! exceeds the limit, apart from the mark that states how much was left out. Buffers at most [`WINDOW`] bytes: the
-//! beginning of a longer text is written as soon as it is certain to be kept.
+//! The cut depends only on the text: blank lines, list items, fences and indentation show what belongs together. The
+//! result never exceeds the limit, apart from the mark that states how much was left out. Buffers at most [`WINDOW`]
+//! bytes: the beginning of a longer text is written as soon as it is certain to be kept.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -63,7 +63,7 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Creates a cut at a number of tokens; `None` is no limit.
+    /// Creates a cut at a budget. `None` means that there is no limit.
     pub(crate) fn new(budget: Option<Budget>) -> Self {
         let (limit, unit) = match budget {
             None => (None, Unit::Tokens),
@@ -177,7 +177,7 @@ enum Unit {
 }
 
 impl Unit {
-    /// How much a text is.
+    /// Returns the size of a text in this unit.
     fn of(self, text: &str) -> u64 {
         let mut measure = Measure::new(self);
         measure.push(text);
@@ -196,7 +196,7 @@ impl Unit {
     }
 }
 
-/// How much a text is that comes in parts.
+/// Measures a text that arrives in parts.
 #[derive(Debug)]
 struct Measure {
     unit: Unit,
@@ -308,7 +308,7 @@ fn take(text: &str, from: usize, ends: &[usize], limit: u64, unit: Unit) -> (usi
     (at, spent)
 }
 
-/// The parts of a text may have fewer tokens than the text as a whole: goes back until it fits, and not further.
+/// Moves the end back until the text fits. The parts of a text may have fewer tokens than the text as a whole.
 fn settle(text: &str, end: usize, limit: u64, unit: Unit) -> usize {
     let fits = |end: usize| unit.of(text.get(..end).unwrap_or_default().trim_end()) <= limit;
     let (mut low, mut high, mut step) = (end, end, 1);

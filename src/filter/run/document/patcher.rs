@@ -43,7 +43,7 @@ pub(super) struct StreamPatcher {
     pub(super) output: HeldOutput,
 }
 
-/// What was seen at a node.
+/// The values seen so far at a node.
 #[derive(Clone, Copy, Debug, Default)]
 struct NodeProgress {
     /// A value was seen at any place of this path.

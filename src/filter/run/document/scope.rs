@@ -33,7 +33,7 @@ enum ScopePosition {
     After,
 }
 
-/// What to do with a value.
+/// The decision about a value.
 #[derive(Debug)]
 pub(super) enum Retention {
     /// The value is outside the document. The machine treats it like this.

@@ -166,7 +166,7 @@ fn streams_do_what_trees_do() {
 }
 
 #[test]
-fn what_waits_is_bounded_wherever_the_input_is_cut() {
+fn held_bytes_are_bounded_wherever_the_input_is_cut() {
     let spec = Spec::new().patch(PatchOp::remove("/z"));
     let program = Program::compile(&spec).unwrap();
     let open = Program::compile(&spec.on_error(OnError::Raw)).unwrap();
@@ -201,5 +201,5 @@ fn long_paths_compile_in_linear_space() {
     let patched = pointers.map(PatchOp::remove).fold(Spec::new(), Spec::patch);
     let program = Program::compile(&patched).unwrap();
     let error = filter_slice(&program, br#"{"0":{"a":{}}}"#).unwrap_err().error;
-    assert!(error.message().ends_with("nothing is at /0/a/a"), "{error}");
+    assert!(error.message().ends_with("no value at /0/a/a"), "{error}");
 }

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_meant_does_not_depend_on_chunks() {
+    fn suggestions_do_not_depend_on_chunks() {
         let documents: [&[u8]; 4] = [
             br#"{"items":[7,{"id":1,"owner":{"x":[0],"login":"a"},"name":"b"},{"nmea":0}]}"#,
             br#"{"na\u006de":"a","id":1,"owner":{}}"#,
@@ -162,7 +162,7 @@ mod tests {
 
     /// Suggestions are for the few paths that a message names, however many are missed.
     #[test]
-    fn what_was_meant_costs_little() {
+    fn suggestions_are_cheap() {
         let cost = |paths: usize, names: usize| {
             let name = |number: usize| format!("{}{number:05}", "a".repeat(90));
             let select = (0..paths).map(|path| name(path).replace('a', "b"));
@@ -191,9 +191,9 @@ mod tests {
         assert_eq!(report.missed[0].meant, None);
     }
 
-    /// What was meant can be typed in a list of paths.
+    /// A suggestion can be pasted into a list of paths.
     #[test]
-    fn what_was_meant_is_quoted_for_a_list() {
+    fn suggestions_are_quoted_for_a_list() {
         let document = br#"[{"id":1,"first,name":2,"size=big":3,"first,nome":4}]"#;
         for (path, meant) in [
             (r#"["first.name"]"#, r#"["first,name"]"#),

@@ -32,7 +32,7 @@ const MOST: u64 = 64;
 /// The replacement for the rest of a string.
 const REST: &[u8] = b"...";
 
-/// What to do with a text of which no form fits.
+/// The treatment of a text if none of its forms fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OverflowMode {
     /// Stream it in its last form.

@@ -8,10 +8,10 @@ use crate::spec::Compact;
 use crate::spec::TextSpec;
 use crate::spec::{Budget, Spec};
 
-/// Steps a byte in one machine, and in those behind the items: of text and budget one each, of compact two.
+/// Steps per byte in one machine and in the stages after the items: one each for text and budget, two for compact.
 const STEPS_A_BYTE: u64 = 4;
-/// How often a byte may be looked at to make shorter forms: once when it comes, and once for each form but the first, of
-/// which there are ten with shorter strings and seven with fewer children.
+/// How often a byte may be read to make shorter forms: once when it arrives, and once for each form except the first.
+/// Ten forms have shorter strings and seven have fewer children.
 const LOOKS_A_BYTE: u64 = 17;
 
 const SIZE: usize = 1 << 19;
@@ -97,7 +97,7 @@ fn cutting_allocates_for_no_character() {
 
 #[cfg(not(all(feature = "template", feature = "text")))]
 #[test]
-fn what_was_not_built_is_refused() {
+fn rules_of_disabled_features_are_refused() {
     let refused = |spec: Spec, feature: &str| {
         let error = Program::compile(&spec).unwrap_err().to_string();
         assert!(

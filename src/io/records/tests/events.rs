@@ -285,7 +285,7 @@ fn the_report_sums_and_tells_the_first_error() {
 }
 
 #[test]
-fn what_is_wrong_elsewhere_has_its_place_where_the_data_begins() {
+fn other_errors_are_placed_where_the_data_begins() {
     let spec = Spec::new().retain("/a").select("id").root("/a");
     let program = Program::compile(&spec).unwrap();
     let stream = b"data: {\"b\": 1,\ndata: \"a\": [{\"x\": 1}]}\n\n";

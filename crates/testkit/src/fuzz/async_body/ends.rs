@@ -17,20 +17,20 @@ use tokio_stream::Stream;
 use super::super::input::Choose;
 use crate::prng::Choices;
 
-/// A trailer that stays as it is.
+/// A trailer that is forwarded unchanged.
 pub(super) const KEPT: &str = "x-kept";
 
-/// What a source does when it is asked.
+/// The result of one poll of a source.
 #[derive(Debug)]
 enum Step {
     Piece(Bytes),
     NotYet,
-    /// Of a reader alone.
+    /// Only used for readers.
     Interrupted,
     Fail,
 }
 
-/// The steps of a source, and whether a body has trailers behind them.
+/// The steps of a source, and whether a body ends with trailers.
 #[derive(Debug)]
 pub(super) struct Script {
     steps: VecDeque<Step>,
@@ -129,7 +129,8 @@ impl AsyncRead for Script {
     }
 }
 
-/// Takes so much at once, and nothing every now and then; fails when it has taken so much, or when it is flushed then.
+/// A writer that accepts a few bytes at a time, and sometimes none. It fails once it has accepted a number of bytes, or
+/// at the flush after them.
 pub(super) struct Slow<'a> {
     pub(super) output: &'a mut Vec<u8>,
     pub(super) takes: usize,
