@@ -146,8 +146,8 @@ impl Limits {
         self
     }
 
-    /// Sets how many bytes of one line of text may be held until the line is decided ([`TextSpec`](crate::text::TextSpec)).
-    /// Its line end and bytes that `strip_ansi` removes do not count.
+    /// Sets how many bytes of one line of text may be held until the line is decided
+    /// ([`TextSpec`](crate::text::TextSpec)). Its line end and bytes that `strip_ansi` removes do not count.
     ///
     /// ### Default
     /// 64 KiB.

@@ -11,12 +11,12 @@
 //! assert_eq!(counter.end().tokens, 2);
 //! ```
 
-// How many tokens a text is, for budgets in tokens and for figures.
+// Counts tokens for budgets in tokens and for figures.
 //
 // Knows one vocabulary, `o200k_base` (feature `tokens`), and no JSON. A text is counted in pieces of at most `PIECE`
 // bytes, so that the text is not held. A piece ends where no token can continue: the vocabulary splits a text into
-// words, numbers and so on before it looks for tokens, and behind a letter or digit of ASCII no word goes on with a
-// blank or a mark. Only in a piece without such a place a token may be cut, which then counts as two.
+// words, numbers and so on before it looks for tokens, and no word continues with a blank or a mark after an ASCII
+// letter or digit. If a piece has no such place, a token may be cut and then counts as two.
 
 use std::sync::OnceLock;
 

@@ -15,7 +15,8 @@ struct RuleGroups {
 }
 
 impl Spec {
-    /// Sorts the rules into groups. The pattern names every field, so that a new one does not compile until it has its place.
+    /// Sorts the rules into groups. The pattern names every field, so that a new one does not compile until it has its
+    /// place.
     fn groups(&self) -> RuleGroups {
         let Self {
             extract: _,
@@ -72,7 +73,8 @@ impl Spec {
         self.groups().output
     }
 
-    /// Returns whether a rule applies to items. A miss of these rules is what [`is_closed`](Self::is_closed) turns into an error.
+    /// Returns whether a rule applies to items. A miss of these rules is what [`is_closed`](Self::is_closed) turns into
+    /// an error.
     pub(crate) fn has_item_rules(&self) -> bool {
         self.groups().items
     }

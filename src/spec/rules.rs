@@ -109,7 +109,7 @@ pub struct Spec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Root {
-    /// The document if it is an array. Of an object, the first array among `items`, `result` and `data`; otherwise the
+    /// The document if it is an array. In an object, the first array among `items`, `result` and `data`; otherwise the
     /// first member that is an array; otherwise the object itself (kimbap). May have to hold the document; see
     /// [`Limits`](crate::Limits).
     #[default]
@@ -156,7 +156,7 @@ impl From<Root> for String {
     }
 }
 
-/// What happens to the members next to the payload, and next to the path that leads to it.
+/// How to treat the members next to the payload, and next to the path that leads to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Siblings {
@@ -167,7 +167,7 @@ pub enum Siblings {
     Drop,
 }
 
-/// What happens after a total miss: no item has a selected path, or the root has no payload. Also applies if an
+/// The reaction to a total miss: no item has a selected path, or the root has no payload. Also applies if an
 /// operation of `patches` cannot be applied, or one of its tests fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -186,11 +186,12 @@ pub enum Validation {
     /// RFC 8259, the whole document.
     #[default]
     Full,
-    /// Skipped values are checked only for terminated strings, brackets, UTF-8 and control characters. For trusted input.
+    /// Skipped values are checked only for terminated strings, brackets, UTF-8 and control characters. For trusted
+    /// input.
     Structure,
 }
 
-/// What happens to white space between tokens.
+/// The treatment of white space between tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Whitespace {
@@ -202,7 +203,7 @@ pub enum Whitespace {
     Keep,
 }
 
-/// What happens to a selected member, or to the payload, if its name occurred before in the same object. Other members
+/// How to treat a selected member, or the payload, if its name occurred before in the same object. Other members
 /// are not compared, so this is not a general check for duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -506,7 +507,8 @@ impl Spec {
         self
     }
 
-    /// Sets whether a call may ask for raw output, which ignores the rules. Default: yes, except for reShapr's artifacts.
+    /// Sets whether a call may ask for raw output, which ignores the rules. Default: yes, except for reShapr's
+    /// artifacts.
     #[must_use]
     pub fn allow_raw(mut self, yes: bool) -> Self {
         self.allow_raw = Some(yes);
