@@ -8,8 +8,7 @@
 
 use serde::Deserialize;
 
-use super::Format;
-use super::building::Building;
+use super::building::{Building, Format};
 use super::node::{Flaw, Key, Node, Value};
 use super::suggest;
 use crate::path::{Path, PathToken};

@@ -3,16 +3,30 @@
 //! This module does not depend on a format. For each tool, a format supplies the spec and the places of its rules in
 //! the file.
 
+use super::entry::{MAX_FILTERS, MAX_PATTERNS, ManifestEntry, Service, too_many_patterns};
 use super::error::{Diagnostic, Problems, Text};
 use super::node::{Flaw, Key, Node, Value};
 use super::scalar::byte_inside;
-pub(super) use super::service::Service;
-use super::{MAX_FILTERS, MAX_PATTERNS, ManifestEntry, name, suggest, too_many_patterns};
+use super::{name, suggest};
 use crate::error::RulePlace;
 use crate::filter::Program;
 use crate::path::Path;
 use crate::regex_budget::RegexBudget;
 use crate::spec::{OnTestFailure, PatchOpKind, Root, Spec, WhenFallback};
+
+/// The name of tamis' own format.
+pub(super) const NATIVE: &str = "tamis";
+
+/// A format: one file in this folder.
+pub(super) struct Format {
+    /// The format's name in errors and in the output of `check`.
+    pub(super) name: &'static str,
+    /// The keys that identify the format, for the error about a file of no known format.
+    pub(super) signs: &'static str,
+    pub(super) recognises: fn(&Node) -> bool,
+    /// Adds an entry for each tool, or records errors.
+    pub(super) read: fn(&mut Building<'_>, &Node),
+}
 
 /// A manifest under construction.
 #[derive(Debug)]
@@ -145,7 +159,7 @@ impl<'a> Building<'a> {
     /// Applies the meaning that this format gives to a spec.
     fn own(&self, spec: &Spec) -> Spec {
         let mut spec = spec.clone();
-        let foreign = self.format != super::native::FORMAT.name;
+        let foreign = self.format != NATIVE;
         spec.foreign = foreign;
         for branch in spec.when.iter_mut().flatten() {
             branch.foreign = foreign;

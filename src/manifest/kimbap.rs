@@ -13,8 +13,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::Format;
-use super::building::{Building, inside};
+use super::building::{Building, Format, inside};
 use super::name::is_pattern;
 use super::node::{Flaw, Node, Value};
 use crate::spec::{Compact, Root, Selection, Spec, TextSpec};

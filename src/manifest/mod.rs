@@ -29,6 +29,7 @@
 
 mod aios;
 mod building;
+mod entry;
 pub(crate) mod error;
 mod kimbap;
 pub(crate) mod name;
@@ -53,32 +54,17 @@ use crate::filter::Program;
 use crate::regex_budget::RegexBudget;
 use crate::reserved::ReservedParameters;
 use crate::spec::Spec;
-use building::Building;
+use building::{Building, Format};
+pub use entry::ManifestEntry;
+use entry::{MAX_PATTERNS, too_many_patterns};
 use error::{Problems, Text};
 use node::{Node, Value};
-use service::Service;
 use smallvec::SmallVec;
 
 pub(crate) use yaml::MAX_BYTES;
 
-/// A format: one file in this folder.
-struct Format {
-    /// The format's name in errors and in the output of `check`.
-    name: &'static str,
-    /// The keys that identify the format, for the error about a file of no known format.
-    signs: &'static str,
-    recognises: fn(&Node) -> bool,
-    /// Adds an entry for each tool, or records errors.
-    read: fn(&mut Building<'_>, &Node),
-}
-
 /// All formats, in the order in which they are tried.
 const FORMATS: [&Format; 4] = [&reshapr::FORMAT, &native::FORMAT, &kimbap::FORMAT, &aios::FORMAT];
-
-/// The maximum number of filters in one file, each of which is compiled while the file is read.
-const MAX_FILTERS: usize = 10_000;
-/// The maximum number of names that are patterns, in all merged manifests together.
-const MAX_PATTERNS: usize = 1000;
 
 /// A map from the names of tools to compiled filters.
 ///
@@ -154,82 +140,6 @@ struct Inner {
     patterns: Vec<(usize, usize)>,
     /// The filter of tools that no name matches. Only a single AIOS registry has one: it passes the full response.
     others: Option<ManifestEntry>,
-}
-
-/// One filter of a [`Manifest`].
-#[derive(Clone, Debug)]
-pub struct ManifestEntry {
-    name: String,
-    program: Program,
-    format: &'static str,
-    /// The service that its artifact is bound to.
-    service: Option<Service>,
-    /// The place of its name in the file.
-    place: Diagnostic,
-    warnings: Vec<Diagnostic>,
-}
-
-impl ManifestEntry {
-    /// Returns the name of the tool, or a pattern for names.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Whether the name is a pattern.
-    #[must_use]
-    pub fn is_pattern(&self) -> bool {
-        name::is_pattern(&self.name)
-    }
-
-    /// Whether the filter applies to the tool with this name.
-    #[must_use]
-    pub fn fits(&self, tool: &str) -> bool {
-        self.name == tool || (self.is_pattern() && name::fits(&self.name, tool))
-    }
-
-    /// Returns the rules as they were declared.
-    #[must_use]
-    pub fn spec(&self) -> &Spec {
-        self.program.spec()
-    }
-
-    /// Returns the compiled filter. Clones share it.
-    #[must_use]
-    pub fn program(&self) -> &Program {
-        &self.program
-    }
-
-    /// Returns the format of the file that declares it: `tamis`, `kimbap`, `reshapr` or `aios`.
-    #[must_use]
-    pub fn format(&self) -> &str {
-        self.format
-    }
-
-    /// Returns the name of the file that declares it.
-    #[must_use]
-    pub fn file(&self) -> &str {
-        self.place.file()
-    }
-
-    /// Returns the line of its name, counted from 1.
-    #[must_use]
-    pub fn line(&self) -> usize {
-        self.place.line()
-    }
-
-    /// Returns the parameters that the filter adds to the tool's own; see [`Spec::reserved_parameters`].
-    #[must_use]
-    pub fn reserved_parameters(&self) -> Option<ReservedParameters> {
-        self.spec().reserved_parameters()
-    }
-
-    /// Returns warnings: rules that are valid but may not do what they appear to do, such as `exclude` under a root
-    /// that depends on the document.
-    #[must_use]
-    pub fn warnings(&self) -> &[Diagnostic] {
-        &self.warnings
-    }
 }
 
 impl Manifest {
@@ -491,13 +401,6 @@ impl Manifest {
     pub fn schema() -> &'static str {
         schema::NATIVE
     }
-}
-
-/// Returns the message for more than [`MAX_PATTERNS`] patterns.
-fn too_many_patterns() -> String {
-    format!(
-        "more than {MAX_PATTERNS} names are patterns, and a look-up tries each; write exact names"
-    )
 }
 
 /// Returns the error for a file that no format recognises, with the list of known formats.

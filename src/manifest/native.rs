@@ -2,13 +2,12 @@
 //!
 //! The keys of a spec are those that [`Spec`] deserializes; this file does not list them again.
 
-use super::Format;
-use super::building::{Building, inside};
+use super::building::{Building, Format, NATIVE, inside};
 use super::node::{Flaw, Node, Value};
 use crate::spec::Spec;
 
 pub(super) const FORMAT: Format = Format {
-    name: "tamis",
+    name: NATIVE,
     signs: "`version: 1` and `filters:`",
     recognises: |root| {
         root.has("filters") || (root.has("version") && !root.has("actions") && !root.has("tools"))

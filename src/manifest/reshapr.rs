@@ -12,8 +12,8 @@
 
 use serde::Deserialize;
 
-use super::Format;
-use super::building::{Building, Service};
+use super::building::{Building, Format};
+use super::entry::Service;
 use super::name::is_pattern;
 use super::node::{Flaw, Key, Node, Value};
 use crate::spec::{Condition, OnTestFailure, PatchOp, Spec, WhenFallback};

@@ -2,23 +2,9 @@
 //!
 //! Filters of several artifacts may have the same name if their services differ. A lookup must then name the service.
 
-use std::fmt;
-
-use super::error::Diagnostic;
-use super::{Manifest, ManifestEntry, ManifestError, ManifestErrorKind, suggest};
-
-/// A service's name and version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Service {
-    pub(super) name: String,
-    pub(super) version: String,
-}
-
-impl fmt::Display for Service {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}", self.name, self.version)
-    }
-}
+use super::entry::ManifestEntry;
+use super::error::{Diagnostic, ManifestError, ManifestErrorKind};
+use super::{Manifest, suggest};
 
 impl Manifest {
     /// Returns the filters of a service, `NAME@VERSION`, and those that are bound to no service. reShapr's artifacts
@@ -70,31 +56,5 @@ impl Manifest {
         }
         let entries = self.entries().filter(fits).cloned().collect();
         Self::build(self.0.files.clone(), entries, self.0.others.clone())
-    }
-}
-
-impl ManifestEntry {
-    /// Returns the service that the filter's artifact is bound to, as `NAME@VERSION`. Only reShapr's artifacts have
-    /// one.
-    #[must_use]
-    pub fn service(&self) -> Option<String> {
-        self.service.as_ref().map(Service::to_string)
-    }
-
-    /// Returns the error for a name that several services have.
-    pub(super) fn of_several(entries: &[&Self], tool: &str) -> ManifestError {
-        let first = entries.first();
-        let services: Vec<String> =
-            entries.iter().take(10).filter_map(|entry| entry.service()).collect();
-        let message = format!(
-            "several services have a filter for the tool `{}`: {}; name one of them (--service)",
-            suggest::short(tool),
-            services.join(", ")
-        );
-        let problem = first.map_or_else(
-            || Diagnostic::nowhere("", message.clone()),
-            |entry| entry.place.clone().with_message(message.clone()),
-        );
-        ManifestError::new(ManifestErrorKind::Ambiguous, problem)
     }
 }

@@ -66,7 +66,7 @@ fn deep_nesting_is_refused() {
     let stairs: String = (0..2000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
     refused(stairs, &["x.yaml:25:", "inside more than 24 others"]);
     refused(format!("{}1{}", "[".repeat(25), "]".repeat(25)), &["inside more than 24 others"]);
-    refused(format!("{}1{}", "[".repeat(24), "]".repeat(24)), &["a manifest is a map"]);
+    refused(format!("{}1{}", "[".repeat(24), "]".repeat(24)), &["a manifest must be a map"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Explains the stages on the document, and those that replace all others: the choice of a branch, patches, content.
 
-use super::{BranchExplanation, ExecutionMode, HoldExplanation, StageAction, StageExplanation};
+use super::BranchExplanation;
+use super::stage::{ExecutionMode, HoldExplanation, StageAction, StageExplanation};
 use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::compile::when::When;

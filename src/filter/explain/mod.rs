@@ -6,6 +6,7 @@
 mod document;
 mod output;
 mod plan;
+mod stage;
 mod text;
 mod tree;
 
@@ -13,18 +14,17 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::filter::compile::items::{ItemRules, RootRule, WaitFrom};
+use crate::filter::compile::items::{ItemRules, RootRule};
 use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::options::CallOptions;
 use crate::limits::Limits;
-use crate::spec::{
-    Budget, Content, DuplicateKeys, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings, Spec,
-    Validation, Whitespace,
-};
+use crate::spec::{DuplicateKeys, OnError, Spec, Validation, Whitespace};
 use document::{branches, choice, extract_stage, whole_stage};
 use output::output_stages;
 pub(super) use plan::EXTRACT_SEARCH;
+pub use stage::ExecutionMode;
+use stage::{EarlySkip, HoldReason, StageAction, StageExplanation};
 use tree::PathList;
 
 /// A description of how a program runs: its stages, whether each one streams or may have to hold input, and why.
@@ -107,107 +107,6 @@ struct BranchExplanation {
     test: Option<String>,
     #[serde(flatten)]
     explanation: Explanation,
-}
-
-/// Whether a stage, or a program, holds input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ExecutionMode {
-    /// Output is written while input arrives. Nothing is held.
-    Stream,
-    /// A bounded amount may have to be held until something is decided.
-    Hold,
-    /// The document after earlier stages is held as a whole, as a tree of raw pieces.
-    Tree,
-}
-
-/// The explanation of one stage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct StageExplanation {
-    #[serde(flatten)]
-    does: StageAction,
-    mode: ExecutionMode,
-    holds: Vec<HoldExplanation>,
-}
-
-/// The action of a stage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "stage", rename_all = "snake_case")]
-enum StageAction {
-    /// There is no rule.
-    Validate,
-    Extract {
-        path: String,
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
-        optional: bool,
-    },
-    Retain {
-        paths: PathList,
-    },
-    When {
-        otherwise: &'static str,
-    },
-    Patches {
-        operations: Vec<String>,
-        lenient_remove: bool,
-        /// Present if one of the operations is a test.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        on_test_failure: Option<OnTestFailure>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        tree: Option<String>,
-    },
-    Root {
-        root: Root,
-        siblings: Siblings,
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
-        or_array: bool,
-    },
-    Refuse,
-    MaxItems {
-        count: u64,
-        stop_early: bool,
-    },
-    Select {
-        paths: PathList,
-        early_skip: EarlySkip,
-    },
-    Exclude {
-        paths: PathList,
-    },
-    DropNulls,
-    DropEmpty,
-    TextFilter,
-    Budget {
-        budget: Budget,
-        min_items: u64,
-        omitted: Omitted,
-        on_over: OnOver,
-    },
-    Mark,
-    Compact,
-    Pass,
-    Content {
-        content: Content,
-    },
-    Wrap,
-}
-
-/// A part of the document that is held: until when, and within which limits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct HoldExplanation {
-    what: &'static str,
-    until: &'static str,
-    limits: &'static [&'static str],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    instead: Option<&'static str>,
-}
-
-/// Whether the rest of an item is skipped once all selected values were found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-struct EarlySkip {
-    on: bool,
-    why: &'static str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -312,61 +211,6 @@ impl fmt::Display for Program {
     }
 }
 
-/// Why rules on items may have to hold something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HoldReason {
-    /// The location of the payload is decided late.
-    Root,
-    /// The document is the payload if it contains a selected value.
-    RootByHit,
-    /// The output depends on whether there is a hit.
-    Hit { from: WaitFrom, closed: bool },
-    /// More than one output needs a value.
-    Shared,
-}
-
-impl HoldReason {
-    fn holds(self, compiled: &CompiledProgram, items: &ItemRules) -> HoldExplanation {
-        let both: &[&str] = &["held", "spill"];
-        // The output of an earlier stage always arrives as a stream.
-        let first =
-            compiled.extract.is_none() && compiled.retain.is_none() && compiled.patches.is_none();
-        let one_slice = first.then_some("nothing, where the document is one slice");
-        match self {
-            Self::Root => HoldExplanation {
-                what: "the document",
-                until: "an array `items` begins or the object ends",
-                limits: both,
-                instead: Some("a slice or a regular file is read twice"),
-            },
-            Self::RootByHit => HoldExplanation {
-                what: "the document",
-                until: "one of the selected paths is found in it, or it ends",
-                limits: both,
-                instead: Some("a slice or a regular file is read twice"),
-            },
-            Self::Hit { from, .. } => HoldExplanation {
-                what: match from {
-                    WaitFrom::Document => "the document",
-                    WaitFrom::Payload => "the payload",
-                },
-                until: match items.select {
-                    Some(_) => "one of these paths is found, or every item that counts was seen",
-                    None => "the payload begins",
-                },
-                limits: both,
-                instead: one_slice,
-            },
-            Self::Shared => HoldExplanation {
-                what: "a value that more than one output needs",
-                until: "it is complete; then it is read once for each",
-                limits: &["item"],
-                instead: None,
-            },
-        }
-    }
-}
-
 impl ItemRules {
     fn reasons(&self) -> Vec<HoldReason> {
         let root = match self.root {
@@ -464,13 +308,6 @@ impl ItemRules {
         };
         let on_error = if self.closed { OnError::Closed } else { OnError::Raw };
         Some(TotalMiss { on_error, default: spec.on_error.is_none(), effect })
-    }
-}
-
-impl StageExplanation {
-    fn new(does: StageAction, holds: Vec<HoldExplanation>) -> Self {
-        let mode = if holds.is_empty() { ExecutionMode::Stream } else { ExecutionMode::Hold };
-        Self { does, mode, holds }
     }
 }
 

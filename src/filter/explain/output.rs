@@ -1,6 +1,6 @@
 //! Explains the stages on the filtered document.
 
-use super::{HoldExplanation, StageAction, StageExplanation};
+use super::stage::{HoldExplanation, StageAction, StageExplanation};
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::spec::{Omitted, Spec};
 

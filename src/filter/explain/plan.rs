@@ -1,6 +1,6 @@
 //! The plan of a report: one line for each stage.
 
-use super::HoldReason;
+use super::stage::HoldReason;
 use crate::filter::compile::items::WaitFrom;
 use crate::filter::compile::program::Program;
 use crate::filter::compile::size_policy::SizePolicy;

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use super::{
-    ExecutionMode, Explanation, HoldExplanation, LimitValues, StageAction, StageExplanation,
-};
+use super::stage::{ExecutionMode, HoldExplanation, StageAction, StageExplanation};
+use super::{Explanation, LimitValues};
 use crate::limits::Limits;
 use crate::spec::{
     DuplicateKeys, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings, Validation, Whitespace,

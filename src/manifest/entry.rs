@@ -1,0 +1,134 @@
+//! One filter of a manifest: its name, its program and the place of its declaration.
+
+use std::fmt;
+
+use super::error::{Diagnostic, ManifestError, ManifestErrorKind};
+use super::{name, suggest};
+use crate::filter::Program;
+use crate::reserved::ReservedParameters;
+use crate::spec::Spec;
+
+/// The maximum number of filters in one file, each of which is compiled while the file is read.
+pub(super) const MAX_FILTERS: usize = 10_000;
+/// The maximum number of names that are patterns, in all merged manifests together.
+pub(super) const MAX_PATTERNS: usize = 1000;
+
+/// A service's name and version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Service {
+    pub(super) name: String,
+    pub(super) version: String,
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.name, self.version)
+    }
+}
+
+/// One filter of a [`Manifest`].
+#[derive(Clone, Debug)]
+pub struct ManifestEntry {
+    pub(super) name: String,
+    pub(super) program: Program,
+    pub(super) format: &'static str,
+    /// The service that its artifact is bound to.
+    pub(super) service: Option<Service>,
+    /// The place of its name in the file.
+    pub(super) place: Diagnostic,
+    pub(super) warnings: Vec<Diagnostic>,
+}
+
+impl ManifestEntry {
+    /// Returns the name of the tool, or a pattern for names.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the name is a pattern.
+    #[must_use]
+    pub fn is_pattern(&self) -> bool {
+        name::is_pattern(&self.name)
+    }
+
+    /// Whether the filter applies to the tool with this name.
+    #[must_use]
+    pub fn fits(&self, tool: &str) -> bool {
+        self.name == tool || (self.is_pattern() && name::fits(&self.name, tool))
+    }
+
+    /// Returns the rules as they were declared.
+    #[must_use]
+    pub fn spec(&self) -> &Spec {
+        self.program.spec()
+    }
+
+    /// Returns the compiled filter. Clones share it.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Returns the format of the file that declares it: `tamis`, `kimbap`, `reshapr` or `aios`.
+    #[must_use]
+    pub fn format(&self) -> &str {
+        self.format
+    }
+
+    /// Returns the name of the file that declares it.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        self.place.file()
+    }
+
+    /// Returns the line of its name, counted from 1.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        self.place.line()
+    }
+
+    /// Returns the parameters that the filter adds to the tool's own; see [`Spec::reserved_parameters`].
+    #[must_use]
+    pub fn reserved_parameters(&self) -> Option<ReservedParameters> {
+        self.spec().reserved_parameters()
+    }
+
+    /// Returns warnings: rules that are valid but may not do what they appear to do, such as `exclude` under a root
+    /// that depends on the document.
+    #[must_use]
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    /// Returns the service that the filter's artifact is bound to, as `NAME@VERSION`. Only reShapr's artifacts have
+    /// one.
+    #[must_use]
+    pub fn service(&self) -> Option<String> {
+        self.service.as_ref().map(Service::to_string)
+    }
+
+    /// Returns the error for a name that several services have.
+    pub(super) fn of_several(entries: &[&Self], tool: &str) -> ManifestError {
+        let first = entries.first();
+        let services: Vec<String> =
+            entries.iter().take(10).filter_map(|entry| entry.service()).collect();
+        let message = format!(
+            "several services have a filter for the tool `{}`: {}; name one of them (--service)",
+            suggest::short(tool),
+            services.join(", ")
+        );
+        let problem = first.map_or_else(
+            || Diagnostic::nowhere("", message.clone()),
+            |entry| entry.place.clone().with_message(message.clone()),
+        );
+        ManifestError::new(ManifestErrorKind::Ambiguous, problem)
+    }
+}
+
+/// Returns the message for more than [`MAX_PATTERNS`] patterns.
+pub(super) fn too_many_patterns() -> String {
+    format!(
+        "more than {MAX_PATTERNS} names are patterns, and a look-up tries each; write exact names"
+    )
+}
