@@ -39,7 +39,7 @@ fn grouped(number: usize) -> String {
 
 #[test]
 fn the_table_says_what_comes_out() {
-    let readme = include_str!("../../../README.md");
+    let readme = include_str!("../../../corpus/commands/README.md");
     let all = transcripts();
     let mut wrong = Vec::new();
     let mut rows = 0;
