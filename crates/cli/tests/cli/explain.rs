@@ -15,7 +15,7 @@ fn it_takes_the_rules_of_a_filter() {
     {
         assert!(ran.out.lines().any(|told| told == line), "{line}: {}", ran.out);
     }
-    assert!(ran.out.contains("the first 1,000 items stay"), "{}", ran.out);
+    assert!(ran.out.contains("the first 1,000 items are kept"), "{}", ran.out);
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn misuse_names_the_remedy() {
         (&["--stop-early"], &["--stop-early needs --max-items"]),
         (&["--stop-early", "--max-items", "0"], &["--stop-early needs --max-items"]),
         (&["--tee", "-"], &["--tee needs a file", "./-"]),
-        (&["--select", "[0]"], &["select: [0] has no name", "key=[0]"]),
+        (&["--select", "[0]"], &["select: [0] has no output key", "key=[0]"]),
         (&["--select", "id,x.id"], &["\"id\" is used twice", "other=x.id"]),
     ];
     for (args, words) in cases {
