@@ -146,7 +146,11 @@ fn errors_suggest_newline_delimited_json() {
     let two = "{\"a\":1} {\"a\":2}\n";
     let ran = piped(&[], two);
     assert_eq!((ran.code, ran.out.as_str()), (1, "{\"a\":1}"));
-    assert!(ran.err.contains("try --ndjson; `jq -c .` puts each document on its own line"), "{}", ran.err);
+    assert!(
+        ran.err.contains("try --ndjson; `jq -c .` puts each document on its own line"),
+        "{}",
+        ran.err
+    );
     let ran = piped(&["--ndjson"], two);
     ran.refused(1, &["line 1: byte 8: ", "`jq -c .` puts each on a line of its own"]);
     assert!(!ran.err.contains("--ndjson"), "{}", ran.err);

@@ -79,7 +79,10 @@ fn removing_rules_apply_to_a_failed_call() {
     piped(&["--retain", "/id", "--is-error"], input).done("{\"id\":1}\n");
     piped(&["--exclude", "x", "--is-error"], input).done("{\"id\":1}\n");
     let ran = piped(&["--select", "id", "--on-error", "closed", "--is-error"], input);
-    ran.refused(1, &["tamis: standard input: byte 0: cannot select from the response of a failed call"]);
+    ran.refused(
+        1,
+        &["tamis: standard input: byte 0: cannot select from the response of a failed call"],
+    );
 }
 
 #[test]
