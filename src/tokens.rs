@@ -11,12 +11,10 @@
 //! assert_eq!(counter.end().tokens, 2);
 //! ```
 
-// Counts tokens for budgets in tokens and for figures.
-//
-// Knows one vocabulary, `o200k_base` (feature `tokens`), and no JSON. A text is counted in pieces of at most `PIECE`
-// bytes, so that the text is not held. A piece ends where no token can continue: the vocabulary splits a text into
-// words, numbers and so on before it looks for tokens, and no word continues with a blank or a mark after an ASCII
-// letter or digit. If a piece has no such place, a token may be cut and then counts as two.
+// The only vocabulary is `o200k_base` (feature `tokens`); JSON is counted as text. A text is counted in pieces of at most
+// `PIECE` bytes, so that the text is not held. A piece ends where no token can continue: the vocabulary splits a text
+// into words, numbers and so on before it looks for tokens, and no word continues with a space or punctuation after an
+// ASCII letter or digit. A token can only be cut in a piece without such a place; it then counts as two.
 
 use std::sync::OnceLock;
 

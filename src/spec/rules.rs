@@ -109,9 +109,9 @@ pub struct Spec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Root {
-    /// The document if it is an array. In an object, the first array among `items`, `result` and `data`; otherwise the
-    /// first member that is an array; otherwise the object itself (kimbap). May have to hold the document; see
-    /// [`Limits`](crate::Limits).
+    /// The document if it is an array. If it is an object, the first array among `items`, `result` and `data`,
+    /// otherwise the first member that is an array, otherwise the object itself (kimbap). May have to hold the
+    /// document; see [`Limits`](crate::Limits).
     #[default]
     Auto,
     /// The first member that is an array, decided when it begins. For an object without an array this is a total miss.
@@ -156,7 +156,7 @@ impl From<Root> for String {
     }
 }
 
-/// How to treat the members next to the payload, and next to the path that leads to it.
+/// Whether the members next to the payload, and next to the path that leads to it, are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Siblings {
@@ -167,7 +167,7 @@ pub enum Siblings {
     Drop,
 }
 
-/// The reaction to a total miss: no item has a selected path, or the root has no payload. Also applies if an
+/// The output after a total miss: no item has a selected path, or the root has no payload. Also applies if an
 /// operation of `patches` cannot be applied, or one of its tests fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -203,7 +203,7 @@ pub enum Whitespace {
     Keep,
 }
 
-/// How to treat a selected member, or the payload, if its name occurred before in the same object. Other members
+/// The treatment of a selected member, or of the payload, whose name occurred before in the same object. Other members
 /// are not compared, so this is not a general check for duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -295,7 +295,7 @@ impl Spec {
     /// assert_eq!(report.patches_applied, Some(2));
     ///
     /// let error = filter_slice(&program, br#"{"user": {"id": 2}}"#).unwrap_err().error;
-    /// assert_eq!(error.message(), "patches[0], remove /user/ssn: nothing is at /user/ssn");
+    /// assert_eq!(error.message(), "patches[0], remove /user/ssn: no value at /user/ssn");
     /// # Ok::<(), tamis::Error>(())
     /// ```
     #[must_use]

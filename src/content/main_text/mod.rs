@@ -7,7 +7,7 @@
 //!                  lol_html           dom_smoothie
 //! ```
 //!
-//! Knows no JSON, no rules and no report: these belong to `filter`. Invariants: the work is linear in the number of
+//! JSON, rules and reports belong to `filter`, not to this module. Invariants: the work is linear in the number of
 //! bytes for any input; nothing in the caller's thread recurses on the depth of a page; memory is bounded by the
 //! constants below.
 
@@ -34,7 +34,7 @@ pub(crate) const SNIFFED: usize = 64 << 10;
 const OPEN: usize = 4096;
 /// The maximum size in bytes of a tag or a comment, and of lol_html's buffers. Longer ones are dropped.
 const TOKEN: usize = 4 << 20;
-/// The maximum size in bytes of a stripped page that is searched for an article. For a larger page, the text of
+/// The maximum size in bytes of a stripped page that is searched for an article. If the page is larger, the text of
 /// the whole body is kept.
 const ARTICLE_BYTES: usize = 2 << 20;
 /// The maximum number of elements in such a page.

@@ -69,7 +69,7 @@ fn a_budget_of_the_call_goes_first() {
 }
 
 #[test]
-fn what_waits_is_bounded() {
+fn held_bytes_are_bounded() {
     let tight = || CallOptions::new().with_limits(Limits::new().with_held(1000).with_spill(0));
     // This page has no text before its end.
     let page = format!("<html><script>{}</script><p>text", "x".repeat(200_000));

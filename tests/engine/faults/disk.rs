@@ -32,7 +32,7 @@ fn cases() -> Vec<Case> {
     let chat = format!("[{}{{\"role\": \"user\"}}]", "{\"role\": \"user\"}, ".repeat(15_000));
     let select = compiled(&Spec::new().select("id"));
     let options = |limits: &Limits| CallOptions::new().with_limits(limits.clone());
-    // No filter holds anything here: only the output of the record is held.
+    // These filters hold nothing: only the output of a record waits.
     let whole = compiled(&Spec::new());
     let [lines, events] =
         records("whole", &whole, line.as_bytes(), event.as_bytes()).try_into().ok().expect("two");

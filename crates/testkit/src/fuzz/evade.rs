@@ -83,7 +83,8 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
     if choices.one_in(4) {
         options = options.with_budget(Budget::Bytes(1 + choices.below(400) as u64));
     }
-    // Rules that remove also apply to the response of a failed call. If only selected values may leave, such a response is an error.
+    // Rules that remove also apply to the response of a failed call. If only selected values may leave, such a response
+    // is an error.
     options = options.with_is_error(choices.one_in(if rules == "select" { 32 } else { 8 }));
     let cuts = choices.cuts(document.len());
     let subject = Subject { program: &program, options: &options, document: &document };
