@@ -220,7 +220,7 @@ fn errors_name_the_flag_that_helps() {
         (
             &["--select", "id", "--duplicate-keys", "reject"],
             "{\"id\":1,\"id\":2}",
-            "which --duplicate-keys reject refuses",
+            "duplicate key (--duplicate-keys reject)",
         ),
         (&[], &deep, "(raise it with --max-depth)"),
         (&["--ndjson"], &deep, "(raise it with --max-depth)"),
@@ -266,7 +266,7 @@ fn a_full_disk_is_an_error() {
         command.args(["-c", r#"trap "" XFSZ; ulimit -f 8; exec "$@""#, "sh"]);
         command.arg(env!("CARGO_BIN_EXE_tamis")).args(["filter", "--held", "1k"]).args(args);
         let ran = Ran::new(&folder.feed(&mut command, input.as_bytes()));
-        ran.refused(1, &["cannot write the temporary file: "]);
+        ran.refused(1, &["cannot write the temporary file", "or lower --spill"]);
     }
 }
 

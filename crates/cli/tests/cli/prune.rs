@@ -67,7 +67,7 @@ fn errors_of_the_command_line() {
     let folder = Folder::new();
     folder.write("a.json", HISTORY);
     for (args, words) in [
-        (&["--placeholder", "{name}"][..], &["placeholder: a field is", "character 2"][..]),
+        (&["--placeholder", "{name}"][..], &["placeholder: unknown field", "character 2"][..]),
         (&["--keep-turns", "-1"], &["expected a whole number"]),
         (&["--keep-head", "100000"], &["keep_head: 100000 characters, more than 65536"]),
         (&["a.json", "--report", "a.json"], &["--report and the input are the same file"]),
