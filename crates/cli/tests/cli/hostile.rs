@@ -266,7 +266,10 @@ fn a_full_disk_is_an_error() {
         command.args(["-c", r#"trap "" XFSZ; ulimit -f 8; exec "$@""#, "sh"]);
         command.arg(env!("CARGO_BIN_EXE_tamis")).args(["filter", "--held", "1k"]).args(args);
         let ran = Ran::new(&folder.feed(&mut command, input.as_bytes()));
-        ran.refused(1, &["cannot write the temporary file", ": File too large", "or lower --spill"]);
+        ran.refused(
+            1,
+            &["cannot write the temporary file", ": File too large", "or lower --spill"],
+        );
     }
 }
 
