@@ -288,7 +288,7 @@ mod tests {
             (r#"{"bytes":1,"tokens":1}"#, "not both"),
             (r#"{"bytes":1,"bytes":1}"#, "not both"),
             (r#"{"byte":1}"#, "unknown field `byte`"),
-            ("{}", "neither"),
+            ("{}", "a budget must have `bytes: N` or `tokens: N`"),
             ("4096", "expected `bytes: N` or `tokens: N`"),
             (r#""4096""#, "expected `bytes: N` or `tokens: N`"),
         ] {

@@ -135,7 +135,7 @@ fn length(value: &GoValue<'_>) -> Result<i64, RenderFault> {
             None => return fail(format!("len of type {}", other.kind())),
         },
     };
-    i64::try_from(length).map_err(|_| RenderFault::new("len overflows int"))
+    i64::try_from(length).map_err(|_overflow| RenderFault::new("len overflows int"))
 }
 
 fn index<'a>(

@@ -40,10 +40,10 @@ pub(super) fn parse(template: &str) -> Result<TemplateTree, TemplateFault> {
         memory: size_of::<TemplateTree>() + template.len(),
     };
     let (statements, end) = parser.list(true)?;
-    if let End::Else(at) = end {
+    if let ListEnd::Else(at) = end {
         return Err(TemplateFault::new(at, "unexpected {{else}}"));
     }
-    if let End::End(at) = end {
+    if let ListEnd::Close(at) = end {
         return Err(TemplateFault::new(at, "unexpected {{end}}"));
     }
     let body = TemplateBody { statements, slots: parser.slots };
@@ -55,10 +55,10 @@ pub(super) fn parse(template: &str) -> Result<TemplateTree, TemplateFault> {
 }
 
 /// The end of a list of statements.
-enum End {
+enum ListEnd {
     Template,
     Else(usize),
-    End(usize),
+    Close(usize),
 }
 
 /// The tokens of the action that is being parsed.
@@ -156,7 +156,7 @@ impl<'t> TemplateParser<'t> {
     }
 
     /// Parses statements up to an `else` or `end` that belongs to none of them, whose keyword is then consumed.
-    fn list(&mut self, is_top: bool) -> Result<(Vec<Statement>, End), TemplateFault> {
+    fn list(&mut self, is_top: bool) -> Result<(Vec<Statement>, ListEnd), TemplateFault> {
         let mut statements = Vec::new();
         while let Some(piece) = self.lexer.next()? {
             self.memory += STATEMENT;
@@ -174,10 +174,10 @@ impl<'t> TemplateParser<'t> {
             let at = keyword.as_ref().map_or(at, |token| token.span.start);
             self.action.next += 1;
             match word {
-                "else" => return Ok((statements, End::Else(at))),
+                "else" => return Ok((statements, ListEnd::Else(at))),
                 "end" => {
                     self.close_action()?;
-                    return Ok((statements, End::End(at)));
+                    return Ok((statements, ListEnd::Close(at)));
                 }
                 "if" => statements.push(self.conditional(at, false)?),
                 "with" => statements.push(self.conditional(at, true)?),
@@ -210,7 +210,7 @@ impl<'t> TemplateParser<'t> {
                 }
             }
         }
-        Ok((statements, End::Template))
+        Ok((statements, ListEnd::Template))
     }
 
     /// Parses the statements of a block that begins at `at`. Returns the place of its `else`, if that ended them.
@@ -220,9 +220,9 @@ impl<'t> TemplateParser<'t> {
         word: &str,
     ) -> Result<(Vec<Statement>, Option<usize>), TemplateFault> {
         match self.list(false)? {
-            (statements, End::Else(at)) => Ok((statements, Some(at))),
-            (statements, End::End(_)) => Ok((statements, None)),
-            (_, End::Template) => {
+            (statements, ListEnd::Else(at)) => Ok((statements, Some(at))),
+            (statements, ListEnd::Close(_)) => Ok((statements, None)),
+            (_, ListEnd::Template) => {
                 Err(TemplateFault::new(at, format!("{{{{{word}}}}} has no {{{{end}}}}")))
             }
         }

@@ -225,7 +225,7 @@ impl<'a> Renderer<'a, '_> {
                 for (index, element) in (0_i64..).zip(elements.iter()) {
                     ran = true;
                     let index = GoValue::Int(index);
-                    if self.turn(pipeline, body, index, &element.into())? == LoopStep::Break {
+                    if self.turn(pipeline, body, &index, &element.into())? == LoopStep::Break {
                         break;
                     }
                 }
@@ -234,7 +234,7 @@ impl<'a> Renderer<'a, '_> {
                 for (name, member) in members.iter() {
                     ran = true;
                     let name = GoValue::Text(name);
-                    if self.turn(pipeline, body, name, &member.into())? == LoopStep::Break {
+                    if self.turn(pipeline, body, &name, &member.into())? == LoopStep::Break {
                         break;
                     }
                 }
@@ -246,7 +246,7 @@ impl<'a> Renderer<'a, '_> {
                 for number in 0..*count {
                     ran = true;
                     let number = GoValue::Int(number);
-                    if self.turn(pipeline, body, GoValue::Missing, &number)? == LoopStep::Break {
+                    if self.turn(pipeline, body, &GoValue::Missing, &number)? == LoopStep::Break {
                         break;
                     }
                 }
@@ -255,7 +255,7 @@ impl<'a> Renderer<'a, '_> {
                 for number in 0..*count {
                     ran = true;
                     let number = GoValue::Uint(number);
-                    if self.turn(pipeline, body, GoValue::Missing, &number)? == LoopStep::Break {
+                    if self.turn(pipeline, body, &GoValue::Missing, &number)? == LoopStep::Break {
                         break;
                     }
                 }
@@ -273,14 +273,14 @@ impl<'a> Renderer<'a, '_> {
         &mut self,
         pipeline: &Pipeline,
         body: &'a [Statement],
-        index: GoValue<'a>,
+        index: &GoValue<'a>,
         element: &GoValue<'a>,
     ) -> Result<LoopStep, PlacedFault> {
         self.quota.turn().at(pipeline.at())?;
         match pipeline.targets.as_slice() {
             [one] => self.assign(*one, element),
             [first, second, ..] => {
-                self.assign(*first, &index);
+                self.assign(*first, index);
                 self.assign(*second, element);
             }
             [] => {}

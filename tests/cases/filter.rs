@@ -129,7 +129,7 @@ impl FilterCase {
         self.judge(&subject.push([]))?;
         streams_as_explained(subject)?;
 
-        let seed = Prng::named(&self.name).next();
+        let seed = Prng::named(&self.name).next_u64();
         let run = agree(subject, seed, Effort::Full)?;
         if self.options.is_none() {
             agree_reader(subject, seed, &run)?;

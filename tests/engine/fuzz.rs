@@ -73,7 +73,7 @@ fn anything() {
     let mut random = Prng::new(0xf022);
     for (_, run) in TARGETS {
         for length in 0..120 {
-            let mut data: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
+            let mut data: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
             run(&data);
             if let Some(choices) = data.first_mut() {
                 *choices = random.below(length) as u8;
@@ -218,7 +218,7 @@ fn made(target: &str, from: From) -> Seeds {
     let seed = |document: Vec<u8>| {
         let mut random = Prng::named(&format!("{target} {}", document.escape_ascii()));
         let head = bytes(&mut random, 80);
-        let name = format!("{:016x}", random.next());
+        let name = format!("{:016x}", random.next_u64());
         (name, [&[head.len() as u8][..], &head, &document].concat())
     };
     documents.into_iter().map(seed).collect()
@@ -234,7 +234,7 @@ fn apart(mut documents: Vec<Vec<u8>>, most: usize) -> Vec<Vec<u8>> {
 }
 
 fn bytes(random: &mut Prng, most: usize) -> Vec<u8> {
-    (0..random.below(most + 1)).map(|_| random.next() as u8).collect()
+    (0..random.below(most + 1)).map(|_| random.next_u64() as u8).collect()
 }
 
 fn documents(from: From) -> Vec<Vec<u8>> {

@@ -2,7 +2,7 @@
 
 /// The choices that a generator of inputs makes: from a seed in tests, from the bytes that a fuzzer found in fuzz targets.
 pub trait Choices {
-    fn next(&mut self) -> u64;
+    fn next_u64(&mut self) -> u64;
 
     /// A number below `bound`; 0 if `bound` is 0.
     fn below(&mut self, bound: usize) -> usize;
@@ -18,8 +18,8 @@ pub trait Choices {
 }
 
 impl Choices for Prng {
-    fn next(&mut self) -> u64 {
-        Self::next(self)
+    fn next_u64(&mut self) -> u64 {
+        Self::next_u64(self)
     }
 
     fn below(&mut self, bound: usize) -> usize {
@@ -42,7 +42,7 @@ impl Prng {
         Self(name.bytes().fold(0xcbf2_9ce4_8422_2325, fold))
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
         word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -52,7 +52,7 @@ impl Prng {
 
     /// A number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        if bound == 0 { 0 } else { (self.next() % bound as u64) as usize }
+        if bound == 0 { 0 } else { (self.next_u64() % bound as u64) as usize }
     }
 
     /// True once in `odds` times on average.

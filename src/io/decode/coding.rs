@@ -114,8 +114,8 @@ impl DecodeOptions {
     /// Sets the maximum of decoded bytes per encoded byte. The first 1 MiB is exempt.
     ///
     /// ### Default
-    /// 256. In gzip, JSON records that differ in a number and a URL have a ratio of about 30, equal ones of about 250. The maximum of
-    /// gzip is 1,032; `br` and `zstd` have none.
+    /// The ratio 256. In gzip, JSON records that differ in a number and a URL have a ratio of about 30, equal ones of
+    /// about 250. The maximum of gzip is 1,032; `br` and `zstd` have none.
     ///
     /// ### Caveat
     /// The ratio is checked after each piece, for all bytes decoded so far. A body may exceed it in the middle and not as a whole.

@@ -43,7 +43,7 @@ impl PushFilter for TextPush {
 
     fn outcome(&self) -> Outcome {
         match self {
-            Self::Text(_, report) => Outcome::Text(report.clone()),
+            Self::Text(_, report) => Outcome::Text(*report),
             #[cfg(feature = "command")]
             Self::Command(_, report) => Outcome::Command(report.clone()),
         }

@@ -268,7 +268,7 @@ fn random_documents() {
         let limit = prng.one_in(3).then(|| 1 + prng.below(ground.filtered.len() + 2));
         let effort = if prng.one_in(16) { Effort::Full } else { Effort::Splits(2) };
         let marks = prng.one_in(3);
-        let tries = Tries { set, limit, marks, seed: prng.next(), effort };
+        let tries = Tries { set, limit, marks, seed: prng.next_u64(), effort };
         check(&ground, generated.way.as_deref(), tries);
     }
 }

@@ -62,7 +62,7 @@ fn the_corpus_at_budgets_of_every_size() {
                 };
                 let tries = Tries {
                     asked,
-                    seed: prng.next(),
+                    seed: prng.next_u64(),
                     effort: Effort::Splits(1),
                     spill: at % 4 == 0,
                 };
@@ -87,7 +87,7 @@ fn random_documents() {
             };
             let tries = Tries {
                 asked,
-                seed: prng.next(),
+                seed: prng.next_u64(),
                 effort: if prng.one_in(16) { Effort::Full } else { Effort::Splits(3) },
                 spill: prng.one_in(8),
             };

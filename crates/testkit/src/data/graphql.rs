@@ -32,7 +32,7 @@ fn page(text: &mut String, random: &mut Random) {
     write!(
         text,
         r#","pageInfo":{{"hasNextPage":{next},"hasPreviousPage":false,"endCursor":"Y3Vyc29yOj{:x}"}}"#,
-        random.next()
+        random.next_u64()
     )
     .expect("a String takes all");
 }
@@ -63,7 +63,7 @@ fn repository(text: &mut String, random: &mut Random) {
     write!(
         text,
         r##"{{"__typename":"Repository","id":"R_kgDO{:x}","name":"{name}","owner":{{"__typename":"Organization","login":"harbour-labs"}},"stargazerCount":{},"isArchived":false,"primaryLanguage":{{"name":"{}","color":"#dea584"}},"##,
-        random.next(),
+        random.next_u64(),
         random.below(50_000),
         random.pick(&["Rust", "Go", "TypeScript"]),
     )
@@ -76,7 +76,7 @@ fn issue(text: &mut String, random: &mut Random) {
     write!(
         text,
         r#"{{"__typename":"Issue","id":"I_kwDO{:x}","number":{},"title":"The {} of the {} is off by one","state":"{}","closedAt":null,"author":{{"__typename":"User","login":"{}-{}","company":null}},"#,
-        random.next(),
+        random.next_u64(),
         random.below(9000),
         random.pick(&WORDS),
         random.pick(&WORDS),
@@ -102,7 +102,7 @@ fn comment(text: &mut String, random: &mut Random) {
     write!(
         text,
         r#"{{"__typename":"IssueComment","id":"IC_kwDO{:x}","body":"Seen with {} as well,\nand with \"{}\" not.","createdAt":"{}","author":{{"__typename":"User","login":"{}"}},"#,
-        random.next(),
+        random.next_u64(),
         random.pick(&WORDS),
         random.pick(&WORDS),
         random.date(),

@@ -125,7 +125,7 @@ fn list(bytes: usize, item: fn(&mut String, &mut Random)) -> String {
 struct Random(u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -134,7 +134,7 @@ impl Random {
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+        self.next_u64() % end
     }
 
     fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {

@@ -54,7 +54,7 @@ fn budgets(choices: &mut Choose<'_>, spec: Spec, document: &[u8], way: Option<Op
         omitted: choices.pick(&[None, None, Some(Omitted::Silent), Some(Omitted::Mark)]),
     };
     let tries =
-        Tries { asked, seed: choices.next(), effort: Effort::Few, spill: choices.one_in(8) };
+        Tries { asked, seed: choices.next_u64(), effort: Effort::Few, spill: choices.one_in(8) };
     // Counting tokens takes most of the time.
     if choices.one_in(3) {
         tokens(choices, spec, document, size);
@@ -76,7 +76,7 @@ fn tokens(choices: &mut Choose<'_>, spec: Spec, document: &[u8], size: usize) {
     let program = Program::compile(&spec).expect("the spec compiles");
     let options = CallOptions::new();
     let subject = Subject { program: &program, options: &options, document };
-    let run = agree(subject, choices.next(), Effort::Few)
+    let run = agree(subject, choices.next_u64(), Effort::Few)
         .unwrap_or_else(|why| panic!("{why}\n  {spec:?}"));
     assert_eq!(run.fault, None, "{spec:?}");
     let output = run.output.unwrap_or_default();

@@ -21,7 +21,7 @@ pub fn run(data: &[u8]) {
     let raw = serde_json::from_str::<&RawValue>(&text);
     assert!(raw.is_ok(), "the generator makes no JSON: {raw:?}: {text}");
     let rules = generate::rules(&mut input.choices, &tree);
-    let seed = input.choices.next();
+    let seed = input.choices.next_u64();
     if let Err(why) = check::check(&rules, &text, seed) {
         panic!("{why}\n  document: {text}\n  spec: {:?}", rules.spec());
     }

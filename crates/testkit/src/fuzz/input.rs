@@ -52,7 +52,7 @@ impl<'a> Choose<'a> {
 }
 
 impl Choices for Choose<'_> {
-    fn next(&mut self) -> u64 {
+    fn next_u64(&mut self) -> u64 {
         u64::arbitrary(&mut self.0).unwrap_or_default()
     }
 

@@ -151,7 +151,7 @@ pub fn compact_document(prng: &mut impl Choices) -> String {
                 0 => out.push_str(r#"{"a":1,"ab":"x","abc":null,"customer_id":[]}"#),
                 1 => out.push_str(r#"[1,{"a":2,"b":3,"c":4}]"#),
                 2 => out.push_str(&format!("\"{}\"", "é".repeat(prng.below(2100)))),
-                3..=5 => out.push_str(&(prng.next() >> prng.below(64)).to_string()),
+                3..=5 => out.push_str(&(prng.next_u64() >> prng.below(64)).to_string()),
                 _ => out.push_str(prng.pick(&PLAIN)),
             }
         }
