@@ -226,8 +226,9 @@ fn made(target: &str, from: From) -> Seeds {
 
 /// Some of many documents, chosen by their hashes.
 fn apart(mut documents: Vec<Vec<u8>>, most: usize) -> Vec<Vec<u8>> {
-    documents
-        .sort_by_cached_key(|document| Prng::named(&document.escape_ascii().to_string()).next());
+    documents.sort_by_cached_key(|document| {
+        Prng::named(&document.escape_ascii().to_string()).next_u64()
+    });
     documents.dedup();
     documents.truncate(most);
     documents

@@ -80,7 +80,7 @@ fn run(name: &str, spec: &Spec, document: &[u8]) -> Run {
     let program = Program::compile(spec).expect("the spec compiles");
     let options = CallOptions::new();
     let subject = Subject { program: &program, options: &options, document };
-    let seed = Prng::named(name).next();
+    let seed = Prng::named(name).next_u64();
     // One-byte chunks of the longest files are slow, so they run once.
     let effort = if document.len() < 1 << 10 { Effort::Full } else { Effort::Splits(5) };
     let run = agree(subject, seed, effort).unwrap_or_else(|why| panic!("{name}: {why}"));

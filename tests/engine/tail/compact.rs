@@ -247,7 +247,7 @@ fn the_corpus_in_every_template() {
             let ground = Ground::new(spec, &document);
             let way = ground.report.root.as_deref().map(way);
             for set in 0..TEMPLATES.len() {
-                let seed = Prng::named(&name).next();
+                let seed = Prng::named(&name).next_u64();
                 let limit = (set % 3 == number).then_some(ground.filtered.len() / 3);
                 let marks = set % 2 == 1;
                 let tries = Tries { set, limit, marks, seed, effort: Effort::Splits(1) };

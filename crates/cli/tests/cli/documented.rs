@@ -54,7 +54,7 @@ pub(crate) fn differences(folder: &Folder, name: &str, page: &str) -> String {
     let mut failed = String::new();
     for (at, example) in examples.iter().enumerate() {
         let ran = if let Some(query) = example.command.strip_prefix("jq ") {
-            let next = examples.get(at + 1).expect("a command of tamis after one of jq");
+            let next = examples.get(at + 1).unwrap();
             assert_eq!(example.output, next.output, "{name}: {}", next.command);
             let Some(ran) = jq(folder, query) else { continue };
             ran

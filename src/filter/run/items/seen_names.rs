@@ -80,5 +80,6 @@ impl SeenNames {
     }
 }
 
-#[cfg(all(test, feature = "manifest"))]
+#[cfg(test)]
+#[cfg(feature = "manifest")]
 mod tests;
