@@ -54,15 +54,15 @@
 //! | step | file | what happens |
 //! |--:|---|---|
 //! | 1 | `io/mod.rs` | `filter_reader` reads 64 KiB and calls `Filter::write` |
-//! | 2 | `filter/core.rs` | checks the state of the run, skips a byte order mark, holds the chunk while a branch of `when` is undecided |
-//! | 3 | `filter/chain.rs` | passes the chunk to the first stage: the document stage (`extract`, `retain`, `patches`) or the items |
-//! | 4 | `filter/payload.rs` | finds the payload (`root`), holds the chunk while the root or the first hit is unknown |
-//! | 5 | `filter/stage.rs` | pairs the stage with the machine and the sink |
+//! | 2 | `filter/run/filter_run.rs` | checks the state of the run, skips a byte order mark, holds the chunk while a branch of `when` is undecided |
+//! | 3 | `filter/run/chain.rs` | passes the chunk to the first stage: the document stage (`extract`, `retain`, `patches`) or the items |
+//! | 4 | `filter/run/payload.rs` | finds the payload (`root`), holds the chunk while the root or the first hit is unknown |
+//! | 5 | `filter/run/stage.rs` | pairs the stage with the machine and the sink |
 //! | 6 | `scan/` | turns a window of 4 KiB into bit masks and token positions |
 //! | 7 | `json/machine/` | walks the tokens, validates, and asks the handler for its interest in each value |
-//! | 8 | `filter/items/` | the handler of the rules on items: drops, copies or inspects each value, by the trie of `path/` |
+//! | 8 | `filter/run/items/` | the handler of the rules on items: drops, copies or inspects each value, by the trie of `path/` |
 //! | 9 | `json/writer.rs` | writes commas, brackets, keys and the copied bytes |
-//! | 10 | `filter/tail/` | `text_filter`, `budget` and `compact`, if declared |
+//! | 10 | `filter/run/output/` | `text_filter`, `budget` and `compact`, if declared |
 //! | 11 | `io/sinks.rs` | the sink of the driver writes to the writer |
 //!
 //! ```text

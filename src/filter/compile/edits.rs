@@ -15,7 +15,7 @@
 //!
 //! Some sequences cannot be resolved from their paths: operations on array elements move the other elements, and a
 //! test depends on a value. [`StreamingEdits::new`] returns the operation and the reason. For all others, the edits
-//! produce what the same operations on a tree produce (`tests/patch`).
+//! produce what the same operations on a tree produce (`tests/engine/patch`).
 
 use crate::error::ErrorKind;
 use crate::path::trie::{NodeId, Trie};

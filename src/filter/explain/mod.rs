@@ -1,7 +1,7 @@
 //! Describes how a program will run: its stages in order, what each may have to hold, and why.
 //!
 //! The description only depends on the compiled rules. It has to agree with the run: a program that is explained as a
-//! stream holds nothing on any document (`tests/explain.rs`).
+//! stream holds nothing on any document (`tests/cases/explain.rs`).
 
 mod document;
 mod output;
