@@ -47,8 +47,8 @@ pub(crate) struct Selection {
 
     /// Keep only the values at these JSON Pointers of the document
     ///
-    /// Applied before all other rules. Names also match in the elements of arrays. A total miss becomes an error unless
-    /// --on-error is given.
+    /// Applied before all other rules. Names also match in the elements of arrays. With this rule, a total miss of
+    /// --select or --root is an error unless --on-error raw is given.
     #[arg(long, value_name = "POINTER,POINTER", help_heading = "Rules")]
     pub(crate) retain: Vec<String>,
 

@@ -46,9 +46,13 @@ const TOPICS: [(&str, &str, &str); 11] = [
         "pruning old tool results of a chat: rules, shapes",
         include_str!("topics/history.md"),
     ),
-    ("limits", "what may wait, how much of it, and what follows", include_str!("topics/limits.md")),
-    ("reports", "--report and --stats: what a run says it did", include_str!("topics/reports.md")),
-    ("exit-codes", "how a run ends, and what it says then", include_str!("topics/exit-codes.md")),
+    (
+        "limits",
+        "limits on memory and temporary files, and how to change them",
+        include_str!("topics/limits.md"),
+    ),
+    ("reports", "--report and --stats: the figures of a run", include_str!("topics/reports.md")),
+    ("exit-codes", "exit codes, errors and warnings", include_str!("topics/exit-codes.md")),
 ];
 
 /// The commands that completions offer.
@@ -75,9 +79,9 @@ Topics (tamis help TOPIC):
   commands    the output of commands: tamis text, and rules for it
   running     run: how a command runs and where its output is kept
   history     pruning old tool results of a chat: rules, shapes
-  limits      what may wait, how much of it, and what follows
-  reports     --report and --stats: what a run says it did
-  exit-codes  how a run ends, and what it says then
+  limits      limits on memory and temporary files, and how to change them
+  reports     --report and --stats: the figures of a run
+  exit-codes  exit codes, errors and warnings
 
 Exit codes:
   0  done (a closed pipe is no error)

@@ -1,6 +1,6 @@
 //! Compiles the sequence of operations of a spec (RFC 6902; SPEC §8), to be applied to a stream or to a tree.
 //!
-//! The differences from what reShapr ships, each with a test in `tests/patch/reshapr.rs`:
+//! The differences from what reShapr ships, each with a test in `tests/engine/patch/reshapr.rs`:
 //!
 //! - reShapr forwards the response if an operation fails. Here nothing is emitted then, unless the spec sets
 //!   `on_error: raw`. A failed `test` counts as such a failure (RFC 6902, 5). In reShapr's artifacts it ends the

@@ -1,4 +1,4 @@
-//! Text filters: cases as data (`tests/text/*.toml`), a model that reads the operations off the whole text, and input that
+//! Text filters: cases as data (`tests/cases/text/*.toml`), a model that reads the operations off the whole text, and input that
 //! nobody sends in good faith.
 
 mod hostile;
