@@ -26,7 +26,7 @@ impl fmt::Display for Service {
     }
 }
 
-/// One filter of a [`Manifest`].
+/// One filter of a [`Manifest`](super::Manifest).
 #[derive(Clone, Debug)]
 pub struct ManifestEntry {
     pub(super) name: String,

@@ -1,5 +1,5 @@
 //! Deterministic documents in the shapes of real API responses. The same shape and size gives the same bytes on every machine:
-//! [`Shape::known`] has their lengths and hashes.
+//! `Shape::known` has their lengths and hashes.
 //!
 //! Strings are escaped as by serde_json, floats are the shortest text of their value, and no value is written in two ways. So a
 //! peer that parses values and serialises them again writes the same bytes as one that copies them.

@@ -1,7 +1,7 @@
 //! `json_verdict`: which bytes are JSON, to tamis, to serde_json, to struson, and to a grammar of RFC 8259 that says
 //! where a text stops being one.
 //!
-//! Where the others decide otherwise, they do so for a reason of [`DIFFERENCES`], which is looked for in the text.
+//! Where the others decide otherwise, they do so for a reason of `DIFFERENCES`, which is looked for in the text.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
