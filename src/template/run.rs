@@ -109,6 +109,7 @@ impl<'a> Renderer<'a, '_> {
                 format!("the templates that run have more than {MAX_VARIABLES} variables");
             return Err(RenderFault::limit(message)).at(at);
         }
+        self.quota.step(body.slots * size_of::<GoValue<'_>>()).at(at)?;
         self.frame = end;
         self.slots.resize(end + body.slots, GoValue::Missing);
         self.assign(0, dot);
@@ -206,7 +207,13 @@ impl<'a> Renderer<'a, '_> {
                 return Ok(step);
             }
         }
-        self.list(otherwise, dot)
+        if otherwise.is_empty() {
+            return Ok(LoopStep::Next);
+        }
+        self.enter(branches.first().map_or(0, |(pipeline, _)| pipeline.at()))?;
+        let step = self.list(otherwise, dot)?;
+        self.depth -= 1;
+        Ok(step)
     }
 
     fn range(

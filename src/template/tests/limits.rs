@@ -36,6 +36,13 @@ fn nesting_is_bounded() {
                 assert_eq!(kind(&build(levels), "{}"), TemplateErrorKind::Limit, "{open} {levels}");
             }
         }
+        // The bodies of `else` count as well when a template calls itself.
+        let (open, close) = ("{{if .z}}{{else}}".repeat(39), "{{end}}".repeat(39));
+        let itself = format!(
+            "{{{{define \"a\"}}}}{open}{{{{template \"a\" .}}}}{close}{{{{end}}}}{{{{template \"a\" .}}}}"
+        );
+        let error = render(&itself, "{}").unwrap_err();
+        assert!(error.to_string().contains("run inside each other"), "{error}");
         let chain = format!("{{{{print {} 1}}}}", "(print 1) ".repeat(3_000));
         assert!(render(&chain, "{}").is_ok());
         let pipes = format!("{{{{1{}}}}}", " | print".repeat(3_000));
