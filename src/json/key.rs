@@ -4,6 +4,8 @@
 
 use memchr::memchr;
 
+use crate::path::trie::NodeId;
+
 /// The maximum number of bytes that spell one byte of a name: `\u0061`.
 const LONGEST_SPELLING: usize = 6;
 
@@ -19,16 +21,28 @@ pub(crate) struct RawKey<'a> {
     /// The key is known to contain no escape.
     plain: bool,
     long: bool,
+    entry: Option<NodeId>,
 }
 
 impl<'a> RawKey<'a> {
     pub(crate) fn new(raw: &'a [u8], plain: bool) -> Self {
-        Self { raw, plain, long: false }
+        Self { raw, plain, long: false, entry: None }
+    }
+
+    /// Adds the entry of the name in the table of the policy.
+    pub(crate) fn with_entry(self, entry: Option<NodeId>) -> Self {
+        Self { entry, ..self }
+    }
+
+    /// Returns the entry of the name in the table of the handler's policy, if it was looked up there.
+    #[inline]
+    pub(crate) fn entry(&self) -> Option<NodeId> {
+        self.entry
     }
 
     /// A key over the limit, whose bytes are unknown.
     pub(crate) fn long() -> Self {
-        Self { raw: &[], plain: true, long: true }
+        Self { raw: &[], plain: true, long: true, entry: None }
     }
 
     /// Returns the bytes between the quotes, as spelled.

@@ -1,19 +1,22 @@
 //! JSON as events: the resumable machine, the trait of its handlers, and the writer.
 //!
 //! This module does not depend on rules. The [`machine`] walks the tokens of a window, validates them, and asks its
-//! [`Handler`] about each value. The handler returns an [`Interest`], which says how little work the value needs.
+//! [`Handler`] about each value. The handler returns an [`Interest`], which says how little work the value needs. With a
+//! [`Policy`] the handler states in advance what it would return for the members of a container, so that the machine
+//! need not ask about each.
 
 pub(crate) mod bom;
 pub(crate) mod key;
 pub(crate) mod levels;
 pub(crate) mod machine;
 mod path_tracker;
+pub(crate) mod policy;
 mod scalar;
 pub(crate) mod writer;
 
 use crate::error::Raise;
-use crate::path::trie::{NameTable, NodeId, Trie};
 use key::RawKey;
+use policy::Policy;
 
 /// The kind of a value, known from its first byte (for strings: from the second).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,57 +46,6 @@ pub(crate) enum ValueSlot<'a> {
     Member(RawKey<'a>),
     /// An element of the array that was entered last, counted from 0.
     Element(u64),
-}
-
-/// A complete member whose value is a valid scalar. The colon directly follows the key, and the only white space, if
-/// any, is between colon and value. Positions are relative to `text`.
-#[derive(Clone, Copy)]
-pub(crate) struct MemberSpan<'a> {
-    pub(crate) text: &'a [u8],
-    /// Position of the key's opening quote, and of the colon.
-    pub(crate) key: usize,
-    pub(crate) key_end: usize,
-    /// Position of the value's first byte, and after its last one.
-    pub(crate) value: usize,
-    pub(crate) end: usize,
-}
-
-/// The members with scalars, of a container that is otherwise kept, that the handler must be asked about or drops.
-#[derive(Clone, Copy)]
-pub(crate) struct ExcludedMembers<'a> {
-    /// Members with a name in this table, which belongs to a node of the trie. A member is dropped where a path ends.
-    /// `None`: names do not matter.
-    pub(crate) names: Option<(&'a NameTable, &'a Trie)>,
-    /// Members whose value is `null` are dropped.
-    pub(crate) nulls: bool,
-    /// Members whose value is an empty string are dropped.
-    pub(crate) empty: bool,
-}
-
-/// Takes the bytes of wanted members directly, without a question per member.
-pub(crate) trait MemberTaker {
-    /// Takes a member of the object that was entered last. `child` is the table's entry for its name.
-    fn take(&mut self, child: NodeId, member: MemberSpan<'_>) -> TakeResult;
-}
-
-/// The result of [`MemberTaker::take`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TakeResult {
-    /// Not taken: the machine must ask the handler.
-    No,
-    /// Taken, and more members may be wanted.
-    More,
-    /// Taken, and no other member of its object is wanted.
-    Last,
-}
-
-/// A taker that takes no member.
-struct NoTaker;
-
-impl MemberTaker for NoTaker {
-    fn take(&mut self, _: NodeId, _: MemberSpan<'_>) -> TakeResult {
-        TakeResult::No
-    }
 }
 
 /// The interest of a handler in a value.
@@ -146,52 +98,12 @@ pub(crate) trait Handler {
         offset: u64,
     ) -> Result<Interest, Halt>;
 
-    /// Returns the names of all wanted members of the object that was entered last. The machine then drops all other
-    /// members without a question. `None`: it must ask about each.
+    /// Returns what the machine may do with the members or elements of the container that was entered last without a
+    /// call of [`value`](Self::value). Called when the machine enters a container and when it returns to it; the
+    /// machine may also ignore the policy and ask.
     #[inline]
-    fn wanted(&self) -> Option<&NameTable> {
-        None
-    }
-
-    /// Whether nothing more is wanted of the object that was entered last, so that [`value`](Self::value) would return
-    /// [`Interest::SkipRest`] for every member.
-    #[inline]
-    fn is_done(&self) -> bool {
-        false
-    }
-
-    /// Returns the interest in a member whose name is in [`wanted`](Self::wanted), like [`value`](Self::value). `child`
-    /// is the table's entry for the name.
-    #[inline]
-    fn found(
-        &mut self,
-        child: NodeId,
-        slot: ValueSlot<'_>,
-        kind: ValueKind,
-        offset: u64,
-    ) -> Result<Interest, Halt> {
-        _ = child;
-        self.value(slot, kind, offset)
-    }
-
-    /// Returns the names in [`wanted`](Self::wanted), with a taker for members of these names.
-    #[inline]
-    fn taking(&mut self) -> Option<(&NameTable, impl MemberTaker)> {
-        None::<(&NameTable, NoTaker)>
-    }
-
-    /// Returns which members of the container that was entered last are not simply kept. All other members with scalars
-    /// are kept unchanged; of an array, all scalar elements are kept. `None`: the machine must ask about each.
-    #[inline]
-    fn excluded(&self) -> Option<ExcludedMembers<'_>> {
-        None
-    }
-
-    /// Receives kept members or elements with the commas between them, without white space. The rest of the run may
-    /// follow through [`raw`](Self::raw).
-    #[inline]
-    fn keep(&mut self, members: &[u8]) {
-        _ = members;
+    fn policy(&mut self) -> Policy<'_> {
+        Policy::ASK
     }
 
     /// Ends the container that was entered last. Its closing bracket is at this offset.

@@ -3,7 +3,7 @@
 //! Paths do not depend on documents or rules. [`trie`] applies tokens to arrays and objects.
 
 mod dots;
-mod names;
+pub(crate) mod names;
 pub(crate) mod trie;
 
 use std::borrow::Cow;

@@ -10,6 +10,22 @@ use crate::test_work::{WorkKind, count, words};
 /// A node of a trie.
 pub(crate) type NodeId = u32;
 
+/// The treatment of a member or an element.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Ask the handler.
+    #[default]
+    Ask,
+    /// Drop the value. A container is dropped as a whole.
+    Skip,
+    /// Drop the value and the rest of its container.
+    SkipRest,
+    /// Write the value, with its key as spelled. The machine asks about a container.
+    Keep,
+    /// Write the value with the key of this number. The machine asks about a container.
+    Rename(u32),
+}
+
 /// The names of a node's children, looked up by the bytes of a key.
 ///
 /// Open addressing over an eight-byte hash made of the first eight bytes and the length. A miss almost always costs one

@@ -12,7 +12,7 @@ use super::{Path, PathToken};
 use crate::regex_budget::RegexBudget;
 use crate::test_work::{WorkKind, count, words};
 
-pub(crate) use super::names::{NameTable, NodeId};
+pub(crate) use super::names::{Action, NameTable, NodeId};
 
 /// Number of nodes that [`Trie::sharpen`] handles. The set of each takes two kilobytes.
 const SHARP: usize = 1000;
@@ -22,6 +22,7 @@ const SHARP: usize = 1000;
 pub(crate) struct Trie {
     nodes: Vec<TrieNode>,
     longest: usize,
+    actions: Vec<Action>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -70,7 +71,7 @@ impl Trie {
         for node in &mut nodes {
             node.seal();
         }
-        Self { nodes, longest }
+        Self { nodes, longest, actions: Vec::new() }
     }
 
     /// Builds the trie that leads to `paths` but in which no path ends.
@@ -123,6 +124,27 @@ impl Trie {
 
     pub(crate) fn ends(&self, id: NodeId) -> &[u32] {
         self.node(id).map_or(&[], |node| &node.ends)
+    }
+
+    /// Returns by node what the machine may do with a member that leads there by its name. A node that is missing means
+    /// [`Action::Ask`].
+    pub(crate) fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    /// Lets the machine treat members at which a path ends like this.
+    pub(crate) fn act_on_ends(&mut self, end: Action) {
+        let mut actions = vec![Action::Ask; self.nodes.len()];
+        for (token, child) in self.nodes.iter().flat_map(|node| &node.children) {
+            // A name that begins with a digit may also be an index, which does not apply everywhere.
+            if let (PathToken::Name(name), false) = (token, self.ends(*child).is_empty())
+                && !name.starts_with(|first: char| first.is_ascii_digit())
+                && let Some(action) = actions.get_mut(*child as usize)
+            {
+                *action = end;
+            }
+        }
+        self.actions = actions;
     }
 
     /// Returns the child for a member called `name`; indices and wildcards do not count.

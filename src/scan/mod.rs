@@ -225,6 +225,12 @@ impl Window {
         self.any_backslash
     }
 
+    /// Whether the bytes in `from..to` contain no backslash.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self, from: usize, to: usize) -> bool {
+        Self::find(from, to, |block| self.backslash.get(block).copied()).is_none()
+    }
+
     /// Whether this window contains an invalid escape.
     #[inline]
     pub(crate) fn any_bad_escape(&self) -> bool {

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use super::rule_paths::{one_place, read, refuse_in, steps};
 use crate::error::Error;
 use crate::json::key;
+use crate::json::policy::Action;
 use crate::path::trie::{Cursor, NodeId, Trie};
 use crate::path::{Path, PathToken};
 use crate::regex_budget::RegexBudget;
@@ -57,6 +58,8 @@ pub(in crate::filter) struct SelectRules {
     /// Indexed by node of the trie.
     pub(in crate::filter) nodes: Vec<SelectNode>,
     pub(in crate::filter) sources: Vec<SelectSource>,
+    /// The output key of each source as JSON.
+    pub(in crate::filter) keys: Vec<Vec<u8>>,
 }
 
 /// The actions for the value at a node of the select trie.
@@ -66,8 +69,9 @@ pub(in crate::filter) struct SelectNode {
     pub(in crate::filter) starts: Vec<u32>,
     /// The number of tokens from the item to this node.
     pub(in crate::filter) depth: usize,
-    /// The source that is exactly this value, if no other output needs it.
-    pub(in crate::filter) plain: Option<u32>,
+    /// What the machine may do with a scalar at this node once its source was found: write it, if it is exactly one
+    /// source and no other output needs it.
+    pub(in crate::filter) action: Action,
     /// More than one output needs this value. It is held and read once for each.
     pub(in crate::filter) shared: bool,
     /// This node and those below it only have sources that are kept with a single object.
@@ -156,6 +160,7 @@ impl ItemRules {
         }
         let mut exclude = Trie::new(&excluded);
         exclude.sharpen(allowance);
+        exclude.act_on_ends(Action::Skip);
         let select = match select {
             None => None,
             Some(select) => Some(SelectRules::compile(&select.0, *envelope, &exclude, allowance)?),
@@ -216,7 +221,7 @@ pub(in crate::filter) enum WaitFrom {
 impl SelectSource {
     /// Returns whether the source is exactly the value at `depth`: a member that a fast loop may take by its name.
     fn is_plain_at(&self, depth: usize) -> bool {
-        // Every field is named: a source with a new property is not taken by the loop until it is considered here.
+        // Every field is named: the machine does not write a source with a new property until it is considered here.
         let Self { text: _, key: _, key_is_name: _, path, passing: _, exclude } = self;
         path.0.len() == depth && !exclude.is_hit()
     }
@@ -313,7 +318,10 @@ impl SelectRules {
                 && let Some(source) = sources.get(*start as usize)
                 && source.is_plain_at(node.depth)
             {
-                node.plain = Some(*start);
+                node.action = match source.key_is_name {
+                    true => Action::Keep,
+                    false => Action::Rename(*start),
+                };
             }
             for (token, _) in trie.children(id as NodeId) {
                 node.members += u32::from(*token != PathToken::Any);
@@ -331,7 +339,8 @@ impl SelectRules {
         if let Some(item) = nodes.first_mut() {
             item.passing_members = passing;
         }
-        let selection = Self { trie, nodes, sources };
+        let keys = sources.iter().map(|source| source.key.clone()).collect();
+        let selection = Self { trie, nodes, sources, keys };
         selection.check_overlap()?;
         Ok(selection)
     }
@@ -361,7 +370,7 @@ impl SelectRules {
         static NONE: SelectNode = SelectNode {
             starts: Vec::new(),
             depth: 0,
-            plain: None,
+            action: Action::Ask,
             shared: false,
             passing: false,
             members: 0,

@@ -11,6 +11,7 @@ use super::patches::Patches;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
 use super::when::When;
 use crate::error::Error;
+use crate::json::policy::Action;
 use crate::path::Path;
 use crate::path::trie::Trie;
 use crate::regex_budget::RegexBudget;
@@ -156,6 +157,7 @@ impl Program {
                 }
                 let mut trie = Trie::new(&paths);
                 trie.sharpen(allowance);
+                trie.act_on_ends(Action::Keep);
                 Some(trie)
             }
         };

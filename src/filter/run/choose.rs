@@ -19,9 +19,10 @@ use crate::error::{ErrorKind, LimitName, Raise};
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::compile::when::{Branch, When};
 use crate::json::key::{is_too_long_for, unescape};
+use crate::json::policy::{Action, Policy};
 use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
-use crate::path::trie::{NameTable, NodeId};
+use crate::path::trie::NodeId;
 use crate::sink::Sink;
 use crate::test_work::{WorkKind, count, words};
 use crate::tree::{children, equal};
@@ -98,7 +99,9 @@ impl BranchChooser {
         let trie = &self.when()?.trie;
         match (slot, self.open.last()) {
             (ValueSlot::Top, _) => Some(0),
-            (ValueSlot::Member(key), Some(top)) => key.with_name(|name| trie.member(*top, name?)),
+            (ValueSlot::Member(key), Some(top)) => {
+                key.entry().or_else(|| key.with_name(|name| trie.member(*top, name?)))
+            }
             (ValueSlot::Element(index), Some(top)) => trie.element(*top, index),
             _ => None,
         }
@@ -249,10 +252,11 @@ impl Handler for StageHandler<'_, BranchChooser> {
         Ok(interest)
     }
 
-    fn wanted(&self) -> Option<&NameTable> {
+    fn policy(&mut self) -> Policy<'_> {
         let chooser = &*self.stage;
-        let top = chooser.open.last().filter(|_| chooser.scope.is_inside())?;
-        chooser.when()?.trie.names(*top)
+        let top = chooser.open.last().filter(|_| chooser.scope.is_inside());
+        let names = top.and_then(|top| chooser.when()?.trie.names(*top));
+        names.map_or(Policy::ASK, |names| Policy::ask_named(names, Action::Skip))
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {

@@ -25,9 +25,9 @@ use super::placeholder::SHOWN_BYTES;
 use super::text::{KeptEnds, ValueReader, Wanted};
 use crate::error::Raise;
 use crate::json::key::is_too_long_for;
+use crate::json::policy::{Action, Policy};
 use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Meter;
-use crate::path::trie::{NameTable, NodeId};
 
 pub(super) use self::calls::Calls;
 
@@ -376,8 +376,9 @@ impl Handler for Survey {
                     }
                     _ => {}
                 }
-                let find = |name: &[u8]| frame.names()?.get(name).and_then(Member::of);
-                match key.with_name(|name| name.and_then(find)) {
+                let find = |name: &[u8]| frame.names()?.get(name);
+                let entry = key.entry().or_else(|| key.with_name(|name| name.and_then(find)));
+                match entry.and_then(Member::of) {
                     Some(member) => self.member(frame, member, kind, offset)?,
                     None => Interest::Skip,
                 }
@@ -387,23 +388,11 @@ impl Handler for Survey {
     }
 
     #[inline]
-    fn wanted(&self) -> Option<&NameTable> {
-        let frame = self.frame()?;
-        if frame.is_counted() { None } else { frame.names() }
-    }
-
-    #[inline]
-    fn found(
-        &mut self,
-        child: NodeId,
-        _: ValueSlot<'_>,
-        kind: ValueKind,
-        offset: u64,
-    ) -> Result<Interest, Halt> {
-        Ok(match (self.frame(), Member::of(child)) {
-            (Some(frame), Some(member)) => self.member(frame, member, kind, offset)?,
-            _ => Interest::Skip,
-        })
+    fn policy(&mut self) -> Policy<'_> {
+        // Members that are counted come through `value`.
+        let frame = self.frame().filter(|frame| !frame.is_counted());
+        let names = frame.and_then(Frame::names);
+        names.map_or(Policy::ASK, |names| Policy::ask_named(names, Action::Skip))
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {

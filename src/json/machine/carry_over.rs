@@ -4,10 +4,11 @@
 //! checked, and its result depends on these bytes only, not on where the input was cut. That is what makes the output
 //! independent of chunks.
 
-use super::member_loops::is_white;
+use super::members::is_white;
 use super::{Expect, Machine, PendingMember, SkipMode, WalkError, WindowContext};
 use crate::error::{LimitName, Raise};
 use crate::json::{Halt, Handler};
+use crate::path::trie::NodeId;
 use crate::test_work::{WorkKind, count, words};
 
 impl Machine {
@@ -22,11 +23,25 @@ impl Machine {
         self.member.at = at;
         self.member.split = false;
         self.member.long = false;
+        self.member.entry = None;
         if self.config.keep_white {
             self.give_lead(cx, at, h)?;
             self.lead.clear();
         }
         Ok(())
+    }
+
+    /// Begins and ends a key that is in the window, between its quote at `key` and its colon at `colon`, has no white
+    /// space before the colon, and is not too long.
+    #[inline]
+    pub(super) fn whole_key(&mut self, key: usize, colon: usize, entry: Option<NodeId>) {
+        self.tracker.key(key);
+        self.member.at = key;
+        self.member.end = colon;
+        self.member.split = false;
+        self.member.long = false;
+        self.member.entry = entry;
+        self.expect = Expect::Value;
     }
 
     /// Ends the current key, whose colon is at `colon`, and checks its length.

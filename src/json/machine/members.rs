@@ -1,432 +1,324 @@
-//! Members of objects, four tokens at once (key, colon, value, comma), and kept elements of arrays, two at once.
+//! The loops over plain members and elements: the second and last place where their grammar is written.
 //!
-//! A shortcut for `walk.rs`: it does exactly what the walk would do token by token. Unwanted members are skipped, and
-//! the handler is asked about wanted ones. A member that is not plain (an error, a key with an escape, a key over the
-//! limit, the end of the window) is left to the walk before any of it is consumed.
+//! A loop knows the tokens of a window, what a scalar is, and a [`Policy`]. It handles members as the policy says and
+//! stops before the first one that needs anything else, without having consumed any of it. `policed.rs` decides what
+//! to do with that one. A loop never reports an error: what is not plain is left to the walk.
+//!
+//! A member is plain if
+//! - its colon directly follows its key, and a comma or `}` its value (there may be white space between the others),
+//! - its key is within the limit and, if names matter, has no escape: a key between two quotes is then its name,
+//! - its value is a string or another valid scalar; if the value is dropped under `structure`, only its first byte
+//!   matters.
+//!
+//! The loops are not inlined, to reduce register pressure. Constants select the variants that are worth it:
+//!
+//! | `CHECK` | `KEEP` | used for |
+//! |---|---|---|
+//! | yes | no | dropped and copied containers; `select`, `retain` and tests under `full` |
+//! | no | no | `select`, `retain` and tests under `structure` |
+//! | yes | yes | `exclude`, drops, patches |
 
-use memchr::memchr;
+use crate::json::policy::{Action, Once, Output, Policy, ScalarMember};
+use crate::json::scalar::{self, ScalarStep};
+use crate::path::trie::NodeId;
+use crate::scan::Window;
 
-use super::member_loops::{
-    MemberTokens, is_good_scalar, is_white, keep_usual, pass_elements, take_usual,
-};
-use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext};
-use crate::json::key::RawKey;
-use crate::json::{
-    Handler, Interest, MemberSpan, MemberTaker, NoTaker, TakeResult, ValueKind, ValueSlot,
-};
-use crate::path::trie::{NameTable, NodeId};
-use crate::scan::WINDOW;
-
-/// How far the members were handled. `expect` is set for the next token.
-pub(super) enum MembersResult {
-    /// No token was consumed.
-    None,
-    /// The walk continues with this token.
-    Until(usize),
-    /// The walk ends here.
-    End(WalkEnd),
-}
-
-/// The kind of the member at which skipping stopped.
-enum MemberKind {
-    Wanted(NodeId),
-    /// Unwanted; the value is a container.
-    Container,
-    /// Unwanted; the value is a scalar, and it is the last member of the object, or the window ends inside the value.
-    Last,
-    Other,
-}
-
-/// Properties of the current window that hold for all members in it.
-struct MemberScan<'a> {
+/// A window with what its members have in common.
+pub(super) struct WindowText<'a> {
     /// The window up to its first invalid byte.
-    text: &'a [u8],
-    /// No key has an escape or can exceed the limit.
-    plain: bool,
+    pub(super) text: &'a [u8],
+    pub(super) window: &'a Window,
     /// The length of the longest key that may be held.
-    longest: usize,
+    pub(super) longest: usize,
 }
 
-/// Passes the kept bytes in `from..to` of the window to the handler, without white space.
+impl WindowText<'_> {
+    /// Whether a member begins at `next` whose key is plain and whose value may be valid.
+    pub(super) fn begins_member(&self, tokens: &[u16], next: usize) -> bool {
+        Member::at(self, tokens, next).is_some_and(|member| class_of(member.first) != OTHER)
+    }
+}
+
+/// The reason why a loop stopped before a member or element, or at a closing bracket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leave {
+    /// It is not plain.
+    Walk,
+    /// The handler must be asked about the member, which has this entry in the policy's table.
+    Ask(Option<NodeId>),
+    /// The value is a container that is dropped.
+    Skip,
+    /// The token is the closing bracket of the container.
+    End,
+    /// No name is left that may come once.
+    Done,
+}
+
+/// The tokens of one member, as positions in the window.
+#[derive(Clone, Copy)]
+struct Member {
+    key: usize,
+    colon: usize,
+    value: usize,
+    /// The token after the first one of the value.
+    end: usize,
+    /// The first eight bytes from the key on.
+    head: u64,
+    /// The first byte of the value.
+    first: u8,
+    /// The byte at `end`.
+    after: u8,
+}
+
+/// The classes of the first byte of a value.
+const SCALAR: u8 = 0;
+const CONTAINER: u8 = 1;
+const OTHER: u8 = 2;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a table made at compile time, where a panic is an error of the compiler"
+)]
+static CLASS: [u8; 256] = {
+    let mut class = [SCALAR; 256];
+    class[b'{' as usize] = CONTAINER;
+    class[b'[' as usize] = CONTAINER;
+    class[b'}' as usize] = OTHER;
+    class[b']' as usize] = OTHER;
+    class[b',' as usize] = OTHER;
+    class[b':' as usize] = OTHER;
+    class
+};
+
+fn class_of(first: u8) -> u8 {
+    CLASS.get(usize::from(first)).copied().unwrap_or(OTHER)
+}
+
+#[inline]
+pub(super) fn is_white(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+impl Member {
+    /// Returns the next member if its key and its colon are plain and its value may be one.
+    #[inline(always)]
+    fn at(scan: &WindowText<'_>, tokens: &[u16], next: usize) -> Option<Self> {
+        let text = scan.text;
+        let [key, colon, value, end] = *tokens.get(next..)?.first_chunk::<4>()?;
+        let [key, colon, value, end] = [key, colon, value, end].map(usize::from);
+        let head = u64::from_le_bytes(*text.get(key..)?.first_chunk()?);
+        let [quote, separator] = *text.get(colon.wrapping_sub(1)..)?.first_chunk()?;
+        let (first, after) = (*text.get(value)?, *text.get(end)?);
+        let plain = (head as u8 == b'"')
+            & ([quote, separator] == *b"\":")
+            & (colon.wrapping_sub(key) <= scan.longest.saturating_add(2));
+        plain.then_some(Self { key, colon, value, end, head, first, after })
+    }
+
+    /// Whether the value is a string or a valid scalar.
+    #[inline(always)]
+    fn is_good(&self, text: &[u8]) -> bool {
+        self.first == b'"' || is_good_scalar(text, self.value, self.end, self.first)
+    }
+
+    /// Returns the entry of the name in the policy's table.
+    #[inline(always)]
+    fn entry(&self, text: &[u8], policy: &Policy<'_>) -> Option<NodeId> {
+        let (table, _) = policy.names?;
+        // The length with the opening quote.
+        let len = self.colon.wrapping_sub(self.key + 1);
+        if !table.may_have(self.head, len) {
+            return None;
+        }
+        table.get_in(text, self.key + 1, len.wrapping_sub(1))
+    }
+
+    /// Returns the member without the white space after it.
+    #[inline(always)]
+    fn span(&self, text: &[u8]) -> ScalarMember {
+        let Self { key, colon, value, mut end, .. } = *self;
+        while text.get(end.wrapping_sub(1)).is_some_and(|last| is_white(*last)) {
+            end -= 1;
+        }
+        ScalarMember { key, colon, value, end }
+    }
+}
+
+/// Whether a value other than a string is a valid scalar.
 #[inline(always)]
-fn keep<H: Handler>(cx: &WindowContext<'_>, from: usize, to: usize, h: &mut H) {
-    let mut begun = false;
-    cx.window.solid_runs(from, to, |from, to| {
-        let bytes = cx.slice(cx.base + from, cx.base + to);
-        if begun {
-            h.raw(bytes);
-        } else {
-            h.keep(bytes);
-            begun = true;
-        }
-    });
-}
-
-impl MemberScan<'_> {
-    #[inline(always)]
-    fn byte(&self, at: usize) -> u8 {
-        self.text.get(at).copied().unwrap_or(0)
-    }
-
-    /// Whether a key has an escape or exceeds the limit.
-    #[cold]
-    fn is_special(&self, from: usize, to: usize) -> bool {
-        let key = self.text.get(from..to).unwrap_or_default();
-        key.len() > self.longest || memchr(b'\\', key).is_some()
-    }
-
-    /// Skips members up to one that is wanted or not plain. `CHECK`: skipped scalars are validated. Not inlined, to
-    /// reduce register pressure.
+pub(super) fn is_good_scalar(text: &[u8], at: usize, end: usize, first: u8) -> bool {
     #[inline(never)]
-    fn pass<const CHECK: bool>(
-        &self,
-        tokens: &[u16],
-        mut next: usize,
-        wanted: &NameTable,
-    ) -> (usize, MemberKind) {
-        let end = self.text.len();
-        while let Some(quad) =
-            MemberTokens::at(tokens, next).or_else(|| MemberTokens::cut(tokens, next, end))
-        {
-            if self.byte(quad.key) != b'"' || self.byte(quad.colon) != b':' {
-                break;
-            }
-            let (from, quote) = (quad.key + 1, quad.colon - 1);
-            if self.byte(quote) != b'"' || quote < from {
-                break;
-            }
-            if !self.plain && self.is_special(from, quote) {
-                break;
-            }
-            if let Some(child) = wanted.get_in(self.text, from, quote - from) {
-                return (next, MemberKind::Wanted(child));
-            }
-            match self.byte(quad.value) {
-                b'"' => {}
-                b'{' | b'[' => return (next, MemberKind::Container),
-                first => {
-                    if !self.is_scalar::<CHECK>(quad, first) {
-                        break;
-                    }
-                }
-            }
-            match self.byte(quad.end) {
-                b',' => next += 4,
-                b'}' => return (next, MemberKind::Last),
-                _ if quad.end == end && self.byte(quad.value) == b'"' => {
-                    return (next, MemberKind::Last);
-                }
-                _ => break,
-            }
-        }
-        (next, MemberKind::Other)
+    fn is_long(text: &[u8], at: usize, end: usize, first: u8) -> bool {
+        scalar::is_decimal(text, at, end)
+            || matches!(scalar::scan(text, at, first), ScalarStep::Ended(_))
     }
+    scalar::is_short(text, at, end) || is_long(text, at, end, first)
+}
 
-    /// Whether key and colon are there, the key is within the limit, and the first byte can begin a value.
-    fn begins_well(&self, quad: MemberTokens) -> bool {
-        let first = self.byte(quad.value);
-        self.byte(quad.key) == b'"'
-            && self.byte(quad.colon) == b':'
-            && quad.colon - quad.key <= self.longest
-            && (matches!(first, b'"' | b'{' | b'[') || self.is_scalar::<false>(quad, first))
-    }
-
-    /// Returns the member if its value is a valid scalar with no white space after it.
-    #[inline(always)]
-    fn whole(&self, quad: MemberTokens) -> Option<MemberSpan<'_>> {
-        let first = self.byte(quad.value);
-        let good = match first {
-            b'"' => true,
-            b'{' | b'[' => false,
-            _ => self.is_scalar::<true>(quad, first),
-        };
-        let ends = matches!(self.byte(quad.end), b',' | b'}') && !is_white(self.byte(quad.end - 1));
-        (good && ends).then_some(MemberSpan {
-            text: self.text,
-            key: quad.key,
-            key_end: quad.colon,
-            value: quad.value,
-            end: quad.end,
-        })
-    }
-
-    /// Whether the member's value is a valid scalar. Without `CHECK` only its first byte is examined.
-    #[inline(always)]
-    fn is_scalar<const CHECK: bool>(&self, quad: MemberTokens, first: u8) -> bool {
-        if !CHECK {
-            return !matches!(first, b'}' | b']' | b',' | b':');
-        }
-        is_good_scalar(self.text, quad.value, quad.end, first)
+/// Handles members from `next` on. Returns the token of the first one that it did not handle, and why.
+#[inline(always)]
+pub(super) fn members(
+    check: bool,
+    scan: &WindowText<'_>,
+    tokens: &[u16],
+    next: usize,
+    policy: &mut Policy<'_>,
+) -> (usize, Leave) {
+    match (policy.others == Action::Keep, check) {
+        (true, _) => each_member::<true, true>(scan, tokens, next, policy),
+        (false, true) => each_member::<true, false>(scan, tokens, next, policy),
+        (false, false) => each_member::<false, false>(scan, tokens, next, policy),
     }
 }
 
-impl Machine {
-    /// Copies kept elements of an array. Returns the token where the walk continues.
-    #[inline(always)]
-    pub(super) fn kept_elements<H: Handler>(
-        &mut self,
-        cx: &WindowContext<'_>,
-        tokens: &[u16],
-        next: usize,
-        h: &mut H,
-    ) -> usize {
-        if self.config.keep_white || h.excluded().is_none() {
-            return next;
+#[inline(never)]
+fn each_member<const CHECK: bool, const KEEP: bool>(
+    scan: &WindowText<'_>,
+    tokens: &[u16],
+    mut next: usize,
+    policy: &mut Policy<'_>,
+) -> (usize, Leave) {
+    let text = scan.text;
+    let escapes = policy.names.is_some() && scan.window.any_backslash();
+    // The first token of the kept members that are not written yet.
+    let mut kept = next;
+    let leave = loop {
+        let Some(member) = Member::at(scan, tokens, next) else { break Leave::Walk };
+        let class = class_of(member.first);
+        let usual = (member.after == b',') & (class == SCALAR);
+        let container = !usual && class == CONTAINER;
+        if !usual && !container && (class == OTHER || member.after != b'}') {
+            break Leave::Walk;
         }
-        let token = pass_elements(cx.slice(cx.base, cx.limit), tokens, next);
-        // The bytes from the first element to the last comma.
-        if let (Some(first), Some(comma)) = (tokens.get(next), tokens.get(token.wrapping_sub(1)))
-            && token > next
-        {
-            keep(cx, usize::from(*first), usize::from(*comma), h);
-            self.tracker.skip_elements((token - next) / 2);
-            self.expect = Expect::Value;
+        if escapes && !scan.window.is_plain(member.key + 1, member.colon - 1) {
+            break Leave::Walk;
         }
-        token
-    }
-
-    /// Validates a dropped container from the token after its opening bracket. The caller has checked the depth.
-    /// Returns the token after the container, or an end of the walk if the container goes on in the next window.
-    #[inline(always)]
-    fn pass_container(
-        &mut self,
-        cx: &WindowContext<'_>,
-        tokens: &[u16],
-        next: usize,
-        quad: MemberTokens,
-    ) -> Result<usize, WalkEnd> {
-        let object = cx.byte(cx.base + quad.value) == b'{';
-        self.tracker.key(cx.base + quad.key);
-        self.levels.push(object);
-        self.tracker.push();
-        self.expect = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
-        let floor = self.levels.depth();
-        let end = self.quiet_run(cx, tokens, next, floor);
-        let closes = if object { b'}' } else { b']' };
-        let last = tokens.get(end).map(|at| cx.byte(cx.base + usize::from(*at)));
-        if self.expect != Expect::After || self.levels.depth() != floor || last != Some(closes) {
-            self.mode = SkipMode::Validate { floor, through: true };
-            return Err(WalkEnd::Next(end));
-        }
-        self.levels.pop();
-        self.tracker.pop();
-        Ok(end + 1)
-    }
-
-    /// Handles the members of an object whose handler names the members it wants: skips unwanted members, and asks
-    /// about wanted ones.
-    #[inline(always)]
-    pub(super) fn members<H: Handler>(
-        &mut self,
-        cx: &WindowContext<'_>,
-        tokens: &[u16],
-        begin: usize,
-        to: usize,
-        h: &mut H,
-    ) -> Result<MembersResult, WalkError> {
-        if self.config.keep_white {
-            return Ok(MembersResult::None);
-        }
-        let passing = MemberScan {
-            text: cx.slice(cx.base, cx.limit),
-            plain: !cx.window.any_backslash() && self.config.key >= WINDOW,
-            longest: self.config.key,
-        };
-        let mut next = begin;
-        loop {
-            let (text, check) = (passing.text, !self.config.structure);
-            let usual = if !passing.plain {
-                next
-            } else if let Some((wanted, taker)) = h.taking() {
-                take_usual(check, text, tokens, next, wanted, taker)
-            } else if let Some(wanted) = h.wanted() {
-                take_usual(check, text, tokens, next, wanted, NoTaker)
-            } else {
-                next
-            };
-            if usual > next {
-                self.expect = Expect::Key;
-                next = usual;
+        let mut left = 1;
+        let mut goes = !KEEP;
+        if let Some(entry) = member.entry(text, policy) {
+            let Policy { names, drop, once, keys, output, .. } = &mut *policy;
+            let action = names.and_then(|(_, actions)| actions.get(entry as usize).copied());
+            let action = action.unwrap_or_default();
+            if container && action == Action::Skip {
+                break Leave::Skip;
             }
-            while passing.plain
-                && let Some(excluded) = h.excluded()
+            let here = match action {
+                Action::Skip => true,
+                Action::Keep => output.is_some(),
+                // A run of kept members has their own keys.
+                Action::Rename(_) => output.is_some() && !KEEP,
+                Action::Ask | Action::SkipRest => false,
+            };
+            if container || !here {
+                break Leave::Ask(Some(entry));
+            }
+            if !member.is_good(text) {
+                break Leave::Walk;
+            }
+            if let Some(Once { met, serial, left: names_left }) = once {
+                match met.get_mut(entry as usize) {
+                    Some(met) if *met != *serial => *met = *serial,
+                    _ => break Leave::Ask(Some(entry)),
+                }
+                **names_left = names_left.saturating_sub(1);
+                left = **names_left;
+            }
+            goes = action == Action::Skip || drop.contains(text, member.value, member.first);
+            if !KEEP
+                && !goes
+                && let Some(output) = output
             {
-                let (kept, goes) = keep_usual(passing.text, tokens, next, excluded);
-                // The bytes from the first key to the last comma.
-                if let (Some(first), Some(comma)) =
-                    (tokens.get(next), tokens.get(kept.wrapping_sub(1)))
-                    && kept > next
-                {
-                    keep(cx, usize::from(*first), usize::from(*comma), h);
-                    self.expect = Expect::Key;
-                    next = kept;
-                }
-                if !goes {
-                    break;
-                }
-                self.expect = Expect::Key;
-                next += 4;
+                let renamed = match action {
+                    Action::Rename(number) => keys.get(number as usize).map(Vec::as_slice),
+                    _ => None,
+                };
+                output.member(text, member.span(text), renamed);
             }
-            let Some(wanted) = h.wanted() else {
-                return Ok(match MemberTokens::at(tokens, next) {
-                    Some(quad) if h.is_done() && passing.begins_well(quad) => {
-                        self.tracker.key(cx.base + quad.key);
-                        self.expect = Expect::Value;
-                        self.skip_rest();
-                        MembersResult::End(WalkEnd::Next(next + 2))
-                    }
-                    _ if next == begin => MembersResult::None,
-                    _ => MembersResult::Until(next),
-                });
-            };
-            let (token, met) = if self.config.structure {
-                passing.pass::<false>(tokens, next, wanted)
-            } else {
-                passing.pass::<true>(tokens, next, wanted)
-            };
-            if token > next {
-                self.expect = Expect::Key;
-                next = token;
+        } else {
+            if container {
+                break if KEEP { Leave::Ask(None) } else { Leave::Skip };
             }
-            if matches!(met, MemberKind::Last)
-                && let Some(key) = tokens.get(next)
-            {
-                self.tracker.key(cx.base + usize::from(*key));
-                self.expect = Expect::After;
-                self.lax_string = self.config.structure;
-                return Ok(MembersResult::Until(next + 3));
+            if CHECK && !member.is_good(text) {
+                break Leave::Walk;
             }
-            let Some(quad) = MemberTokens::at(tokens, next) else { break };
-            let after = match met {
-                MemberKind::Wanted(child) => {
-                    if let Some(member) = passing.whole(quad)
-                        && let Some((_, mut taker)) = h.taking()
-                        && taker.take(child, member) != TakeResult::No
-                    {
-                        next += 3;
-                        if passing.byte(quad.end) != b',' {
-                            self.expect = Expect::After;
-                            return Ok(MembersResult::Until(next));
-                        }
-                        next += 1;
-                        self.expect = Expect::Key;
-                        continue;
-                    }
-                    match self.wanted_member(cx, &passing, next, quad, child, h)? {
-                        MembersResult::Until(after) => after,
-                        MembersResult::None => break,
-                        end @ MembersResult::End(_) => return Ok(end),
-                    }
-                }
-                MemberKind::Container if self.config.structure => {
-                    self.tracker.key(cx.base + quad.key);
-                    let at = cx.base + quad.value;
-                    self.deeper(at, passing.byte(quad.value) == b'{')?;
-                    let floor = self.levels.depth();
-                    self.mode = SkipMode::Brackets { floor, through: true };
-                    let Some(landed) = self.leap(cx, at + 1, to, floor, true)? else {
-                        return Ok(MembersResult::End(WalkEnd::Next(tokens.len())));
-                    };
-                    cx.window.tokens_before(landed - cx.base)
-                }
-                MemberKind::Container if self.levels.depth() < self.config.depth => {
-                    match self.pass_container(cx, tokens, next + 3, quad) {
-                        Ok(after) => after,
-                        Err(walk) => return Ok(MembersResult::End(walk)),
-                    }
-                }
-                _ => break,
-            };
-            next = after;
-            if self.expect != Expect::After {
-                return Ok(MembersResult::Until(next));
-            }
-            // After a comma comes the next member; the walk handles everything else.
-            match tokens.get(next) {
-                Some(end) if passing.byte(usize::from(*end)) == b',' => {
-                    next += 1;
-                    self.expect = Expect::Key;
-                }
-                _ => return Ok(MembersResult::Until(next)),
+            if KEEP {
+                goes = policy.drop.contains(text, member.value, member.first);
             }
         }
-        Ok(if next == begin { MembersResult::None } else { MembersResult::Until(next) })
+        if KEEP && goes {
+            write_run(scan, tokens, kept, next, policy.output.as_mut());
+            kept = next + 4;
+        }
+        if !usual {
+            next += 3;
+            break Leave::End;
+        }
+        next += 4;
+        if left == 0 {
+            break Leave::Done;
+        }
+    };
+    if KEEP {
+        write_run(scan, tokens, kept, next, policy.output.as_mut());
     }
+    (next, leave)
+}
 
-    /// Asks the handler about a wanted member and carries out its interest. `Until` has the token after the value, or
-    /// after the value's opening bracket.
-    #[inline(always)]
-    fn wanted_member<H: Handler>(
-        &mut self,
-        cx: &WindowContext<'_>,
-        passing: &MemberScan<'_>,
-        next: usize,
-        quad: MemberTokens,
-        child: NodeId,
-        h: &mut H,
-    ) -> Result<MembersResult, WalkError> {
-        let kind = match passing.byte(quad.value) {
-            // A token follows in the window, so the second byte is in the window, too.
-            b'"' if self.config.detect_empty_strings && passing.byte(quad.value + 1) == b'"' => {
-                ValueKind::EmptyString
-            }
-            b'"' => ValueKind::String,
-            b'{' => ValueKind::Object,
-            b'[' => ValueKind::Array,
-            first => {
-                if !passing.is_scalar::<true>(quad, first) {
-                    return Ok(MembersResult::None);
-                }
-                match first {
-                    b't' | b'f' => ValueKind::Bool,
-                    b'n' => ValueKind::Null,
-                    _ => ValueKind::Number,
-                }
-            }
+/// Writes the members or elements whose tokens are in `from..to`. The token before `to` is the comma after the last
+/// one, unless that is the last of its container.
+#[inline]
+fn write_run(
+    scan: &WindowText<'_>,
+    tokens: &[u16],
+    from: usize,
+    to: usize,
+    output: Option<&mut Output<'_>>,
+) {
+    let (true, Some(output)) = (from < to, output) else { return };
+    let run = tokens.get(from..to).unwrap_or_default();
+    let (Some(first), Some(last)) = (run.first(), run.last()) else { return };
+    let comma = scan.text.get(usize::from(*last)) == Some(&b',');
+    let Some(end) = (if comma { Some(last) } else { tokens.get(to) }) else { return };
+    output.run(scan.text, scan.window, usize::from(*first), usize::from(*end));
+}
+
+/// Handles elements from `next` on that are strings or valid scalars: drops them, or writes them if the policy keeps
+/// them. Returns the token of the first one that it did not handle, and why. A container is left with
+/// [`Leave::Ask`] or [`Leave::Skip`].
+#[inline(never)]
+pub(super) fn elements(
+    scan: &WindowText<'_>,
+    tokens: &[u16],
+    mut next: usize,
+    policy: &mut Policy<'_>,
+) -> (usize, Leave) {
+    let (text, begin) = (scan.text, next);
+    let leave = loop {
+        let Some([value, end]) = tokens.get(next..).and_then(<[u16]>::first_chunk) else {
+            break Leave::Walk;
         };
-        let at = cx.base + quad.value;
-        let offset = self.kind_offset(at, kind);
-        if kind.is_container() && self.levels.depth() >= self.config.depth {
-            return Ok(MembersResult::None);
-        }
-        self.tracker.key(cx.base + quad.key);
-        self.member.at = cx.base + quad.key;
-        self.member.end = cx.base + quad.colon;
-        self.member.split = false;
-        self.member.long = false;
-        self.expect = Expect::Value;
-        let raw = passing.text.get(quad.key + 1..quad.colon - 1).unwrap_or_default();
-        let slot = ValueSlot::Member(RawKey::new(raw, true));
-        let found = |h: &mut H| {
-            h.found(child, slot, kind, offset).map_err(|halt| WalkError::new(at, halt, true))
+        let (value, end) = (usize::from(*value), usize::from(*end));
+        let (Some(first), Some(after)) = (text.get(value), text.get(end)) else {
+            break Leave::Walk;
         };
-        let mut interest = found(h)?;
-        if interest == Interest::Mark {
-            self.mark(cx, at, h)?;
-            interest = found(h)?;
+        let good = *first == b'"'
+            || scalar::is_decimal(text, value, end)
+            || is_good_scalar(text, value, end, *first);
+        if good & (*after == b',') {
+            next += 2;
+            continue;
         }
-        let from = match interest {
-            Interest::CopyMember => cx.base + quad.key,
-            _ => at,
+        if good && *after == b']' {
+            next += 1;
+            break Leave::End;
+        }
+        break match (class_of(*first), policy.others) {
+            (CONTAINER, Action::Skip) => Leave::Skip,
+            (CONTAINER, _) => Leave::Ask(None),
+            _ => Leave::Walk,
         };
-        let copies = matches!(interest, Interest::Copy | Interest::CopyMember);
-        let done = matches!(passing.byte(quad.end), b',' | b'}') && !kind.is_container();
-        if done && (copies || interest == Interest::Skip) {
-            self.expect = Expect::After;
-            if copies {
-                let end = cx.base + quad.end;
-                self.hand_on(cx, from, end, h);
-                let behind = self.offset + end as u64;
-                h.copied(behind).map_err(|halt| WalkError::new(end, halt, true))?;
-            }
-            return Ok(MembersResult::Until(next + 3));
-        }
-        if copies {
-            self.copying = Some(from);
-        }
-        if let Some(walk) = self.answered(cx, next + 2, at, kind, interest)? {
-            return Ok(MembersResult::End(walk));
-        }
-        Ok(MembersResult::Until(next + 3))
+    };
+    if policy.others == Action::Keep {
+        write_run(scan, tokens, begin, next, policy.output.as_mut());
     }
+    (next, leave)
 }

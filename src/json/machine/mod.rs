@@ -34,10 +34,9 @@
 //! - Work is linear in the bytes of the chunk, and nothing recurses.
 
 mod carry_over;
-mod member_loops;
 mod members;
+mod policed;
 mod skip_container;
-mod validate_only;
 mod walk;
 
 use crate::error::{Error, ErrorKind, Raise};
@@ -46,6 +45,7 @@ use crate::json::path_tracker::PathTracker;
 use crate::json::scalar::{ScalarState, ScalarStep};
 use crate::json::{Halt, Handler, Interest, ValueKind};
 use crate::limits::Limits;
+use crate::path::trie::NodeId;
 use crate::scan::{ByteError, Carry, Fatal, Scanner, WINDOW, Window};
 
 /// The settings of a run.
@@ -136,6 +136,8 @@ struct PendingMember {
     key_len: usize,
     /// The key exceeds the limit and is not held.
     long: bool,
+    /// The entry of the name in the table of the handler's policy, if it was looked up there.
+    entry: Option<NodeId>,
 }
 
 /// How much of a chunk was consumed.

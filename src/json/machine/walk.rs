@@ -6,7 +6,8 @@
 //!
 //! Invariant: when a walk ends, `expect`, `mode` and the levels are the complete state for the next one.
 
-use super::members::MembersResult;
+use std::ops::ControlFlow;
+
 use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext, bad};
 use crate::error::{LimitName, Raise};
 use crate::json::key::RawKey;
@@ -31,26 +32,19 @@ impl Machine {
             let at = cx.base + usize::from(*token);
             let byte = cx.byte(at);
             self.lax_string = false;
-            if QUIET && let SkipMode::Validate { floor, .. } = self.mode {
-                let token = self.quiet_run(cx, tokens, next, floor);
-                if token > next {
-                    next = token;
-                    continue;
+            if QUIET || self.is_policed(byte) {
+                match self.policed::<QUIET, H>(cx, tokens, next, to, h)? {
+                    ControlFlow::Break(walk) => return Ok(walk),
+                    ControlFlow::Continue(token) if token > next => {
+                        next = token;
+                        continue;
+                    }
+                    ControlFlow::Continue(_) => {}
                 }
             }
             match self.expect {
                 Expect::Key | Expect::KeyOrEnd => {
                     if byte == b'"' {
-                        if !QUIET {
-                            match self.members(cx, tokens, next, to, h)? {
-                                MembersResult::None => {}
-                                MembersResult::Until(token) => {
-                                    next = token;
-                                    continue;
-                                }
-                                MembersResult::End(walk) => return Ok(walk),
-                            }
-                        }
                         self.tracker.key(at);
                         if !QUIET {
                             self.begin_key(cx, at, h)?;
@@ -84,17 +78,6 @@ impl Machine {
                     }
                 }
                 Expect::Value | Expect::ValueOrEnd => {
-                    if !QUIET
-                        && !matches!(byte, b'{' | b'[')
-                        && !self.levels.in_object()
-                        && self.levels.depth() > 0
-                    {
-                        let token = self.kept_elements(cx, tokens, next, h);
-                        if token > next {
-                            next = token;
-                            continue;
-                        }
-                    }
                     if QUIET {
                         self.quiet_value(cx, at, byte)?;
                     } else if let Some(walk) = self.value(cx, next, at, byte, h)? {
@@ -133,6 +116,25 @@ impl Machine {
             next += 1;
         }
         Ok(WalkEnd::Next(count))
+    }
+
+    /// Whether the handler's policy may spare the walk the token that begins with this byte.
+    #[inline]
+    fn is_policed(&self, byte: u8) -> bool {
+        match self.expect {
+            _ if self.config.keep_white => false,
+            Expect::Key | Expect::KeyOrEnd => byte == b'"',
+            Expect::Value | Expect::ValueOrEnd => {
+                !matches!(byte, b'{' | b'[') && !self.levels.in_object() && self.levels.depth() > 0
+            }
+            _ => false,
+        }
+    }
+
+    /// Tells the handler that the container that was entered last has ended at `at`.
+    #[inline]
+    pub(super) fn ask_at_end<H: Handler>(&mut self, at: usize, h: &mut H) -> Result<(), WalkError> {
+        h.close(self.offset + at as u64).map_err(|halt| WalkError::new(at, halt, false))
     }
 
     /// Returns what comes after a value at the current depth.
@@ -234,7 +236,7 @@ impl Machine {
             self.finish_copy(cx, at, h)?;
             self.give_lead(cx, at, h)?;
             self.lead.clear();
-            h.close(self.offset + at as u64).map_err(|halt| WalkError::new(at, halt, false))?;
+            self.ask_at_end(at, h)?;
         }
         self.levels.pop();
         self.tracker.pop();
@@ -423,10 +425,11 @@ impl Machine {
             RawKey::long()
         } else if member.split {
             let raw = member.held.get(1..member.key_len.saturating_sub(1));
-            RawKey::new(raw.unwrap_or_default(), false)
+            RawKey::new(raw.unwrap_or_default(), false).with_entry(member.entry)
         } else {
             let raw = cx.slice(member.at + 1, member.end.saturating_sub(1));
-            RawKey::new(raw, member.at >= cx.base && !cx.window.any_backslash())
+            let plain = member.at >= cx.base && !cx.window.any_backslash();
+            RawKey::new(raw, plain).with_entry(member.entry)
         }
     }
 

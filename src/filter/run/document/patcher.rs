@@ -20,9 +20,10 @@ use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::key::is_too_long_for;
+use crate::json::policy::{Action, Output, Policy};
 use crate::json::writer::JsonWriter;
-use crate::json::{ExcludedMembers, Halt, Handler, Interest, ValueKind, ValueSlot};
-use crate::path::trie::{Cursor, NameTable, NodeId};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::path::trie::{Cursor, NodeId};
 use crate::sink::Sink;
 use crate::tree::patch::{NO_INDEX, NO_PARENT, nothing_at};
 
@@ -445,34 +446,21 @@ impl Handler for StageHandler<'_, StreamPatcher> {
     }
 
     #[inline]
-    fn wanted(&self) -> Option<&NameTable> {
-        let StreamPatcher { scope, patches, open, .. } = &*self.stage;
-        let top = open.last().filter(|_| scope.is_inside())?;
-        match &top.cursor {
-            Some(cursor) => cursor.names(scope.retain()?),
+    fn policy(&mut self) -> Policy<'_> {
+        let StreamPatcher { scope, patches, open, writer, output, .. } = &mut *self.stage;
+        let Some(top) = open.last().filter(|_| scope.is_inside()) else {
+            return Policy::ASK;
+        };
+        let edited = || patches.edits()?.trie.names(top.node?);
+        let (names, others) = match &top.cursor {
+            Some(cursor) => (scope.retain().and_then(|trie| cursor.names(trie)), Action::Skip),
             // Everything in it is removed, but some operations require values there.
-            None if top.silent => patches.edits()?.trie.names(top.node?),
-            None => None,
-        }
-    }
-
-    #[inline]
-    fn excluded(&self) -> Option<ExcludedMembers<'_>> {
-        let top = self.stage.open.last()?;
-        if top.cursor.is_some() || top.silent || !top.object {
-            return None;
-        }
-        let trie = &self.stage.patches.edits()?.trie;
-        let names = Some((trie.names(top.node?)?, trie));
-        Some(ExcludedMembers { names, nulls: false, empty: false })
-    }
-
-    #[inline]
-    fn keep(&mut self, members: &[u8]) {
-        let StreamPatcher { writer, output, .. } = &mut *self.stage;
-        let sink = output.through(self.sink);
-        writer.begin(sink);
-        writer.raw(sink, members);
+            None if top.silent => (edited(), Action::Skip),
+            None => (edited(), Action::Keep),
+        };
+        let Some(names) = names else { return Policy::ASK };
+        let output = Some(Output { writer, sink: output.through(self.sink) });
+        Policy { output, ..Policy::ask_named(names, others) }
     }
 
     fn close(&mut self, _: u64) -> Result<(), Halt> {

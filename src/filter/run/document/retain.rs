@@ -11,9 +11,10 @@ use smallvec::SmallVec;
 use super::scope::{DocumentScope, Retention};
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::run::stage::{StageHandler, StageState};
+use crate::json::policy::{Output, Policy};
 use crate::json::writer::JsonWriter;
 use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
-use crate::path::trie::{Cursor, NameTable};
+use crate::path::trie::Cursor;
 use crate::sink::Sink;
 
 #[derive(Debug)]
@@ -96,12 +97,22 @@ impl Handler for StageHandler<'_, RetainStage> {
     }
 
     #[inline]
-    fn wanted(&self) -> Option<&NameTable> {
-        if !self.stage.scope.is_inside() {
-            return None;
+    fn policy(&mut self) -> Policy<'_> {
+        let Self { stage, sink } = self;
+        let RetainStage { scope, open, writer } = &mut **stage;
+        let (true, Some(trie), Some(top)) = (scope.is_inside(), scope.retain(), open.last()) else {
+            return Policy::ASK;
+        };
+        match top.cursor.names(trie) {
+            Some(names) => Policy {
+                names: Some((names, trie.actions())),
+                output: Some(Output { writer, sink: *sink }),
+                ..Policy::SKIP
+            },
+            // No pointer has an element of this array.
+            None if top.cursor.is_dead() => Policy::SKIP,
+            None => Policy::ASK,
         }
-        let trie = self.stage.scope.retain()?;
-        self.stage.open.last()?.cursor.names(trie)
     }
 
     fn close(&mut self, _: u64) -> Result<(), Halt> {

@@ -1,15 +1,12 @@
-//! The handler of the stage on items: passes the machine's events on to the code for the innermost container's role,
-//! and lets the machine's fast loops handle the members that need no decision.
+//! The handler of the stage on items: passes the machine's events on to the code for the innermost container's role.
 
-use super::select::SelectTaker;
 use super::{ContainerRole, Cx, ItemsStage, PayloadTarget};
 use crate::filter::compile::items::ItemRules;
 use crate::filter::run::stage::StageHandler;
 use crate::json::key::is_too_long_for;
-use crate::json::{ExcludedMembers, Halt, Handler, Interest, MemberTaker, ValueKind, ValueSlot};
+use crate::json::policy::Policy;
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::path::PathToken;
-use crate::path::trie::{NameTable, NodeId};
-use crate::spec::DuplicateKeys;
 
 impl Handler for StageHandler<'_, ItemsStage> {
     #[inline]
@@ -26,80 +23,9 @@ impl Handler for StageHandler<'_, ItemsStage> {
     }
 
     #[inline]
-    fn wanted(&self) -> Option<&NameTable> {
-        // If nothing is left to find, or names are kept, the machine has to ask for each member.
-        let Some(ContainerRole::Select { node, left: 1.., names: false, .. }) =
-            self.stage.state.roles.last()
-        else {
-            return None;
-        };
-        self.stage.program.items.select.as_ref()?.trie.names(*node)
-    }
-
-    #[inline]
-    fn is_done(&self) -> bool {
-        let rules = &self.stage.program.items;
-        let last = self.stage.state.roles.last();
-        matches!(last, Some(ContainerRole::Select { left: 0, .. }))
-            && rules.duplicates == DuplicateKeys::First
-    }
-
-    #[inline]
-    fn found(
-        &mut self,
-        child: NodeId,
-        slot: ValueSlot<'_>,
-        kind: ValueKind,
-        offset: u64,
-    ) -> Result<Interest, Halt> {
+    fn policy(&mut self) -> Policy<'_> {
         let ItemsStage { program, state } = &mut *self.stage;
-        let rules = &program.items;
-        let offset = state.replaying.unwrap_or(offset);
-        state.select_child(&mut Cx { rules, sink: self.sink, offset }, child, slot, kind)
-    }
-
-    #[inline]
-    fn taking(&mut self) -> Option<(&NameTable, impl MemberTaker)> {
-        let ItemsStage { program, state } = &mut *self.stage;
-        let rules = &program.items;
-        SelectTaker::new(rules, state, self.sink)
-    }
-
-    #[inline]
-    fn excluded(&self) -> Option<ExcludedMembers<'_>> {
-        // Every rule is named: the loop must not keep a member past a rule that it does not know.
-        let ItemRules {
-            idle: _,
-            root: _,
-            keep_siblings: _,
-            max_items: _,
-            stop_early: _,
-            select: _,
-            exclude,
-            drop_nulls,
-            drop_empty,
-            closed: _,
-            judges: _,
-            refuses: _,
-            duplicates: _,
-        } = &self.stage.program.items;
-        let Some(ContainerRole::Emit { cursor, object, .. }) = self.stage.state.roles.last() else {
-            return None;
-        };
-        let names = match (cursor.is_dead(), object) {
-            (true, _) => None,
-            (false, true) => Some((cursor.names(exclude)?, exclude)),
-            // Elements have indices, which may be excluded.
-            (false, false) => return None,
-        };
-        Some(ExcludedMembers { names, nulls: *drop_nulls, empty: *drop_empty })
-    }
-
-    #[inline]
-    fn keep(&mut self, members: &[u8]) {
-        let (writer, sink) = self.stage.state.out(self.sink);
-        writer.begin(sink);
-        writer.raw(sink, members);
+        state.policy(&program.items, self.sink)
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {

@@ -16,6 +16,7 @@
 mod emit;
 mod handler;
 mod pending_output;
+mod policy;
 mod root;
 mod seen_names;
 mod select;
@@ -34,6 +35,7 @@ use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::items::{ItemRules, RootRule, SelectRules};
 use crate::filter::compile::program::CompiledProgram;
 use crate::json::key::RawKey;
+use crate::json::policy::Action;
 use crate::json::writer::JsonWriter;
 use crate::json::{Halt, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
@@ -115,6 +117,8 @@ struct ItemsState {
     snapshot: Option<ItemsSnapshot>,
     /// By source: found in some item.
     found: Vec<bool>,
+    /// By node of the select trie: what the machine may do with a member of that name.
+    actions: Vec<Action>,
     /// There was an object among the items.
     objects: bool,
     /// The names of members, if corrections are suggested.
@@ -214,6 +218,7 @@ impl ItemsStage {
             verdict: None,
             snapshot: None,
             found: vec![false; sources],
+            actions: vec![Action::Ask; nodes],
             objects: false,
             seen: None,
             payload_met: false,
@@ -386,6 +391,7 @@ impl ItemsState {
         self.waiting = None;
         self.snapshot = None;
         self.found.fill(false);
+        self.actions.fill(Action::Ask);
         self.objects = false;
         // Names of an earlier document are kept: those of the first one are enough.
         self.payload_met = false;

@@ -2,14 +2,12 @@
 
 use super::{CapturedValue, ContainerRole, Cx, ItemsStage, ItemsState, Label, ReplayTask};
 use crate::error::{LimitName, Raise};
-use crate::filter::compile::items::{ItemRules, SelectRules, SelectSource};
+use crate::filter::compile::items::{SelectRules, SelectSource};
 use crate::filter::run::stage::{StageHandler, StageMachine, machine_config};
 use crate::json::machine::MachineFailure;
-use crate::json::writer::JsonWriter;
-use crate::json::{Halt, Interest, MemberSpan, MemberTaker, TakeResult, ValueKind, ValueSlot};
+use crate::json::{Halt, Interest, ValueKind, ValueSlot};
 use crate::path::PathToken;
-use crate::path::trie::{NameTable, NodeId};
-use crate::sink::Sink;
+use crate::path::trie::NodeId;
 use crate::spec::DuplicateKeys;
 
 impl ItemsState {
@@ -55,9 +53,9 @@ impl ItemsState {
                 key.with_name(|name| self.seen.as_mut().is_some_and(|seen| seen.add(*node, name)));
         }
         let child = match slot {
-            ValueSlot::Member(key) => {
+            ValueSlot::Member(key) => key.entry().or_else(|| {
                 key.with_name(|name| name.and_then(|name| selection.trie.member(*node, name)))
-            }
+            }),
             ValueSlot::Element(index) => selection.trie.element(*node, index),
             ValueSlot::Top => None,
         };
@@ -96,7 +94,16 @@ impl ItemsState {
             return Ok(Interest::Copy);
         }
         match at.starts.first() {
-            Some(source) => self.source(cx, *source, at.depth, slot, kind),
+            Some(source) => {
+                let interest = self.source(cx, *source, at.depth, slot, kind)?;
+                // The first hit of a source releases the output. From then on the machine need not ask.
+                if self.found.get(*source as usize) == Some(&true)
+                    && let Some(action) = self.actions.get_mut(child as usize)
+                {
+                    *action = at.action;
+                }
+                Ok(interest)
+            }
             None => self.inside(cx, child, kind),
         }
     }
@@ -237,90 +244,6 @@ impl ItemsState {
     /// Starts to hold the value that begins now, because more than one output needs it.
     pub(super) fn capture(&mut self, node: NodeId, item: bool) {
         self.capture = Some(CapturedValue { node, item, bytes: Vec::new(), over: false });
-    }
-}
-
-/// Takes ordinary members of a selection in the machine's loop: scalars that are copied unchanged.
-pub(super) struct SelectTaker<'a> {
-    rules: &'a ItemRules,
-    selection: &'a SelectRules,
-    serial: u64,
-    left: &'a mut u32,
-    met: &'a mut [u64],
-    found: &'a [bool],
-    writer: &'a mut JsonWriter,
-    sink: &'a mut dyn Sink,
-}
-
-impl<'a> SelectTaker<'a> {
-    /// Returns the taker for the innermost object, with its selected names. Returns `None` while output is pending or
-    /// a value is held.
-    #[inline(always)]
-    pub(super) fn new(
-        rules: &'a ItemRules,
-        state: &'a mut ItemsState,
-        sink: &'a mut dyn Sink,
-    ) -> Option<(&'a NameTable, Self)> {
-        let ItemsState { roles, met, found, writer, pending, capture, .. } = state;
-        let Some(ContainerRole::Select { node, serial, left: left @ 1.., names: false, .. }) =
-            roles.last_mut()
-        else {
-            return None;
-        };
-        let selection = rules.select.as_ref()?;
-        if pending.active || capture.is_some() {
-            return None;
-        }
-        let names = selection.trie.names(*node)?;
-        let taker = Self { rules, selection, serial: *serial, left, met, found, writer, sink };
-        Some((names, taker))
-    }
-}
-
-impl MemberTaker for SelectTaker<'_> {
-    #[inline(always)]
-    fn take(&mut self, child: NodeId, member: MemberSpan<'_>) -> TakeResult {
-        let MemberSpan { text, key, key_end, value, end } = member;
-        let Some(met) = self.met.get_mut(child as usize) else { return TakeResult::No };
-        let Some(number) = self.selection.node(child).plain else { return TakeResult::No };
-        let Some(source) = self.selection.sources.get(number as usize) else {
-            return TakeResult::No;
-        };
-        // Every rule is named: the loop must not take a member past a rule that it does not know.
-        let ItemRules {
-            idle: _,
-            root: _,
-            keep_siblings: _,
-            max_items: _,
-            stop_early: _,
-            select: _,
-            exclude: _,
-            drop_nulls,
-            drop_empty,
-            closed: _,
-            judges: _,
-            refuses: _,
-            duplicates: _,
-        } = self.rules;
-        let dropped = (*drop_nulls && text.get(value) == Some(&b'n'))
-            || (*drop_empty && text.get(value..end) == Some(b"\"\""));
-        // The first hit of a source releases the pending output.
-        let found = self.found.get(number as usize) == Some(&true);
-        if dropped || !found || *met == self.serial {
-            return TakeResult::No;
-        }
-        *met = self.serial;
-        *self.left = self.left.saturating_sub(1);
-        let spelled = source.key_is_name && key_end - key == source.key.len();
-        if spelled && key_end + 1 == value {
-            self.writer.member(self.sink, text, key, end);
-        } else {
-            let (from, to) = if spelled { (key, key_end) } else { (0, source.key.len()) };
-            self.writer.member(self.sink, if spelled { text } else { &source.key }, from, to);
-            self.writer.raw(self.sink, b":");
-            self.writer.raw(self.sink, text.get(value..end).unwrap_or_default());
-        }
-        if *self.left == 0 { TakeResult::Last } else { TakeResult::More }
     }
 }
 

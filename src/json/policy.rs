@@ -1,0 +1,138 @@
+//! What the machine may do with the members of a container without asking its handler, as data.
+//!
+//! A handler states its policy when the machine enters a container and whenever the machine returns to it. The member
+//! loop carries the policy out. A rule that the policy cannot express is [`Action::Ask`]: the machine then asks
+//! [`Handler::value`](super::Handler::value), which is slower, but never wrong.
+//!
+//! | rule | names | others | also |
+//! |---|---|---|---|
+//! | a copied or dropped container | – | `Skip` | the machine's own policy, [`Policy::SKIP`] |
+//! | `select` | `Keep`, `Rename`, or `Ask` for containers and first hits | `Skip` | `once`, `drop` |
+//! | nothing is left to select | – | `SkipRest` | |
+//! | `exclude`, `drop_nulls`, `drop_empty` | `Skip` where a path ends, else `Ask` | `Keep` | `drop` |
+//! | `retain` | `Keep` where a pointer ends, else `Ask` | `Skip` | |
+//! | values that are changed or tested (patches, `when`, history) | `Ask` | `Keep` or `Skip` | |
+
+use super::writer::JsonWriter;
+pub(crate) use crate::path::names::Action;
+use crate::path::names::NameTable;
+use crate::scan::Window;
+use crate::sink::Sink;
+
+/// A set of kinds of scalars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KindSet(u8);
+
+impl KindSet {
+    pub(crate) const EMPTY: Self = Self(0);
+    const NULL: u8 = 1;
+    const EMPTY_STRING: u8 = 2;
+
+    /// `null` and `""`, each only if it is in the set.
+    pub(crate) fn new(null: bool, empty_string: bool) -> Self {
+        Self(u8::from(null) * Self::NULL | u8::from(empty_string) * Self::EMPTY_STRING)
+    }
+
+    /// Whether the set contains the kind of the valid scalar at `at`, whose first byte is `first`.
+    #[inline(always)]
+    pub(crate) fn contains(self, text: &[u8], at: usize, first: u8) -> bool {
+        self.0 != 0
+            && ((self.0 & Self::NULL != 0 && first == b'n')
+                || (self.0 & Self::EMPTY_STRING != 0
+                    && first == b'"'
+                    && text.get(at + 1) == Some(&b'"')))
+    }
+}
+
+/// What the machine may do with the members or elements of the container that was entered last.
+pub(crate) struct Policy<'a> {
+    /// Members with these names, and the action for each by its entry in the table. The action of an entry that is
+    /// missing is [`Action::Ask`]. In an array such a policy has no effect: the machine asks about each element.
+    pub(crate) names: Option<(&'a NameTable, &'a [Action])>,
+    /// All other members, or all elements.
+    pub(crate) others: Action,
+    /// Members with a scalar of these kinds are dropped instead of written.
+    pub(crate) drop: KindSet,
+    /// Present if each name counts once, and the machine must ask about a duplicate.
+    pub(crate) once: Option<Once<'a>>,
+    /// The keys of [`Action::Rename`], as JSON.
+    pub(crate) keys: &'a [Vec<u8>],
+    /// Receives what is kept. Without it nothing is kept, and the machine asks instead.
+    pub(crate) output: Option<Output<'a>>,
+}
+
+impl Policy<'_> {
+    /// Asks about every member and element.
+    pub(crate) const ASK: Self = Self::all(Action::Ask);
+    /// Drops every member and element.
+    pub(crate) const SKIP: Self = Self::all(Action::Skip);
+
+    /// Treats every member and element like this.
+    pub(crate) const fn all(others: Action) -> Self {
+        Self { names: None, others, drop: KindSet::EMPTY, once: None, keys: &[], output: None }
+    }
+}
+
+impl<'a> Policy<'a> {
+    /// Asks about members with these names, and treats all others like this.
+    pub(crate) fn ask_named(names: &'a NameTable, others: Action) -> Self {
+        Self { names: Some((names, &[])), ..Self::all(others) }
+    }
+}
+
+/// The named members of a container that were seen.
+pub(crate) struct Once<'a> {
+    /// By entry of the table: the serial number of the container in which the name was seen last.
+    pub(crate) met: &'a mut [u64],
+    /// The serial number of this container.
+    pub(crate) serial: u64,
+    /// How many names were not seen yet. At 0 the machine asks for the policy again.
+    pub(crate) left: &'a mut u32,
+}
+
+/// Where kept members and elements are written.
+pub(crate) struct Output<'a> {
+    pub(crate) writer: &'a mut JsonWriter,
+    pub(crate) sink: &'a mut dyn Sink,
+}
+
+/// A member whose value is a valid scalar, as positions in a text. The colon directly follows the key.
+#[derive(Clone, Copy)]
+pub(crate) struct ScalarMember {
+    /// Position of the key's opening quote, and of the colon.
+    pub(crate) key: usize,
+    pub(crate) colon: usize,
+    /// Position of the value's first byte, and after its last one.
+    pub(crate) value: usize,
+    pub(crate) end: usize,
+}
+
+impl Output<'_> {
+    /// Writes consecutive members or elements, with the commas between them and without white space.
+    #[inline(always)]
+    pub(crate) fn run(&mut self, text: &[u8], window: &Window, from: usize, to: usize) {
+        let Self { writer, sink } = self;
+        writer.begin(*sink);
+        window.solid_runs(from, to, |from, to| {
+            writer.raw(*sink, text.get(from..to).unwrap_or_default());
+        });
+    }
+
+    /// Writes one member, with another key if there is one.
+    #[inline(always)]
+    pub(crate) fn member(&mut self, text: &[u8], member: ScalarMember, renamed: Option<&[u8]>) {
+        let Self { writer, sink } = self;
+        let ScalarMember { key, colon, value, end } = member;
+        if renamed.is_none() && colon + 1 == value {
+            writer.member(*sink, text, key, end);
+            return;
+        }
+        let (from, of, to) = match renamed {
+            Some(name) => (name, 0, name.len()),
+            None => (text, key, colon),
+        };
+        writer.member(*sink, from, of, to);
+        writer.raw(*sink, b":");
+        writer.raw(*sink, text.get(value..end).unwrap_or_default());
+    }
+}
