@@ -9,14 +9,13 @@ use crate::test_work::{WorkKind, count, words};
 /// Maximum number of bytes of a key in a path.
 const SHOWN: usize = 256;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct PathTracker {
-    /// The innermost open container. `outer` contains the others, outermost first.
-    top: PathFrame,
-    outer: Vec<PathFrame>,
+    /// The document, which has no parent, and the open containers, outermost first. Not empty.
+    frames: Vec<PathFrame>,
     /// Copies of keys as spelled, from the outermost frame to the innermost.
     keys: Vec<u8>,
-    /// The first frames of `outer`, this many, have no key in the current chunk.
+    /// The first frames, this many, have no key in the current chunk.
     settled: usize,
 }
 
@@ -40,67 +39,93 @@ enum KeyLocation {
     Copied(usize),
 }
 
+impl Default for PathTracker {
+    fn default() -> Self {
+        Self { frames: vec![PathFrame::default()], keys: Vec::new(), settled: 0 }
+    }
+}
+
 impl PathTracker {
     /// Forgets all containers.
     pub(super) fn clear(&mut self) {
-        self.top = PathFrame::default();
-        self.outer.clear();
+        self.frames.truncate(1);
+        if let Some(document) = self.frames.first_mut() {
+            *document = PathFrame::default();
+        }
         self.keys.clear();
         self.settled = 0;
     }
 
+    /// Returns the frame of the innermost open container.
+    #[inline(always)]
+    fn top(&mut self) -> Option<&mut PathFrame> {
+        self.frames.last_mut()
+    }
+
     #[inline]
     pub(super) fn push(&mut self) {
-        self.outer.push(self.top);
-        self.top = PathFrame { index: 0, key: KeyLocation::None, mark: self.keys.len() };
+        self.frames.push(PathFrame { index: 0, key: KeyLocation::None, mark: self.keys.len() });
     }
 
     #[inline]
     pub(super) fn pop(&mut self) {
-        if let KeyLocation::Copied(_) = self.top.key {
-            self.keys.truncate(self.top.mark);
+        self.forget_key();
+        if self.frames.len() > 1 {
+            self.frames.pop();
         }
-        self.top = self.outer.pop().unwrap_or_default();
-        self.settled = self.settled.min(self.outer.len());
+        self.settled = self.settled.min(self.frames.len() - 1);
+    }
+
+    /// Forgets the copy of the innermost container's key, if there is one.
+    #[inline(always)]
+    fn forget_key(&mut self) {
+        let Self { frames, keys, .. } = self;
+        if let Some(PathFrame { key: KeyLocation::Copied(_), mark, .. }) = frames.last() {
+            keys.truncate(*mark);
+        }
     }
 
     /// Begins a member whose key has its opening quote at this position of the chunk.
     #[inline]
     pub(super) fn key(&mut self, at: usize) {
-        if let KeyLocation::Copied(_) = self.top.key {
-            self.keys.truncate(self.top.mark);
+        self.forget_key();
+        if let Some(top) = self.top() {
+            top.key = KeyLocation::Chunk(at);
         }
-        self.top.key = KeyLocation::Chunk(at);
     }
 
     #[inline]
     pub(super) fn next_element(&mut self) {
-        self.top.index += 1;
+        self.skip_elements(1);
     }
 
+    #[inline]
     pub(super) fn skip_elements(&mut self, count: usize) {
-        self.top.index += count as u64;
+        if let Some(top) = self.top() {
+            top.index += count as u64;
+        }
     }
 
     #[inline]
     pub(super) fn index(&self) -> u64 {
-        self.top.index
+        self.frames.last().map_or(0, |top| top.index)
     }
 
     /// Adds bytes to a key that began in an earlier chunk.
     pub(super) fn more_key(&mut self, bytes: &[u8]) {
-        if let KeyLocation::Copied(len) = self.top.key {
-            let room = SHOWN.saturating_sub(len);
+        let Self { frames, keys, .. } = self;
+        if let Some(PathFrame { key: KeyLocation::Copied(len), .. }) = frames.last_mut() {
+            let room = SHOWN.saturating_sub(*len);
             let more = bytes.get(..room).unwrap_or(bytes);
-            self.keys.extend_from_slice(more);
-            self.top.key = KeyLocation::Copied(len + more.len());
+            keys.extend_from_slice(more);
+            *len += more.len();
         }
     }
 
     /// Copies the keys that are needed after the end of this chunk.
     pub(super) fn settle(&mut self, chunk: &[u8]) {
-        let Self { outer, top, keys, settled } = self;
-        for frame in outer.iter_mut().skip(*settled).chain([top]) {
+        let Self { frames, keys, settled } = self;
+        for frame in frames.iter_mut().skip(*settled) {
             count(WorkKind::Hold, 1);
             if let KeyLocation::Chunk(at) = frame.key {
                 frame.mark = keys.len();
@@ -113,7 +138,8 @@ impl PathTracker {
                 frame.mark = keys.len();
             }
         }
-        *settled = outer.len();
+        // The key of the innermost frame changes.
+        *settled = frames.len() - 1;
     }
 
     /// Returns the pointer to the innermost container, or with `child` to its current member or element. `object`
@@ -126,8 +152,7 @@ impl PathTracker {
         object: impl Fn(usize) -> bool,
     ) -> String {
         let mut pointer = String::new();
-        // The first frame of `outer` is the document itself, which has no parent.
-        let frames = self.outer.iter().chain([&self.top]).skip(1).take(depth);
+        let frames = self.frames.iter().skip(1).take(depth);
         let shown = if child { depth } else { depth.saturating_sub(1) };
         for (number, frame) in frames.take(shown).enumerate() {
             pointer.push('/');

@@ -92,7 +92,7 @@ impl Trie {
         self.nodes.len()
     }
 
-    /// Builds the sets of [`NameTable::may_have`], as long as the budget has tables left. For tries whose names are
+    /// Builds each [`KeySet`](super::names::KeySet), as long as the budget has tables left. For tries whose names are
     /// looked up in every member.
     pub(crate) fn sharpen(&mut self, allowance: &mut RegexBudget) {
         let inner = self.nodes.iter_mut().take(SHARP).filter(|node| !node.children.is_empty());

@@ -18,24 +18,46 @@
 //! | no | no | `select`, `retain` and tests under `structure` |
 //! | yes | yes | `exclude`, drops, patches |
 
-use crate::json::policy::{Action, Once, Output, Policy, ScalarMember};
+use crate::json::policy::{Action, KindSet, Once, Output, Policy, ScalarMember};
 use crate::json::scalar::{self, ScalarStep};
-use crate::path::trie::NodeId;
-use crate::scan::Window;
+use crate::path::names::{KeySet, NameTable, NodeId};
+use crate::scan::{WINDOW, Window};
 
 /// A window with what its members have in common.
 pub(super) struct WindowText<'a> {
     /// The window up to its first invalid byte.
     pub(super) text: &'a [u8],
     pub(super) window: &'a Window,
-    /// The length of the longest key that may be held.
+    /// The length of the longest key that may be held, with its quotes.
     pub(super) longest: usize,
 }
 
 impl WindowText<'_> {
-    /// Whether a member begins at `next` whose key is plain and whose value may be valid.
-    pub(super) fn begins_member(&self, tokens: &[u16], next: usize) -> bool {
-        Member::at(self, tokens, next).is_some_and(|member| class_of(member.first) != OTHER)
+    /// Whether a key may have an escape or be too long.
+    #[inline(always)]
+    fn has_special_keys(&self) -> bool {
+        self.window.any_backslash() || self.longest < WINDOW
+    }
+
+    /// Returns [`Leave::Ask`] if a member or an element begins at `next` and the key of the member is plain.
+    #[inline(always)]
+    pub(super) fn ask(&self, tokens: &[u16], next: usize, member: bool) -> Leave {
+        let plain = !member
+            || Member::at(self.text, tokens, next)
+                .is_some_and(|member| !self.has_special_keys() || member.is_spelled_plainly(self));
+        if plain && tokens.get(next).is_some() { Leave::Ask } else { Leave::Walk }
+    }
+
+    /// Returns the entry of the name of the plain member at `next` in the policy's table.
+    #[inline(always)]
+    pub(super) fn entry(
+        &self,
+        tokens: &[u16],
+        next: usize,
+        names: Option<(&NameTable, &[Action])>,
+    ) -> Option<NodeId> {
+        let member = Member::at(self.text, tokens, next)?;
+        member.entry(self.text, names?.0)
     }
 }
 
@@ -44,8 +66,8 @@ impl WindowText<'_> {
 pub(super) enum Leave {
     /// It is not plain.
     Walk,
-    /// The handler must be asked about the member, which has this entry in the policy's table.
-    Ask(Option<NodeId>),
+    /// The handler must be asked about the value.
+    Ask,
     /// The value is a container that is dropped.
     Skip,
     /// The token is the closing bracket of the container.
@@ -101,16 +123,13 @@ pub(super) fn is_white(byte: u8) -> bool {
 impl Member {
     /// Returns the next member if its key and its colon are plain and its value may be one.
     #[inline(always)]
-    fn at(scan: &WindowText<'_>, tokens: &[u16], next: usize) -> Option<Self> {
-        let text = scan.text;
+    fn at(text: &[u8], tokens: &[u16], next: usize) -> Option<Self> {
         let [key, colon, value, end] = *tokens.get(next..)?.first_chunk::<4>()?;
         let [key, colon, value, end] = [key, colon, value, end].map(usize::from);
         let head = u64::from_le_bytes(*text.get(key..)?.first_chunk()?);
-        let [quote, separator] = *text.get(colon.wrapping_sub(1)..)?.first_chunk()?;
+        let ends = u16::from_le_bytes(*text.get(colon.wrapping_sub(1)..)?.first_chunk()?);
         let (first, after) = (*text.get(value)?, *text.get(end)?);
-        let plain = (head as u8 == b'"')
-            & ([quote, separator] == *b"\":")
-            & (colon.wrapping_sub(key) <= scan.longest.saturating_add(2));
+        let plain = (head as u8 == b'"') & (ends == u16::from_le_bytes(*b"\":"));
         plain.then_some(Self { key, colon, value, end, head, first, after })
     }
 
@@ -120,16 +139,28 @@ impl Member {
         self.first == b'"' || is_good_scalar(text, self.value, self.end, self.first)
     }
 
-    /// Returns the entry of the name in the policy's table.
+    /// Whether the value is a scalar and a comma follows it.
     #[inline(always)]
-    fn entry(&self, text: &[u8], policy: &Policy<'_>) -> Option<NodeId> {
-        let (table, _) = policy.names?;
-        // The length with the opening quote.
-        let len = self.colon.wrapping_sub(self.key + 1);
-        if !table.may_have(self.head, len) {
-            return None;
-        }
-        table.get_in(text, self.key + 1, len.wrapping_sub(1))
+    fn is_usual(&self) -> bool {
+        (self.after == b',') & (class_of(self.first) == SCALAR)
+    }
+
+    /// Returns the length of the key with its quotes.
+    #[inline(always)]
+    fn key_len(&self) -> usize {
+        self.colon.wrapping_sub(self.key)
+    }
+
+    /// Whether the key has no escape and is not too long.
+    #[inline(always)]
+    fn is_spelled_plainly(&self, scan: &WindowText<'_>) -> bool {
+        self.key_len() <= scan.longest && scan.window.is_plain(self.key + 1, self.colon)
+    }
+
+    /// Returns the entry of the name in a table.
+    #[inline(always)]
+    fn entry(&self, text: &[u8], table: &NameTable) -> Option<NodeId> {
+        table.get_in(text, self.key + 1, self.key_len().wrapping_sub(2))
     }
 
     /// Returns the member without the white space after it.
@@ -164,40 +195,102 @@ pub(super) fn members(
     policy: &mut Policy<'_>,
 ) -> (usize, Leave) {
     match (policy.others == Action::Keep, check) {
-        (true, _) => each_member::<true, true>(scan, tokens, next, policy),
-        (false, true) => each_member::<true, false>(scan, tokens, next, policy),
-        (false, false) => each_member::<false, false>(scan, tokens, next, policy),
+        (true, _) => each_member::<true, true, true>(scan, tokens, next, policy),
+        (false, true) => each_member::<true, false, true>(scan, tokens, next, policy),
+        (false, false) => each_member::<false, false, true>(scan, tokens, next, policy),
     }
 }
 
+/// Handles members that are dropped or copied with their container: checks all of them.
+#[inline(always)]
+pub(super) fn dropped_members(
+    scan: &WindowText<'_>,
+    tokens: &[u16],
+    next: usize,
+    policy: &mut Policy<'_>,
+) -> (usize, Leave) {
+    each_member::<true, false, false>(scan, tokens, next, policy)
+}
+
+/// Passes members that only move the position on: dropped or kept scalars without a name that matters, each with the
+/// comma after it. That is most of them, so this is a loop of its own, with few variables. `STRICT`: a key may have an
+/// escape or be too long.
+#[inline(always)]
+fn usual_members<const CHECK: bool, const KEEP: bool, const STRICT: bool>(
+    scan: &WindowText<'_>,
+    tokens: &[u16],
+    mut next: usize,
+    named: Option<&KeySet>,
+    drop: KindSet,
+) -> usize {
+    let text = scan.text;
+    while let Some(member) = Member::at(text, tokens, next)
+        && member.is_usual()
+        && !named.is_some_and(|named| named.may_have(member.head, member.key_len() - 1))
+        && !(STRICT && !member.is_spelled_plainly(scan))
+        && (!CHECK || member.is_good(text))
+        && !(KEEP && drop.contains(text, member.value, member.first))
+    {
+        next += 4;
+    }
+    next
+}
+
+/// [`usual_members`] of an object some of whose names matter.
 #[inline(never)]
-fn each_member<const CHECK: bool, const KEEP: bool>(
+fn unnamed_members<const CHECK: bool, const KEEP: bool, const STRICT: bool>(
+    scan: &WindowText<'_>,
+    tokens: &[u16],
+    next: usize,
+    named: &KeySet,
+    drop: KindSet,
+) -> usize {
+    usual_members::<CHECK, KEEP, STRICT>(scan, tokens, next, Some(named), drop)
+}
+
+#[inline(never)]
+fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
     scan: &WindowText<'_>,
     tokens: &[u16],
     mut next: usize,
     policy: &mut Policy<'_>,
 ) -> (usize, Leave) {
     let text = scan.text;
-    let escapes = policy.names.is_some() && scan.window.any_backslash();
+    let names = if NAMED { policy.names } else { None };
+    let strict = NAMED && scan.has_special_keys();
+    let drop = if KEEP { policy.drop } else { KindSet::EMPTY };
     // The first token of the kept members that are not written yet.
     let mut kept = next;
     let leave = loop {
-        let Some(member) = Member::at(scan, tokens, next) else { break Leave::Walk };
-        let class = class_of(member.first);
-        let usual = (member.after == b',') & (class == SCALAR);
-        let container = !usual && class == CONTAINER;
-        if !usual && !container && (class == OTHER || member.after != b'}') {
+        next = match (names.map(|(table, _)| table.key_set()), strict) {
+            (None, false) => usual_members::<CHECK, KEEP, false>(scan, tokens, next, None, drop),
+            (None, true) => usual_members::<CHECK, KEEP, true>(scan, tokens, next, None, drop),
+            (Some(Some(set)), false) => {
+                unnamed_members::<CHECK, KEEP, false>(scan, tokens, next, set, drop)
+            }
+            (Some(Some(set)), true) => {
+                unnamed_members::<CHECK, KEEP, true>(scan, tokens, next, set, drop)
+            }
+            // Each member is looked up below.
+            (Some(None), _) => next,
+        };
+        let Some(member) = Member::at(text, tokens, next) else { break Leave::Walk };
+
+        let container = class_of(member.first) == CONTAINER;
+        let last = member.after == b'}';
+        if !container && !(member.is_usual() || last && class_of(member.first) == SCALAR) {
             break Leave::Walk;
         }
-        if escapes && !scan.window.is_plain(member.key + 1, member.colon - 1) {
+        if strict && !member.is_spelled_plainly(scan) {
             break Leave::Walk;
         }
         let mut left = 1;
         let mut goes = !KEEP;
-        if let Some(entry) = member.entry(text, policy) {
-            let Policy { names, drop, once, keys, output, .. } = &mut *policy;
-            let action = names.and_then(|(_, actions)| actions.get(entry as usize).copied());
-            let action = action.unwrap_or_default();
+        if let Some((table, actions)) = names
+            && let Some(entry) = member.entry(text, table)
+        {
+            let Policy { drop, once, keys, output, .. } = &mut *policy;
+            let action = actions.get(entry as usize).copied().unwrap_or_default();
             if container && action == Action::Skip {
                 break Leave::Skip;
             }
@@ -206,10 +299,10 @@ fn each_member<const CHECK: bool, const KEEP: bool>(
                 Action::Keep => output.is_some(),
                 // A run of kept members has their own keys.
                 Action::Rename(_) => output.is_some() && !KEEP,
-                Action::Ask | Action::SkipRest => false,
+                Action::Ask => false,
             };
             if container || !here {
-                break Leave::Ask(Some(entry));
+                break Leave::Ask;
             }
             if !member.is_good(text) {
                 break Leave::Walk;
@@ -217,7 +310,7 @@ fn each_member<const CHECK: bool, const KEEP: bool>(
             if let Some(Once { met, serial, left: names_left }) = once {
                 match met.get_mut(entry as usize) {
                     Some(met) if *met != *serial => *met = *serial,
-                    _ => break Leave::Ask(Some(entry)),
+                    _ => break Leave::Ask,
                 }
                 **names_left = names_left.saturating_sub(1);
                 left = **names_left;
@@ -235,20 +328,20 @@ fn each_member<const CHECK: bool, const KEEP: bool>(
             }
         } else {
             if container {
-                break if KEEP { Leave::Ask(None) } else { Leave::Skip };
+                break if KEEP { Leave::Ask } else { Leave::Skip };
             }
             if CHECK && !member.is_good(text) {
                 break Leave::Walk;
             }
             if KEEP {
-                goes = policy.drop.contains(text, member.value, member.first);
+                goes = drop.contains(text, member.value, member.first);
             }
         }
         if KEEP && goes {
             write_run(scan, tokens, kept, next, policy.output.as_mut());
             kept = next + 4;
         }
-        if !usual {
+        if last {
             next += 3;
             break Leave::End;
         }
@@ -313,7 +406,7 @@ pub(super) fn elements(
         }
         break match (class_of(*first), policy.others) {
             (CONTAINER, Action::Skip) => Leave::Skip,
-            (CONTAINER, _) => Leave::Ask(None),
+            (CONTAINER, _) => Leave::Ask,
             _ => Leave::Walk,
         };
     };

@@ -17,10 +17,10 @@
 
 use std::ops::ControlFlow;
 
-use super::members::{Leave, WindowText, elements, members};
+use super::members::{Leave, WindowText, dropped_members, elements, members};
 use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext};
-use crate::json::Handler;
 use crate::json::policy::{Action, Policy};
+use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 
 /// The position within a container.
 #[derive(Clone, Copy)]
@@ -35,14 +35,43 @@ enum Place {
     After,
 }
 
-/// The level from which on everything is dropped or copied; none is this deep.
-const NOT_QUIET: usize = usize::MAX;
+/// Stands for the handler where nobody is asked.
+struct Nobody;
+
+impl Handler for Nobody {
+    fn value(&mut self, _: ValueSlot<'_>, _: ValueKind, _: u64) -> Result<Interest, Halt> {
+        Ok(Interest::Skip)
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Halt> {
+        Ok(())
+    }
+
+    fn raw(&mut self, _: &[u8]) {}
+}
 
 impl Machine {
+    /// Checks tokens from `next` on that are inside the container at depth `floor`, which is dropped or copied. Returns
+    /// the token where the walk continues, at the latest the closing bracket of that container.
+    #[inline(never)]
+    pub(super) fn unpoliced(
+        &mut self,
+        cx: &WindowContext<'_>,
+        tokens: &[u16],
+        next: usize,
+        floor: usize,
+    ) -> usize {
+        match self.carry_out::<true, Nobody>(cx, tokens, next, floor, 0, &mut Nobody) {
+            Ok(ControlFlow::Continue(token)) => token,
+            // Only with a handler.
+            Ok(ControlFlow::Break(_)) | Err(_) => next,
+        }
+    }
+
     /// Handles tokens from `next` on as the policies of the open containers say. Returns the token where the walk
-    /// continues, or the end of the walk. `QUIET`: the mode is `Validate`, and the handler is not asked.
+    /// continues, or the end of the walk.
     #[inline(always)]
-    pub(super) fn policed<const QUIET: bool, H: Handler>(
+    pub(super) fn policed<H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
         tokens: &[u16],
@@ -50,36 +79,27 @@ impl Machine {
         to: usize,
         h: &mut H,
     ) -> Result<ControlFlow<WalkEnd, usize>, WalkError> {
-        let mut floor = match self.mode {
-            SkipMode::Validate { floor, .. } => floor,
-            _ => NOT_QUIET,
-        };
-        let end = self.carry_out::<QUIET, H>(cx, tokens, next, to, &mut floor, h)?;
-        if !QUIET
-            && floor != NOT_QUIET
-            && let ControlFlow::Continue(token) = end
-        {
-            // A dropped container goes on in the next window, or has something that is not plain.
-            self.mode = SkipMode::Validate { floor, through: true };
-            return Ok(ControlFlow::Break(WalkEnd::Next(token)));
-        }
-        Ok(end)
+        self.carry_out::<false, H>(cx, tokens, next, 0, to, h)
     }
 
+    /// `QUIET`: everything is dropped or copied, down to depth `floor`. Otherwise `to` ends the bytes that may be
+    /// examined.
     #[inline(always)]
     fn carry_out<const QUIET: bool, H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
         tokens: &[u16],
         mut next: usize,
+        floor: usize,
         to: usize,
-        floor: &mut usize,
         h: &mut H,
     ) -> Result<ControlFlow<WalkEnd, usize>, WalkError> {
         let text = cx.slice(cx.base, cx.limit);
-        let scan = WindowText { text, window: cx.window, longest: self.config.key };
+        let longest = self.config.key.saturating_add(2);
+        let scan = WindowText { text, window: cx.window, longest };
         let position = |token: usize| tokens.get(token).map_or(usize::MAX, |at| usize::from(*at));
         let byte = |token: usize| text.get(position(token)).copied().unwrap_or(0);
+        let mut skip = Policy::SKIP;
         let mut object = self.levels.in_object();
         let mut place = match self.expect {
             Expect::Key => Place::Member,
@@ -89,7 +109,6 @@ impl Machine {
             _ => return Ok(ControlFlow::Continue(next)),
         };
         loop {
-            let quiet = QUIET || self.levels.depth() >= *floor;
             let closes = if object { b'}' } else { b']' };
             match place {
                 Place::Begin if byte(next) == closes => {
@@ -98,6 +117,9 @@ impl Machine {
                     continue;
                 }
                 Place::After if byte(next) == b',' => {
+                    if !QUIET {
+                        self.finish_copy(cx, cx.base + position(next), h)?;
+                    }
                     next += 1;
                     if object {
                         self.expect = Expect::Key;
@@ -110,21 +132,18 @@ impl Machine {
                     continue;
                 }
                 Place::After => {
-                    let at_floor = self.levels.depth() == *floor;
-                    if byte(next) != closes || (QUIET && at_floor) {
-                        // With `QUIET` the walk ends the mode.
+                    if byte(next) != closes || (QUIET && self.levels.depth() <= floor) {
                         return Ok(ControlFlow::Continue(next));
                     }
-                    if !quiet {
+                    if !QUIET {
+                        self.finish_copy(cx, cx.base + position(next), h)?;
                         self.ask_at_end(cx.base + position(next), h)?;
-                    } else if at_floor {
-                        *floor = NOT_QUIET;
                     }
                     self.levels.pop();
                     self.tracker.pop();
                     self.expect = self.after();
                     next += 1;
-                    if self.expect == Expect::End {
+                    if !QUIET && self.expect == Expect::End {
                         return Ok(ControlFlow::Continue(next));
                     }
                     object = self.levels.in_object();
@@ -133,93 +152,142 @@ impl Machine {
                 Place::Begin | Place::Member | Place::Element => {}
             }
 
-            let mut policy = if quiet { Policy::SKIP } else { h.policy() };
-            let check = quiet || !self.config.structure;
             let begun = next;
-            let leave = match policy.others {
-                Action::SkipRest => return Ok(self.rest(cx, &scan, tokens, next)),
-                Action::Ask if policy.names.is_none() => Leave::Walk,
-                Action::Keep if policy.output.is_none() => Leave::Walk,
-                _ if object => {
-                    let leave;
-                    (next, leave) = members(check, &scan, tokens, next, &mut policy);
-                    leave
-                }
-                // Names have no meaning in an array.
-                _ if policy.names.is_some() => Leave::Walk,
-                _ => {
-                    let leave;
-                    (next, leave) = elements(&scan, tokens, next, &mut policy);
-                    self.tracker.skip_elements((next - begun) / 2);
-                    leave
+            let leave;
+            let mut entry = None;
+            (next, leave) = if QUIET && object {
+                dropped_members(&scan, tokens, next, &mut skip)
+            } else if QUIET {
+                elements(&scan, tokens, next, &mut skip)
+            } else {
+                let mut policy = h.policy();
+                match policy.others {
+                    Action::Ask if policy.names.is_none() => (next, scan.ask(tokens, next, object)),
+                    Action::Keep if policy.output.is_none() => {
+                        (next, scan.ask(tokens, next, object))
+                    }
+                    _ if object => {
+                        let check = !self.config.structure;
+                        let (token, leave) = members(check, &scan, tokens, next, &mut policy);
+                        if leave == Leave::Ask {
+                            entry = scan.entry(tokens, token, policy.names);
+                        }
+                        (token, leave)
+                    }
+                    // Names have no meaning in an array.
+                    _ if policy.names.is_some() => (next, scan.ask(tokens, next, object)),
+                    _ => elements(&scan, tokens, next, &mut policy),
                 }
             };
             if next > begun {
-                self.expect = if object { Expect::Key } else { Expect::Value };
-                place = if object { Place::Member } else { Place::Element };
-            }
-            match leave {
-                Leave::Walk => return Ok(ControlFlow::Continue(next)),
-                Leave::Done => {}
-                Leave::End => {
-                    self.expect = Expect::After;
-                    place = Place::After;
-                }
-                Leave::Ask(_) if !object => return Ok(ControlFlow::Continue(next)),
-                Leave::Ask(entry) => {
-                    let (key, colon) = (cx.base + position(next), cx.base + position(next + 1));
-                    self.whole_key(key, colon, entry);
-                    return Ok(ControlFlow::Continue(next + 2));
-                }
-                Leave::Skip => {
-                    let value = if object { next + 2 } else { next };
-                    if self.levels.depth() >= self.config.depth {
-                        return Ok(ControlFlow::Continue(next));
-                    }
-                    if object {
-                        self.tracker.key(cx.base + position(next));
-                    }
-                    let inner = byte(value) == b'{';
-                    self.levels.push(inner);
-                    if !check {
-                        let (inside, depth) = (cx.base + position(value) + 1, self.levels.depth());
-                        self.mode = SkipMode::Brackets { floor: depth, through: true };
-                        let Some(landed) = self.leap(cx, inside, to, depth, true)? else {
-                            return Ok(ControlFlow::Break(WalkEnd::Next(tokens.len())));
-                        };
-                        next = cx.window.tokens_before(landed - cx.base);
-                        place = Place::After;
-                        continue;
-                    }
-                    self.tracker.push();
-                    if !quiet {
-                        *floor = self.levels.depth();
-                    }
-                    object = inner;
-                    self.expect = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
-                    place = Place::Begin;
-                    next = value + 1;
+                if object {
+                    self.expect = Expect::Key;
+                    place = Place::Member;
+                } else {
+                    self.tracker.skip_elements((next - begun) / 2);
+                    self.expect = Expect::Value;
+                    place = Place::Element;
                 }
             }
+            if leave == Leave::End {
+                self.expect = Expect::After;
+                place = Place::After;
+                continue;
+            }
+            if leave != Leave::Skip {
+                if !QUIET && leave == Leave::Done {
+                    continue;
+                }
+                if QUIET || leave != Leave::Ask {
+                    return Ok(ControlFlow::Continue(next));
+                }
+            }
+            // A container that is dropped, or a value about which the handler is asked.
+            if QUIET {
+                let value = if object { next + 2 } else { next };
+                if self.levels.depth() >= self.config.depth {
+                    return Ok(ControlFlow::Continue(next));
+                }
+                if object {
+                    self.tracker.key(cx.base + position(next));
+                }
+                object = byte(value) == b'{';
+                self.levels.push(object);
+                self.tracker.push();
+                self.expect = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
+                place = Place::Begin;
+                next = value + 1;
+                continue;
+            }
+            let value = if object {
+                self.whole_key(cx.base + position(next), cx.base + position(next + 1), entry);
+                next + 2
+            } else {
+                next
+            };
+            let (at, first) = (cx.base + position(value), byte(value));
+            let walk = if leave == Leave::Skip {
+                self.skipped(cx, value, at, first)?
+            } else {
+                self.value(cx, value, at, first, h)?
+            };
+            next = match walk {
+                None => value + 1,
+                Some(walk) => match self.passed_over(cx, tokens, walk, to, h)? {
+                    ControlFlow::Continue(token) => token,
+                    end @ ControlFlow::Break(_) => return Ok(end),
+                },
+            };
+            object = self.levels.in_object();
+            place = match self.expect {
+                Expect::KeyOrEnd | Expect::ValueOrEnd => Place::Begin,
+                Expect::After => Place::After,
+                _ => return Ok(ControlFlow::Continue(next)),
+            };
         }
     }
 
-    /// Begins to drop the rest of the container if a plain member follows, at which the walk would do that.
-    #[cold]
-    fn rest(
+    /// Passes a container, or the rest of one, that is copied or dropped from the token in `walk` on.
+    fn passed_over<H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
-        scan: &WindowText<'_>,
         tokens: &[u16],
-        next: usize,
-    ) -> ControlFlow<WalkEnd, usize> {
-        let key = tokens.get(next).filter(|_| self.levels.in_object());
-        let Some(key) = key.filter(|_| scan.begins_member(tokens, next)) else {
-            return ControlFlow::Continue(next);
-        };
-        self.tracker.key(cx.base + usize::from(*key));
-        self.expect = Expect::Value;
-        self.skip_rest();
-        ControlFlow::Break(WalkEnd::Next(next + 2))
+        walk: WalkEnd,
+        to: usize,
+        h: &mut H,
+    ) -> Result<ControlFlow<WalkEnd, usize>, WalkError> {
+        let WalkEnd::Next(next) = walk else { return Ok(ControlFlow::Break(walk)) };
+        let position = |token: usize| tokens.get(token).map(|at| cx.base + usize::from(*at));
+        match self.mode {
+            SkipMode::Inspect => Ok(ControlFlow::Continue(next)),
+            SkipMode::Brackets { floor, through } => {
+                let from = position(next).unwrap_or(to);
+                Ok(match self.leap(cx, from, to, floor, through)? {
+                    Some(landed) => {
+                        ControlFlow::Continue(cx.window.tokens_before(landed - cx.base))
+                    }
+                    None => ControlFlow::Break(WalkEnd::Next(tokens.len())),
+                })
+            }
+            SkipMode::Validate { floor, .. } => {
+                let next = self.unpoliced(cx, tokens, next, floor);
+                let Some(at) = position(next) else {
+                    return Ok(ControlFlow::Break(WalkEnd::Next(next)));
+                };
+                let closes = if self.levels.in_object() { b'}' } else { b']' };
+                if self.expect != Expect::After
+                    || self.levels.depth() != floor
+                    || cx.byte(at) != closes
+                {
+                    // It has something that is not plain.
+                    return Ok(ControlFlow::Break(WalkEnd::Next(next)));
+                }
+                match self.close::<true, H>(cx, next, at, closes, h)? {
+                    Some(WalkEnd::Next(token)) => Ok(ControlFlow::Continue(token)),
+                    Some(walk) => Ok(ControlFlow::Break(walk)),
+                    None => Ok(ControlFlow::Continue(next + 1)),
+                }
+            }
+        }
     }
 }

@@ -32,15 +32,19 @@ impl Machine {
             let at = cx.base + usize::from(*token);
             let byte = cx.byte(at);
             self.lax_string = false;
-            if QUIET || self.is_policed(byte) {
-                match self.policed::<QUIET, H>(cx, tokens, next, to, h)? {
+            let passed = if QUIET && let SkipMode::Validate { floor, .. } = self.mode {
+                self.unpoliced(cx, tokens, next, floor)
+            } else if self.is_policed(byte) {
+                match self.policed(cx, tokens, next, to, h)? {
                     ControlFlow::Break(walk) => return Ok(walk),
-                    ControlFlow::Continue(token) if token > next => {
-                        next = token;
-                        continue;
-                    }
-                    ControlFlow::Continue(_) => {}
+                    ControlFlow::Continue(token) => token,
                 }
+            } else {
+                next
+            };
+            if passed > next {
+                next = passed;
+                continue;
             }
             match self.expect {
                 Expect::Key | Expect::KeyOrEnd => {
@@ -125,7 +129,7 @@ impl Machine {
             _ if self.config.keep_white => false,
             Expect::Key | Expect::KeyOrEnd => byte == b'"',
             Expect::Value | Expect::ValueOrEnd => {
-                !matches!(byte, b'{' | b'[') && !self.levels.in_object() && self.levels.depth() > 0
+                !self.levels.in_object() && self.levels.depth() > 0 && byte != b']'
             }
             _ => false,
         }
@@ -212,7 +216,7 @@ impl Machine {
 
     /// Closes the innermost container. Returns the end of the walk if the mode ends with it.
     #[inline]
-    fn close<const QUIET: bool, H: Handler>(
+    pub(super) fn close<const QUIET: bool, H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
         next: usize,
@@ -249,7 +253,7 @@ impl Machine {
 
     /// Handles a value in an inspected container, or the document itself.
     #[inline]
-    fn value<H: Handler>(
+    pub(super) fn value<H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
         next: usize,
@@ -282,6 +286,19 @@ impl Machine {
         }
         let interest = self.begin_value(cx, at, kind, false, h)?;
         self.answered(cx, next, at, kind, interest)
+    }
+
+    /// Drops the value at `at` whose first byte is `byte`, a container. Returns the end of the walk if the mode changes.
+    #[inline]
+    pub(super) fn skipped(
+        &mut self,
+        cx: &WindowContext<'_>,
+        next: usize,
+        at: usize,
+        byte: u8,
+    ) -> Result<Option<WalkEnd>, WalkError> {
+        let kind = if byte == b'{' { ValueKind::Object } else { ValueKind::Array };
+        self.answered(cx, next, at, kind, Interest::Skip)
     }
 
     /// Handles a byte that begins no value at the place of a value, under `structure`.

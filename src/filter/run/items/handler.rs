@@ -7,6 +7,7 @@ use crate::json::key::is_too_long_for;
 use crate::json::policy::Policy;
 use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::path::PathToken;
+use crate::spec::Validation;
 
 impl Handler for StageHandler<'_, ItemsStage> {
     #[inline]
@@ -25,7 +26,8 @@ impl Handler for StageHandler<'_, ItemsStage> {
     #[inline]
     fn policy(&mut self) -> Policy<'_> {
         let ItemsStage { program, state } = &mut *self.stage;
-        state.policy(&program.items, self.sink)
+        let structure = program.spec.validation == Validation::Structure;
+        state.policy(&program.items, structure, self.sink)
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {
