@@ -2,14 +2,15 @@
 //! `peers` measures ratios to other parsers.
 //!
 //! `cargo bench --bench first`, with `-- select` for jobs with that name; `-- --test` runs every job once.
+//! `TAMIS_BENCH_KERNEL` chooses the kernel.
 #![allow(missing_docs, reason = "a bench has no users")]
-#![allow(clippy::unwrap_used, reason = "a bench may panic")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench may panic")]
 
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
 use tamis::spec::{PatchOp, Validation};
-use tamis::{Filter, Program, Spec};
+use tamis::{Call, CallOptions, Filter, Program, Spec};
 use tamis_testkit::data::{self, Shape};
 
 /// The whole document in one chunk.
@@ -63,9 +64,9 @@ fn jobs() -> Vec<(&'static str, Shape, usize, Spec)> {
     ]
 }
 
-fn run(program: &Program, document: &[u8], chunk: usize, output: &mut Vec<u8>) {
+fn run(call: Call<'_>, document: &[u8], chunk: usize, output: &mut Vec<u8>) {
     output.clear();
-    let mut filter = Filter::new(program, output);
+    let mut filter = Filter::new(call, output);
     for chunk in document.chunks(chunk) {
         filter.write(chunk).unwrap();
     }
@@ -74,6 +75,10 @@ fn run(program: &Program, document: &[u8], chunk: usize, output: &mut Vec<u8>) {
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args().sample_size(20);
+    let mut options = CallOptions::new();
+    if let Ok(name) = std::env::var("TAMIS_BENCH_KERNEL") {
+        options = options.with_scan_kernel(&name).expect("a kernel that this CPU runs");
+    }
     let mut made: Option<(Shape, Vec<u8>)> = None;
     for (group, shape, chunk, spec) in jobs() {
         let document = match made.take() {
@@ -82,7 +87,7 @@ fn main() {
         };
         let program = Program::compile(&spec).unwrap();
         let mut output = Vec::with_capacity(document.len());
-        run(&program, &document, chunk, &mut output);
+        run(program.with_options(&options), &document, chunk, &mut output);
         let expected = match group {
             "validate" => 0..=2,
             "minify" => document.len()..=document.len(),
@@ -93,7 +98,9 @@ fn main() {
         let mut group = criterion.benchmark_group(group);
         group.throughput(Throughput::Bytes(document.len() as u64));
         group.bench_function(shape.name(), |bencher| {
-            bencher.iter(|| run(&program, black_box(&document), chunk, &mut output));
+            bencher.iter(|| {
+                run(program.with_options(&options), black_box(&document), chunk, &mut output);
+            });
         });
         group.finish();
         made = Some((shape, document));

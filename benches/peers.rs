@@ -6,6 +6,8 @@
 //! cargo bench --bench peers -- stop_early --size 200m --rounds 31
 //! cargo bench --bench peers -- --test                 # everything once, on small documents, to check the results
 //! ```
+//!
+//! `TAMIS_BENCH_KERNEL` chooses the kernel of tamis, and of simdjson while it is compiled. Floors apply to SIMD kernels.
 #![allow(missing_docs, reason = "a bench has no users")]
 #![allow(
     clippy::unwrap_used,
@@ -19,7 +21,7 @@
 mod harness;
 mod jobs;
 
-use harness::Document;
+use harness::{Document, FloorSummary};
 use tamis_testkit::data;
 
 /// The options of the command line.
@@ -76,6 +78,9 @@ fn main() {
             let _ = shape.document(data::MEDIUM);
         }
     }
+    let options_of_calls = jobs::call_options();
+    let versions = jobs::versions(&options_of_calls);
+    let mut summary = (options_of_calls.scan_kernel() != "scalar").then(FloorSummary::default);
     let mut tables = jobs::tables();
     tables.retain(|table| options.wants(table));
     assert!(!tables.is_empty(), "no table has all of these words in its title");
@@ -92,10 +97,13 @@ fn main() {
             wrong.extend(failures);
             count += table.jobs.len();
             if !options.test && wrong.is_empty() {
-                table.measure(&document, options.rounds);
+                table.measure(&document, options.rounds, &versions, summary.as_mut());
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    if let Some(summary) = summary.filter(|_| !options.test) {
+        summary.print();
+    }
     println!("\n{} tables, {count} jobs: all results are as expected.", tables.len());
 }

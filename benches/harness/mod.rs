@@ -68,7 +68,7 @@ pub(crate) struct Job {
     pub(crate) name: String,
     pub(crate) run: Run,
     pub(crate) same: Same,
-    pub(crate) floor: Option<Floor>,
+    pub(crate) floors: Vec<Floor>,
 }
 
 /// A required speed. The table shows whether it is reached.
@@ -84,17 +84,70 @@ pub(crate) enum Floor {
     Time(f64),
 }
 
-impl Floor {
-    /// Checks a job that takes `time`, and `ratio` times as long as a row. Returns whether the floor is reached, and
-    /// its text.
-    fn judged(self, time: f64, bytes: usize, ratio: impl Fn(usize) -> f64) -> String {
-        let (reached, text) = match self {
-            Self::Beaten(row, factor) => (ratio(row) >= factor, format!("{factor} ×")),
-            Self::Share(row, share) => (1.0 / ratio(row) >= share, format!("{share} of it")),
-            Self::Rate(rate) => (bytes as f64 / time / 1e9 >= rate, format!("{rate} GB/s")),
-            Self::Time(limit) => (time <= limit, duration(limit)),
+/// A floor, and the speed that was measured for it.
+struct FloorResult {
+    text: String,
+    is_reached: bool,
+}
+
+impl FloorResult {
+    /// Compares a job that takes `time`, and `ratio` times as long as a row, with its floor. `names` are those of the rows.
+    fn new(
+        floor: Floor,
+        time: f64,
+        bytes: usize,
+        ratio: impl Fn(usize) -> f64,
+        names: &[&str],
+    ) -> Self {
+        let (is_reached, text) = match floor {
+            Floor::Beaten(row, factor) => {
+                let found = ratio(row);
+                (found >= factor, format!("{} {found:.2} of {factor} ×", names[row]))
+            }
+            Floor::Share(row, share) => {
+                let found = 1.0 / ratio(row);
+                (found >= share, format!("{found:.2} of {share} × {}", names[row]))
+            }
+            Floor::Rate(rate) => {
+                let found = bytes as f64 / time / 1e9;
+                (found >= rate, format!("{found:.3} of {rate} GB/s"))
+            }
+            Floor::Time(limit) => {
+                (time <= limit, format!("{} of at most {}", duration(time), duration(limit)))
+            }
         };
-        if reached { format!(" {text}") } else { format!(" {text}: **missed**") }
+        Self { text, is_reached }
+    }
+
+    /// Returns the text for the table.
+    fn cell(&self) -> String {
+        let verdict = if self.is_reached { "reached" } else { "**missed**" };
+        format!("{}: {verdict}", self.text)
+    }
+}
+
+/// The floors of all tables that were measured.
+#[derive(Default)]
+pub(crate) struct FloorSummary {
+    reached: usize,
+    missed: Vec<String>,
+}
+
+impl FloorSummary {
+    fn add(&mut self, title: &str, job: &str, floor: &FloorResult) {
+        if floor.is_reached {
+            self.reached += 1;
+        } else {
+            self.missed.push(format!("{title}: {job}: {}", floor.text));
+        }
+    }
+
+    /// Prints how many floors are reached, and which are missed.
+    pub(crate) fn print(&self) {
+        println!("\nfloors: {} reached, {} missed", self.reached, self.missed.len());
+        for missed in &self.missed {
+            println!("- {missed}");
+        }
     }
 }
 
@@ -103,7 +156,7 @@ impl Job {
         name: impl Into<String>,
         run: impl FnMut(&Document, &mut Vec<u8>) + 'static,
     ) -> Self {
-        Self { name: name.into(), run: Box::new(run), same: Same::Bytes, floor: None }
+        Self { name: name.into(), run: Box::new(run), same: Same::Bytes, floors: Vec::new() }
     }
 
     /// Requires that row `row` is `factor` times as fast as this job.
@@ -111,8 +164,16 @@ impl Job {
         self.has_to(Floor::Beaten(row, factor))
     }
 
+    /// Sets the floor of [`floor`](Self::floor) if there is one.
+    pub(crate) fn floor_if(self, row: usize, factor: Option<f64>) -> Self {
+        match factor {
+            Some(factor) => self.floor(row, factor),
+            None => self,
+        }
+    }
+
     pub(crate) fn has_to(mut self, floor: Floor) -> Self {
-        self.floor = Some(floor);
+        self.floors.push(floor);
         self
     }
 
@@ -142,9 +203,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    fn title(&self) -> String {
+        format!("{} {}, {}", self.theme, self.shape.name(), self.what)
+    }
+
     /// Returns the differences: all jobs must have the same output, and for a small document the recorded one.
     pub(crate) fn check(&mut self, document: &Document, small: bool) -> Vec<String> {
-        let title = format!("{} {}, {}", self.theme, self.shape.name(), self.what);
+        let title = self.title();
         let mut wrong = Vec::new();
         let mut first = Vec::new();
         for (row, job) in self.jobs.iter_mut().enumerate() {
@@ -170,8 +235,15 @@ impl Table {
         wrong
     }
 
-    /// Measures the jobs and prints the table.
-    pub(crate) fn measure(&mut self, document: &Document, rounds: usize) {
+    /// Measures the jobs and prints the table. `versions` is a part of its head. Floors are compared if there is a
+    /// `summary`, to which they are added.
+    pub(crate) fn measure(
+        &mut self,
+        document: &Document,
+        rounds: usize,
+        versions: &str,
+        mut summary: Option<&mut FloorSummary>,
+    ) {
         let mut seconds = vec![Vec::with_capacity(rounds); self.jobs.len()];
         let mut output = Vec::with_capacity(document.len());
         for round in 0..=rounds {
@@ -189,15 +261,17 @@ impl Table {
             }
         }
         println!(
-            "\n{}: {} ({}, {} bytes, {rounds} rounds)\n",
+            "\n{}: {} ({}, {} bytes, {rounds} rounds; {versions})\n",
             self.theme,
             self.what,
             self.shape.name(),
             document.len()
         );
         let references = self.references.min(self.jobs.len());
-        let names = self.jobs.iter().take(references).map(|job| format!(" {} is |", job.name));
-        println!("| | time | GB/s |{} floor |", names.collect::<String>());
+        let title = self.title();
+        let names: Vec<_> = self.jobs.iter().map(|job| job.name.as_str()).collect();
+        let columns = names.iter().take(references).map(|name| format!(" {name} is |"));
+        println!("| | time | GB/s |{} floor |", columns.collect::<String>());
         println!("|---|---|---|{}---|", "---|".repeat(references));
         for (row, job) in self.jobs.iter().enumerate() {
             let time = median(seconds[row].clone());
@@ -206,21 +280,21 @@ impl Table {
                 median(rounds.map(|(own, other)| own / other).collect())
             };
             let ratios = (0..references).map(|reference| format!(" {:.2} × |", ratio(reference)));
-            let floor = job.floor.map(|floor| {
-                let row = match floor {
-                    Floor::Beaten(row, _) | Floor::Share(row, _) => &self.jobs[row].name,
-                    _ => "",
-                };
-                let judged = floor.judged(time, document.len(), ratio);
-                if row.is_empty() { judged } else { format!(" {row}:{judged}") }
-            });
-            let floor = floor.unwrap_or_default();
+            let mut cells = Vec::new();
+            if let Some(summary) = &mut summary {
+                for floor in &job.floors {
+                    let result = FloorResult::new(*floor, time, document.len(), ratio, &names);
+                    summary.add(&title, &job.name, &result);
+                    cells.push(result.cell());
+                }
+            }
             println!(
-                "| {} | {} | {:.2} |{}{floor} |",
+                "| {} | {} | {:.2} |{} {} |",
                 job.name,
                 duration(time),
                 document.len() as f64 / time / 1e9,
-                ratios.collect::<String>()
+                ratios.collect::<String>(),
+                cells.join("; ")
             );
         }
     }

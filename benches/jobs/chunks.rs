@@ -6,14 +6,14 @@ use crate::data::Shape;
 use crate::harness::{Floor, Job, Table};
 
 use super::select::REPOSITORIES;
-use super::{FULL, tamis_job};
+use super::{FULL, STRUCTURE, tamis_job};
 
 const CHUNKS: [(&str, usize, Option<Floor>); 6] = [
-    ("1 B", 1, Some(Floor::Rate(0.2))),
-    ("64 B", 64, None),
-    ("256 B", 256, Some(Floor::Rate(0.5))),
-    ("4 KiB", 4 << 10, Some(Floor::Share(FULL, 0.75))),
-    ("64 KiB", 64 << 10, Some(Floor::Share(FULL, 0.9))),
+    ("1 B", 1, Some(Floor::Rate(0.04))),
+    ("64 B", 64, Some(Floor::Rate(0.5))),
+    ("256 B", 256, Some(Floor::Rate(1.2))),
+    ("4 KiB", 4 << 10, Some(Floor::Share(FULL, 0.9))),
+    ("64 KiB", 64 << 10, Some(Floor::Share(FULL, 0.95))),
     ("1 MiB", 1 << 20, None),
 ];
 
@@ -33,7 +33,7 @@ fn table(shape: Shape, expected: (usize, u64)) -> Table {
     ];
     for (name, chunk, floor) in CHUNKS {
         let job = tamis_job(&format!("tamis full, {name}"), &spec, chunk);
-        jobs.push(Job { floor, ..job });
+        jobs.push(Job { floors: floor.into_iter().collect(), ..job });
         jobs.push(tamis_job(&format!("tamis structure, {name}"), &structure, chunk));
     }
     jobs.push(
@@ -42,7 +42,8 @@ fn table(shape: Shape, expected: (usize, u64)) -> Table {
                 serde_json::from_slice(document).unwrap();
             serde_json::to_writer(&mut *output, &value).unwrap();
         })
-        .floor(FULL, 1.0),
+        .floor(FULL, 1.0)
+        .floor(STRUCTURE, 1.0),
     );
     let what = "select 11 of 80 members";
     Table { theme: "chunks", what, shape, references: 2, jobs, expected }

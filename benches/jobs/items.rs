@@ -7,7 +7,7 @@ use crate::data::Shape;
 use crate::harness::{Floor, Job, Table};
 
 use super::transcode::{self, Rules};
-use super::{FULL, is_api, lazy, tamis_job, tamis_jobs};
+use super::{FULL, STRUCTURE, lazy, tamis_job, tamis_jobs};
 
 /// Long and short names, at the beginning and at the end.
 const REPOSITORY_MEMBERS: &[&str] = &[
@@ -68,19 +68,36 @@ fn exclude(
     let spec = names.iter().fold(spec, |spec, name| spec.exclude(*name));
     let mut jobs = tamis_jobs(&spec);
     let rules = Rules { exclude: names, ..Rules::default() };
+    let sonic = match shape {
+        Shape::Repositories => Some(2.4),
+        Shape::Issues => Some(3.0),
+        _ => None,
+    };
     jobs.extend(transcode::jobs(rules).into_iter().map(|job| match job.name.as_str() {
-        "sonic-rs transcode" if is_api(shape) => job.floor(FULL, 3.0),
+        "sonic-rs transcode" => job.floor_if(FULL, sonic),
         _ => floor(job),
     }));
     jobs.push(sonic_members(names));
     #[cfg(feature = "bench-simdjson")]
-    jobs.extend(super::simdjson::exclude(names));
+    {
+        let floor = match shape {
+            Shape::Repositories => Some(1.25),
+            Shape::Issues => Some(0.6),
+            Shape::Unicode => Some(0.5),
+            _ => None,
+        };
+        jobs.extend(super::simdjson::exclude(names, floor));
+    }
     Table { theme: "exclude", what, shape, references: 2, jobs, expected }
 }
 
-/// Sets the floors: never slower than serde_json.
+/// Sets the floors: no mode is slower than serde_json.
 fn floor(job: Job) -> Job {
-    if job.name.starts_with("serde_json") { job.floor(FULL, 1.0) } else { job }
+    if job.name.starts_with("serde_json") {
+        job.floor(FULL, 1.0).floor(STRUCTURE, 1.0)
+    } else {
+        job
+    }
 }
 
 /// Iterates over items and members and copies their texts.
@@ -117,15 +134,14 @@ fn drop_nulls(shape: Shape, expected: (usize, u64)) -> Table {
     let mut jobs = tamis_jobs(&Spec::new().root("object").drop_nulls(true));
     let rules = Rules { nulls: true, ..Rules::default() };
     jobs.extend(transcode::jobs(rules).into_iter().map(floor));
-    jobs.push(
+    jobs.push(floor(
         Job::new("serde_json Value", |document, output| {
             let mut value = serde_json::from_slice(document).unwrap();
             without_nulls(&mut value);
             serde_json::to_writer(&mut *output, &value).unwrap();
         })
-        .same_value()
-        .floor(FULL, 1.0),
-    );
+        .same_value(),
+    ));
     Table { theme: "drop_nulls", what: "at every depth", shape, references: 2, jobs, expected }
 }
 
@@ -151,7 +167,7 @@ fn max_items(shape: Shape, expected: (usize, u64)) -> Table {
 fn stop_early(shape: Shape, expected: (usize, u64)) -> Table {
     let spec = Spec::new().root("object").max_items(FIRST as u64).stop_early(true);
     let jobs = vec![
-        tamis_job("tamis full", &spec, usize::MAX).has_to(Floor::Time(30e-6)),
+        tamis_job("tamis full", &spec, usize::MAX).has_to(Floor::Time(60e-6)),
         tamis_job("tamis full, 64 KiB chunks", &spec, 64 << 10),
         Job::new("sonic-rs lazy items", |document, output| {
             lazy::wrapped(&[], output, |output| {

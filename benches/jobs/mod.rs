@@ -13,9 +13,8 @@ mod typed;
 mod validate;
 
 use tamis::spec::Validation;
-use tamis::{Filter, Program, Spec};
+use tamis::{CallOptions, Filter, Program, Spec};
 
-use crate::data::Shape;
 use crate::harness::{Job, Table};
 
 /// Returns all tables.
@@ -65,16 +64,31 @@ fn tamis_jobs(spec: &Spec) -> Vec<Job> {
 const FULL: usize = 0;
 const STRUCTURE: usize = 1;
 
-/// Returns whether the floors for API responses apply to documents of this shape.
-fn is_api(shape: Shape) -> bool {
-    !matches!(shape, Shape::Numbers | Shape::Unicode)
+/// Returns the options of all jobs of tamis: the kernel that `TAMIS_BENCH_KERNEL` names, else the fastest.
+pub(crate) fn call_options() -> CallOptions {
+    match std::env::var("TAMIS_BENCH_KERNEL") {
+        Ok(name) => (CallOptions::new().with_scan_kernel(&name))
+            .unwrap_or_else(|| panic!("this CPU does not run TAMIS_BENCH_KERNEL={name}")),
+        Err(_) => CallOptions::new(),
+    }
+}
+
+/// Returns the kernels and versions that a table's head has.
+pub(crate) fn versions(options: &CallOptions) -> String {
+    let tamis = format!("tamis {}", options.scan_kernel());
+    #[cfg(feature = "bench-simdjson")]
+    if let Some(simdjson) = simdjson::version() {
+        return format!("{tamis}, {simdjson}");
+    }
+    tamis
 }
 
 /// A filter whose input arrives in chunks.
 fn tamis_job(name: &str, spec: &Spec, chunk: usize) -> Job {
     let program = Program::compile(spec).unwrap();
+    let options = call_options();
     Job::new(name, move |document, output| {
-        let mut filter = Filter::new(&program, output);
+        let mut filter = Filter::new(program.with_options(&options), output);
         for chunk in document.chunks(chunk) {
             if filter.is_done() {
                 break;

@@ -16,7 +16,7 @@ pub(super) const PATH: [&str; 3] = ["data", "rateLimit", "remaining"];
 
 pub(super) fn tables() -> Vec<Table> {
     let mut jobs = tamis_jobs(&Spec::new().extract(PATH.join(".")));
-    jobs.extend([rsonpath().floor(STRUCTURE, 1.8), sonic_many().floor(FULL, 1.7)]);
+    jobs.extend([rsonpath().floor(STRUCTURE, 0.9), sonic_many()]);
     jobs.push(Job::new("sonic-rs get", |document, output| {
         let found = sonic_rs::get(&**document, PATH).unwrap();
         output.extend_from_slice(found.as_raw_str().as_bytes());
@@ -26,7 +26,8 @@ pub(super) fn tables() -> Vec<Table> {
             let found: Remaining = serde_json::from_slice(document).unwrap();
             serde_json::to_writer(&mut *output, &found).unwrap();
         })
-        .floor(FULL, 1.0),
+        .floor(FULL, 1.0)
+        .floor(STRUCTURE, 1.0),
     );
     jobs.push(Job::new("jiter", |document, output| {
         let mut jiter = jiter::Jiter::new(document);

@@ -6,7 +6,7 @@ use crate::data::Shape;
 use crate::harness::{Job, Table};
 
 use super::typed::{RetainedAnswer, RetainedRepository, typed};
-use super::{FULL, tamis_jobs};
+use super::{FULL, STRUCTURE, tamis_jobs};
 
 pub(super) fn tables() -> Vec<Table> {
     let nodes = "/data/organization/repositories/nodes";
@@ -45,7 +45,7 @@ fn table<const N: usize>(
 ) -> Table {
     let mut jobs = tamis_jobs(&pointers.iter().fold(Spec::new(), Spec::retain));
     jobs.extend(typed.into_iter().map(|job| match job.name.as_str() {
-        "serde_json typed" => job.floor(FULL, 1.0),
+        "serde_json typed" => job.floor(FULL, 1.0).floor(STRUCTURE, 1.0),
         _ => job,
     }));
     Table { theme: "retain", what, shape, references: 2, jobs, expected }

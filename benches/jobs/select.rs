@@ -4,7 +4,7 @@ use crate::data::Shape;
 use crate::harness::{Job, Table};
 
 use super::typed::{self, typed};
-use super::{FULL, Field, Selection, is_api, lazy, tamis_jobs};
+use super::{FULL, Field, STRUCTURE, Selection, lazy, tamis_jobs};
 
 macro_rules! fields {
     ($($key:literal: $($path:literal).+,)*) => { &[$(Field { key: $key, path: &[$($path),+] },)*] };
@@ -81,12 +81,8 @@ pub(super) fn tables() -> Vec<Table> {
         }
         #[cfg(feature = "bench-simdjson")]
         {
-            jobs.extend(super::simdjson::select(selection, is_api(shape)));
-            let dom = super::simdjson::dom();
-            jobs.extend(dom.map(|job| match is_api(shape) {
-                true => job.parsed_only().floor(FULL, 1.05),
-                false => job.parsed_only(),
-            }));
+            jobs.extend(super::simdjson::select(selection, on_demand_floor(shape)));
+            jobs.extend(super::simdjson::dom().map(Job::parsed_only));
         }
         Table { theme: "select", what, shape, references: 2, jobs, expected }
     };
@@ -150,13 +146,32 @@ pub(super) fn tables() -> Vec<Table> {
     ]
 }
 
-/// Sets the floors: never slower than serde_json, and higher for API responses.
+/// Sets the floors: no mode is slower than serde_json, and full validation has a factor to sonic-rs.
 fn floor(job: Job, shape: Shape) -> Job {
-    match (job.name.as_str(), is_api(shape)) {
-        ("serde_json typed", true) => job.floor(FULL, 3.5),
-        ("serde_json typed", false) => job.floor(FULL, 1.0),
-        ("sonic-rs typed", true) => job.floor(FULL, 1.8),
+    let sonic = match shape {
+        Shape::Repositories => Some(1.8),
+        Shape::Pretty => Some(2.6),
+        Shape::Issues => Some(2.4),
+        Shape::Graphql => Some(1.2),
+        Shape::Unicode => Some(0.95),
+        Shape::Numbers => None,
+    };
+    match job.name.as_str() {
+        "serde_json typed" => job.floor(FULL, 1.0).floor(STRUCTURE, 1.0),
+        "sonic-rs typed" => job.floor_if(FULL, sonic),
         _ => job,
+    }
+}
+
+/// Returns the factor of structural validation to On-Demand.
+#[cfg(feature = "bench-simdjson")]
+fn on_demand_floor(shape: Shape) -> Option<f64> {
+    match shape {
+        Shape::Repositories => Some(0.8),
+        Shape::Pretty | Shape::Issues => Some(0.75),
+        Shape::Graphql => Some(1.3),
+        Shape::Unicode => Some(0.6),
+        Shape::Numbers => None,
     }
 }
 

@@ -1,5 +1,5 @@
 //! simdjson (C++): On-Demand, which does not validate skipped values, and the DOM parser, which validates everything. Left
-//! out if simdjson is not installed.
+//! out if simdjson does not compile.
 
 use simdjson_peer as peer;
 
@@ -9,18 +9,21 @@ use super::{STRUCTURE, Selection};
 
 const _: () = assert!(peer::PADDING == PADDING);
 
-pub(super) fn select(selection: Selection, is_api: bool) -> Option<Job> {
+/// Returns the version of simdjson and its kernel, for the head of a table.
+pub(crate) fn version() -> Option<String> {
+    peer::FOUND.then(|| format!("simdjson {} ({})", peer::version(), peer::kernel()))
+}
+
+pub(super) fn select(selection: Selection, floor: Option<f64>) -> Option<Job> {
     let fields: Vec<_> = selection.fields.iter().map(|field| (field.key, field.path)).collect();
     let job =
         on_demand(move |padded, output| peer::select(padded, selection.root, &fields, output));
-    // The floor depends on the kernel of On-Demand, which is chosen when it is compiled.
-    let factor = if peer::kernel() == "icelake" { 1.5 } else { 1.3 };
-    job.map(|job| if is_api { job.floor(STRUCTURE, factor) } else { job })
+    job.map(|job| job.floor_if(STRUCTURE, floor))
 }
 
-pub(super) fn exclude(names: &'static [&'static str]) -> Option<Job> {
+pub(super) fn exclude(names: &'static [&'static str], floor: Option<f64>) -> Option<Job> {
     let job = on_demand(move |padded, output| peer::exclude(padded, names, output));
-    job.map(|job| job.floor(STRUCTURE, 1.6))
+    job.map(|job| job.floor_if(STRUCTURE, floor))
 }
 
 pub(super) fn path() -> Option<Job> {
@@ -35,8 +38,7 @@ pub(super) fn dom() -> Option<Job> {
 
 fn on_demand(run: impl Fn(&[u8], &mut Vec<u8>) -> Option<()> + 'static) -> Option<Job> {
     peer::FOUND.then(|| {
-        let name = format!("simdjson On-Demand ({})", peer::kernel());
-        Job::new(name, move |document, output| {
+        Job::new("simdjson On-Demand", move |document, output| {
             // It writes into the existing buffer.
             output.reserve(document.len());
             run(document.padded(), output).unwrap();

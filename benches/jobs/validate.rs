@@ -11,8 +11,6 @@ use tamis::Spec;
 use crate::data::Shape;
 use crate::harness::{Job, Table};
 
-#[cfg(feature = "bench-simdjson")]
-use super::is_api;
 use super::{FULL, tamis_job};
 
 /// Length and hash of an empty output.
@@ -30,8 +28,7 @@ fn table(shape: Shape) -> Table {
         Job { run: silent(tamis_job("", &spec, usize::MAX)), ..Job::new("tamis", |_, _| {}) },
         Job::new("sonic-rs IgnoredAny", |document, _| {
             sonic_rs::from_slice::<IgnoredAny>(document).unwrap();
-        })
-        .floor(FULL, 1.3),
+        }),
         Job::new("serde_json IgnoredAny", |document, _| {
             serde_json::from_slice::<IgnoredAny>(document).unwrap();
         })
@@ -58,9 +55,16 @@ fn table(shape: Shape) -> Table {
         }),
     ];
     #[cfg(feature = "bench-simdjson")]
-    jobs.extend(
-        super::simdjson::dom().map(|job| if is_api(shape) { job.floor(FULL, 1.5) } else { job }),
-    );
+    {
+        let floor = match shape {
+            Shape::Repositories => Some(1.05),
+            Shape::Issues => Some(1.9),
+            Shape::Graphql => Some(0.95),
+            Shape::Unicode => Some(0.65),
+            Shape::Pretty | Shape::Numbers => None,
+        };
+        jobs.extend(super::simdjson::dom().map(|job| job.floor_if(FULL, floor)));
+    }
     let what = "everything, nothing is kept";
     Table { theme: "validate", what, shape, references: 1, jobs, expected: NOTHING }
 }

@@ -43,6 +43,19 @@ struct Output {
 
 constexpr size_t FAILED = ~size_t(0);
 
+#define TAMIS_TEXT(name) TAMIS_QUOTED(name)
+#define TAMIS_QUOTED(name) #name
+constexpr std::string_view KERNEL = TAMIS_TEXT(SIMDJSON_BUILTIN_IMPLEMENTATION);
+
+// Only On-Demand's second stage is compiled for a kernel. Its first stage and the DOM parser use the active kernel, which
+// is the best of the CPU by default. It is set to the same kernel before a parser is made.
+const bool activated = [] {
+    const implementation *kernel = get_available_implementations()[KERNEL];
+    if (kernel == nullptr) return false;
+    get_active_implementation() = kernel;
+    return true;
+}();
+
 ondemand::parser &parser() {
     thread_local ondemand::parser parser;
     return parser;
@@ -147,6 +160,7 @@ error_code path(ondemand::document &document, const View *names, size_t count, O
 
 template <typename Job>
 size_t run(const char *json, size_t length, size_t capacity, char *out, size_t space, Job job) {
+    if (!activated) return FAILED;
     Output output{out, out + space};
     ondemand::document document;
     if (parser().iterate(json, length, capacity).get(document)) return FAILED;
@@ -183,15 +197,19 @@ size_t tamis_simdjson_path(const char *json, size_t length, size_t capacity, con
 // Whether it is valid.
 bool tamis_simdjson_dom(const char *json, size_t length) {
     thread_local dom::parser parser;
-    return parser.parse(json, length, false).error() == SUCCESS;
+    return activated && parser.parse(json, length, false).error() == SUCCESS;
 }
 
-// Name of the kernel that On-Demand was compiled for. (builtin_implementation() is that of the library.)
-#define TAMIS_TEXT(name) TAMIS_QUOTED(name)
-#define TAMIS_QUOTED(name) #name
+// The version of simdjson.
+const char *tamis_simdjson_version(size_t *length) {
+    constexpr std::string_view version = SIMDJSON_VERSION;
+    *length = version.size();
+    return version.data();
+}
+
+// The name of the kernel that On-Demand was compiled for.
 const char *tamis_simdjson_kernel(size_t *length) {
-    constexpr std::string_view name = TAMIS_TEXT(SIMDJSON_BUILTIN_IMPLEMENTATION);
-    *length = name.size();
-    return name.data();
+    *length = KERNEL.size();
+    return KERNEL.data();
 }
 }

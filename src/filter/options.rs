@@ -286,6 +286,22 @@ impl CallOptions {
         self
     }
 
+    /// Sets the scan kernel by its name: `scalar`, `avx2`, `avx512`, `neon` or `neonpmull`. Returns `None` if this CPU
+    /// does not run it. For benches: by default, a call uses the fastest kernel.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_scan_kernel(mut self, name: &str) -> Option<Self> {
+        self.scanner = Some(Scanner::named(name)?);
+        Some(self)
+    }
+
+    /// Returns the name of the scan kernel that the call uses. For benches.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn scan_kernel(&self) -> &'static str {
+        self.scanner().isa().name()
+    }
+
     pub(super) fn scanner(&self) -> Scanner {
         self.scanner.unwrap_or_else(Scanner::new)
     }
@@ -322,6 +338,19 @@ impl CallOptions {
 #[cfg(test)]
 mod tests {
     use super::{Budget, CallOptions, Limits, Omitted, OnOver};
+    use crate::scan::tests::scanners;
+
+    #[test]
+    fn a_scan_kernel_is_chosen_by_its_name() {
+        for (isa, _) in scanners() {
+            let options = CallOptions::new().with_scan_kernel(isa.name()).unwrap();
+            assert_eq!(options.scan_kernel(), isa.name());
+        }
+        assert!(CallOptions::new().with_scan_kernel("avx3").is_none());
+        // The last kernel that this CPU runs is the fastest.
+        let fastest = scanners().last().map(|(isa, _)| isa.name());
+        assert_eq!(Some(CallOptions::new().scan_kernel()), fastest);
+    }
 
     #[test]
     fn options_are_read_from_the_input_of_a_call() {

@@ -50,8 +50,27 @@ impl Scanner {
         Self(KernelChoice::Scalar(ScalarKernel))
     }
 
+    /// Returns the kernel with this [name](Isa::name), if this CPU runs it.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Isa::ALL.iter().find(|isa| isa.name() == name).and_then(|isa| Self::with(*isa))
+    }
+
+    /// Returns the instruction set of the kernel.
+    pub(crate) fn isa(self) -> Isa {
+        match self.0 {
+            KernelChoice::Scalar(_) => Isa::Scalar,
+            #[cfg(target_arch = "x86_64")]
+            KernelChoice::Avx2(_) => Isa::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            KernelChoice::Avx512(_) => Isa::Avx512,
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            KernelChoice::Neon(_) => Isa::Neon,
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            KernelChoice::NeonPmull(_) => Isa::NeonPmull,
+        }
+    }
+
     /// Returns the kernel for `isa`, if this CPU runs it.
-    #[cfg(any(test, fuzzing))]
     pub(crate) fn with(isa: Isa) -> Option<Self> {
         match isa {
             Isa::Scalar => Some(Self(KernelChoice::Scalar(ScalarKernel))),
@@ -103,7 +122,6 @@ impl Scanner {
 }
 
 /// The instruction sets a kernel is written for.
-#[cfg(any(test, fuzzing))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Isa {
     Scalar,
@@ -117,7 +135,6 @@ pub(crate) enum Isa {
     NeonPmull,
 }
 
-#[cfg(any(test, fuzzing))]
 impl Isa {
     pub(crate) const ALL: &[Self] = &[
         Self::Scalar,
@@ -130,4 +147,19 @@ impl Isa {
         #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
         Self::NeonPmull,
     ];
+
+    /// Returns the name that tests and benches use for the instruction set.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => "avx512",
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Self::Neon => "neon",
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Self::NeonPmull => "neonpmull",
+        }
+    }
 }

@@ -10,7 +10,7 @@ pub const PADDING: usize = 64;
 pub const FOUND: bool = cfg!(found);
 
 #[cfg(found)]
-pub use peer::{dom, exclude, kernel, path, select};
+pub use peer::{dom, exclude, kernel, path, select, version};
 
 #[cfg(found)]
 mod peer {
@@ -72,6 +72,7 @@ mod peer {
             space: usize,
         ) -> usize;
         fn tamis_simdjson_dom(json: *const c_char, length: usize) -> bool;
+        fn tamis_simdjson_version(length: *mut usize) -> *const c_char;
         fn tamis_simdjson_kernel(length: *mut usize) -> *const c_char;
     }
 
@@ -155,45 +156,66 @@ mod peer {
         unsafe { tamis_simdjson_dom(json, length) }.then_some(())
     }
 
-    /// The kernel that On-Demand was compiled for.
-    pub fn kernel() -> String {
+    /// Returns the version of simdjson.
+    pub fn version() -> &'static str {
+        // SAFETY: the function returns a static text and its length.
+        unsafe { text(tamis_simdjson_version) }
+    }
+
+    /// Returns simdjson's name of the kernel of all its parsers, for which On-Demand was compiled.
+    pub fn kernel() -> &'static str {
+        // SAFETY: as above.
+        unsafe { text(tamis_simdjson_kernel) }
+    }
+
+    /// Returns a static text of `peer.cpp`.
+    ///
+    /// # Safety
+    ///
+    /// `get` must return a pointer to a static text and write its length.
+    unsafe fn text(get: unsafe extern "C" fn(*mut usize) -> *const c_char) -> &'static str {
         let mut length = 0;
-        // SAFETY: it returns a static text and its length.
-        let text = unsafe {
-            let data = tamis_simdjson_kernel(&raw mut length);
+        // SAFETY: the caller guarantees it.
+        let bytes = unsafe {
+            let data = get(&raw mut length);
             std::slice::from_raw_parts(data.cast::<u8>(), length)
         };
-        String::from_utf8_lossy(text).into_owned()
+        std::str::from_utf8(bytes).unwrap_or_default()
     }
 }
 
 #[cfg(not(found))]
 mod absent {
-    /// simdjson is not there.
+    /// simdjson is absent.
     pub fn select(_: &[u8], _: &[&str], _: &[(&str, &[&str])], _: &mut Vec<u8>) -> Option<()> {
         None
     }
 
-    /// simdjson is not there.
+    /// simdjson is absent.
     pub fn exclude(_: &[u8], _: &[&str], _: &mut Vec<u8>) -> Option<()> {
         None
     }
 
-    /// simdjson is not there.
+    /// simdjson is absent.
     pub fn path(_: &[u8], _: &[&str], _: &mut Vec<u8>) -> Option<()> {
         None
     }
 
-    /// simdjson is not there.
+    /// simdjson is absent.
     pub fn dom(_: &[u8]) -> Option<()> {
         None
     }
 
-    /// simdjson is not there.
-    pub fn kernel() -> String {
-        "none".into()
+    /// simdjson is absent.
+    pub fn version() -> &'static str {
+        ""
+    }
+
+    /// simdjson is absent.
+    pub fn kernel() -> &'static str {
+        ""
     }
 }
 
 #[cfg(not(found))]
-pub use absent::{dom, exclude, kernel, path, select};
+pub use absent::{dom, exclude, kernel, path, select, version};
