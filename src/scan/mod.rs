@@ -225,6 +225,22 @@ impl Window {
         self.any_backslash
     }
 
+    /// Whether the bytes `from..to` of this window contain no backslash. Takes two words for fewer than 64 bytes.
+    #[allow(dead_code, reason = "for the loop over members, which tests each key")]
+    #[inline(always)]
+    pub(crate) fn is_plain(&self, from: usize, to: usize) -> bool {
+        let backslash = |block: usize| self.backslash.get(block).copied();
+        let len = to.saturating_sub(from);
+        if len >= BLOCK {
+            return Self::find(from, to, backslash).is_none();
+        }
+        let (block, bit) = (from / BLOCK, from % BLOCK);
+        let low = backslash(block).unwrap_or(0) >> bit;
+        // Two shifts, because a shift by 64 is an overflow.
+        let high = backslash(block + 1).unwrap_or(0) << 1 << (BLOCK - 1 - bit);
+        (low | high) & !(u64::MAX << len) == 0
+    }
+
     /// Whether this window contains an invalid escape.
     #[inline]
     pub(crate) fn any_bad_escape(&self) -> bool {

@@ -2,7 +2,8 @@
 
 use super::diff::{ScanResult, compare, scan, until_fatal};
 use super::{
-    BLOCK, ByteClasses, ByteError, Isa, Kernel, MaskRows, ROW, Scanner, WINDOW, flatten, scalar,
+    BLOCK, ByteClasses, ByteError, Carry, Isa, Kernel, MaskRows, ROW, Scanner, WINDOW, Window,
+    flatten, scalar,
 };
 
 /// Returns the kernel if this machine runs it. Panics if `TAMIS_REQUIRE_ISA` names it and it is missing; prints the
@@ -257,6 +258,27 @@ fn long_texts_cross_windows() {
             for lengths in [&[WINDOW][..], &[WINDOW - 1], &[100, WINDOW]] {
                 let found = scan(scanner, text, lengths);
                 assert_eq!(found.tokens, expected, "{isa:?} {lengths:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn plain_ranges_have_no_backslash() {
+    let mut random = ScanPrng(7);
+    for (isa, scanner) in scanners() {
+        let (mut carry, mut window) = (Carry::default(), Window::new());
+        // A window leaves masks that a shorter one must not see.
+        for len in [WINDOW, 0, 1, 63, 64, 65, 127, 128, 300, 512, 1000, WINDOW - 1, WINDOW] {
+            let text: Vec<u8> =
+                (0..len).map(|_| if random.next() % 50 == 0 { b'\\' } else { b'a' }).collect();
+            scanner.scan(&text, &mut carry, &mut window);
+            for _ in 0..rounds(3000) {
+                let from = random.next() as usize % (len + 1);
+                let longest = [2, 64, 70, 200, WINDOW][random.next() as usize % 5];
+                let to = len.min(from + random.next() as usize % (longest + 1));
+                let expected = !text[from..to].contains(&b'\\');
+                assert_eq!(window.is_plain(from, to), expected, "{isa:?} {len} {from}..{to}");
             }
         }
     }
