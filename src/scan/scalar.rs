@@ -1,6 +1,7 @@
 //! The kernel that every CPU runs, and the reference that the others are tested against. One byte at a time.
 
-use super::{BLOCK, ByteClasses, Kernel};
+use super::escapes::GOOD;
+use super::{BLOCK, ByteClasses, EscapeClasses, Kernel};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScalarKernel;
@@ -35,6 +36,19 @@ impl Kernel for ScalarKernel {
             }
         }
         classes
+    }
+
+    #[inline(always)]
+    fn classify_escapes(self, block: &[u8; BLOCK]) -> EscapeClasses {
+        let mask = |is: fn(&u8) -> bool| {
+            let bits = block.iter().enumerate().map(|(at, byte)| u64::from(is(byte)) << at);
+            bits.fold(0, |mask, bit| mask | bit)
+        };
+        EscapeClasses {
+            good: mask(|byte| GOOD.contains(byte)),
+            hex: mask(u8::is_ascii_hexdigit),
+            unicode: mask(|byte| *byte == b'u'),
+        }
     }
 
     /// The lowest byte, and all of them together.

@@ -2,8 +2,8 @@
 
 use super::diff::{ScanResult, compare, scan, until_fatal};
 use super::{
-    BLOCK, ByteClasses, ByteError, Carry, Isa, Kernel, MaskRows, ROW, Scanner, WINDOW, Window,
-    flatten, scalar,
+    BLOCK, ByteClasses, ByteError, Carry, Isa, Kernel, Row, Scanner, WINDOW, Window, flatten,
+    scalar,
 };
 
 /// Returns the kernel if this machine runs it. Panics if `TAMIS_REQUIRE_ISA` names it and it is missing; prints the
@@ -65,6 +65,11 @@ macro_rules! kernel_tests {
                             scalar::ScalarKernel.classify(&block),
                             "byte {byte:#x} in lane {lane}"
                         );
+                        assert_eq!(
+                            kernel.classify_escapes(&block),
+                            scalar::ScalarKernel.classify_escapes(&block),
+                            "escapes: byte {byte:#x} in lane {lane}"
+                        );
                     }
                 }
                 let mut random = ScanPrng(1);
@@ -80,13 +85,14 @@ macro_rules! kernel_tests {
                 let Some(kernel) = present($name, $kernel) else { return };
                 let mut random = ScanPrng(6);
                 let all: Vec<u8> = (0..=255).chain(*b"\"\\{}[]:, \n\t\r\"\"").collect();
+                let mut window = Window::new();
                 for _ in 0..rounds(500) {
-                    let blocks: [[u8; BLOCK]; ROW] =
+                    let blocks: Row =
                         std::array::from_fn(|_| random.bytes(&all, BLOCK).try_into().unwrap());
-                    let mut masks = [[0; ROW]; 5];
-                    let [quote, backslash, bracket, separator, white] = &mut masks;
-                    let mut rows = MaskRows { quote, backslash, bracket, separator, white };
-                    kernel.classify_row(&blocks, &mut rows);
+                    kernel.classify_row(&blocks, &mut window.row(0).unwrap());
+                    let row = window.row(0).unwrap();
+                    let masks = [row.quote, row.backslash, row.bracket, row.separator, row.white];
+                    let masks = masks.map(|row| *row);
                     for (at, block) in blocks.iter().enumerate() {
                         let expected = scalar::ScalarKernel.classify(block);
                         let ByteClasses { quote, backslash, bracket, separator, white, .. } =
