@@ -2,6 +2,8 @@
 
 use smallvec::SmallVec;
 
+use crate::scan::UnpairedBrackets;
+
 /// A stack of bits: 1 is an object, 0 an array.
 #[derive(Clone, Debug)]
 pub(crate) struct Levels {
@@ -41,6 +43,25 @@ impl Levels {
         if self.depth.is_multiple_of(WORD) {
             self.inner = self.outer.pop().unwrap_or(0);
         }
+    }
+
+    /// Applies brackets without pairs: closes containers, then opens others. Returns `false` and changes nothing if a closing
+    /// bracket has the wrong kind, or if the innermost word of levels cannot hold the result.
+    #[inline]
+    pub(crate) fn apply(&mut self, brackets: &UnpairedBrackets) -> bool {
+        let UnpairedBrackets { closing, closing_objects, opening, opening_objects } = *brackets;
+        let (closing, opening) = (closing as usize, opening as usize);
+        let here = if self.depth == 0 { 0 } else { (self.depth - 1) % WORD + 1 };
+        // At least one level remains in this word, so no shift is by a whole word.
+        if closing >= here || here - closing + opening > WORD {
+            return false;
+        }
+        if (self.inner ^ closing_objects) & !(u64::MAX << closing) != 0 {
+            return false;
+        }
+        self.inner = self.inner >> closing << opening | opening_objects;
+        self.depth = self.depth - closing + opening;
+        true
     }
 
     /// Whether the innermost open container is an object.

@@ -15,15 +15,21 @@ use std::arch::x86_64::{
     _mm_prefetch, _mm_set_epi64x, _mm_set1_epi8, _mm256_add_epi8, _mm256_and_si256,
     _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256,
     _mm256_min_epu8, _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
-    _mm256_srli_epi16,
+    _mm256_slli_epi16, _mm256_srli_epi16, _pext_u64,
 };
 
+use super::brackets::bracket_batch;
 use super::escapes::halves;
-use super::{BLOCK, ByteClasses, Carry, EscapeClasses, Kernel, Window, list_tokens, scan_with};
+use super::{
+    BLOCK, BracketBatch, BracketKinds, ByteClasses, Carry, EscapeClasses, Kernel, Window,
+    list_tokens, scan_with,
+};
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Avx2(());
+pub(super) struct Avx2 {
+    packs_fast: bool,
+}
 
 impl Avx2 {
     pub(super) fn new() -> Option<Self> {
@@ -33,7 +39,9 @@ impl Avx2 {
             && is_x86_feature_detected!("lzcnt")
             && is_x86_feature_detected!("popcnt")
             && is_x86_feature_detected!("pclmulqdq");
-        has.then_some(Self(()))
+        // PEXT takes up to hundreds of cycles on CPUs of AMD before Zen 3. SSE4A is AMD's only, and Zen 3 has VAES.
+        let packs_fast = !is_x86_feature_detected!("sse4a") || is_x86_feature_detected!("vaes");
+        has.then_some(Self { packs_fast })
     }
 
     pub(super) fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
@@ -53,6 +61,20 @@ impl Avx2 {
         // SAFETY: as in `scan`.
         unsafe { list(self, window) }
     }
+
+    pub(super) fn bracket_batch(
+        self,
+        window: &Window,
+        text: &[u8],
+        block: usize,
+    ) -> Option<BracketBatch> {
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+        fn batch(kernel: Avx2, window: &Window, text: &[u8], block: usize) -> Option<BracketBatch> {
+            bracket_batch(kernel, window, text, block)
+        }
+        // SAFETY: as in `scan`.
+        unsafe { batch(self, window, text, block) }
+    }
 }
 
 impl Kernel for Avx2 {
@@ -66,6 +88,23 @@ impl Kernel for Avx2 {
     fn classify_escapes(self, block: &[u8; BLOCK]) -> EscapeClasses {
         // SAFETY: as in `scan`.
         unsafe { classify_escapes(block) }
+    }
+
+    #[inline(always)]
+    fn bracket_kinds(self, block: &[u8; BLOCK]) -> BracketKinds {
+        // SAFETY: as in `scan`.
+        unsafe { bracket_kinds(block) }
+    }
+
+    #[inline(always)]
+    fn packs_fast(self) -> bool {
+        self.packs_fast
+    }
+
+    #[inline(always)]
+    fn pack(self, bits: u64, mask: u64) -> u64 {
+        // SAFETY: as in `scan`.
+        unsafe { pack(bits, mask) }
     }
 
     /// The lowest byte of each lane, and all of them together.
@@ -190,6 +229,24 @@ pub(super) fn classify_escapes(block: &[u8; BLOCK]) -> EscapeClasses {
         // The class becomes the top bit.
         unicode: mask_of!([low, high], v => _mm256_add_epi8(v, v)),
     }
+}
+
+/// `{` and `[` have bit 1, `}` and `]` do not; `{` and `}` have bit 5, `[` and `]` do not.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn bracket_kinds(block: &[u8; BLOCK]) -> BracketKinds {
+    let [low, high] = load(block);
+    // A shift makes the bit the top bit of its byte.
+    BracketKinds {
+        open: mask_of!([low, high], v => _mm256_slli_epi16::<6>(v)),
+        object: mask_of!([low, high], v => _mm256_slli_epi16::<2>(v)),
+    }
+}
+
+#[target_feature(enable = "bmi2")]
+#[inline]
+pub(super) fn pack(bits: u64, mask: u64) -> u64 {
+    _pext_u64(bits, mask)
 }
 
 #[target_feature(enable = "avx2")]

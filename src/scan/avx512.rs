@@ -14,14 +14,15 @@ use std::arch::x86_64::{
     _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask,
     _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_min_epu8,
     _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8, _mm512_setzero_si512,
-    _mm512_shuffle_epi8,
+    _mm512_shuffle_epi8, _mm512_test_epi8_mask,
 };
 
-use super::avx2::{classify_escapes, prefix_xor};
+use super::avx2::{classify_escapes, pack, prefix_xor};
+use super::brackets::bracket_batch;
 use super::derive::MaskState;
 use super::{
-    BLOCK, ByteClasses, Carry, EscapeClasses, Kernel, Row, RowMasks, Window, avx512_rows,
-    list_tokens, scan_with,
+    BLOCK, BracketBatch, BracketKinds, ByteClasses, Carry, EscapeClasses, Kernel, Row, RowMasks,
+    Window, avx512_rows, list_tokens, scan_with,
 };
 
 /// Proof that the CPU has AVX-512 F, BW, CD, DQ, VBMI and VBMI2, GFNI, VPCLMULQDQ, and what the AVX2 kernel needs.
@@ -63,6 +64,27 @@ impl Avx512 {
         // SAFETY: as in `scan`.
         unsafe { list(self, window) }
     }
+
+    pub(super) fn bracket_batch(
+        self,
+        window: &Window,
+        text: &[u8],
+        block: usize,
+    ) -> Option<BracketBatch> {
+        #[target_feature(
+            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
+        )]
+        fn batch(
+            kernel: Avx512,
+            window: &Window,
+            text: &[u8],
+            block: usize,
+        ) -> Option<BracketBatch> {
+            bracket_batch(kernel, window, text, block)
+        }
+        // SAFETY: as in `scan`.
+        unsafe { batch(self, window, text, block) }
+    }
 }
 
 impl Kernel for Avx512 {
@@ -93,6 +115,23 @@ impl Kernel for Avx512 {
     ) -> usize {
         // SAFETY: as in `scan`.
         unsafe { avx512_rows::derive::<ESCAPES>(rows, window, state) }
+    }
+
+    #[inline(always)]
+    fn bracket_kinds(self, block: &[u8; BLOCK]) -> BracketKinds {
+        // SAFETY: as in `scan`.
+        unsafe { bracket_kinds(block) }
+    }
+
+    #[inline(always)]
+    fn packs_fast(self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn pack(self, bits: u64, mask: u64) -> u64 {
+        // SAFETY: as in `scan`.
+        unsafe { pack(bits, mask) }
     }
 
     /// The lowest byte of each lane, and all of them together.
@@ -162,6 +201,17 @@ fn classify(block: &[u8; BLOCK]) -> ByteClasses {
         white: _mm512_cmpeq_epi8_mask(bytes, _mm512_shuffle_epi8(white, bytes)),
         control: _mm512_cmplt_epu8_mask(bytes, _mm512_set1_epi8(0x20)),
         high: _mm512_movepi8_mask(bytes),
+    }
+}
+
+/// `{` and `[` have bit 1, `}` and `]` do not; `{` and `}` have bit 5, `[` and `]` do not.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn bracket_kinds(block: &[u8; BLOCK]) -> BracketKinds {
+    let bytes = load(block);
+    BracketKinds {
+        open: _mm512_test_epi8_mask(bytes, _mm512_set1_epi8(1 << 1)),
+        object: _mm512_test_epi8_mask(bytes, _mm512_set1_epi8(1 << 5)),
     }
 }
 

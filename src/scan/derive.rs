@@ -3,8 +3,10 @@
 //! Needs the masks of the first pass, and of the bytes only the blocks that contain an escape. A kernel may derive whole
 //! rows itself; this code derives the other blocks, and is the reference for such a kernel.
 
+use std::ops::Range;
+
 use super::escapes::{EscapeState, bad_escapes, resolve_escapes};
-use super::{BLOCK, Carry, Kernel, Window};
+use super::{BLOCK, Carry, Kernel, Masks, ROW, Window};
 
 /// The part of a [`Carry`] that one block passes to the next, as bits, and what was seen in the window.
 #[derive(Debug)]
@@ -93,7 +95,11 @@ fn derive_with<K: Kernel, const ESCAPES: bool>(
     window: &mut Window,
 ) {
     let rows = blocks.as_chunks().0;
-    let done = kernel.derive_rows::<ESCAPES>(rows, window, state) * super::ROW;
+    // A window without a whole row is short, and starting the vectors would take most of the time.
+    let done = match rows {
+        [] => 0,
+        rows => kernel.derive_rows::<ESCAPES>(rows, window, state) * ROW,
+    };
     if ESCAPES {
         let blocks = blocks.iter().chain(last).skip(done);
         strings_with_escapes(kernel, blocks, done, len, state, window);
@@ -112,8 +118,9 @@ fn strings<K: Kernel>(
     state: &mut MaskState,
     window: &mut Window,
 ) {
-    let masks = window.quote.iter().zip(&mut window.in_string);
-    for (quote, in_string) in masks.take(len.div_ceil(BLOCK)).skip(first) {
+    let blocks = first..len.div_ceil(BLOCK);
+    let masks = part(&mut window.quote, &blocks).iter().zip(part(&mut window.in_string, &blocks));
+    for (quote, in_string) in masks {
         *in_string = kernel.prefix_xor(*quote) ^ state.in_string;
         state.in_string = ((*in_string as i64) >> 63) as u64;
     }
@@ -129,8 +136,10 @@ fn strings_with_escapes<'a, K: Kernel>(
     state: &mut MaskState,
     window: &mut Window,
 ) {
-    let Window { quote, backslash, in_string, bad_escape, .. } = window;
-    let masks = quote.iter_mut().zip(backslash).zip(in_string).zip(bad_escape).skip(first);
+    let range = first..len.div_ceil(BLOCK);
+    let masks = part(&mut window.quote, &range).iter_mut().zip(part(&mut window.backslash, &range));
+    let masks = masks.zip(part(&mut window.in_string, &range));
+    let masks = masks.zip(part(&mut window.bad_escape, &range));
     for (index, (block, (((quote, backslash), in_string), bad))) in (first..).zip(blocks.zip(masks))
     {
         let last = BLOCK.min(len - index * BLOCK) - 1;
@@ -153,15 +162,17 @@ fn strings_with_escapes<'a, K: Kernel>(
 /// and a block needs a single bit of the block before it, so the compiler handles several blocks at once.
 #[inline(always)]
 fn tokens(first: usize, len: usize, state: &mut MaskState, window: &mut Window) {
-    let blocks = len.div_ceil(BLOCK);
-    if first >= blocks {
+    let blocks = first..len.div_ceil(BLOCK);
+    if blocks.is_empty() {
         return;
     }
-    let Window { quote, in_string, bracket, separator, white, token, .. } = window;
     // 1 in the top bit if the last byte belonged to a scalar.
     let mut before = state.scalar << 63;
-    let masks = quote.iter().zip(in_string).zip(bracket).zip(separator).zip(white).zip(token);
-    let masks = masks.take(blocks).skip(first);
+    let masks = part(&mut window.quote, &blocks).iter().zip(part(&mut window.in_string, &blocks));
+    let masks = masks.zip(part(&mut window.bracket, &blocks));
+    let masks = masks.zip(part(&mut window.separator, &blocks));
+    let masks = masks.zip(part(&mut window.white, &blocks));
+    let masks = masks.zip(part(&mut window.token, &blocks));
     for (((((quote, string), bracket), separator), white), token) in masks {
         let outside = !*string;
         let op = (*bracket | *separator) & outside;
@@ -173,4 +184,10 @@ fn tokens(first: usize, len: usize, state: &mut MaskState, window: &mut Window) 
         state.any_white |= *white;
     }
     state.scalar = before >> ((len - 1) % BLOCK) & 1;
+}
+
+/// Returns the masks of some blocks. A slice, because the compiler does not vectorise a loop over an iterator with `skip`.
+#[inline(always)]
+fn part<'a>(masks: &'a mut Masks, blocks: &Range<usize>) -> &'a mut [u64] {
+    masks.get_mut(blocks.clone()).unwrap_or_default()
 }

@@ -32,11 +32,11 @@ pub(super) const GOOD: [u8; 9] = *b"\"\\/bfnrtu";
 #[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
 pub(super) mod halves {
     /// The classes of the hexadecimal digits.
-    pub(in crate::scan) const HEX: u8 = 0b000_0011;
+    pub(crate) const HEX: u8 = 0b000_0011;
     /// The classes of the bytes that may follow a backslash.
-    pub(in crate::scan) const GOOD: u8 = 0b111_1100;
+    pub(crate) const GOOD: u8 = 0b111_1100;
     /// The class of the letter `u`.
-    pub(in crate::scan) const UNICODE: u8 = 0b100_0000;
+    pub(crate) const UNICODE: u8 = 0b100_0000;
 
     /// The upper and lower halves of each class, as sets of bits.
     const CLASSES: [(u16, u16); 7] = [
@@ -49,8 +49,8 @@ pub(super) mod halves {
         (1 << 7, 1 << 0x5),                       // u
     ];
 
-    pub(in crate::scan) const UPPER: [u8; 16] = table(true);
-    pub(in crate::scan) const LOWER: [u8; 16] = table(false);
+    pub(crate) const UPPER: [u8; 16] = table(true);
+    pub(crate) const LOWER: [u8; 16] = table(false);
 
     #[allow(clippy::indexing_slicing, reason = "runs at compile time, where a panic is an error")]
     const fn table(upper: bool) -> [u8; 16] {

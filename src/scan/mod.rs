@@ -23,6 +23,7 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_rows;
+mod brackets;
 mod derive;
 #[cfg(any(test, fuzzing))]
 mod diff;
@@ -36,6 +37,8 @@ mod utf8;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use brackets::BracketKinds;
+pub(crate) use brackets::{BracketBatch, UnpairedBrackets};
 use derive::{MaskState, derive};
 #[cfg(fuzzing)]
 pub(crate) use diff::compare;
@@ -124,6 +127,24 @@ trait Kernel: Copy {
     ) -> usize {
         0
     }
+    /// Returns the kinds of the brackets of a block.
+    fn bracket_kinds(self, block: &[u8; BLOCK]) -> BracketKinds;
+    /// Whether `pack` takes a few cycles. If it does not, brackets are better handled one by one.
+    #[inline(always)]
+    fn packs_fast(self) -> bool {
+        false
+    }
+    /// Returns the bits at the places that are set in `mask`, packed towards bit 0.
+    #[inline(always)]
+    fn pack(self, bits: u64, mut mask: u64) -> u64 {
+        let (mut packed, mut at) = (0, 0);
+        while mask != 0 {
+            packed |= (bits >> mask.trailing_zeros() & 1) << at;
+            mask &= mask - 1;
+            at += 1;
+        }
+        packed
+    }
     /// A summary of the bytes of several blocks, cheaper to compute than a mask per block.
     type Range: Copy;
     fn no_range(self) -> Self::Range;
@@ -193,6 +214,8 @@ pub(crate) struct Window {
     /// Positions of the tokens in ascending order. Only the first `tokens` entries are valid.
     positions: [u16; WINDOW + BLOCK],
     tokens: usize,
+    /// The scanner of the last scan.
+    scanner: Scanner,
     len: usize,
     any_white: bool,
     any_backslash: bool,
@@ -222,6 +245,7 @@ impl Window {
             before: [0; BLOCKS],
             positions: [0; WINDOW + BLOCK],
             tokens: 0,
+            scanner: Scanner::default(),
             len: 0,
             any_white: false,
             any_backslash: false,
@@ -308,6 +332,13 @@ impl Window {
             }
             at = Self::find(end, to, |block| Some(!*self.white.get(block)?)).unwrap_or(to);
         }
+    }
+
+    /// Returns the brackets of several complete blocks of `text` from `block` on, without pairs. `text` is a prefix of the
+    /// scanned bytes. Returns `None` if there is no complete block, or if the kernel has no fast way.
+    #[inline]
+    pub(crate) fn bracket_batch(&self, text: &[u8], block: usize) -> Option<BracketBatch> {
+        self.scanner.bracket_batch(self, text, block)
     }
 
     /// Returns the brackets of a block that are outside strings.

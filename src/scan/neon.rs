@@ -21,7 +21,9 @@ use std::arch::is_aarch64_feature_detected;
 
 use super::escapes::halves;
 use super::scalar::ScalarKernel;
-use super::{BLOCK, ByteClasses, Carry, EscapeClasses, Kernel, Window, list_tokens, scan_with};
+use super::{
+    BLOCK, BracketKinds, ByteClasses, Carry, EscapeClasses, Kernel, Window, list_tokens, scan_with,
+};
 
 /// Proof that the CPU has NEON, and with `PMULL` also carry-less multiplication. `PMULL` comes with AES, which small
 /// cores lack, such as those of the Raspberry Pi 4.
@@ -69,6 +71,12 @@ impl<const PMULL: bool> Kernel for Neon<PMULL> {
     fn classify_escapes(self, block: &[u8; BLOCK]) -> EscapeClasses {
         // SAFETY: as in `scan`.
         unsafe { classify_escapes(block) }
+    }
+
+    #[inline(always)]
+    fn bracket_kinds(self, block: &[u8; BLOCK]) -> BracketKinds {
+        // SAFETY: as in `scan`.
+        unsafe { bracket_kinds(block) }
     }
 
     /// The lowest byte of each lane, and all of them together.
@@ -180,6 +188,18 @@ fn classify_escapes(block: &[u8; BLOCK]) -> EscapeClasses {
         hex: mask(halves::HEX),
         unicode: mask(halves::UNICODE),
     }
+}
+
+/// `{` and `[` have bit 1, `}` and `]` do not; `{` and `}` have bit 5, `[` and `]` do not.
+#[target_feature(enable = "neon")]
+#[inline]
+fn bracket_kinds(block: &[u8; BLOCK]) -> BracketKinds {
+    let uint8x16x4_t(a, b, c, d) = load(block);
+    let mask = |bit: u8| {
+        let has = |v: uint8x16_t| vtstq_u8(v, vdupq_n_u8(bit));
+        movemask([has(a), has(b), has(c), has(d)])
+    };
+    BracketKinds { open: mask(1 << 1), object: mask(1 << 5) }
 }
 
 #[target_feature(enable = "neon")]
