@@ -85,7 +85,7 @@ impl Levels {
 
 #[cfg(test)]
 mod tests {
-    use super::Levels;
+    use super::{Levels, UnpairedBrackets};
 
     #[test]
     fn is_a_stack_at_any_depth() {
@@ -104,5 +104,56 @@ mod tests {
             levels.pop();
         }
         assert!(!levels.in_object());
+    }
+
+    /// Brackets applied together against the same brackets one by one, at every depth around the ends of words.
+    #[test]
+    fn applies_brackets_as_one_by_one() {
+        let kind = |n: usize| n.is_multiple_of(3) || n % 7 == 1;
+        let (mut applied, mut refused) = (0, 0);
+        for depth in 0..200 {
+            for closing in 0..70 {
+                for opening in [0, 1, 2, 30, 62, 63, 64] {
+                    let mut levels = Levels::new();
+                    (0..depth).for_each(|n| levels.push(kind(n)));
+                    let mut expected = levels.clone();
+                    let mut closing_objects = u64::MAX << (closing % 64);
+                    for n in 0..closing.min(64) {
+                        let object = expected.in_object();
+                        closing_objects &= !(u64::from(!object) << n);
+                        closing_objects |= u64::from(object) << n;
+                        expected.pop();
+                    }
+                    let mut opening_objects = 0;
+                    for n in 0..opening {
+                        expected.push(kind(n + 1));
+                        opening_objects = opening_objects << 1 | u64::from(kind(n + 1));
+                    }
+                    let brackets = UnpairedBrackets {
+                        closing: closing as u32,
+                        closing_objects,
+                        opening: opening as u32,
+                        opening_objects,
+                    };
+                    let here = if depth == 0 { 0 } else { (depth - 1) % 64 + 1 };
+                    let fits = closing < here && here - closing + opening <= 64;
+                    let before = levels.clone();
+                    assert_eq!(levels.apply(&brackets), fits, "{depth} - {closing} + {opening}");
+                    let expected = if fits { &expected } else { &before };
+                    assert_eq!(levels.depth(), expected.depth());
+                    for at in 1..=levels.depth() {
+                        assert_eq!(levels.is_object_at(at), expected.is_object_at(at));
+                    }
+                    applied += usize::from(fits);
+                    refused += usize::from(!fits);
+                    for wrong in 0..closing.min(64) {
+                        let closing_objects = closing_objects ^ 1 << wrong;
+                        let wrong = UnpairedBrackets { closing_objects, ..brackets };
+                        assert!(!before.clone().apply(&wrong), "{depth} - {closing}");
+                    }
+                }
+            }
+        }
+        assert!(applied > 1000 && refused > 1000, "{applied} {refused}");
     }
 }
