@@ -2,6 +2,8 @@
 
 use smallvec::SmallVec;
 
+use crate::scan::UnpairedBrackets;
+
 /// A stack of bits: 1 is an object, 0 an array.
 #[derive(Clone, Debug)]
 pub(crate) struct Levels {
@@ -43,6 +45,25 @@ impl Levels {
         }
     }
 
+    /// Applies brackets without pairs: closes containers, then opens others. Returns `false` and changes nothing if a closing
+    /// bracket has the wrong kind, or if the innermost word of levels cannot hold the result.
+    #[inline]
+    pub(crate) fn apply(&mut self, brackets: &UnpairedBrackets) -> bool {
+        let UnpairedBrackets { closing, closing_objects, opening, opening_objects } = *brackets;
+        let (closing, opening) = (closing as usize, opening as usize);
+        let here = if self.depth == 0 { 0 } else { (self.depth - 1) % WORD + 1 };
+        // At least one level remains in this word, so no shift is by a whole word.
+        if closing >= here || here - closing + opening > WORD {
+            return false;
+        }
+        if (self.inner ^ closing_objects) & !(u64::MAX << closing) != 0 {
+            return false;
+        }
+        self.inner = self.inner >> closing << opening | opening_objects;
+        self.depth = self.depth - closing + opening;
+        true
+    }
+
     /// Whether the innermost open container is an object.
     #[inline(always)]
     pub(crate) fn in_object(&self) -> bool {
@@ -64,7 +85,7 @@ impl Levels {
 
 #[cfg(test)]
 mod tests {
-    use super::Levels;
+    use super::{Levels, UnpairedBrackets};
 
     #[test]
     fn is_a_stack_at_any_depth() {
@@ -83,5 +104,56 @@ mod tests {
             levels.pop();
         }
         assert!(!levels.in_object());
+    }
+
+    /// Brackets applied together against the same brackets one by one, at every depth around the ends of words.
+    #[test]
+    fn applies_brackets_as_one_by_one() {
+        let kind = |n: usize| n.is_multiple_of(3) || n % 7 == 1;
+        let (mut applied, mut refused) = (0, 0);
+        for depth in 0..200 {
+            for closing in 0..70 {
+                for opening in [0, 1, 2, 30, 62, 63, 64] {
+                    let mut levels = Levels::new();
+                    (0..depth).for_each(|n| levels.push(kind(n)));
+                    let mut expected = levels.clone();
+                    let mut closing_objects = u64::MAX << (closing % 64);
+                    for n in 0..closing.min(64) {
+                        let object = expected.in_object();
+                        closing_objects &= !(u64::from(!object) << n);
+                        closing_objects |= u64::from(object) << n;
+                        expected.pop();
+                    }
+                    let mut opening_objects = 0;
+                    for n in 0..opening {
+                        expected.push(kind(n + 1));
+                        opening_objects = opening_objects << 1 | u64::from(kind(n + 1));
+                    }
+                    let brackets = UnpairedBrackets {
+                        closing: closing as u32,
+                        closing_objects,
+                        opening: opening as u32,
+                        opening_objects,
+                    };
+                    let here = if depth == 0 { 0 } else { (depth - 1) % 64 + 1 };
+                    let fits = closing < here && here - closing + opening <= 64;
+                    let before = levels.clone();
+                    assert_eq!(levels.apply(&brackets), fits, "{depth} - {closing} + {opening}");
+                    let expected = if fits { &expected } else { &before };
+                    assert_eq!(levels.depth(), expected.depth());
+                    for at in 1..=levels.depth() {
+                        assert_eq!(levels.is_object_at(at), expected.is_object_at(at));
+                    }
+                    applied += usize::from(fits);
+                    refused += usize::from(!fits);
+                    for wrong in 0..closing.min(64) {
+                        let closing_objects = closing_objects ^ 1 << wrong;
+                        let wrong = UnpairedBrackets { closing_objects, ..brackets };
+                        assert!(!before.clone().apply(&wrong), "{depth} - {closing}");
+                    }
+                }
+            }
+        }
+        assert!(applied > 1000 && refused > 1000, "{applied} {refused}");
     }
 }

@@ -12,16 +12,24 @@
 use std::arch::asm;
 use std::arch::x86_64::{
     __m128i, __m256i, _MM_HINT_T0, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_loadu_si128,
-    _mm_prefetch, _mm_set_epi64x, _mm_set1_epi8, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,
-    _mm256_loadu_si256, _mm256_min_epu8, _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256,
-    _mm256_shuffle_epi8,
+    _mm_prefetch, _mm_set_epi64x, _mm_set1_epi8, _mm256_add_epi8, _mm256_and_si256,
+    _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256,
+    _mm256_min_epu8, _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
+    _mm256_slli_epi16, _mm256_srli_epi16, _pext_u64,
 };
 
-use super::{BLOCK, ByteClasses, Carry, Kernel, Window, list_tokens, scan_with};
+use super::brackets::bracket_batch;
+use super::escapes::halves;
+use super::{
+    BLOCK, BracketBatch, BracketKinds, ByteClasses, Carry, EscapeClasses, Kernel, Window,
+    list_tokens, scan_with,
+};
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Avx2(());
+pub(super) struct Avx2 {
+    packs_fast: bool,
+}
 
 impl Avx2 {
     pub(super) fn new() -> Option<Self> {
@@ -31,7 +39,9 @@ impl Avx2 {
             && is_x86_feature_detected!("lzcnt")
             && is_x86_feature_detected!("popcnt")
             && is_x86_feature_detected!("pclmulqdq");
-        has.then_some(Self(()))
+        // PEXT takes up to hundreds of cycles on CPUs of AMD before Zen 3. SSE4A is AMD's only, and Zen 3 has VAES.
+        let packs_fast = !is_x86_feature_detected!("sse4a") || is_x86_feature_detected!("vaes");
+        has.then_some(Self { packs_fast })
     }
 
     pub(super) fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
@@ -51,6 +61,20 @@ impl Avx2 {
         // SAFETY: as in `scan`.
         unsafe { list(self, window) }
     }
+
+    pub(super) fn bracket_batch(
+        self,
+        window: &Window,
+        text: &[u8],
+        block: usize,
+    ) -> Option<BracketBatch> {
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+        fn batch(kernel: Avx2, window: &Window, text: &[u8], block: usize) -> Option<BracketBatch> {
+            bracket_batch(kernel, window, text, block)
+        }
+        // SAFETY: as in `scan`.
+        unsafe { batch(self, window, text, block) }
+    }
 }
 
 impl Kernel for Avx2 {
@@ -58,6 +82,29 @@ impl Kernel for Avx2 {
     fn classify(self, block: &[u8; BLOCK]) -> ByteClasses {
         // SAFETY: as in `scan`.
         unsafe { classify(block) }
+    }
+
+    #[inline(always)]
+    fn classify_escapes(self, block: &[u8; BLOCK]) -> EscapeClasses {
+        // SAFETY: as in `scan`.
+        unsafe { classify_escapes(block) }
+    }
+
+    #[inline(always)]
+    fn bracket_kinds(self, block: &[u8; BLOCK]) -> BracketKinds {
+        // SAFETY: as in `scan`.
+        unsafe { bracket_kinds(block) }
+    }
+
+    #[inline(always)]
+    fn packs_fast(self) -> bool {
+        self.packs_fast
+    }
+
+    #[inline(always)]
+    fn pack(self, bits: u64, mask: u64) -> u64 {
+        // SAFETY: as in `scan`.
+        unsafe { pack(bits, mask) }
     }
 
     /// The lowest byte of each lane, and all of them together.
@@ -122,23 +169,29 @@ const WHITE: [u8; 16] = by_low_half(*b" \t\n\r");
 const BRACKET: [u8; 16] = by_low_half(*b"{}");
 const SEPARATOR: [u8; 16] = by_low_half(*b",:");
 
+/// The mask from an expression for each half of a block.
+macro_rules! mask_of {
+    ([$low:expr, $high:expr], $half:ident => $compare:expr) => {{
+        let first = {
+            let $half = $low;
+            movemask($compare)
+        };
+        let second = {
+            let $half = $high;
+            movemask($compare)
+        };
+        first | second << 32
+    }};
+}
+
 #[target_feature(enable = "avx2")]
 #[inline]
 fn classify(block: &[u8; BLOCK]) -> ByteClasses {
     let [low, high] = load(block);
-    // A mask from a comparison of each half.
     macro_rules! mask {
-        ($half:ident => $compare:expr) => {{
-            let first = {
-                let $half = low;
-                movemask($compare)
-            };
-            let second = {
-                let $half = high;
-                movemask($compare)
-            };
-            first | second << 32
-        }};
+        ($half:ident => $compare:expr) => {
+            mask_of!([low, high], $half => $compare)
+        };
     }
     // `[` and `{` differ only in 0x20, and so do `]` and `}`; no other byte becomes one of them.
     let fold = _mm256_set1_epi8(0x20);
@@ -155,6 +208,45 @@ fn classify(block: &[u8; BLOCK]) -> ByteClasses {
         control: mask!(v => _mm256_cmpeq_epi8(v, _mm256_min_epu8(v, _mm256_set1_epi8(0x1f)))),
         high: mask!(v => v),
     }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn classify_escapes(block: &[u8; BLOCK]) -> EscapeClasses {
+    let (lower, upper) = (table(&halves::LOWER), table(&halves::UPPER));
+    // A byte above 0x7f finds nothing in the table of the lower halves.
+    let classes = |bytes: __m256i| {
+        let half = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), _mm256_set1_epi8(0x0f));
+        _mm256_and_si256(_mm256_shuffle_epi8(lower, bytes), _mm256_shuffle_epi8(upper, half))
+    };
+    let [low, high] = load(block);
+    let (low, high) = (classes(low), classes(high));
+    let (hex, zero) = (_mm256_set1_epi8(halves::HEX as i8), _mm256_setzero_si256());
+    const { assert!(halves::GOOD == 0x7f & !halves::HEX && halves::UNICODE == 0x40) };
+    EscapeClasses {
+        good: mask_of!([low, high], v => _mm256_cmpgt_epi8(v, hex)),
+        hex: mask_of!([low, high], v => _mm256_cmpgt_epi8(_mm256_and_si256(v, hex), zero)),
+        // The class becomes the top bit.
+        unicode: mask_of!([low, high], v => _mm256_add_epi8(v, v)),
+    }
+}
+
+/// `{` and `[` have bit 1, `}` and `]` do not; `{` and `}` have bit 5, `[` and `]` do not.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn bracket_kinds(block: &[u8; BLOCK]) -> BracketKinds {
+    let [low, high] = load(block);
+    // A shift makes the bit the top bit of its byte.
+    BracketKinds {
+        open: mask_of!([low, high], v => _mm256_slli_epi16::<6>(v)),
+        object: mask_of!([low, high], v => _mm256_slli_epi16::<2>(v)),
+    }
+}
+
+#[target_feature(enable = "bmi2")]
+#[inline]
+pub(super) fn pack(bits: u64, mask: u64) -> u64 {
+    _pext_u64(bits, mask)
 }
 
 #[target_feature(enable = "avx2")]

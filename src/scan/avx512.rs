@@ -12,17 +12,20 @@ use std::arch::x86_64::{
     __m128i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm_setr_epi8, _mm256_add_epi16,
     _mm256_cvtepu8_epi16, _mm256_set1_epi16, _mm256_storeu_si256, _mm512_broadcast_i32x4,
     _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask,
-    _mm512_extracti32x4_epi32, _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512,
-    _mm512_maskz_compress_epi8, _mm512_min_epu8, _mm512_movepi8_mask, _mm512_or_si512,
-    _mm512_permutex2var_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi64,
-    _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_shuffle_i64x2, _mm512_storeu_si512,
-    _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
+    _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_min_epu8,
+    _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8, _mm512_setzero_si512,
+    _mm512_shuffle_epi8, _mm512_test_epi8_mask,
 };
 
-use super::avx2::prefix_xor;
-use super::{BLOCK, ByteClasses, Carry, Kernel, MaskRows, ROW, Window, list_tokens, scan_with};
+use super::avx2::{classify_escapes, pack, prefix_xor};
+use super::brackets::bracket_batch;
+use super::derive::MaskState;
+use super::{
+    BLOCK, BracketBatch, BracketKinds, ByteClasses, Carry, EscapeClasses, Kernel, Row, RowMasks,
+    Window, avx512_rows, list_tokens, scan_with,
+};
 
-/// Proof that the CPU has AVX-512 F, BW, VBMI and VBMI2, GFNI, and what the AVX2 kernel needs.
+/// Proof that the CPU has AVX-512 F, BW, CD, DQ, VBMI and VBMI2, GFNI, VPCLMULQDQ, and what the AVX2 kernel needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Avx512(());
 
@@ -31,15 +34,18 @@ impl Avx512 {
         let has = super::avx2::Avx2::new().is_some()
             && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512cd")
+            && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vbmi")
             && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("gfni");
+            && is_x86_feature_detected!("gfni")
+            && is_x86_feature_detected!("vpclmulqdq");
         has.then_some(Self(()))
     }
 
     pub(super) fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
         #[target_feature(
-            enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,gfni,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
+            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
         )]
         fn scan(kernel: Avx512, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
             scan_with(kernel, bytes, carry, window);
@@ -50,13 +56,34 @@ impl Avx512 {
 
     pub(super) fn list_tokens(self, window: &mut Window) {
         #[target_feature(
-            enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,gfni,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
+            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
         )]
         fn list(kernel: Avx512, window: &mut Window) {
             list_tokens(kernel, window);
         }
         // SAFETY: as in `scan`.
         unsafe { list(self, window) }
+    }
+
+    pub(super) fn bracket_batch(
+        self,
+        window: &Window,
+        text: &[u8],
+        block: usize,
+    ) -> Option<BracketBatch> {
+        #[target_feature(
+            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
+        )]
+        fn batch(
+            kernel: Avx512,
+            window: &Window,
+            text: &[u8],
+            block: usize,
+        ) -> Option<BracketBatch> {
+            bracket_batch(kernel, window, text, block)
+        }
+        // SAFETY: as in `scan`.
+        unsafe { batch(self, window, text, block) }
     }
 }
 
@@ -68,9 +95,43 @@ impl Kernel for Avx512 {
     }
 
     #[inline(always)]
-    fn classify_row(self, blocks: &[[u8; BLOCK]; ROW], rows: &mut MaskRows<'_>) {
+    fn classify_escapes(self, block: &[u8; BLOCK]) -> EscapeClasses {
         // SAFETY: as in `scan`.
-        unsafe { classify_row(blocks, rows) }
+        unsafe { classify_escapes(block) }
+    }
+
+    #[inline(always)]
+    fn classify_row(self, row: &Row, masks: &mut RowMasks<'_>) {
+        // SAFETY: as in `scan`.
+        unsafe { avx512_rows::classify(row, masks) }
+    }
+
+    #[inline(always)]
+    fn derive_rows<const ESCAPES: bool>(
+        self,
+        rows: &[Row],
+        window: &mut Window,
+        state: &mut MaskState,
+    ) -> usize {
+        // SAFETY: as in `scan`.
+        unsafe { avx512_rows::derive::<ESCAPES>(rows, window, state) }
+    }
+
+    #[inline(always)]
+    fn bracket_kinds(self, block: &[u8; BLOCK]) -> BracketKinds {
+        // SAFETY: as in `scan`.
+        unsafe { bracket_kinds(block) }
+    }
+
+    #[inline(always)]
+    fn packs_fast(self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn pack(self, bits: u64, mask: u64) -> u64 {
+        // SAFETY: as in `scan`.
+        unsafe { pack(bits, mask) }
     }
 
     /// The lowest byte of each lane, and all of them together.
@@ -143,96 +204,15 @@ fn classify(block: &[u8; BLOCK]) -> ByteClasses {
     }
 }
 
-/// A table gives each byte one bit per class. Then a matrix of bits is transposed, and after that a matrix of words:
-///
-/// ```text
-/// bytes       table               gf2p8affine, permutexvar        words of eight blocks
-/// "a":1   ->  1 0 0 1 2 0 ...  -> quote | backslash | bracket  -> quote | quote | quote ...
-/// ```
-///
-/// The five masks of a block cost half of what five comparisons do, because they do not pass through mask registers.
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+/// `{` and `[` have bit 1, `}` and `]` do not; `{` and `}` have bit 5, `[` and `]` do not.
+#[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-fn classify_row(blocks: &[[u8; BLOCK]; ROW], rows: &mut MaskRows<'_>) {
-    const CLASS: [[u8; BLOCK]; 2] = {
-        let mut class = [[0; BLOCK]; 2];
-        let bytes = *b"\"\\{[}],: \t\n\r";
-        let bits = [1, 2, 4, 4, 4, 4, 8, 8, 16, 16, 16, 16];
-        let mut at = 0;
-        while at < bytes.len() {
-            class[bytes[at] as usize / BLOCK][bytes[at] as usize % BLOCK] = bits[at];
-            at += 1;
-        }
-        class
-    };
-    // Word by word, the byte of each class.
-    const GATHER: [u8; BLOCK] = {
-        let mut gather = [0; BLOCK];
-        let mut at = 0;
-        while at < BLOCK {
-            gather[at] = (at % 8 * 8 + at / 8) as u8;
-            at += 1;
-        }
-        gather
-    };
-    let (low, high, gather) = (load(&CLASS[0]), load(&CLASS[1]), load(&GATHER));
-    let backward =
-        _mm512_broadcast_i32x4(_mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
-    // A product with the unit matrix on the left transposes the other matrix.
-    let unit = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
-
-    let mut words = [_mm512_setzero_si512(); ROW];
-    for (block, words) in blocks.iter().zip(&mut words) {
-        // Bytes from 0x7f on have no class.
-        let bytes = _mm512_min_epu8(load(block), _mm512_set1_epi8(0x7f));
-        let class = _mm512_permutex2var_epi8(low, bytes, high);
-        let class = _mm512_shuffle_epi8(class, backward);
-        let turned = _mm512_gf2p8affine_epi64_epi8::<0>(unit, class);
-        *words = _mm512_permutexvar_epi8(gather, turned);
+fn bracket_kinds(block: &[u8; BLOCK]) -> BracketKinds {
+    let bytes = load(block);
+    BracketKinds {
+        open: _mm512_test_epi8_mask(bytes, _mm512_set1_epi8(1 << 1)),
+        object: _mm512_test_epi8_mask(bytes, _mm512_set1_epi8(1 << 5)),
     }
-
-    // Pairs of blocks, then fours, then all eight.
-    let [a, b, c, d, e, f, g, h] = words;
-    let even = [
-        _mm512_unpacklo_epi64(a, b),
-        _mm512_unpacklo_epi64(c, d),
-        _mm512_unpacklo_epi64(e, f),
-        _mm512_unpacklo_epi64(g, h),
-    ];
-    let odd = [
-        _mm512_unpackhi_epi64(a, b),
-        _mm512_unpackhi_epi64(c, d),
-        _mm512_unpackhi_epi64(e, f),
-        _mm512_unpackhi_epi64(g, h),
-    ];
-    let [quote, bracket, white, _] = turn(even);
-    let [backslash, separator, ..] = turn(odd);
-    store_row(quote, rows.quote);
-    store_row(backslash, rows.backslash);
-    store_row(bracket, rows.bracket);
-    store_row(separator, rows.separator);
-    store_row(white, rows.white);
-}
-
-/// Transposes a matrix of four by four lanes of 128 bits.
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn turn([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
-    let (ab, cd) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0x44>(c, d));
-    let (ba, dc) = (_mm512_shuffle_i64x2::<0xee>(a, b), _mm512_shuffle_i64x2::<0xee>(c, d));
-    [
-        _mm512_shuffle_i64x2::<0x88>(ab, cd),
-        _mm512_shuffle_i64x2::<0xdd>(ab, cd),
-        _mm512_shuffle_i64x2::<0x88>(ba, dc),
-        _mm512_shuffle_i64x2::<0xdd>(ba, dc),
-    ]
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn store_row(words: __m512i, row: &mut [u64; ROW]) {
-    // SAFETY: eight words have 64 bytes, and the store needs no alignment.
-    unsafe { _mm512_storeu_si512(row.as_mut_ptr().cast(), words) }
 }
 
 #[target_feature(enable = "avx512f")]
@@ -302,7 +282,7 @@ fn store_quarter(base: u16, numbers: __m128i, to: &mut [u16; BLOCK / 4]) {
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn load(block: &[u8; BLOCK]) -> __m512i {
+pub(super) fn load(block: &[u8; BLOCK]) -> __m512i {
     // SAFETY: the block has 64 bytes, and the load needs no alignment.
     unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }
 }

@@ -50,8 +50,8 @@ pub(crate) fn compare(data: &[u8]) {
     }
 }
 
-/// Compares every mask and the carry of every window.
-fn masks(scalar: Scanner, other: Scanner, text: &[u8], lengths: &[usize], isa: Isa) {
+/// Compares every mask and the carry of every window. The text is cut into chunks of the given lengths, used in turn.
+pub(super) fn masks(scalar: Scanner, other: Scanner, text: &[u8], lengths: &[usize], isa: Isa) {
     let mut carries = (Carry::default(), Carry::default());
     let (mut one, mut two) = (Window::new(), Window::new());
     let mut from = 0;

@@ -1,10 +1,19 @@
 //! Escapes: which bytes a backslash escapes, and which of those are invalid.
 //!
-//! The result depends on one block and the state after the previous block, but not on whether the block is in a string.
+//! One block of 64 bytes, bit 0 on the left:
+//!
+//! ```text
+//! bytes      "a\"\u00e9\x\\"
+//! backslash    1 1     1 11
+//! escaped       1 1     1 1    the bytes after an escaping backslash
+//! digit 0          1           an escaped `u`, moved up by one place
+//! digit 1           1          a hexadecimal digit 0, moved up by one place; digits 2 and 3 likewise
+//! bad                   1      escaped, but not one of `"\/bfnrtu`, or at the place of a digit, but not hexadecimal
+//! ```
 
-use super::BLOCK;
+use super::EscapeClasses;
 
-/// The position within an escape at the end of a block.
+/// The position within an escape at the end of a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum EscapeState {
     #[default]
@@ -15,61 +24,81 @@ pub(super) enum EscapeState {
     Hex(u8),
 }
 
-/// Returns the escaped bytes, given the backslashes: those after a run of backslashes of odd length. One subtraction
-/// finds the ends of all runs at once (simdjson's `find_escaped_branchless`).
-#[inline(always)]
-pub(super) fn resolve_escapes(
-    backslash: u64,
-    len: usize,
-    before: EscapeState,
-) -> (u64, EscapeState) {
-    const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
-    let carry = u64::from(before == EscapeState::Backslash);
-    let starts = backslash & !carry;
-    let runs = ((starts << 1) | ODD).wrapping_sub(starts);
-    let code = runs ^ ODD; // escape characters and the bytes they escape
-    let escaped = code ^ (backslash | carry);
-    let escapes = code & backslash;
-    let next =
-        if escapes >> (len - 1) & 1 != 0 { EscapeState::Backslash } else { EscapeState::None };
-    (escaped, next)
+/// The bytes that may follow a backslash.
+pub(super) const GOOD: [u8; 9] = *b"\"\\/bfnrtu";
+
+/// Classes of bytes that are products: all bytes with one of some upper halves and one of some lower halves. Two lookups
+/// of 16 entries find the classes of a byte: those in the entry of its lower half and in the entry of its upper half.
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
+pub(super) mod halves {
+    /// The classes of the hexadecimal digits.
+    pub(crate) const HEX: u8 = 0b000_0011;
+    /// The classes of the bytes that may follow a backslash.
+    pub(crate) const GOOD: u8 = 0b111_1100;
+    /// The class of the letter `u`.
+    pub(crate) const UNICODE: u8 = 0b100_0000;
+
+    /// The upper and lower halves of each class, as sets of bits.
+    const CLASSES: [(u16, u16); 7] = [
+        (1 << 3, 0b11_1111_1111),                 // 0 to 9
+        (1 << 4 | 1 << 6, 0b111_1110),            // A to F, a to f
+        (1 << 2, 1 << 0x2 | 1 << 0xf),            // " /
+        (1 << 5, 1 << 0xc),                       // \
+        (1 << 6, 1 << 0x2 | 1 << 0x6 | 1 << 0xe), // b f n
+        (1 << 7, 1 << 0x2 | 1 << 0x4),            // r t
+        (1 << 7, 1 << 0x5),                       // u
+    ];
+
+    pub(crate) const UPPER: [u8; 16] = table(true);
+    pub(crate) const LOWER: [u8; 16] = table(false);
+
+    #[allow(clippy::indexing_slicing, reason = "runs at compile time, where a panic is an error")]
+    const fn table(upper: bool) -> [u8; 16] {
+        let mut table = [0; 16];
+        let mut at = 0;
+        while at < 16 * CLASSES.len() {
+            let (half, class) = (at % 16, at / 16);
+            let set = if upper { CLASSES[class].0 } else { CLASSES[class].1 };
+            table[half] |= ((set >> half & 1) as u8) << class;
+            at += 1;
+        }
+        table
+    }
 }
 
-/// Returns the invalid bytes of escapes, at most one per escape. `escaped` are the bytes after an escaping backslash,
-/// in strings. `hex` is the number of digits that a `\u` needs when the block begins; the number at its end is
-/// returned.
-#[inline(never)]
+/// Returns the escaped bytes, and the backslashes that escape, given all backslashes of a block. `before` is 1 if the
+/// first byte is escaped. Escaped bytes are those after a run of backslashes of odd length. One subtraction finds the ends
+/// of all runs at once (simdjson's `find_escaped_branchless`).
+#[inline(always)]
+pub(super) fn resolve_escapes(backslash: u64, before: u64) -> (u64, u64) {
+    const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
+    let starts = backslash & !before;
+    let runs = ((starts << 1) | ODD).wrapping_sub(starts);
+    let code = runs ^ ODD; // escaping backslashes and the bytes they escape
+    (code ^ (backslash | before), code & backslash)
+}
+
+/// Returns the invalid bytes of escapes, at most one per escape. `escaped` are the bytes after an escaping backslash, in
+/// strings, and `last` is the position of the block's last byte. Bit `n` of `digits` is set if the first byte of the block
+/// should be the digit `n` after a `\u`; then the same for the byte after `last` is written to it.
+#[inline(always)]
 pub(super) fn bad_escapes(
-    block: &[u8; BLOCK],
-    mut escaped: u64,
-    len: usize,
-    hex: usize,
-) -> (u64, usize) {
-    let block = block.get(..len).unwrap_or_default();
-    let mut bad = 0u64;
-    let mut digits = |from: usize, count: usize| -> usize {
-        for at in from..from + count {
-            match block.get(at) {
-                None => return from + count - at,
-                Some(byte) if byte.is_ascii_hexdigit() => {}
-                Some(_) => {
-                    bad |= 1 << at;
-                    return 0;
-                }
-            }
-        }
-        0
-    };
-    let mut hex = digits(0, hex);
-    let mut others = 0;
-    while escaped != 0 {
-        let at = escaped.trailing_zeros() as usize;
-        escaped &= escaped - 1;
-        match block.get(at) {
-            Some(b'u') => hex = digits(at + 1, 4),
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') | None => {}
-            Some(_) => others |= 1 << at,
+    classes: EscapeClasses,
+    escaped: u64,
+    last: usize,
+    digits: &mut u64,
+) -> u64 {
+    let mut bad = escaped & !classes.good;
+    // The bytes before each digit `n`.
+    let mut before = escaped & classes.unicode;
+    let first = std::mem::take(digits);
+    if before | first != 0 {
+        for n in 0..4 {
+            *digits |= (before >> last & 1) << n;
+            let digit = before << 1 | (first >> n & 1);
+            bad |= digit & !classes.hex;
+            before = digit & classes.hex;
         }
     }
-    (bad | others, hex)
+    bad & (u64::MAX >> (u64::BITS as usize - 1 - last))
 }

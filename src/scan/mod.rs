@@ -21,6 +21,10 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_rows;
+mod brackets;
+mod derive;
 #[cfg(any(test, fuzzing))]
 mod diff;
 mod escapes;
@@ -33,9 +37,12 @@ mod utf8;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use brackets::BracketKinds;
+pub(crate) use brackets::{BracketBatch, UnpairedBrackets};
+use derive::{MaskState, derive};
 #[cfg(fuzzing)]
 pub(crate) use diff::compare;
-use escapes::{EscapeState, bad_escapes, resolve_escapes};
+use escapes::EscapeState;
 #[cfg(test)]
 pub(crate) use scanner::Isa;
 pub(crate) use scanner::Scanner;
@@ -45,7 +52,7 @@ use utf8::Utf8State;
 pub(crate) const WINDOW: usize = 4096;
 pub(crate) const BLOCK: usize = 64;
 const BLOCKS: usize = WINDOW / BLOCK;
-/// Blocks that are classified together.
+/// Blocks whose masks are handled together: their words fill a vector of 512 bits.
 const ROW: usize = 8;
 
 /// The byte classes of one block, one bit per byte, without context: quotes may be escaped, brackets may be in strings.
@@ -63,25 +70,43 @@ struct ByteClasses {
     high: u64,
 }
 
-/// The masks of several blocks for the classes that are needed block by block.
-struct MaskRows<'a> {
+/// The bytes that may occur in an escape, one bit per byte, without context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct EscapeClasses {
+    /// The bytes that may follow a backslash.
+    good: u64,
+    /// The digits that follow `\u`.
+    hex: u64,
+    /// The letter `u`.
+    unicode: u64,
+}
+
+/// The bytes of one row.
+type Row = [[u8; BLOCK]; ROW];
+
+/// The masks of one row, except those that list tokens.
+struct RowMasks<'a> {
     quote: &'a mut [u64; ROW],
     backslash: &'a mut [u64; ROW],
     bracket: &'a mut [u64; ROW],
     separator: &'a mut [u64; ROW],
     white: &'a mut [u64; ROW],
+    in_string: &'a mut [u64; ROW],
+    token: &'a mut [u64; ROW],
+    bad_escape: &'a mut [u64; ROW],
 }
 
 /// The operations of an instruction set. A value of the type proves that the CPU has it.
 trait Kernel: Copy {
     fn classify(self, block: &[u8; BLOCK]) -> ByteClasses;
+    fn classify_escapes(self, block: &[u8; BLOCK]) -> EscapeClasses;
+    /// First pass: writes the masks `quote`, `backslash`, `bracket`, `separator` and `white`, without context.
     #[inline(always)]
-    fn classify_row(self, blocks: &[[u8; BLOCK]; ROW], rows: &mut MaskRows<'_>) {
-        let MaskRows { quote, backslash, bracket, separator, white } = rows;
+    fn classify_row(self, row: &Row, masks: &mut RowMasks<'_>) {
+        let RowMasks { quote, backslash, bracket, separator, white, .. } = masks;
         let masks = quote.iter_mut().zip(&mut **backslash).zip(&mut **bracket);
         let masks = masks.zip(&mut **separator).zip(&mut **white);
-        for (block, ((((quote, backslash), bracket), separator), white)) in blocks.iter().zip(masks)
-        {
+        for (block, ((((quote, backslash), bracket), separator), white)) in row.iter().zip(masks) {
             let classes = self.classify(block);
             *quote = classes.quote;
             *backslash = classes.backslash;
@@ -89,6 +114,36 @@ trait Kernel: Copy {
             *separator = classes.separator;
             *white = classes.white;
         }
+    }
+    /// Second pass over the first rows of a window: derives the final masks from those of the first pass. Returns the
+    /// number of rows that are done. The other blocks of the window are left to [`derive::derive_blocks`], which a
+    /// kernel without vectors of a whole row uses for all of them.
+    #[inline(always)]
+    fn derive_rows<const ESCAPES: bool>(
+        self,
+        _rows: &[Row],
+        _window: &mut Window,
+        _state: &mut MaskState,
+    ) -> usize {
+        0
+    }
+    /// Returns the kinds of the brackets of a block.
+    fn bracket_kinds(self, block: &[u8; BLOCK]) -> BracketKinds;
+    /// Whether `pack` takes a few cycles. If it does not, brackets are better handled one by one.
+    #[inline(always)]
+    fn packs_fast(self) -> bool {
+        false
+    }
+    /// Returns the bits at the places that are set in `mask`, packed towards bit 0.
+    #[inline(always)]
+    fn pack(self, bits: u64, mut mask: u64) -> u64 {
+        let (mut packed, mut at) = (0, 0);
+        while mask != 0 {
+            packed |= (bits >> mask.trailing_zeros() & 1) << at;
+            mask &= mask - 1;
+            at += 1;
+        }
+        packed
     }
     /// A summary of the bytes of several blocks, cheaper to compute than a mask per block.
     type Range: Copy;
@@ -152,12 +207,15 @@ pub(crate) struct Window {
     quote: Masks,
     in_string: Masks,
     backslash: Masks,
+    /// Only valid if `any_bad_escape` is set.
     bad_escape: Masks,
     /// Tokens of the window before each block.
     before: [u16; BLOCKS],
     /// Positions of the tokens in ascending order. Only the first `tokens` entries are valid.
     positions: [u16; WINDOW + BLOCK],
     tokens: usize,
+    /// The scanner of the last scan.
+    scanner: Scanner,
     len: usize,
     any_white: bool,
     any_backslash: bool,
@@ -187,6 +245,7 @@ impl Window {
             before: [0; BLOCKS],
             positions: [0; WINDOW + BLOCK],
             tokens: 0,
+            scanner: Scanner::default(),
             len: 0,
             any_white: false,
             any_backslash: false,
@@ -225,10 +284,19 @@ impl Window {
         self.any_backslash
     }
 
-    /// Whether the bytes in `from..to` contain no backslash.
+    /// Whether the bytes `from..to` of this window contain no backslash. Takes two words for fewer than 64 bytes.
     #[inline(always)]
     pub(crate) fn is_plain(&self, from: usize, to: usize) -> bool {
-        Self::find(from, to, |block| self.backslash.get(block).copied()).is_none()
+        let backslash = |block: usize| self.backslash.get(block).copied();
+        let len = to.saturating_sub(from);
+        if len >= BLOCK {
+            return Self::find(from, to, backslash).is_none();
+        }
+        let (block, bit) = (from / BLOCK, from % BLOCK);
+        let low = backslash(block).unwrap_or(0) >> bit;
+        // Two shifts, because a shift by 64 is an overflow.
+        let high = backslash(block + 1).unwrap_or(0) << 1 << (BLOCK - 1 - bit);
+        (low | high) & !(u64::MAX << len) == 0
     }
 
     /// Whether this window contains an invalid escape.
@@ -265,10 +333,32 @@ impl Window {
         }
     }
 
+    /// Returns the brackets of several complete blocks of `text` from `block` on, without pairs. `text` is a prefix of the
+    /// scanned bytes. Returns `None` if there is no complete block, or if the kernel has no fast way.
+    #[inline]
+    pub(crate) fn bracket_batch(&self, text: &[u8], block: usize) -> Option<BracketBatch> {
+        self.scanner.bracket_batch(self, text, block)
+    }
+
     /// Returns the brackets of a block that are outside strings.
     #[inline(always)]
     pub(crate) fn brackets(&self, block: usize) -> u64 {
         self.bracket.get(block).copied().unwrap_or(0)
+    }
+
+    /// Returns the masks of a row.
+    #[inline(always)]
+    fn row(&mut self, index: usize) -> Option<RowMasks<'_>> {
+        Some(RowMasks {
+            quote: self.quote.as_chunks_mut().0.get_mut(index)?,
+            backslash: self.backslash.as_chunks_mut().0.get_mut(index)?,
+            bracket: self.bracket.as_chunks_mut().0.get_mut(index)?,
+            separator: self.separator.as_chunks_mut().0.get_mut(index)?,
+            white: self.white.as_chunks_mut().0.get_mut(index)?,
+            in_string: self.in_string.as_chunks_mut().0.get_mut(index)?,
+            token: self.token.as_chunks_mut().0.get_mut(index)?,
+            bad_escape: self.bad_escape.as_chunks_mut().0.get_mut(index)?,
+        })
     }
 
     /// Returns the first set bit at or after `from` and before `to`.
@@ -296,15 +386,13 @@ fn is_set(masks: &Masks, at: usize) -> bool {
 
 /// The algorithm. Inlined into one function per instruction set, so that the kernel's own functions are inlined, too.
 ///
-/// Makes three passes over the window, none of which has a branch that depends on the bytes. In the second pass a block
-/// needs a single word of the block before it. All other mask logic handles several blocks at once.
+/// Makes two passes over the window. They are not one, because the vectors of both do not fit into the registers.
 #[inline(always)]
 fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
     let began_in_string = carry.in_string();
     window.len = bytes.len();
     window.tokens = 0;
     window.fatal = None;
-    window.any_bad_escape = false;
 
     let (blocks, tail) = bytes.as_chunks::<BLOCK>();
     let mut last = [b' '; BLOCK];
@@ -313,28 +401,18 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
         *to = *from;
     }
     let last = (!tail.is_empty()).then_some(&last);
-    let blocks = || blocks.iter().chain(last);
 
     let range = classify(kernel, bytes, last, window);
     let masks = window.backslash.iter().take(bytes.len().div_ceil(BLOCK));
     window.any_backslash = masks.fold(0, |any, mask| any | mask) != 0;
-    let escapes = window.any_backslash || carry.escape != EscapeState::None;
-    if escapes {
-        strings_with_escapes(kernel, blocks(), bytes.len(), carry, window);
-    }
     // A full window is handled separately: loops of constant length need no prologue and no epilogue.
-    if bytes.len() == WINDOW {
-        if !escapes {
-            strings(kernel, WINDOW, carry, window);
-        }
-        tokens(WINDOW, carry, window);
+    if let Ok(blocks) = <&[_; BLOCKS]>::try_from(blocks) {
+        derive(kernel, blocks, None, WINDOW, carry, window);
     } else {
-        if !escapes {
-            strings(kernel, bytes.len(), carry, window);
-        }
-        tokens(bytes.len(), carry, window);
+        derive(kernel, blocks, last, bytes.len(), carry, window);
     }
 
+    let blocks = || blocks.iter().chain(last);
     if kernel.has_control(range) {
         for (index, (block, string)) in blocks().zip(&window.in_string).enumerate() {
             let control = kernel.classify(block).control & string;
@@ -370,21 +448,18 @@ fn classify<K: Kernel>(
     let mut range = kernel.no_range();
     let (blocks, _) = bytes.as_chunks::<BLOCK>();
     let (rows, rest) = blocks.as_chunks::<ROW>();
-    let Window { quote, backslash, bracket, separator, white, .. } = window;
-    let masks = quote.as_chunks_mut().0.iter_mut().zip(backslash.as_chunks_mut().0);
-    let masks = masks.zip(bracket.as_chunks_mut().0);
-    let masks = masks.zip(separator.as_chunks_mut().0).zip(white.as_chunks_mut().0);
-    for (row, ((((quote, backslash), bracket), separator), white)) in rows.iter().zip(masks) {
+    for (index, row) in rows.iter().enumerate() {
+        let Some(mut masks) = window.row(index) else { break };
         for block in row {
             range = kernel.widen(range, block);
             // The hardware prefetcher stops at a page, and prefetching a whole window at once would stall: one line per
             // block.
             kernel.prefetch(block.as_ptr().wrapping_add(WINDOW));
         }
-        let mut rows = MaskRows { quote, backslash, bracket, separator, white };
-        kernel.classify_row(row, &mut rows);
+        kernel.classify_row(row, &mut masks);
     }
 
+    let Window { quote, backslash, bracket, separator, white, .. } = window;
     let done = rows.len() * ROW;
     let masks = quote.iter_mut().zip(backslash).zip(bracket).zip(separator).zip(white);
     let blocks = rest.iter().chain(last);
@@ -399,91 +474,6 @@ fn classify<K: Kernel>(
         range = kernel.widen(range, block);
     }
     range
-}
-
-/// Second pass: which bytes are in strings.
-#[inline(always)]
-fn strings<K: Kernel>(kernel: K, len: usize, carry: &mut Carry, window: &mut Window) {
-    let mut before = carry.in_string;
-    let masks = window.quote.iter().zip(&mut window.in_string);
-    for (quote, in_string) in masks.take(len.div_ceil(BLOCK)) {
-        *in_string = kernel.prefix_xor(*quote) ^ before;
-        before = ((*in_string as i64) >> 63) as u64;
-    }
-    carry.in_string = before;
-}
-
-/// Second pass for a window that may contain escapes, which it also checks.
-#[inline(always)]
-fn strings_with_escapes<'a, K: Kernel>(
-    kernel: K,
-    blocks: impl Iterator<Item = &'a [u8; BLOCK]>,
-    len: usize,
-    carry: &mut Carry,
-    window: &mut Window,
-) {
-    let Window { quote, backslash, in_string, bad_escape, any_bad_escape, .. } = window;
-    let masks = quote.iter_mut().zip(backslash).zip(in_string);
-    for (index, (block, ((quote, backslash), in_string))) in blocks.zip(masks).enumerate() {
-        let len = BLOCK.min(len - index * BLOCK);
-        let mut next = EscapeState::None;
-        let mut escaped = 0;
-        if *backslash != 0 || carry.escape != EscapeState::None {
-            (escaped, next) = resolve_escapes(*backslash, len, carry.escape);
-            *quote &= !escaped;
-        }
-        *in_string = kernel.prefix_xor(*quote) ^ carry.in_string;
-        carry.in_string = ((*in_string as i64) >> 63) as u64;
-        let escaped = escaped & *in_string;
-        let hex = if let EscapeState::Hex(digits) = carry.escape { usize::from(digits) } else { 0 };
-        if escaped != 0 || hex != 0 {
-            let (bad, hex) = bad_escapes(block, escaped, len, hex);
-            if bad != 0 && !*any_bad_escape {
-                *any_bad_escape = true;
-                *bad_escape = [0; BLOCKS];
-            }
-            if bad != 0
-                && let Some(mask) = bad_escape.get_mut(index)
-            {
-                *mask = bad;
-            }
-            if hex > 0 {
-                next = EscapeState::Hex(hex as u8);
-            }
-        }
-        carry.escape = next;
-    }
-}
-
-/// Third pass: which bytes are outside strings, and where tokens begin.
-#[inline(always)]
-fn tokens(len: usize, carry: &mut Carry, window: &mut Window) {
-    let Window { quote, in_string, bracket, separator, white, token, .. } = window;
-    // 1 in the top bit if the last byte belonged to a scalar.
-    let mut before = carry.scalar << 63;
-    let mut any_white = 0;
-    let masks = quote.iter().zip(in_string).zip(bracket).zip(separator).zip(white).zip(token);
-    let masks = masks.take(len.div_ceil(BLOCK));
-    for (((((quote, string), bracket), separator), white), token) in masks {
-        let outside = !*string;
-        let op = (*bracket | *separator) & outside;
-        let scalar = !(op | *white | quote) & outside;
-        *token = op | (quote & *string) | (scalar & !(scalar << 1 | before >> 63));
-        before = scalar;
-        *bracket &= outside;
-        *white &= outside;
-        any_white |= *white;
-    }
-    let last = len.wrapping_sub(1) % BLOCK;
-    carry.scalar = before >> last & 1;
-    // The spaces after the end do not count.
-    if last + 1 < BLOCK
-        && let Some(white) = window.white.get_mut(len / BLOCK)
-    {
-        *white &= !(u64::MAX << last << 1);
-        any_white = window.white.iter().take(len.div_ceil(BLOCK)).fold(0, |any, white| any | white);
-    }
-    window.any_white = any_white != 0;
 }
 
 /// Lists the positions of the tokens, for a window whose tokens are walked.

@@ -14,13 +14,16 @@
 use std::arch::aarch64::{
     uint8x16_t, uint8x16x4_t, vandq_u8, vceqq_u8, vcgeq_u8, vcltq_u8, vdupq_n_u8, vdupq_n_u64,
     vgetq_lane_u64, vld1q_u8, vld1q_u8_x4, vmaxvq_u8, vminq_u8, vminvq_u8, vmull_p64, vorrq_u8,
-    vqtbl1q_u8, vreinterpretq_u8_u64, vreinterpretq_u64_u8,
+    vqtbl1q_u8, vreinterpretq_u8_u64, vreinterpretq_u64_u8, vshrq_n_u8, vtstq_u8,
 };
 use std::arch::asm;
 use std::arch::is_aarch64_feature_detected;
 
+use super::escapes::halves;
 use super::scalar::ScalarKernel;
-use super::{BLOCK, ByteClasses, Carry, Kernel, Window, list_tokens, scan_with};
+use super::{
+    BLOCK, BracketKinds, ByteClasses, Carry, EscapeClasses, Kernel, Window, list_tokens, scan_with,
+};
 
 /// Proof that the CPU has NEON, and with `PMULL` also carry-less multiplication. `PMULL` comes with AES, which small
 /// cores lack, such as those of the Raspberry Pi 4.
@@ -62,6 +65,18 @@ impl<const PMULL: bool> Kernel for Neon<PMULL> {
     fn classify(self, block: &[u8; BLOCK]) -> ByteClasses {
         // SAFETY: as in `scan`.
         unsafe { classify(block) }
+    }
+
+    #[inline(always)]
+    fn classify_escapes(self, block: &[u8; BLOCK]) -> EscapeClasses {
+        // SAFETY: as in `scan`.
+        unsafe { classify_escapes(block) }
+    }
+
+    #[inline(always)]
+    fn bracket_kinds(self, block: &[u8; BLOCK]) -> BracketKinds {
+        // SAFETY: as in `scan`.
+        unsafe { bracket_kinds(block) }
     }
 
     /// The lowest byte of each lane, and all of them together.
@@ -151,6 +166,40 @@ fn classify(block: &[u8; BLOCK]) -> ByteClasses {
         control: mask!(v => vcltq_u8(v, vdupq_n_u8(0x20))),
         high: mask!(v => vcgeq_u8(v, vdupq_n_u8(0x80))),
     }
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn classify_escapes(block: &[u8; BLOCK]) -> EscapeClasses {
+    let (lower, upper) = (table(&halves::LOWER), table(&halves::UPPER));
+    let low_half = vdupq_n_u8(0x0f);
+    let classes = |v: uint8x16_t| {
+        let lower = vqtbl1q_u8(lower, vandq_u8(v, low_half));
+        vandq_u8(lower, vqtbl1q_u8(upper, vshrq_n_u8::<4>(v)))
+    };
+    let uint8x16x4_t(a, b, c, d) = load(block);
+    let [a, b, c, d] = [classes(a), classes(b), classes(c), classes(d)];
+    let mask = |set: u8| {
+        let has = |v: uint8x16_t| vtstq_u8(v, vdupq_n_u8(set));
+        movemask([has(a), has(b), has(c), has(d)])
+    };
+    EscapeClasses {
+        good: mask(halves::GOOD),
+        hex: mask(halves::HEX),
+        unicode: mask(halves::UNICODE),
+    }
+}
+
+/// `{` and `[` have bit 1, `}` and `]` do not; `{` and `}` have bit 5, `[` and `]` do not.
+#[target_feature(enable = "neon")]
+#[inline]
+fn bracket_kinds(block: &[u8; BLOCK]) -> BracketKinds {
+    let uint8x16x4_t(a, b, c, d) = load(block);
+    let mask = |bit: u8| {
+        let has = |v: uint8x16_t| vtstq_u8(v, vdupq_n_u8(bit));
+        movemask([has(a), has(b), has(c), has(d)])
+    };
+    BracketKinds { open: mask(1 << 1), object: mask(1 << 5) }
 }
 
 #[target_feature(enable = "neon")]

@@ -1,6 +1,7 @@
 //! The kernel that every CPU runs, and the reference that the others are tested against. One byte at a time.
 
-use super::{BLOCK, ByteClasses, Kernel};
+use super::escapes::GOOD;
+use super::{BLOCK, BracketKinds, ByteClasses, EscapeClasses, Kernel};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScalarKernel;
@@ -35,6 +36,50 @@ impl Kernel for ScalarKernel {
             }
         }
         classes
+    }
+
+    #[allow(clippy::indexing_slicing, reason = "a table of 256 entries indexed by a byte")]
+    #[inline(always)]
+    fn classify_escapes(self, block: &[u8; BLOCK]) -> EscapeClasses {
+        /// The classes of each byte: 1 for `good`, 2 for `hex`, 4 for `unicode`.
+        static CLASSES: [u8; 256] = {
+            let mut classes = [0; 256];
+            let mut at = 0;
+            while at < GOOD.len() {
+                classes[GOOD[at] as usize] |= 1;
+                at += 1;
+            }
+            at = 0;
+            while at < classes.len() {
+                classes[at] |= ((at as u8).is_ascii_hexdigit() as u8) << 1;
+                at += 1;
+            }
+            classes[b'u' as usize] |= 4;
+            classes
+        };
+        /// Gathers the lowest bit of each byte in the top byte.
+        const GATHER: u64 = 0x0102_0408_1020_4080;
+        const EACH: u64 = 0x0101_0101_0101_0101;
+        let mut classes = EscapeClasses { good: 0, hex: 0, unicode: 0 };
+        for (at, eight) in block.as_chunks::<8>().0.iter().enumerate() {
+            let eight = u64::from_le_bytes(eight.map(|byte| CLASSES[usize::from(byte)]));
+            let mask =
+                |class: u32| ((eight >> class & EACH).wrapping_mul(GATHER) >> 56) << (8 * at);
+            classes.good |= mask(0);
+            classes.hex |= mask(1);
+            classes.unicode |= mask(2);
+        }
+        classes
+    }
+
+    #[inline(always)]
+    fn bracket_kinds(self, block: &[u8; BLOCK]) -> BracketKinds {
+        let mut kinds = BracketKinds { open: 0, object: 0 };
+        for (at, byte) in block.iter().enumerate() {
+            kinds.open |= u64::from(matches!(byte, b'{' | b'[')) << at;
+            kinds.object |= u64::from(matches!(byte, b'{' | b'}')) << at;
+        }
+        kinds
     }
 
     /// The lowest byte, and all of them together.

@@ -2,10 +2,11 @@
 //!
 //! A kernel's value proves that the CPU has its instructions, so a wrong choice could only be slow, never unsound.
 
+use super::brackets::bracket_batch;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use super::neon::Neon;
 use super::scalar::ScalarKernel;
-use super::{Carry, WINDOW, Window, list_tokens, scan_with};
+use super::{BracketBatch, Carry, WINDOW, Window, list_tokens, scan_with};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512::Avx512};
 
@@ -24,6 +25,13 @@ enum KernelChoice {
     Neon(Neon<false>),
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     NeonPmull(Neon<true>),
+}
+
+impl Default for Scanner {
+    /// Returns the scanner that every CPU runs.
+    fn default() -> Self {
+        Self(KernelChoice::Scalar(ScalarKernel))
+    }
 }
 
 impl Scanner {
@@ -47,7 +55,7 @@ impl Scanner {
                 return Self(KernelChoice::Neon(kernel));
             }
         }
-        Self(KernelChoice::Scalar(ScalarKernel))
+        Self::default()
     }
 
     /// Returns the kernel with this [name](Isa::name), if this CPU runs it.
@@ -91,6 +99,7 @@ impl Scanner {
     #[inline]
     pub(crate) fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
         debug_assert!(bytes.len() <= WINDOW);
+        window.scanner = self;
         match self.0 {
             KernelChoice::Scalar(kernel) => scan_with(kernel, bytes, carry, window),
             #[cfg(target_arch = "x86_64")]
@@ -117,6 +126,27 @@ impl Scanner {
             KernelChoice::Neon(kernel) => kernel.list_tokens(window),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             KernelChoice::NeonPmull(kernel) => kernel.list_tokens(window),
+        }
+    }
+
+    /// See [`Window::bracket_batch`].
+    #[inline]
+    pub(super) fn bracket_batch(
+        self,
+        window: &Window,
+        text: &[u8],
+        block: usize,
+    ) -> Option<BracketBatch> {
+        match self.0 {
+            KernelChoice::Scalar(kernel) => bracket_batch(kernel, window, text, block),
+            #[cfg(target_arch = "x86_64")]
+            KernelChoice::Avx2(kernel) => kernel.bracket_batch(window, text, block),
+            #[cfg(target_arch = "x86_64")]
+            KernelChoice::Avx512(kernel) => kernel.bracket_batch(window, text, block),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            KernelChoice::Neon(kernel) => bracket_batch(kernel, window, text, block),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            KernelChoice::NeonPmull(kernel) => bracket_batch(kernel, window, text, block),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Every kernel against the scalar one, and the algorithm against a byte-by-byte definition.
 
-use super::diff::{ScanResult, compare, scan, until_fatal};
+use super::brackets::{UnpairedBrackets, collect};
+use super::diff::{ScanResult, compare, masks, scan, until_fatal};
 use super::{
-    BLOCK, ByteClasses, ByteError, Isa, Kernel, MaskRows, ROW, Scanner, WINDOW, flatten, scalar,
+    BLOCK, ByteClasses, ByteError, Carry, Isa, Kernel, Row, Scanner, WINDOW, Window, flatten,
+    scalar,
 };
 
 /// Returns the kernel if this machine runs it. Panics if `TAMIS_REQUIRE_ISA` names it and it is missing; prints the
@@ -64,6 +66,11 @@ macro_rules! kernel_tests {
                             scalar::ScalarKernel.classify(&block),
                             "byte {byte:#x} in lane {lane}"
                         );
+                        assert_eq!(
+                            kernel.classify_escapes(&block),
+                            scalar::ScalarKernel.classify_escapes(&block),
+                            "escapes: byte {byte:#x} in lane {lane}"
+                        );
                     }
                 }
                 let mut random = ScanPrng(1);
@@ -79,13 +86,14 @@ macro_rules! kernel_tests {
                 let Some(kernel) = present($name, $kernel) else { return };
                 let mut random = ScanPrng(6);
                 let all: Vec<u8> = (0..=255).chain(*b"\"\\{}[]:, \n\t\r\"\"").collect();
+                let mut window = Window::new();
                 for _ in 0..rounds(500) {
-                    let blocks: [[u8; BLOCK]; ROW] =
+                    let blocks: Row =
                         std::array::from_fn(|_| random.bytes(&all, BLOCK).try_into().unwrap());
-                    let mut masks = [[0; ROW]; 5];
-                    let [quote, backslash, bracket, separator, white] = &mut masks;
-                    let mut rows = MaskRows { quote, backslash, bracket, separator, white };
-                    kernel.classify_row(&blocks, &mut rows);
+                    kernel.classify_row(&blocks, &mut window.row(0).unwrap());
+                    let row = window.row(0).unwrap();
+                    let masks = [row.quote, row.backslash, row.bracket, row.separator, row.white];
+                    let masks = masks.map(|row| *row);
                     for (at, block) in blocks.iter().enumerate() {
                         let expected = scalar::ScalarKernel.classify(block);
                         let ByteClasses { quote, backslash, bracket, separator, white, .. } =
@@ -147,6 +155,12 @@ macro_rules! kernel_tests {
                     assert_eq!(found[..count], expected[..count], "{mask:#x}");
                     kernel.prefetch(std::ptr::null());
                 }
+            }
+
+            #[test]
+            fn collects_brackets_as_a_stack_does() {
+                let Some(kernel) = present($name, $kernel) else { return };
+                check_bracket_batches(kernel);
             }
         }
     };
@@ -257,6 +271,166 @@ fn long_texts_cross_windows() {
             for lengths in [&[WINDOW][..], &[WINDOW - 1], &[100, WINDOW]] {
                 let found = scan(scanner, text, lengths);
                 assert_eq!(found.tokens, expected, "{isa:?} {lengths:?}");
+            }
+        }
+    }
+}
+
+/// Texts of every length up to some rows, and around a window, that are full of escapes. They begin in every state, since
+/// each is cut after a few bytes.
+#[test]
+fn rows_are_derived_as_blocks_are() {
+    let alphabets: [&[&str]; 6] = [
+        &["\\", "\"", "\\u", "00", "e9", "x"],
+        &["\\\\", "\\\"", "\\u12aF", "\\u12", "\", \"", "{}", "1 "],
+        &["\\"],
+        &["\\", "\\", "\\", "\\", "\\", "\\", "\\", "\"", "n"],
+        &["\\u00e9", "\\ud83d\\ude00", "\\n", "abcdefgh", "\\uD83", "\\x"],
+        &["abcdefghijklmnop", "\"", "\": [", "true, ", " ", "\n", "\\u0041", "0"],
+    ];
+    let mut random = ScanPrng(8);
+    let lengths = (0..=600).chain([1000, 1024, 1087]).chain(WINDOW - 70..=WINDOW + 70);
+    let scalar = Scanner::default();
+    for len in lengths.step_by(if cfg!(miri) { 97 } else { 1 }) {
+        for parts in alphabets {
+            let mut text = b"\"".to_vec();
+            while text.len() < len {
+                text.extend_from_slice(parts[random.next() as usize % parts.len()].as_bytes());
+            }
+            text.truncate(len);
+            let first = 1 + random.next() as usize % 9;
+            for (isa, scanner) in scanners() {
+                masks(scalar, scanner, &text, &[WINDOW], isa);
+                masks(scalar, scanner, &text, &[first, WINDOW], isa);
+            }
+        }
+    }
+}
+
+/// A `\u` at every place of a row and a window, cut everywhere around it.
+#[test]
+fn every_cut_of_an_escape_after_rows() {
+    let scalar = Scanner::default();
+    let escapes = ["\\u00e9", "\\u00g9", "\\u\"", "\\\\\\u12x", "\\x", "\\\\\\\\\""];
+    for escape in escapes {
+        for end in [512, 1024, WINDOW] {
+            for before in end - 9..end + 2 {
+                let mut text = vec![b'a'; before];
+                text[0] = b'"';
+                text.extend_from_slice(escape.as_bytes());
+                text.resize(text.len() + 700, b'b');
+                let expected = scan(scalar, &text, &[64]);
+                for cut in (before - 1).min(WINDOW)..=(before + escape.len() + 1).min(WINDOW) {
+                    for (isa, scanner) in scanners() {
+                        masks(scalar, scanner, &text, &[cut, WINDOW], isa);
+                        let found = scan(scanner, &text, &[cut, WINDOW]);
+                        assert_eq!(found, expected, "{isa:?}: {escape} at {before}, cut at {cut}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The brackets of blocks `from..end`, by a stack: what they leave, and how many open. The kinds of a bracket are true for
+/// objects, innermost first.
+fn unpaired(
+    window: &Window,
+    text: &[u8],
+    from: usize,
+    end: usize,
+) -> (Option<[Vec<bool>; 2]>, u32) {
+    let (mut closing, mut opening, mut opened, mut fits) = (Vec::new(), Vec::new(), 0, true);
+    for (at, byte) in text.iter().enumerate().take(end * BLOCK).skip(from * BLOCK) {
+        if window.brackets(at / BLOCK) >> (at % BLOCK) & 1 == 0 {
+            continue;
+        }
+        let object = matches!(byte, b'{' | b'}');
+        if matches!(byte, b'{' | b'[') {
+            opened += 1;
+            opening.insert(0, object);
+        } else if opening.is_empty() {
+            closing.push(object);
+        } else {
+            fits &= opening.remove(0) == object;
+        }
+    }
+    (fits.then_some([closing, opening]), opened)
+}
+
+/// Batches of brackets of generated texts: flat and deep, matching and not, with brackets in strings.
+fn check_bracket_batches<K: Kernel>(kernel: K) {
+    let mut random = ScanPrng(9);
+    let mut seen = [0; 3];
+    for round in 0..rounds(3000) {
+        let len = random.next() as usize % 1500;
+        let (mut text, mut stack) = (Vec::new(), Vec::new());
+        let (fill, deep) = (1 + random.next() % 12, random.next() % 4);
+        while text.len() < len {
+            let bits = random.next();
+            let object = bits & 1 != 0;
+            if bits >> 8 & 0xff < 16 {
+                text.extend_from_slice(b"\"]}[{\"");
+            } else if bits >> 16 & 3 < deep {
+                stack.push(object);
+                text.push(if object { b'{' } else { b'[' });
+            } else {
+                // Nothing to close, or rarely the wrong kind.
+                let object =
+                    stack.pop().unwrap_or(object) != (round % 3 == 0 && bits >> 24 & 63 == 0);
+                text.push(if object { b'}' } else { b']' });
+            }
+            for _ in 0..bits >> 32 & 0xff {
+                if random.next() % 16 < fill {
+                    text.push(b' ');
+                } else {
+                    break;
+                }
+            }
+        }
+        text.truncate(len);
+        let (mut carry, mut window) = (Carry::default(), Window::new());
+        Scanner::default().scan(&text, &mut carry, &mut window);
+        let blocks = len / BLOCK;
+        let mut block = random.next() as usize % 3;
+        while let Some(batch) = collect(kernel, &window, &text, block) {
+            let (expected, opened) = unpaired(&window, &text, block, batch.end);
+            let found = batch.unpaired.map(|unpaired| {
+                let UnpairedBrackets { closing, closing_objects, opening, opening_objects } =
+                    unpaired;
+                let bits = |count, bits: u64| (0..count).map(|at| bits >> at & 1 != 0).collect();
+                assert!(opening == 64 || opening_objects >> opening == 0);
+                [bits(closing, closing_objects), bits(opening, opening_objects)]
+            });
+            assert_eq!((found, batch.opened), (expected, opened), "{}", text.escape_ascii());
+            let count = |end| (block..end).map(|at| window.brackets(at).count_ones()).sum::<u32>();
+            let full = batch.end == blocks.min(block + 16) || count(batch.end + 1) > 64;
+            assert!(full && count(batch.end) <= 64, "{block}..{}", batch.end);
+            seen[usize::from(batch.unpaired.is_none())] += 1;
+            seen[2] += usize::from(count(batch.end) == 64);
+            block = batch.end;
+        }
+        assert!(block >= blocks);
+    }
+    assert!(cfg!(miri) || seen.iter().all(|count| *count > 10), "{seen:?}");
+}
+
+#[test]
+fn plain_ranges_have_no_backslash() {
+    let mut random = ScanPrng(7);
+    for (isa, scanner) in scanners() {
+        let (mut carry, mut window) = (Carry::default(), Window::new());
+        // A window leaves masks that a shorter one must not see.
+        for len in [WINDOW, 0, 1, 63, 64, 65, 127, 128, 300, 512, 1000, WINDOW - 1, WINDOW] {
+            let text: Vec<u8> =
+                (0..len).map(|_| if random.next() % 50 == 0 { b'\\' } else { b'a' }).collect();
+            scanner.scan(&text, &mut carry, &mut window);
+            for _ in 0..rounds(3000) {
+                let from = random.next() as usize % (len + 1);
+                let longest = [2, 64, 70, 200, WINDOW][random.next() as usize % 5];
+                let to = len.min(from + random.next() as usize % (longest + 1));
+                let expected = !text[from..to].contains(&b'\\');
+                assert_eq!(window.is_plain(from, to), expected, "{isa:?} {len} {from}..{to}");
             }
         }
     }
