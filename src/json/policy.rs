@@ -8,7 +8,7 @@
 //! |---|---|---|---|
 //! | a copied or dropped container | – | `Skip` | the machine's own policy, [`Policy::SKIP`] |
 //! | `select` | `Keep`, `Rename`, or `Ask` for containers and first hits | `Skip` | `once`, `drop` |
-//! | nothing is left to select | – | `Skip` | under `structure`: `Ask`, for [`Interest::SkipRest`](super::Interest) |
+//! | nothing is left to select | – | `SkipRest` | |
 //! | `exclude`, `drop_nulls`, `drop_empty` | `Skip` where a path ends, else `Ask` | `Keep` | `drop` |
 //! | `retain` | `Keep` where a pointer ends, else `Ask` | `Skip` | |
 //! | values that are changed or tested (patches, `when`, history) | `Ask` | `Keep` or `Skip` | |

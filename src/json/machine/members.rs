@@ -74,6 +74,8 @@ pub(super) enum Leave {
     End,
     /// No name is left that may come once.
     Done,
+    /// This member and the rest of the object are dropped.
+    Rest,
 }
 
 /// The tokens of one member, as positions in the window.
@@ -237,7 +239,7 @@ fn usual_members<const CHECK: bool, const KEEP: bool, const STRICT: bool>(
 }
 
 /// [`usual_members`] of an object some of whose names matter.
-#[inline(never)]
+#[inline(always)]
 fn unnamed_members<const CHECK: bool, const KEEP: bool, const STRICT: bool>(
     scan: &WindowText<'_>,
     tokens: &[u16],
@@ -294,13 +296,10 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
             if container && action == Action::Skip {
                 break Leave::Skip;
             }
-            let here = match action {
-                Action::Skip => true,
-                Action::Keep => output.is_some(),
-                // A run of kept members has their own keys.
-                Action::Rename(_) => output.is_some() && !KEEP,
-                Action::Ask => false,
-            };
+            // A run of kept members has their own keys.
+            let written =
+                matches!(action, Action::Keep) || (!KEEP && matches!(action, Action::Rename(_)));
+            let here = (written && output.is_some()) || action == Action::Skip;
             if container || !here {
                 break Leave::Ask;
             }

@@ -162,6 +162,20 @@ impl Machine {
             } else {
                 let mut policy = h.policy();
                 match policy.others {
+                    // Under `structure` only brackets matter in the rest.
+                    Action::SkipRest if self.config.structure => {
+                        match scan.ask(tokens, next, object) {
+                            Leave::Ask if object => (next, Leave::Rest),
+                            leave => (next, leave),
+                        }
+                    }
+                    Action::SkipRest => members(
+                        true,
+                        &scan,
+                        tokens,
+                        next,
+                        &mut Policy { others: Action::Skip, ..policy },
+                    ),
                     Action::Ask if policy.names.is_none() => (next, scan.ask(tokens, next, object)),
                     Action::Keep if policy.output.is_none() => {
                         (next, scan.ask(tokens, next, object))
@@ -198,7 +212,7 @@ impl Machine {
                 if !QUIET && leave == Leave::Done {
                     continue;
                 }
-                if QUIET || leave != Leave::Ask {
+                if QUIET || leave == Leave::Walk {
                     return Ok(ControlFlow::Continue(next));
                 }
             }
@@ -226,7 +240,10 @@ impl Machine {
                 next
             };
             let (at, first) = (cx.base + position(value), byte(value));
-            let walk = if leave == Leave::Skip {
+            let walk = if leave == Leave::Rest {
+                self.skip_rest();
+                Some(WalkEnd::Next(value))
+            } else if leave == Leave::Skip {
                 self.skipped(cx, value, at, first)?
             } else {
                 self.value(cx, value, at, first, h)?

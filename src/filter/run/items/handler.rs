@@ -7,7 +7,6 @@ use crate::json::key::is_too_long_for;
 use crate::json::policy::Policy;
 use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
 use crate::path::PathToken;
-use crate::spec::Validation;
 
 impl Handler for StageHandler<'_, ItemsStage> {
     #[inline]
@@ -26,8 +25,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
     #[inline]
     fn policy(&mut self) -> Policy<'_> {
         let ItemsStage { program, state } = &mut *self.stage;
-        let structure = program.spec.validation == Validation::Structure;
-        state.policy(&program.items, structure, self.sink)
+        state.policy(&program.items, self.sink)
     }
 
     fn close(&mut self, offset: u64) -> Result<(), Halt> {

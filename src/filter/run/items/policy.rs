@@ -11,7 +11,6 @@ impl ItemsState {
     pub(super) fn policy<'a>(
         &'a mut self,
         rules: &'a ItemRules,
-        structure: bool,
         sink: &'a mut dyn Sink,
     ) -> Policy<'a> {
         // Every rule is named: the machine must not pass a member by a rule that is not part of the policy.
@@ -35,8 +34,8 @@ impl ItemsState {
         let output = Some(Output { writer, sink });
         match roles.last_mut() {
             Some(ContainerRole::Select { left: 0, .. }) if *duplicates == DuplicateKeys::First => {
-                // Everything that could be selected was found. Under `structure` only brackets matter in the rest.
-                if structure { Policy::ASK } else { Policy::SKIP }
+                // Everything that could be selected was found.
+                Policy::all(Action::SkipRest)
             }
             // Names that are kept for suggestions come through `value`.
             Some(ContainerRole::Select { node, serial, left, names: false, .. }) => {
