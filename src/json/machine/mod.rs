@@ -12,7 +12,7 @@
 //! The walk goes token by token and detects every error. Plain members and elements are handled before the walk sees
 //! them: by `members.rs` in mode `Inspect` and by `validate_only.rs` in mode `Validate`, with the loops of
 //! `member_loops.rs`. These shortcuts never report an error. They stop before anything that is not plain and leave it
-//! to the walk.
+//! to the walk. Tests turn them off (`plain_walk.rs`) to check that they make no difference.
 //!
 //! The state [`Expect`] says which token may come next:
 //!
@@ -36,6 +36,7 @@
 mod carry_over;
 mod member_loops;
 mod members;
+pub(crate) mod plain_walk;
 mod skip_container;
 mod validate_only;
 mod walk;
@@ -289,6 +290,7 @@ impl Machine {
             if let SkipMode::Brackets { floor, through } = self.mode
                 && fatal.is_none()
                 && !window.any_bad_escape()
+                && !plain_walk::is_on()
             {
                 // Only brackets matter here, so the tokens of the window may never be needed.
                 let cx = WindowContext { chunk, window, base, limit };
@@ -510,7 +512,12 @@ impl Machine {
                     if let Some(token) = tokens.get(next) {
                         at = at.max(cx.base + usize::from(*token));
                     }
-                    match self.leap(cx, at, to, floor, through)? {
+                    let landed = if plain_walk::is_on() {
+                        self.leap_by_token(cx, at, to, floor, through)?
+                    } else {
+                        self.leap(cx, at, to, floor, through)?
+                    };
+                    match landed {
                         Some(landed) => WalkEnd::Next(before(landed)),
                         None => WalkEnd::Next(count),
                     }

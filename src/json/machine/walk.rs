@@ -7,7 +7,7 @@
 //! Invariant: when a walk ends, `expect`, `mode` and the levels are the complete state for the next one.
 
 use super::members::MembersResult;
-use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext, bad};
+use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext, bad, plain_walk};
 use crate::error::{LimitName, Raise};
 use crate::json::key::RawKey;
 use crate::json::scalar::{self, ScalarStep};
@@ -31,7 +31,10 @@ impl Machine {
             let at = cx.base + usize::from(*token);
             let byte = cx.byte(at);
             self.lax_string = false;
-            if QUIET && let SkipMode::Validate { floor, .. } = self.mode {
+            if QUIET
+                && !plain_walk::is_on()
+                && let SkipMode::Validate { floor, .. } = self.mode
+            {
                 let token = self.quiet_run(cx, tokens, next, floor);
                 if token > next {
                     next = token;
@@ -41,7 +44,7 @@ impl Machine {
             match self.expect {
                 Expect::Key | Expect::KeyOrEnd => {
                     if byte == b'"' {
-                        if !QUIET {
+                        if !QUIET && !plain_walk::is_on() {
                             match self.members(cx, tokens, next, to, h)? {
                                 MembersResult::None => {}
                                 MembersResult::Until(token) => {
@@ -84,11 +87,10 @@ impl Machine {
                     }
                 }
                 Expect::Value | Expect::ValueOrEnd => {
-                    if !QUIET
-                        && !matches!(byte, b'{' | b'[')
+                    let is_scalar_element = !matches!(byte, b'{' | b'[')
                         && !self.levels.in_object()
-                        && self.levels.depth() > 0
-                    {
+                        && self.levels.depth() > 0;
+                    if !QUIET && !plain_walk::is_on() && is_scalar_element {
                         let token = self.kept_elements(cx, tokens, next, h);
                         if token > next {
                             next = token;
