@@ -12,6 +12,8 @@ mod run;
 
 #[cfg(test)]
 mod costs;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod loop_diff;
 #[cfg(test)]
 mod tests;
 
