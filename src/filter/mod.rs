@@ -15,6 +15,8 @@ mod costs;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod loop_diff;
 #[cfg(test)]
+mod loop_shares;
+#[cfg(test)]
 mod tests;
 
 use crate::error::Error;

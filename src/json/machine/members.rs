@@ -16,6 +16,7 @@ use crate::json::{
 };
 use crate::path::trie::{NameTable, NodeId};
 use crate::scan::WINDOW;
+use crate::test_work::{MachineRoute, count_route};
 
 /// How far the members were handled. `expect` is set for the next token.
 pub(super) enum MembersResult {
@@ -179,6 +180,7 @@ impl Machine {
             && token > next
         {
             keep(cx, usize::from(*first), usize::from(*comma), h);
+            count_route(MachineRoute::LoopElement, (token - next) / 2);
             self.tracker.skip_elements((token - next) / 2);
             self.expect = Expect::Value;
         }
@@ -245,6 +247,7 @@ impl Machine {
                 next
             };
             if usual > next {
+                count_route(MachineRoute::LoopMember, (usual - next) / 4);
                 self.expect = Expect::Key;
                 next = usual;
             }
@@ -258,12 +261,14 @@ impl Machine {
                     && kept > next
                 {
                     keep(cx, usize::from(*first), usize::from(*comma), h);
+                    count_route(MachineRoute::LoopMember, (kept - next) / 4);
                     self.expect = Expect::Key;
                     next = kept;
                 }
                 if !goes {
                     break;
                 }
+                count_route(MachineRoute::LoopMember, 1);
                 self.expect = Expect::Key;
                 next += 4;
             }

@@ -6,6 +6,7 @@
 
 use super::member_loops::{MemberTokens, is_good_scalar, pass_elements, pass_usual};
 use super::{Expect, Machine, WindowContext};
+use crate::test_work::{MachineRoute, count_route};
 
 /// The position within a container.
 enum ContainerPosition {
@@ -76,6 +77,7 @@ impl Machine {
                 ContainerPosition::Begin | ContainerPosition::Member if object => {
                     let token = pass_usual(text, tokens, next);
                     if token > next {
+                        count_route(MachineRoute::LoopMember, (token - next) / 4);
                         self.expect = Expect::Key;
                         next = token;
                     }
@@ -92,6 +94,7 @@ impl Machine {
                 | ContainerPosition::Element => {
                     let token = pass_elements(text, tokens, next);
                     if token > next {
+                        count_route(MachineRoute::LoopElement, (token - next) / 2);
                         self.tracker.skip_elements((token - next) / 2);
                         self.expect = Expect::Value;
                         next = token;

@@ -13,6 +13,7 @@ use crate::json::key::RawKey;
 use crate::json::scalar::{self, ScalarStep};
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::scan::Carry;
+use crate::test_work::{MachineRoute, count_route};
 
 impl Machine {
     /// Walks the tokens from `next` to position `to`. With `QUIET` the handler is not asked, and the walk ends with the
@@ -54,6 +55,7 @@ impl Machine {
                                 MembersResult::End(walk) => return Ok(walk),
                             }
                         }
+                        count_route(MachineRoute::WalkMember, 1);
                         self.tracker.key(at);
                         if !QUIET {
                             self.begin_key(cx, at, h)?;
@@ -96,6 +98,9 @@ impl Machine {
                             next = token;
                             continue;
                         }
+                    }
+                    if is_scalar_element {
+                        count_route(MachineRoute::WalkElement, 1);
                     }
                     if QUIET {
                         self.quiet_value(cx, at, byte)?;
