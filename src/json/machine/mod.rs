@@ -38,6 +38,8 @@ mod member_loops;
 mod members;
 pub(crate) mod plain_walk;
 mod skip_container;
+#[cfg(test)]
+mod tests;
 mod validate_only;
 mod walk;
 

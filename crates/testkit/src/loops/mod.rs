@@ -26,6 +26,7 @@ impl Focus {
 /// One comparison.
 #[derive(Clone, Debug)]
 pub struct LoopTrial {
+    pub focus: Focus,
     pub document: Vec<u8>,
     /// The spec as JSON.
     pub spec: String,
@@ -56,7 +57,7 @@ impl LoopTrial {
         let spec = specs::spec(choices, focus);
         let depth = choices.pick(&[None, None, None, None, None, None, Some(1), Some(3), Some(64)]);
         let cuts = cuts(choices, document.len());
-        Self { document, spec, key, depth, cuts }
+        Self { focus, document, spec, key, depth, cuts }
     }
 
     /// Reads a comparison from the input of a fuzzer: the number of bytes with choices, these bytes, and a document. If there is
