@@ -92,22 +92,43 @@ mod tests {
         CallOptions::new().with_limits(limits)
     }
 
+    /// Returns for each run whether it failed, and nothing if the spec cannot be compiled.
+    fn compare_trial(trial: &LoopTrial) -> Vec<bool> {
+        let options = options(trial.key, trial.depth);
+        let spec = spec(&trial.spec);
+        let run = |cuts: &Vec<usize>| compare(&spec, &options, &trial.document, cuts);
+        trial.cuts.iter().map_while(run).collect()
+    }
+
     /// Generated documents, specs and cuts, with and without errors.
     #[test]
     fn loops_do_what_the_walk_does() {
         let (mut compared, mut failed) = (0, 0);
         for seed in 0..12_000 {
-            let trial = LoopTrial::new(&mut Prng::new(seed));
-            let options = options(trial.key, trial.depth);
-            let spec = spec(&trial.spec);
-            for cuts in &trial.cuts {
-                let Some(error) = compare(&spec, &options, &trial.document, cuts) else { break };
+            for error in compare_trial(&LoopTrial::new(&mut Prng::new(seed))) {
                 compared += 1;
                 failed += u32::from(error);
             }
         }
         assert!(compared > 36_000, "{compared} comparisons");
         assert!((0.3..0.7).contains(&(f64::from(failed) / f64::from(compared))), "{failed} errors");
+    }
+
+    /// The seeds of the fuzzer and its earlier findings: `fuzz/README.md`.
+    #[test]
+    fn loops_do_what_the_walk_does_on_what_is_fuzzed() {
+        let fuzz = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+        let mut count = 0;
+        for kind in ["seeds", "regressions"] {
+            let entries = std::fs::read_dir(fuzz.join(kind).join("loop_vs_walk"));
+            for entry in entries.into_iter().flatten() {
+                let data = std::fs::read(entry.unwrap().path()).unwrap();
+                compare_trial(&LoopTrial::from_bytes(&data));
+                count += 1;
+            }
+        }
+        // A published package contains no seeds.
+        assert!(count >= 100 || !fuzz.exists(), "only {count} inputs");
     }
 
     /// Small documents, cut at every byte.

@@ -270,12 +270,10 @@ impl Writer {
         let white = match (self.layout, gap) {
             (Layout::Pretty, Gap::BeforeKey) => choices.pick(&["\n  ", "\n    ", "\n"]),
             (Layout::Pretty | Layout::AfterColons, Gap::AfterColon) => " ",
-            (Layout::BeforeCommas, Gap::AfterValue) | (Layout::BeforeColons, Gap::BeforeColon) => {
-                if choices.one_in(4) {
-                    choices.pick(&WHITE)
-                } else {
-                    ""
-                }
+            (Layout::BeforeCommas, Gap::AfterValue) | (Layout::BeforeColons, Gap::BeforeColon)
+                if choices.one_in(4) =>
+            {
+                choices.pick(&WHITE)
             }
             (Layout::Anywhere, _) if choices.one_in(2) => choices.pick(&WHITE),
             (Layout::Rare, _) if choices.one_in(60) => choices.pick(&WHITE),
