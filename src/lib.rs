@@ -204,6 +204,17 @@ pub use spec::rules::Spec;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing {
+    /// Runs a program with and without the loops of the JSON machine. Returns whether the run failed, and `None` if the
+    /// spec cannot be compiled. Panics if the results differ.
+    pub fn loop_diff(
+        spec: &crate::Spec,
+        options: &crate::CallOptions,
+        document: &[u8],
+        cuts: &[usize],
+    ) -> Option<bool> {
+        crate::filter::loop_diff::compare(spec, options, document, cuts)
+    }
+
     /// Compares the kernels of this CPU. Panics if they differ.
     pub fn scan_diff(data: &[u8]) {
         crate::scan::compare(data);

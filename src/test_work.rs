@@ -5,6 +5,9 @@
 //! hashed, read or copied ([`words`]). Work is counted in the innermost loop and never per call, because a call may
 //! hide quadratic work. A loop that does not count is invisible to these tests, so a new loop over input or rules needs
 //! a call of [`count`].
+//!
+//! [`count_route`] counts the members and elements that the JSON machine handles in a loop, and those that it handles in
+//! its walk. The result of a run does not show whether a loop works, because the walk does the same, only slower.
 
 /// The purpose of counted work.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +26,30 @@ pub(crate) enum WorkKind {
     History,
 }
 
+/// The code of the JSON machine that handled a member, or an element that is not a container.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MachineRoute {
+    /// A loop over many members.
+    LoopMember,
+    /// A loop over many elements.
+    LoopElement,
+    /// The walk, which handles one token at a time.
+    WalkMember,
+    WalkElement,
+}
+
 #[cfg(test)]
-pub(crate) use counting::{WorkDone, count, done};
+pub(crate) use counting::{RouteCounts, WorkDone, count, count_route, done, routes};
 
 /// Counts units of work.
 #[cfg(not(test))]
 #[inline(always)]
 pub(crate) const fn count(_: WorkKind, _: usize) {}
+
+/// Counts members or elements by the code that handled them. A loop calls it once for each run of them.
+#[cfg(not(test))]
+#[inline(always)]
+pub(crate) const fn count_route(_: MachineRoute, _: usize) {}
 
 /// Returns the units for a number of bytes.
 #[inline(always)]
@@ -41,13 +61,37 @@ pub(crate) const fn words(bytes: usize) -> usize {
 mod counting {
     use std::cell::Cell;
 
-    use super::WorkKind;
+    use super::{MachineRoute, WorkKind};
 
     /// Units of work by purpose.
     pub(crate) type WorkDone = [u64; 6];
 
+    /// The members or elements that one [`MachineRoute`] handled.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct RouteCount {
+        pub(crate) members: u64,
+        /// Calls of [`count_route`]: for loops, the runs of members between interruptions.
+        pub(crate) runs: u64,
+    }
+
+    /// Counts by [`MachineRoute`].
+    pub(crate) type RouteCounts = [RouteCount; 4];
+
     thread_local! {
         static DONE: Cell<WorkDone> = const { Cell::new([0; 6]) };
+        static ROUTES: Cell<RouteCounts> = const { Cell::new([RouteCount { members: 0, runs: 0 }; 4]) };
+    }
+
+    pub(crate) fn count_route(route: MachineRoute, members: usize) {
+        let mut routes = ROUTES.get();
+        routes[route as usize].members += members as u64;
+        routes[route as usize].runs += 1;
+        ROUTES.set(routes);
+    }
+
+    /// Returns the members and elements that the machines of this thread handled since the last call.
+    pub(crate) fn routes() -> RouteCounts {
+        ROUTES.take()
     }
 
     pub(crate) fn count(work: WorkKind, units: usize) {

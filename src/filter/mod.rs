@@ -12,6 +12,10 @@ mod run;
 
 #[cfg(test)]
 mod costs;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod loop_diff;
+#[cfg(test)]
+mod loop_shares;
 #[cfg(test)]
 mod tests;
 

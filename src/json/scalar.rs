@@ -300,6 +300,58 @@ mod tests {
         assert!(!is_short(b"1,", 0, 1));
     }
 
+    /// The fast checks read eight and sixteen bytes at once. They refuse scalars after which the text is too short for
+    /// that, and ranges that are empty or outside the text.
+    #[test]
+    fn the_end_of_the_text() {
+        for scalar in ["7", "1234567", "12345678", "null", "false"] {
+            for more in 0..20 {
+                let text = format!("[{scalar}{}", &",                   "[..more]);
+                let (bytes, end) = (text.as_bytes(), 1 + scalar.len());
+                assert_eq!(is_short(bytes, 1, end), text.len() > 8, "{text:?}");
+                let digits = scalar.starts_with(|first: char| first.is_ascii_digit());
+                assert_eq!(is_decimal(bytes, 1, end), digits && text.len() > 16, "{text:?}");
+            }
+        }
+        let text = b"[1,22,333,4444,55555,666666]";
+        for at in 0..text.len() + 3 {
+            for end in (0..at + 1).chain(text.len() + 1..text.len() + 20) {
+                assert!(!is_short(text, at, end) && !is_decimal(text, at, end), "{at}..{end}");
+            }
+        }
+        for at in 0..text.len() {
+            for end in at + 1..=text.len() {
+                let good = text[at..end].iter().all(u8::is_ascii_digit);
+                assert!(good || !is_short(text, at, end), "{at}..{end}");
+                assert!(good || !is_decimal(text, at, end), "{at}..{end}");
+            }
+        }
+    }
+
+    /// A literal or number that is cut by the end of the text may continue. Everything else is decided.
+    #[test]
+    fn scalars_at_the_end_of_the_text() {
+        for text in ["true", "tru", "null", "n", "-", "0", "12", "1.", "1.5", "1e", "1e+", "1e5"] {
+            let ScalarStep::More(state) = scan(text.as_bytes(), 0, text.as_bytes()[0]) else {
+                panic!("{text}");
+            };
+            let complete = serde_json::from_str::<serde_json::Value>(text).is_ok();
+            assert_eq!(state.is_complete(), complete, "{text}");
+        }
+        for (text, at) in [("01", 1), ("-a", 1), ("1.e", 2), ("1e+-", 3), ("trua", 3), ("truee", 4)]
+        {
+            let step = scan(text.as_bytes(), 0, text.as_bytes()[0]);
+            assert_eq!(step, ScalarStep::Bad(at), "{text}");
+        }
+        for end in [" ", "\n", "\r", "\t", ",", ":", "[", "]", "{", "}", "\""] {
+            for scalar in ["true", "0", "-1.5e+3"] {
+                let text = format!("{scalar}{end}");
+                let step = scan(text.as_bytes(), 0, text.as_bytes()[0]);
+                assert_eq!(step, ScalarStep::Ended(scalar.len()), "{text}");
+            }
+        }
+    }
+
     /// The fast checks accept only valid scalars, for any bytes.
     #[test]
     fn decimals_are_good() {

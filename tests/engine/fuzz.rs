@@ -110,8 +110,8 @@ fn evade_tries() {
 #[test]
 fn targets_are_complete() {
     let mut names: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
-    // It tests internals of the library and is replayed by `src/scan/tests.rs`.
-    names.push("scan_diff");
+    // They test internals of the library and are replayed by `src/scan/tests.rs` and `src/filter/loop_diff.rs`.
+    names.extend(["loop_vs_walk", "scan_diff"]);
     names.sort_unstable();
     let stems = |folder: &str| -> Vec<String> {
         let files = files(&paths::root().join("fuzz").join(folder));
@@ -162,6 +162,7 @@ const SEEDS: &[(&str, From)] = &[
     ("evade", From::Choices),
     ("filter_vs_model", From::Documents),
     ("json_verdict", From::Grammar),
+    ("loop_vs_walk", From::Documents),
 ];
 /// The maximum number of seeds of a target.
 const MOST: usize = 120;

@@ -5,6 +5,7 @@
 //!   inputs for them; [`content`] and [`patch`] hold generators and comparisons for pages and JSON Patch.
 //! - [`cases`] reads cases from TOML files and turns each into a test that can be run by its name.
 //! - [`fuzz`] holds what the fuzz targets do.
+//! - [`loops`] generates inputs for the comparison of the JSON machine's loops with its walk.
 //! - [`data`] makes the documents of the benches.
 //!
 //! The kit compiles with any subset of the features of tamis. A module that needs a feature exists only with that feature.
@@ -34,6 +35,7 @@ pub mod drivers;
 pub mod fuzz;
 #[cfg(feature = "text")]
 pub mod history;
+pub mod loops;
 pub mod model;
 pub mod options;
 #[cfg(feature = "fuzz")]

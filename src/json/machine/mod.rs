@@ -9,10 +9,10 @@
 //! | `Validate` | `walk::<true>` | the same grammar without the handler | copied containers; dropped ones under `validation: full` |
 //! | `Brackets` | `leap` | only brackets are counted, on masks | dropped containers under `validation: structure` |
 //!
-//! The walk goes token by token and detects every error. Plain members and elements are handled before the walk sees
-//! them: by `members.rs` in mode `Inspect` and by `validate_only.rs` in mode `Validate`, with the loops of
-//! `member_loops.rs`. These shortcuts never report an error. They stop before anything that is not plain and leave it
-//! to the walk.
+//! The walk goes token by token and detects every error. Most members and elements never reach it: handlers state
+//! their rules as policies ([`Policy`](crate::json::policy::Policy)), and `policed.rs` carries them out with the loops
+//! of `members.rs`. These shortcuts never report an error of their own. They stop before anything that is not plain and
+//! leave it to the walk. Tests turn them off (`plain_walk.rs`) to check that they make no difference.
 //!
 //! The state [`Expect`] says which token may come next:
 //!
@@ -35,8 +35,11 @@
 
 mod carry_over;
 mod members;
+pub(crate) mod plain_walk;
 mod policed;
 mod skip_container;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 use crate::error::{Error, ErrorKind, Raise};
@@ -291,6 +294,7 @@ impl Machine {
             if let SkipMode::Brackets { floor, through } = self.mode
                 && fatal.is_none()
                 && !window.any_bad_escape()
+                && !plain_walk::is_on()
             {
                 // Only brackets matter here, so the tokens of the window may never be needed.
                 let cx = WindowContext { chunk, window, base, limit };
@@ -512,7 +516,12 @@ impl Machine {
                     if let Some(token) = tokens.get(next) {
                         at = at.max(cx.base + usize::from(*token));
                     }
-                    match self.leap(cx, at, to, floor, through)? {
+                    let landed = if plain_walk::is_on() {
+                        self.leap_by_token(cx, at, to, floor, through)?
+                    } else {
+                        self.leap(cx, at, to, floor, through)?
+                    };
+                    match landed {
                         Some(landed) => WalkEnd::Next(before(landed)),
                         None => WalkEnd::Next(count),
                     }

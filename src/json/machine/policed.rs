@@ -21,6 +21,7 @@ use super::members::{Leave, WindowText, dropped_members, elements, members};
 use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext};
 use crate::json::policy::{Action, Policy};
 use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::test_work::{MachineRoute, count_route};
 
 /// The position within a container.
 #[derive(Clone, Copy)]
@@ -194,6 +195,9 @@ impl Machine {
                 }
             };
             if next > begun {
+                let route =
+                    if object { MachineRoute::LoopMember } else { MachineRoute::LoopElement };
+                count_route(route, (next - begun + 1) / if object { 4 } else { 2 });
                 if object {
                     self.expect = Expect::Key;
                     place = Place::Member;

@@ -86,6 +86,42 @@ impl Machine {
             && unpaired.closing as usize + floor <= depth
             && self.levels.apply(unpaired)
     }
+
+    /// Finds the end of the container at depth `floor` like [`leap`](Self::leap), but visits every token. The reference
+    /// for `leap` in tests; see `plain_walk.rs`.
+    pub(super) fn leap_by_token(
+        &mut self,
+        cx: &WindowContext<'_>,
+        from: usize,
+        to: usize,
+        floor: usize,
+        through: bool,
+    ) -> Result<Option<usize>, WalkError> {
+        for token in cx.window.tokens() {
+            let at = cx.base + usize::from(*token);
+            if !(from..to).contains(&at) {
+                continue;
+            }
+            let byte = cx.byte(at);
+            if matches!(byte, b'{' | b'[') {
+                self.deeper(at, byte == b'{')?;
+            } else if matches!(byte, b'}' | b']') {
+                let depth = self.levels.depth();
+                if depth == floor && !through {
+                    self.mode = SkipMode::Inspect;
+                    return Ok(Some(at));
+                }
+                self.matches(at, byte)?;
+                self.levels.pop();
+                if depth == floor {
+                    self.mode = SkipMode::Inspect;
+                    self.expect = self.after();
+                    return Ok(Some(at + 1));
+                }
+            }
+        }
+        Ok(None)
+    }
 }
 
 #[cfg(test)]

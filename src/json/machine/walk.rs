@@ -8,12 +8,13 @@
 
 use std::ops::ControlFlow;
 
-use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext, bad};
+use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext, bad, plain_walk};
 use crate::error::{LimitName, Raise};
 use crate::json::key::RawKey;
 use crate::json::scalar::{self, ScalarStep};
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::scan::Carry;
+use crate::test_work::{MachineRoute, count_route};
 
 impl Machine {
     /// Walks the tokens from `next` to position `to`. With `QUIET` the handler is not asked, and the walk ends with the
@@ -32,7 +33,9 @@ impl Machine {
             let at = cx.base + usize::from(*token);
             let byte = cx.byte(at);
             self.lax_string = false;
-            let passed = if QUIET && let SkipMode::Validate { floor, .. } = self.mode {
+            let passed = if plain_walk::is_on() {
+                next
+            } else if QUIET && let SkipMode::Validate { floor, .. } = self.mode {
                 self.unpoliced(cx, tokens, next, floor)
             } else if self.is_policed(byte) {
                 match self.policed(cx, tokens, next, to, h)? {
@@ -49,6 +52,7 @@ impl Machine {
             match self.expect {
                 Expect::Key | Expect::KeyOrEnd => {
                     if byte == b'"' {
+                        count_route(MachineRoute::WalkMember, 1);
                         self.tracker.key(at);
                         if !QUIET {
                             self.begin_key(cx, at, h)?;
@@ -82,6 +86,12 @@ impl Machine {
                     }
                 }
                 Expect::Value | Expect::ValueOrEnd => {
+                    if !matches!(byte, b'{' | b'[')
+                        && !self.levels.in_object()
+                        && self.levels.depth() > 0
+                    {
+                        count_route(MachineRoute::WalkElement, 1);
+                    }
                     if QUIET {
                         self.quiet_value(cx, at, byte)?;
                     } else if let Some(walk) = self.value(cx, next, at, byte, h)? {

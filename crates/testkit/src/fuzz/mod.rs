@@ -13,6 +13,9 @@ pub mod history;
 pub mod html;
 mod input;
 pub mod json_verdict;
+// Needs internals that only a fuzzer's build exports; `src/filter/loop_diff.rs` replays this target.
+#[cfg(fuzzing)]
+pub mod loop_vs_walk;
 pub mod manifest;
 pub mod patch_vs_tree;
 mod programs;
@@ -39,6 +42,8 @@ pub const TARGETS: &[Target] = &[
     ("evade", evade::run),
     ("filter_vs_model", filter_vs_model::run),
     ("json_verdict", json_verdict::run),
+    #[cfg(fuzzing)]
+    ("loop_vs_walk", loop_vs_walk::run),
     #[cfg(fuzzing)]
     ("scan_diff", scan_diff::run),
 ];
