@@ -39,13 +39,18 @@ impl WindowText<'_> {
         self.window.any_backslash() || self.longest < WINDOW
     }
 
-    /// Returns [`Leave::Ask`] if a member or an element begins at `next` and the key of the member is plain.
+    /// Returns [`Leave::Ask`] if an element begins at `next`, or a member with a plain key whose value may be valid.
     #[inline(always)]
     pub(super) fn ask(&self, tokens: &[u16], next: usize, member: bool) -> Leave {
-        let plain = !member
-            || Member::at(self.text, tokens, next)
-                .is_some_and(|member| !self.has_special_keys() || member.is_spelled_plainly(self));
-        if plain && tokens.get(next).is_some() { Leave::Ask } else { Leave::Walk }
+        let good = if member {
+            Member::at(self.text, tokens, next).is_some_and(|member| {
+                class_of(member.first) != OTHER
+                    && (!self.has_special_keys() || member.is_spelled_plainly(self))
+            })
+        } else {
+            tokens.get(next).is_some()
+        };
+        if good { Leave::Ask } else { Leave::Walk }
     }
 
     /// Returns the entry of the name of the plain member at `next` in the policy's table.

@@ -163,20 +163,10 @@ impl Machine {
             } else {
                 let mut policy = h.policy();
                 match policy.others {
-                    // Under `structure` only brackets matter in the rest.
-                    Action::SkipRest if self.config.structure => {
-                        match scan.ask(tokens, next, object) {
-                            Leave::Ask if object => (next, Leave::Rest),
-                            leave => (next, leave),
-                        }
-                    }
-                    Action::SkipRest => members(
-                        true,
-                        &scan,
-                        tokens,
-                        next,
-                        &mut Policy { others: Action::Skip, ..policy },
-                    ),
+                    Action::SkipRest => match scan.ask(tokens, next, object) {
+                        Leave::Ask if object => (next, Leave::Rest),
+                        leave => (next, leave),
+                    },
                     Action::Ask if policy.names.is_none() => (next, scan.ask(tokens, next, object)),
                     Action::Keep if policy.output.is_none() => {
                         (next, scan.ask(tokens, next, object))
@@ -237,20 +227,21 @@ impl Machine {
                 next = value + 1;
                 continue;
             }
-            let value = if object {
-                self.whole_key(cx.base + position(next), cx.base + position(next + 1), entry);
-                next + 2
-            } else {
-                next
-            };
-            let (at, first) = (cx.base + position(value), byte(value));
+            let value = if object { next + 2 } else { next };
             let walk = if leave == Leave::Rest {
+                self.tracker.key(cx.base + position(next));
                 self.skip_rest();
-                Some(WalkEnd::Next(value))
-            } else if leave == Leave::Skip {
-                self.skipped(cx, value, at, first)?
+                Some(WalkEnd::Next(next))
             } else {
-                self.value(cx, value, at, first, h)?
+                if object {
+                    let (key, colon) = (cx.base + position(next), cx.base + position(next + 1));
+                    self.whole_key(key, colon, entry);
+                }
+                let (at, first) = (cx.base + position(value), byte(value));
+                match leave {
+                    Leave::Skip => self.skipped(cx, value, at, first)?,
+                    _ => self.value(cx, value, at, first, h)?,
+                }
             };
             next = match walk {
                 None => value + 1,
