@@ -81,6 +81,8 @@ pub(super) enum Leave {
     Done,
     /// This member and the rest of the object are dropped.
     Rest,
+    /// The window has ended inside a string that is dropped, whose member was handled.
+    Cut,
 }
 
 /// The tokens of one member, as positions in the window.
@@ -281,7 +283,13 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
             // Each member is looked up below.
             (Some(None), _) => next,
         };
-        let Some(member) = Member::at(text, tokens, next) else { break Leave::Walk };
+        let Some(member) = Member::at(text, tokens, next) else {
+            if !KEEP && is_cut_string(scan, tokens, next, strict, names) {
+                next += 3;
+                break Leave::Cut;
+            }
+            break Leave::Walk;
+        };
 
         let container = class_of(member.first) == CONTAINER;
         let last = member.after == b'}';
@@ -358,6 +366,30 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
         write_run(scan, tokens, kept, next, policy.output.as_mut());
     }
     (next, leave)
+}
+
+/// Whether the window ends inside a string that is the value of a plain member without a name that matters.
+#[cold]
+#[inline(never)]
+fn is_cut_string(
+    scan: &WindowText<'_>,
+    tokens: &[u16],
+    next: usize,
+    strict: bool,
+    names: Option<(&NameTable, &[Action])>,
+) -> bool {
+    let text = scan.text;
+    let Some([key, colon, value]) = tokens.get(next..).and_then(|rest| rest.first_chunk()) else {
+        return false;
+    };
+    let [key, colon, value] = [*key, *colon, *value].map(usize::from);
+    let last = tokens.len() == next + 3 && text.get(value) == Some(&b'"');
+    let plain = text.get(key) == Some(&b'"')
+        && text.get(colon.wrapping_sub(1)..=colon) == Some(b"\":")
+        && !(strict && (colon - key > scan.longest || !scan.window.is_plain(key, colon)));
+    let named =
+        || names.is_some_and(|(names, _)| names.get_in(text, key + 1, colon - key - 2).is_some());
+    last && plain && !named()
 }
 
 /// Writes the members or elements whose tokens are in `from..to`. The token before `to` is the comma after the last

@@ -184,6 +184,12 @@ impl Machine {
                     _ => elements(&scan, tokens, next, &mut policy),
                 }
             };
+            if leave == Leave::Cut {
+                self.tracker.key(cx.base + position(next - 3));
+                self.expect = Expect::After;
+                self.lax_string = !QUIET && self.config.structure;
+                return Ok(ControlFlow::Continue(next));
+            }
             if next > begun {
                 let route =
                     if object { MachineRoute::LoopMember } else { MachineRoute::LoopElement };
