@@ -15,7 +15,7 @@
 
 use super::writer::JsonWriter;
 pub(crate) use crate::path::names::Action;
-use crate::path::names::NameTable;
+use crate::path::names::{NameTable, NodeId};
 use crate::scan::Window;
 use crate::sink::Sink;
 
@@ -77,6 +77,74 @@ impl<'a> Policy<'a> {
     /// Asks about members with these names, and treats all others like this.
     pub(crate) fn ask_named(names: &'a NameTable, others: Action) -> Self {
         Self { names: Some((names, &[])), ..Self::all(others) }
+    }
+}
+
+/// What became of a named member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Take {
+    /// Nothing: the machine must ask the handler.
+    Ask,
+    /// It is kept with the others around it.
+    Kept,
+    /// It was written, or dropped.
+    Gone,
+    /// As `Gone`, and no other member is wanted.
+    Last,
+}
+
+impl Policy<'_> {
+    /// Returns the action for a member with a name in the table.
+    #[inline(always)]
+    pub(crate) fn action(&self, entry: NodeId) -> Action {
+        let action = self.names.and_then(|(_, actions)| actions.get(entry as usize));
+        action.copied().unwrap_or_default()
+    }
+
+    /// Carries out the action for a member with a name in the table, whose value is a valid scalar. `kept`: all others
+    /// are kept, and consecutive ones are written at once.
+    #[inline(never)]
+    pub(crate) fn take(
+        &mut self,
+        text: &[u8],
+        member: ScalarMember,
+        entry: NodeId,
+        kept: bool,
+    ) -> Take {
+        let action = self.action(entry);
+        // Consecutive members have their own keys.
+        let writes = match action {
+            Action::Skip => false,
+            Action::Keep if self.output.is_some() => true,
+            Action::Rename(_) if self.output.is_some() && !kept => true,
+            _ => return Take::Ask,
+        };
+        let mut take = Take::Gone;
+        if let Some(Once { met, serial, left }) = &mut self.once {
+            match met.get_mut(entry as usize) {
+                Some(met) if *met != *serial => *met = *serial,
+                _ => return Take::Ask,
+            }
+            **left = left.saturating_sub(1);
+            if **left == 0 {
+                take = Take::Last;
+            }
+        }
+        let first = text.get(member.value).copied().unwrap_or(0);
+        if !writes || self.drop.contains(text, member.value, first) {
+            return take;
+        }
+        if kept {
+            return Take::Kept;
+        }
+        let renamed = match action {
+            Action::Rename(number) => self.keys.get(number as usize).map(Vec::as_slice),
+            _ => None,
+        };
+        if let Some(output) = &mut self.output {
+            output.member(text, member, renamed);
+        }
+        take
     }
 }
 

@@ -18,7 +18,7 @@
 //! | no | no | `select`, `retain` and tests under `structure` |
 //! | yes | yes | `exclude`, drops, patches |
 
-use crate::json::policy::{Action, KindSet, Once, Output, Policy, ScalarMember};
+use crate::json::policy::{Action, KindSet, Output, Policy, ScalarMember, Take};
 use crate::json::scalar::{self, ScalarStep};
 use crate::path::names::{KeySet, NameTable, NodeId};
 use crate::scan::{WINDOW, Window};
@@ -245,16 +245,16 @@ fn usual_members<const CHECK: bool, const KEEP: bool, const STRICT: bool>(
     next
 }
 
-/// [`usual_members`] of an object some of whose names matter.
-#[inline(always)]
-fn unnamed_members<const CHECK: bool, const KEEP: bool, const STRICT: bool>(
+/// [`usual_members`] in a window in which a key may have an escape or be too long.
+#[inline(never)]
+fn strict_members<const CHECK: bool, const KEEP: bool>(
     scan: &WindowText<'_>,
     tokens: &[u16],
     next: usize,
-    named: &KeySet,
+    named: Option<&KeySet>,
     drop: KindSet,
 ) -> usize {
-    usual_members::<CHECK, KEEP, STRICT>(scan, tokens, next, Some(named), drop)
+    usual_members::<CHECK, KEEP, true>(scan, tokens, next, named, drop)
 }
 
 #[inline(never)]
@@ -270,19 +270,15 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
     let drop = if KEEP { policy.drop } else { KindSet::EMPTY };
     // The first token of the kept members that are not written yet.
     let mut kept = next;
+    let named = names.and_then(|(table, _)| table.key_set());
+    // Without a set of the names, each member is looked up.
+    let fast = named.is_some() || names.is_none();
     let leave = loop {
-        next = match (names.map(|(table, _)| table.key_set()), strict) {
-            (None, false) => usual_members::<CHECK, KEEP, false>(scan, tokens, next, None, drop),
-            (None, true) => usual_members::<CHECK, KEEP, true>(scan, tokens, next, None, drop),
-            (Some(Some(set)), false) => {
-                unnamed_members::<CHECK, KEEP, false>(scan, tokens, next, set, drop)
-            }
-            (Some(Some(set)), true) => {
-                unnamed_members::<CHECK, KEEP, true>(scan, tokens, next, set, drop)
-            }
-            // Each member is looked up below.
-            (Some(None), _) => next,
-        };
+        if strict && fast {
+            next = strict_members::<CHECK, KEEP>(scan, tokens, next, named, drop);
+        } else if fast {
+            next = usual_members::<CHECK, KEEP, false>(scan, tokens, next, named, drop);
+        }
         let Some(member) = Member::at(text, tokens, next) else {
             if !KEEP && is_cut_string(scan, tokens, next, strict, names) {
                 next += 3;
@@ -299,56 +295,26 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
         if strict && !member.is_spelled_plainly(scan) {
             break Leave::Walk;
         }
-        let mut left = 1;
-        let mut goes = !KEEP;
-        if let Some((table, actions)) = names
-            && let Some(entry) = member.entry(text, table)
-        {
-            let Policy { drop, once, keys, output, .. } = &mut *policy;
-            let action = actions.get(entry as usize).copied().unwrap_or_default();
-            if container && action == Action::Skip {
-                break Leave::Skip;
-            }
-            // A run of kept members has their own keys.
-            let written =
-                matches!(action, Action::Keep) || (!KEEP && matches!(action, Action::Rename(_)));
-            let here = (written && output.is_some()) || action == Action::Skip;
-            if container || !here {
-                break Leave::Ask;
-            }
-            if !member.is_good(text) {
-                break Leave::Walk;
-            }
-            if let Some(Once { met, serial, left: names_left }) = once {
-                match met.get_mut(entry as usize) {
-                    Some(met) if *met != *serial => *met = *serial,
-                    _ => break Leave::Ask,
-                }
-                **names_left = names_left.saturating_sub(1);
-                left = **names_left;
-            }
-            goes = action == Action::Skip || drop.contains(text, member.value, member.first);
-            if !KEEP
-                && !goes
-                && let Some(output) = output
-            {
-                let renamed = match action {
-                    Action::Rename(number) => keys.get(number as usize).map(Vec::as_slice),
-                    _ => None,
-                };
-                output.member(text, member.span(text), renamed);
-            }
-        } else {
-            if container {
-                break if KEEP { Leave::Ask } else { Leave::Skip };
-            }
-            if CHECK && !member.is_good(text) {
-                break Leave::Walk;
-            }
-            if KEEP {
-                goes = drop.contains(text, member.value, member.first);
-            }
+        let entry = names.and_then(|(table, _)| member.entry(text, table));
+        if container {
+            break match entry {
+                Some(entry) if policy.action(entry) == Action::Skip => Leave::Skip,
+                None if !KEEP => Leave::Skip,
+                _ => Leave::Ask,
+            };
         }
+        if (CHECK || entry.is_some()) && !member.is_good(text) {
+            break Leave::Walk;
+        }
+        let take = match entry {
+            Some(entry) => policy.take(text, member.span(text), entry, KEEP),
+            None if KEEP && !drop.contains(text, member.value, member.first) => Take::Kept,
+            None => Take::Gone,
+        };
+        if take == Take::Ask {
+            break Leave::Ask;
+        }
+        let goes = take != Take::Kept;
         if KEEP && goes {
             write_run(scan, tokens, kept, next, policy.output.as_mut());
             kept = next + 4;
@@ -358,7 +324,7 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
             break Leave::End;
         }
         next += 4;
-        if left == 0 {
+        if take == Take::Last {
             break Leave::Done;
         }
     };
