@@ -67,13 +67,20 @@ impl Avx2 {
         window: &Window,
         text: &[u8],
         block: usize,
+        most: usize,
     ) -> Option<BracketBatch> {
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-        fn batch(kernel: Avx2, window: &Window, text: &[u8], block: usize) -> Option<BracketBatch> {
-            bracket_batch(kernel, window, text, block)
+        fn batch(
+            kernel: Avx2,
+            window: &Window,
+            text: &[u8],
+            block: usize,
+            most: usize,
+        ) -> Option<BracketBatch> {
+            bracket_batch(kernel, window, text, block, most)
         }
         // SAFETY: as in `scan`.
-        unsafe { batch(self, window, text, block) }
+        unsafe { batch(self, window, text, block, most) }
     }
 }
 

@@ -70,6 +70,7 @@ impl Avx512 {
         window: &Window,
         text: &[u8],
         block: usize,
+        most: usize,
     ) -> Option<BracketBatch> {
         #[target_feature(
             enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
@@ -79,11 +80,12 @@ impl Avx512 {
             window: &Window,
             text: &[u8],
             block: usize,
+            most: usize,
         ) -> Option<BracketBatch> {
-            bracket_batch(kernel, window, text, block)
+            bracket_batch(kernel, window, text, block, most)
         }
         // SAFETY: as in `scan`.
-        unsafe { batch(self, window, text, block) }
+        unsafe { batch(self, window, text, block, most) }
     }
 }
 
