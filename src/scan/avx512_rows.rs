@@ -129,9 +129,9 @@ fn transpose([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
 
 /// Derives the final masks of all rows, and returns their number. The counterpart of `derive_blocks`.
 ///
-/// What a word passes to the next within a row is either moved by one lane (`up`), or computed for all lanes at once in
-/// eight bits of a general register. The loop has few enough live vectors for all of them to stay in registers: one that
-/// does not costs as much as the masks of a block.
+/// Bits that a word passes to the next one are either moved by one lane (`up`), or computed for all lanes at once in eight
+/// bits of a general register. All live vectors of the loop fit into registers. After a change, check the disassembly for
+/// spilled ones (`zmm.*rsp`): each costs as much as storing a mask.
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq"
 )]

@@ -1,17 +1,17 @@
-//! Brackets of several blocks at once, for a container of which nothing but its end is needed.
+//! Handles the brackets of several blocks at once, for containers of which only the end is needed.
 //!
 //! The brackets outside strings are packed into words, up to 64 of them, one bit per bracket. Then neighbours that open and
 //! close are removed, round by round, until only unpaired brackets are left:
 //!
 //! ```text
-//! brackets   ] { [ ] [ ] } , {     packed: ] { [ ] [ ] } {
+//! packed     ] { [ ] [ ] } {
 //! open       0 1 1 0 1 0 0 1       bit 0 on the left
 //! object     0 1 0 0 0 0 1 1
-//! round 1    ] {         } {       two pairs are removed, both of the same kind
+//! round 1    ] {         } {       two pairs are removed; the kinds of each pair are equal
 //! round 2    ]             {       closes an array, then opens an object
 //! ```
 //!
-//! Most documents need few rounds, so a bracket costs less than a cycle instead of a branch.
+//! Most documents need few rounds, and no branch depends on a single bracket.
 
 use super::{BLOCK, Kernel, Window};
 

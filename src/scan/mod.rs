@@ -101,6 +101,10 @@ struct EscapeClasses {
 type Row = [[u8; BLOCK]; ROW];
 
 /// The masks of one row.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "only the AVX-512 kernel derives rows, which needs all of them")
+)]
 struct RowMasks<'a> {
     quote: &'a mut [u64; ROW],
     backslash: &'a mut [u64; ROW],
