@@ -19,10 +19,9 @@ use std::arch::x86_64::{
 };
 
 use super::brackets::bracket_batch;
-use super::escapes::halves;
+use super::escapes::{EscapeClasses, halves};
 use super::{
-    BLOCK, BracketBatch, BracketKinds, ByteClasses, Carry, EscapeClasses, Kernel, Window,
-    list_tokens, scan_with,
+    BLOCK, BracketBatch, BracketKinds, ByteClasses, Carry, Kernel, Window, list_tokens, scan_with,
 };
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.

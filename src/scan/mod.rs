@@ -37,8 +37,6 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
-mod avx512_rows;
 mod brackets;
 mod derive;
 #[cfg(any(test, fuzzing))]
@@ -58,7 +56,7 @@ pub(crate) use brackets::{BracketBatch, UnpairedBrackets};
 use derive::{MaskState, derive};
 #[cfg(fuzzing)]
 pub(crate) use diff::compare;
-use escapes::EscapeState;
+use escapes::{EscapeClasses, EscapeState};
 #[cfg(test)]
 pub(crate) use scanner::Isa;
 pub(crate) use scanner::Scanner;
@@ -84,17 +82,6 @@ struct ByteClasses {
     control: u64,
     /// 0x80 and above.
     high: u64,
-}
-
-/// The bytes that may occur in an escape, one bit per byte, without context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct EscapeClasses {
-    /// The bytes that may follow a backslash.
-    good: u64,
-    /// The digits that follow `\u`.
-    hex: u64,
-    /// The letter `u`.
-    unicode: u64,
 }
 
 /// The bytes of one row.
