@@ -19,10 +19,9 @@ use std::arch::x86_64::{
 };
 
 use super::brackets::bracket_batch;
-use super::escapes::halves;
+use super::escapes::{EscapeClasses, halves};
 use super::{
-    BLOCK, BracketBatch, BracketKinds, ByteClasses, Carry, EscapeClasses, Kernel, Window,
-    list_tokens, scan_with,
+    BLOCK, BracketBatch, BracketKinds, ByteClasses, Carry, Kernel, Window, list_tokens, scan_with,
 };
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
@@ -67,13 +66,20 @@ impl Avx2 {
         window: &Window,
         text: &[u8],
         block: usize,
+        most: usize,
     ) -> Option<BracketBatch> {
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-        fn batch(kernel: Avx2, window: &Window, text: &[u8], block: usize) -> Option<BracketBatch> {
-            bracket_batch(kernel, window, text, block)
+        fn batch(
+            kernel: Avx2,
+            window: &Window,
+            text: &[u8],
+            block: usize,
+            most: usize,
+        ) -> Option<BracketBatch> {
+            bracket_batch(kernel, window, text, block, most)
         }
         // SAFETY: as in `scan`.
-        unsafe { batch(self, window, text, block) }
+        unsafe { batch(self, window, text, block, most) }
     }
 }
 

@@ -1,22 +1,19 @@
-//! Brackets of several blocks at once, for a container of which nothing but its end is needed.
+//! Handles the brackets of several blocks at once, for containers of which only the end is needed.
 //!
 //! The brackets outside strings are packed into words, up to 64 of them, one bit per bracket. Then neighbours that open and
 //! close are removed, round by round, until only unpaired brackets are left:
 //!
 //! ```text
-//! brackets   ] { [ ] [ ] } , {     packed: ] { [ ] [ ] } {
+//! packed     ] { [ ] [ ] } {
 //! open       0 1 1 0 1 0 0 1       bit 0 on the left
 //! object     0 1 0 0 0 0 1 1
-//! round 1    ] {         } {       two pairs are removed, both of the same kind
+//! round 1    ] {         } {       two pairs are removed; the kinds of each pair are equal
 //! round 2    ]             {       closes an array, then opens an object
 //! ```
 //!
-//! Most documents need few rounds, so a bracket costs less than a cycle instead of a branch.
+//! Most documents need few rounds, and no branch depends on a single bracket.
 
-use super::{BLOCK, Kernel, ROW, Window};
-
-/// Blocks of a batch. More would often contain the end of the container, for which the batch is useless.
-const BATCH: usize = 2 * ROW;
+use super::{BLOCK, Kernel, Window};
 
 /// Which brackets of a block open, and which belong to objects. Only valid at brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,23 +51,25 @@ pub(super) fn bracket_batch<K: Kernel>(
     window: &Window,
     text: &[u8],
     block: usize,
+    most: usize,
 ) -> Option<BracketBatch> {
-    if kernel.packs_fast() { collect(kernel, window, text, block) } else { None }
+    if kernel.packs_fast() { collect(kernel, window, text, block, most) } else { None }
 }
 
-/// Returns the brackets of complete blocks of `text` from `block` on, at most [`BATCH`] blocks and 64 brackets, or `None`
-/// if there is no complete block.
+/// Returns the brackets of complete blocks of `text` from `block` on, of at most `most` blocks and at most 64 brackets, or
+/// `None` if there is no complete block.
 #[inline(always)]
 pub(super) fn collect<K: Kernel>(
     kernel: K,
     window: &Window,
     text: &[u8],
     block: usize,
+    most: usize,
 ) -> Option<BracketBatch> {
     let blocks = text.as_chunks::<BLOCK>().0.get(block..)?;
     let (mut open, mut object, mut count) = (0, 0, 0);
     let mut end = block;
-    for (bytes, brackets) in blocks.iter().zip(window.bracket.get(block..)?).take(BATCH) {
+    for (bytes, brackets) in blocks.iter().zip(window.bracket.get(block..)?).take(most) {
         let more = brackets.count_ones();
         if count + more > u64::BITS {
             break;

@@ -26,7 +26,7 @@ pub(crate) fn compare(data: &[u8]) {
         })
         .collect();
     lengths.push(WINDOW);
-    let scalar = Scanner::with(Isa::Scalar).unwrap_or_else(Scanner::new);
+    let scalar = Scanner::scalar();
     let whole = until_fatal(scan(scalar, text, &[WINDOW]));
     // The start of that part depends on the first length and the length of the text.
     let room = text.len().saturating_sub(STRETCH).min(WINDOW);

@@ -11,7 +11,16 @@
 //! bad                   1      escaped, but not one of `"\/bfnrtu`, or at the place of a digit, but not hexadecimal
 //! ```
 
-use super::EscapeClasses;
+/// The bytes that may occur in an escape, one bit per byte, without context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EscapeClasses {
+    /// The bytes that may follow a backslash.
+    pub(super) good: u64,
+    /// The digits that follow `\u`.
+    pub(super) hex: u64,
+    /// The letter `u`.
+    pub(super) unicode: u64,
+}
 
 /// The position within an escape at the end of a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,14 +15,28 @@
 //! token      11     1 11 1 1  1 1  op, opening quotes, first bytes of scalars
 //! ```
 //!
-//! The algorithm is written once, generic over [`Kernel`]. An instruction set only classifies 64 bytes.
+//! A window is scanned in two passes. Eight blocks form a row, whose words of one mask lie side by side in memory:
+//!
+//! ```text
+//! bytes of a row     block 0 | block 1 | ... | block 7            512 bytes
+//! each of its masks  word 0  | word 1  | ... | word 7             64 bytes, one vector of AVX-512
+//!
+//! first pass         bytes -> quote, backslash, bracket, separator, white      without context
+//! second pass        quote, backslash -> escaped bytes -> quote, in_string, bad_escape
+//!                    all of them      -> token, bracket, white                 outside strings
+//! ```
+//!
+//! Between blocks, the second pass hands on a few bits ([`MaskState`]): whether the next byte is in a string, escaped, a
+//! digit after `\u`, or after a scalar. It looks at the bytes again only where an escape is.
+//!
+//! The algorithm is written once, generic over [`Kernel`]. An instruction set only classifies 64 bytes, unless it has
+//! vectors of whole rows: the AVX-512 kernel derives rows itself. Blocks that do not fill a row, so all blocks of windows
+//! under 512 bytes, take the generic code.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
-mod avx512_rows;
 mod brackets;
 mod derive;
 #[cfg(any(test, fuzzing))]
@@ -42,7 +56,7 @@ pub(crate) use brackets::{BracketBatch, UnpairedBrackets};
 use derive::{MaskState, derive};
 #[cfg(fuzzing)]
 pub(crate) use diff::compare;
-use escapes::EscapeState;
+use escapes::{EscapeClasses, EscapeState};
 #[cfg(test)]
 pub(crate) use scanner::Isa;
 pub(crate) use scanner::Scanner;
@@ -70,21 +84,14 @@ struct ByteClasses {
     high: u64,
 }
 
-/// The bytes that may occur in an escape, one bit per byte, without context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct EscapeClasses {
-    /// The bytes that may follow a backslash.
-    good: u64,
-    /// The digits that follow `\u`.
-    hex: u64,
-    /// The letter `u`.
-    unicode: u64,
-}
-
 /// The bytes of one row.
 type Row = [[u8; BLOCK]; ROW];
 
-/// The masks of one row, except those that list tokens.
+/// The masks of one row.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "only the AVX-512 kernel derives rows, which needs all of them")
+)]
 struct RowMasks<'a> {
     quote: &'a mut [u64; ROW],
     backslash: &'a mut [u64; ROW],
@@ -245,7 +252,7 @@ impl Window {
             before: [0; BLOCKS],
             positions: [0; WINDOW + BLOCK],
             tokens: 0,
-            scanner: Scanner::default(),
+            scanner: Scanner::scalar(),
             len: 0,
             any_white: false,
             any_backslash: false,
@@ -333,11 +340,16 @@ impl Window {
         }
     }
 
-    /// Returns the brackets of several complete blocks of `text` from `block` on, without pairs. `text` is a prefix of the
-    /// scanned bytes. Returns `None` if there is no complete block, or if the kernel has no fast way.
+    /// Returns the brackets of at most `most` complete blocks of `text` from `block` on, without pairs. `text` is a prefix of
+    /// the scanned bytes. Returns `None` if there is no complete block, or if the kernel has no fast way.
     #[inline]
-    pub(crate) fn bracket_batch(&self, text: &[u8], block: usize) -> Option<BracketBatch> {
-        self.scanner.bracket_batch(self, text, block)
+    pub(crate) fn bracket_batch(
+        &self,
+        text: &[u8],
+        block: usize,
+        most: usize,
+    ) -> Option<BracketBatch> {
+        self.scanner.bracket_batch(self, text, block, most)
     }
 
     /// Returns the brackets of a block that are outside strings.

@@ -19,11 +19,9 @@ use std::arch::aarch64::{
 use std::arch::asm;
 use std::arch::is_aarch64_feature_detected;
 
-use super::escapes::halves;
+use super::escapes::{EscapeClasses, halves};
 use super::scalar::ScalarKernel;
-use super::{
-    BLOCK, BracketKinds, ByteClasses, Carry, EscapeClasses, Kernel, Window, list_tokens, scan_with,
-};
+use super::{BLOCK, BracketKinds, ByteClasses, Carry, Kernel, Window, list_tokens, scan_with};
 
 /// Proof that the CPU has NEON, and with `PMULL` also carry-less multiplication. `PMULL` comes with AES, which small
 /// cores lack, such as those of the Raspberry Pi 4.

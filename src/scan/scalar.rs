@@ -1,7 +1,7 @@
 //! The kernel that every CPU runs, and the reference that the others are tested against. One byte at a time.
 
-use super::escapes::GOOD;
-use super::{BLOCK, BracketKinds, ByteClasses, EscapeClasses, Kernel};
+use super::escapes::{EscapeClasses, GOOD};
+use super::{BLOCK, BracketKinds, ByteClasses, Kernel};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScalarKernel;

@@ -27,14 +27,12 @@ enum KernelChoice {
     NeonPmull(Neon<true>),
 }
 
-impl Default for Scanner {
-    /// Returns the scanner that every CPU runs.
-    fn default() -> Self {
+impl Scanner {
+    /// Returns the scanner that every CPU runs, which is slow.
+    pub(super) fn scalar() -> Self {
         Self(KernelChoice::Scalar(ScalarKernel))
     }
-}
 
-impl Scanner {
     /// Chooses the fastest kernel that this CPU runs.
     pub(crate) fn new() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -55,7 +53,7 @@ impl Scanner {
                 return Self(KernelChoice::Neon(kernel));
             }
         }
-        Self::default()
+        Self::scalar()
     }
 
     /// Returns the kernel with this [name](Isa::name), if this CPU runs it.
@@ -136,17 +134,18 @@ impl Scanner {
         window: &Window,
         text: &[u8],
         block: usize,
+        most: usize,
     ) -> Option<BracketBatch> {
         match self.0 {
-            KernelChoice::Scalar(kernel) => bracket_batch(kernel, window, text, block),
+            KernelChoice::Scalar(kernel) => bracket_batch(kernel, window, text, block, most),
             #[cfg(target_arch = "x86_64")]
-            KernelChoice::Avx2(kernel) => kernel.bracket_batch(window, text, block),
+            KernelChoice::Avx2(kernel) => kernel.bracket_batch(window, text, block, most),
             #[cfg(target_arch = "x86_64")]
-            KernelChoice::Avx512(kernel) => kernel.bracket_batch(window, text, block),
+            KernelChoice::Avx512(kernel) => kernel.bracket_batch(window, text, block, most),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            KernelChoice::Neon(kernel) => bracket_batch(kernel, window, text, block),
+            KernelChoice::Neon(kernel) => bracket_batch(kernel, window, text, block, most),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            KernelChoice::NeonPmull(kernel) => bracket_batch(kernel, window, text, block),
+            KernelChoice::NeonPmull(kernel) => bracket_batch(kernel, window, text, block, most),
         }
     }
 }

@@ -1,13 +1,20 @@
 //! Skips dropped containers under `validation: structure` by counting brackets.
 //!
 //! Skipping uses bracket masks and the kinds of the open containers, but no tokens, no grammar and no handler. The work
-//! is one step per bracket, and one per block without any. In a long container it is one step per batch of blocks.
+//! is one step per bracket, and one per batch of blocks in a long container.
 
 use super::{Machine, SkipMode, WalkError, WindowContext};
 use crate::scan::{BLOCK, BracketBatch};
 
 /// Blocks of a container that are handled bracket by bracket before batches are tried: most containers end before.
 const SHORT: usize = 8;
+/// Brackets of a container that are handled one by one before batches are tried: without many brackets, batches save
+/// nothing.
+const FEW: u64 = 8;
+/// Blocks of the first batch. The next ones are twice as long, up to [`LONGEST`], because the batch with the end of the
+/// container is useless: it should be short compared to the container.
+const FIRST: usize = 8;
+const LONGEST: usize = 16;
 
 impl Machine {
     /// Finds the end of the container at depth `floor`. Returns the position where the walk continues, or `None` if the
@@ -23,25 +30,16 @@ impl Machine {
         let (from, to) = (from - cx.base, to - cx.base);
         let mut block = from / BLOCK;
         let mut brackets = cx.window.brackets(block) & (u64::MAX << (from % BLOCK));
-        let text = cx.slice(cx.base, cx.base + to);
-        // The first block that is not handled bracket by bracket. A container that began in an earlier window is long.
-        let mut batches = if from == 0 { 0 } else { block + SHORT };
+        // The blocks before this one are handled bracket by bracket. At 0, the container began in an earlier window.
+        let mut batches_from = if from == 0 { 0 } else { block + SHORT };
+        let few = self.steps + FEW;
         loop {
-            while block >= batches {
-                let Some(batch) = cx.window.bracket_batch(text, block) else {
-                    batches = usize::MAX;
-                    break;
-                };
-                if !self.apply(&batch, floor) {
-                    batches = batch.end;
-                    break;
-                }
-                self.steps += 1;
-                block = batch.end;
-                brackets = cx.window.brackets(block);
+            if block >= batches_from && self.steps >= few {
+                (block, batches_from) = self.apply_batches(cx, block, to, floor);
                 if block * BLOCK >= to {
                     return Ok(None);
                 }
+                brackets = cx.window.brackets(block);
             }
             while brackets != 0 {
                 let position = block * BLOCK + brackets.trailing_zeros() as usize;
@@ -74,6 +72,29 @@ impl Machine {
             }
             brackets = cx.window.brackets(block);
         }
+    }
+
+    /// Applies the brackets of several blocks at once, batch by batch. Returns the next block, and the block before which
+    /// brackets must be handled one by one, because the end of the container at depth `floor` or an error may be there.
+    #[inline(always)]
+    fn apply_batches(
+        &mut self,
+        cx: &WindowContext<'_>,
+        mut block: usize,
+        to: usize,
+        floor: usize,
+    ) -> (usize, usize) {
+        let text = cx.slice(cx.base, cx.base + to);
+        let mut length = FIRST;
+        while let Some(batch) = cx.window.bracket_batch(text, block, length) {
+            if !self.apply(&batch, floor) {
+                return (block, batch.end);
+            }
+            self.steps += 1;
+            length = LONGEST.min(2 * length);
+            block = batch.end;
+        }
+        (block, usize::MAX)
     }
 
     /// Applies the brackets of some blocks at once. Returns `false` and changes nothing if the container at depth `floor`
