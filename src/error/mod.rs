@@ -509,11 +509,6 @@ impl Raise {
     pub(crate) fn spill(message: &'static str, error: io::Error) -> Self {
         Self { kind: ErrorKind::Spill, message: message.into(), cause: Cause::Io(Arc::new(error)) }
     }
-
-    /// A state that the code rules out was reached.
-    pub(crate) fn internal(message: &'static str) -> Self {
-        Self::new(ErrorKind::Internal, message)
-    }
 }
 
 impl PartialEq for Raise {
@@ -568,7 +563,7 @@ mod tests {
 
     #[test]
     fn a_bug_is_the_fault_of_nobody_else() {
-        let error = Error::from(Raise::internal("a decision was revised after it was final"));
+        let error = Error::new(ErrorKind::Internal, "worker task panicked or was cancelled");
         assert_eq!((error.kind().as_str(), error.fault()), ("internal", Fault::Bug));
         assert_eq!(error.offset(), None);
     }

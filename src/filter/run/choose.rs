@@ -19,7 +19,7 @@ use crate::error::{ErrorKind, LimitName, Raise};
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::compile::when::{Branch, When};
 use crate::json::key::{is_too_long_for, unescape};
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 use crate::path::trie::{NameTable, NodeId};
 use crate::sink::Sink;
@@ -233,7 +233,7 @@ impl Handler for StageHandler<'_, BranchChooser> {
         mut slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let chooser = &mut *self.stage;
         if let Some(interest) = chooser.scope.find(&mut slot, kind)? {
             return Ok(interest);
@@ -255,7 +255,7 @@ impl Handler for StageHandler<'_, BranchChooser> {
         chooser.when()?.trie.names(*top)
     }
 
-    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+    fn close(&mut self, offset: u64) -> Result<(), Raise> {
         let chooser = &mut *self.stage;
         if !chooser.scope.close()? {
             return Ok(());
@@ -284,7 +284,7 @@ impl Handler for StageHandler<'_, BranchChooser> {
         }
     }
 
-    fn copied(&mut self, offset: u64) -> Result<(), Halt> {
+    fn copied(&mut self, offset: u64) -> Result<(), Raise> {
         let chooser = &mut *self.stage;
         let Some(TestedValue { node, text, most, over }) = chooser.captured.take() else {
             return Ok(());

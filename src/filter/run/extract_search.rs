@@ -5,11 +5,11 @@
 
 use super::document::scope::DocumentScope;
 use super::hold::Hold;
-use super::stage::{StageHandler, StageMachine, StageState, machine_config, stage_error};
-use crate::error::Error;
+use super::stage::{StageHandler, StageMachine, StageState, machine_config};
+use crate::error::{Error, Raise};
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::sink::Sink;
 
 /// The search, reused for all documents of a run.
@@ -66,7 +66,7 @@ impl ExtractSearch {
     pub(super) fn watch(&mut self, chunk: &[u8]) -> Result<(), Error> {
         let Self { engine, seeker, .. } = self;
         let fed = engine.feed(seeker, chunk, &mut Vec::new());
-        fed.map(|_| ()).map_err(|failure| stage_error(failure, &engine.machine))
+        fed.map(|_| ())
     }
 
     /// Finishes the document.
@@ -76,7 +76,7 @@ impl ExtractSearch {
     pub(super) fn end(&mut self) -> Result<(), Error> {
         let Self { engine, seeker, .. } = self;
         let ended = engine.end(seeker, &mut Vec::new());
-        ended.map_err(|failure| stage_error(failure, &engine.machine))
+        ended
     }
 }
 
@@ -90,7 +90,7 @@ impl Handler for StageHandler<'_, ExtractProbe> {
         mut slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let ExtractProbe { scope, found, .. } = &mut *self.stage;
         if found.is_some() {
             return Ok(Interest::SkipRest);
@@ -104,7 +104,7 @@ impl Handler for StageHandler<'_, ExtractProbe> {
         Ok(Interest::Stop)
     }
 
-    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+    fn close(&mut self, offset: u64) -> Result<(), Raise> {
         // The first container to end is on the path and does not contain the value.
         self.stage.found.get_or_insert((false, offset));
         Ok(())

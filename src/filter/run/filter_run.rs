@@ -10,7 +10,7 @@ use super::extract_search::ExtractSearch;
 use super::first_pass::Lookahead;
 use super::hold::Hold;
 use super::items::SHOWN;
-use super::stage::{StageMachine, machine_config, stage_error};
+use super::stage::{StageMachine, machine_config};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::compile::call::Skips;
 use crate::filter::compile::program::{CompiledProgram, Program};
@@ -568,13 +568,13 @@ impl BranchChoice {
     fn watch(&mut self, chunk: &[u8]) -> Result<(), Error> {
         let Self { engine, chooser, .. } = self;
         let fed = engine.feed(chooser, chunk, &mut Vec::new());
-        fed.map(|_| ()).map_err(|failure| stage_error(failure, &engine.machine))
+        fed.map(|_| ())
     }
 
     fn end(&mut self) -> Result<(), Error> {
         let Self { engine, chooser, .. } = self;
         let ended = engine.end(chooser, &mut Vec::new());
-        ended.map_err(|failure| stage_error(failure, &engine.machine))
+        ended
     }
 }
 

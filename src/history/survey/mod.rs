@@ -25,7 +25,7 @@ use super::placeholder::SHOWN_BYTES;
 use super::text::{KeptEnds, ValueReader, Wanted};
 use crate::error::Raise;
 use crate::json::key::is_too_long_for;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Meter;
 use crate::path::trie::{NameTable, NodeId};
 
@@ -352,7 +352,7 @@ impl Handler for Survey {
         slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let Some(frame) = self.frame() else {
             // The document itself.
             return Ok(match kind {
@@ -399,14 +399,14 @@ impl Handler for Survey {
         _: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         Ok(match (self.frame(), Member::of(child)) {
             (Some(frame), Some(member)) => self.member(frame, member, kind, offset)?,
             _ => Interest::Skip,
         })
     }
 
-    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+    fn close(&mut self, offset: u64) -> Result<(), Raise> {
         match self.frames.pop() {
             Some(frame) => Ok(self.closed(frame, offset)?),
             None => Ok(()),
@@ -419,7 +419,7 @@ impl Handler for Survey {
         }
     }
 
-    fn copied(&mut self, offset: u64) -> Result<(), Halt> {
+    fn copied(&mut self, offset: u64) -> Result<(), Raise> {
         let Some(Read { frame, member, from, kind }) = self.read.take() else {
             return Ok(());
         };

@@ -397,13 +397,11 @@ impl Machine {
         self.expect = Expect::Value;
         let raw = passing.text.get(quad.key + 1..quad.colon - 1).unwrap_or_default();
         let slot = ValueSlot::Member(RawKey::new(raw, true));
-        let found = |h: &mut H| {
-            h.found(child, slot, kind, offset).map_err(|halt| WalkError::new(at, halt, true))
-        };
-        let mut interest = found(h)?;
-        if interest == Interest::Mark {
-            self.mark(cx, at, h)?;
-            interest = found(h)?;
+        let found = h.found(child, slot, kind, offset);
+        let interest = found.map_err(|raise| WalkError::new(at, raise, true))?;
+        if interest == Interest::Stop {
+            self.stop(cx, at, h)?;
+            return Ok(MembersResult::End(WalkEnd::Stop));
         }
         let from = match interest {
             Interest::CopyMember => cx.base + quad.key,
@@ -417,7 +415,7 @@ impl Machine {
                 let end = cx.base + quad.end;
                 self.hand_on(cx, from, end, h);
                 let behind = self.offset + end as u64;
-                h.copied(behind).map_err(|halt| WalkError::new(end, halt, true))?;
+                h.copied(behind).map_err(|raise| WalkError::new(end, raise, true))?;
             }
             return Ok(MembersResult::Until(next + 3));
         }

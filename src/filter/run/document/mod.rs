@@ -19,11 +19,10 @@ mod tests;
 use std::sync::Arc;
 
 use super::hold::Hold;
-use super::stage::{DiscardSink, StageMachine, machine_config, stage_error};
+use super::stage::{DiscardSink, StageMachine, machine_config};
 use crate::error::{Error, ErrorKind, LimitName, Raise};
 use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
-use crate::json::machine::MachineFailure;
 use crate::limits::{Limits, Meter};
 use crate::report::Report;
 use crate::scan::Scanner;
@@ -152,7 +151,7 @@ impl DocumentStage {
             }
         };
         // The held output precedes the failed value, so its error is reported first.
-        settled(engine, fed, full)
+        settled(fed, full)
     }
 
     /// Reads on to find out whether the operations can be applied.
@@ -161,7 +160,7 @@ impl DocumentStage {
             return Ok(());
         };
         let fed = engine.feed(&mut **edited, chunk, &mut DiscardSink);
-        let fed = settled(engine, fed, None);
+        let fed = settled(fed, None);
         let certain = edited.certain_at();
         let failed_at = fed.as_ref().err().and_then(Error::offset);
         let at = certain.or(failed_at).unwrap_or(engine.machine.offset());
@@ -248,7 +247,7 @@ impl DocumentStage {
                 (ended, edited.output.error())
             }
         };
-        settled(engine, ended, full)
+        settled(ended, full)
     }
 
     /// Patches the collected document.
@@ -297,14 +296,10 @@ impl DocumentStage {
 }
 
 /// Returns the error of held output if there is one, because it comes first, otherwise that of the machine.
-fn settled<T>(
-    engine: &StageMachine,
-    fed: Result<T, MachineFailure>,
-    full: Option<Error>,
-) -> Result<(), Error> {
+fn settled<T>(fed: Result<T, Error>, full: Option<Error>) -> Result<(), Error> {
     match full {
         Some(error) => Err(error),
-        None => fed.map(|_| ()).map_err(|failure| stage_error(failure, &engine.machine)),
+        None => fed.map(|_| ()),
     }
 }
 

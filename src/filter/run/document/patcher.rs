@@ -21,7 +21,7 @@ use crate::filter::compile::program::CompiledProgram;
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::key::is_too_long_for;
 use crate::json::writer::JsonWriter;
-use crate::json::{ExcludedMembers, Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{ExcludedMembers, Handler, Interest, ValueKind, ValueSlot};
 use crate::path::trie::{Cursor, NameTable, NodeId};
 use crate::sink::Sink;
 use crate::tree::patch::{NO_INDEX, NO_PARENT, nothing_at};
@@ -400,7 +400,7 @@ impl Handler for StageHandler<'_, StreamPatcher> {
         mut slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let StreamPatcher { scope, patches, open, .. } = &mut *self.stage;
         let top = open.last();
         let verdict = match top {
@@ -475,7 +475,7 @@ impl Handler for StageHandler<'_, StreamPatcher> {
         writer.raw(sink, members);
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         if !self.stage.scope.close()? {
             return Ok(());
         }
@@ -505,7 +505,7 @@ impl Handler for StageHandler<'_, StreamPatcher> {
         writer.raw(output.through(self.sink), bytes);
     }
 
-    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+    fn copied(&mut self, _: u64) -> Result<(), Raise> {
         if self.stage.open.is_empty() {
             self.stage.scope.leave();
         }

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::scope::{DocumentScope, Retention};
+use crate::error::Raise;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::writer::JsonWriter;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::path::trie::{Cursor, NameTable};
 use crate::sink::Sink;
 
@@ -59,7 +60,7 @@ impl Handler for StageHandler<'_, RetainStage> {
         mut slot: ValueSlot<'_>,
         kind: ValueKind,
         _: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let Self { stage, sink } = self;
         let RetainStage { scope, open, writer } = &mut **stage;
         let top = open.last().map(|top| &top.cursor);
@@ -104,7 +105,7 @@ impl Handler for StageHandler<'_, RetainStage> {
         self.stage.open.last()?.cursor.names(trie)
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         let RetainStage { scope, open, writer } = &mut *self.stage;
         if !scope.close()? {
             return Ok(());
@@ -123,7 +124,7 @@ impl Handler for StageHandler<'_, RetainStage> {
         self.stage.writer.raw(self.sink, bytes);
     }
 
-    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+    fn copied(&mut self, _: u64) -> Result<(), Raise> {
         if self.stage.open.is_empty() {
             self.stage.scope.leave();
         }

@@ -3,10 +3,11 @@
 
 use super::select::SelectTaker;
 use super::{ContainerRole, Cx, ItemsStage, PayloadTarget};
+use crate::error::Raise;
 use crate::filter::compile::items::ItemRules;
 use crate::filter::run::stage::StageHandler;
 use crate::json::key::is_too_long_for;
-use crate::json::{ExcludedMembers, Halt, Handler, Interest, MemberTaker, ValueKind, ValueSlot};
+use crate::json::{ExcludedMembers, Handler, Interest, MemberTaker, ValueKind, ValueSlot};
 use crate::path::PathToken;
 use crate::path::trie::{NameTable, NodeId};
 use crate::spec::DuplicateKeys;
@@ -18,7 +19,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
         slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let ItemsStage { program, state } = &mut *self.stage;
         let rules = &program.items;
         let offset = state.replaying.unwrap_or(offset);
@@ -51,7 +52,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
         slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let ItemsStage { program, state } = &mut *self.stage;
         let rules = &program.items;
         let offset = state.replaying.unwrap_or(offset);
@@ -97,12 +98,12 @@ impl Handler for StageHandler<'_, ItemsStage> {
 
     #[inline]
     fn keep(&mut self, members: &[u8]) {
-        let (writer, sink) = self.stage.state.out(self.sink);
-        writer.begin(sink);
-        writer.raw(sink, members);
+        let writer = &mut self.stage.state.writer;
+        writer.begin(self.sink);
+        writer.raw(self.sink, members);
     }
 
-    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+    fn close(&mut self, offset: u64) -> Result<(), Raise> {
         let ItemsStage { program, state } = &mut *self.stage;
         let rules = &program.items;
         let offset = state.replaying.unwrap_or(offset);
@@ -116,12 +117,11 @@ impl Handler for StageHandler<'_, ItemsStage> {
             capture.push(bytes, state.limits.item().saturating_sub(state.captured));
             return;
         }
-        let (writer, sink) = state.out(self.sink);
-        writer.raw(sink, bytes);
+        state.writer.raw(self.sink, bytes);
     }
 
     #[inline]
-    fn copied(&mut self, offset: u64) -> Result<(), Halt> {
+    fn copied(&mut self, offset: u64) -> Result<(), Raise> {
         if self.stage.state.capture.is_none() {
             return Ok(());
         }

@@ -1,12 +1,13 @@
 //! Selects from an item: walks the select trie, collects wildcard matches, and replays shared values.
 
+use super::first_hit::HitOutcome;
+use super::seen_names::SeenNames;
 use super::{CapturedValue, ContainerRole, Cx, ItemsStage, ItemsState, Label, ReplayTask};
 use crate::error::{LimitName, Raise};
 use crate::filter::compile::items::{ItemRules, SelectRules, SelectSource};
 use crate::filter::run::stage::{StageHandler, StageMachine, machine_config};
-use crate::json::machine::MachineFailure;
 use crate::json::writer::JsonWriter;
-use crate::json::{Halt, Interest, MemberSpan, MemberTaker, TakeResult, ValueKind, ValueSlot};
+use crate::json::{Interest, MemberSpan, MemberTaker, TakeResult, ValueKind, ValueSlot};
 use crate::path::PathToken;
 use crate::path::trie::{NameTable, NodeId};
 use crate::sink::Sink;
@@ -28,7 +29,7 @@ impl ItemsState {
             (true, true) => at.members - at.passing_members,
             (false, _) => at.elements,
         };
-        let names = object && self.seen.as_mut().is_some_and(|seen| seen.begin(node));
+        let names = object && self.seen.as_mut().is_some_and(|seen| SeenNames::begin(seen, node));
         self.roles.push(ContainerRole::Select { node, serial: self.serial, left, item, names });
     }
 
@@ -39,7 +40,7 @@ impl ItemsState {
         cx: &mut Cx<'_>,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let rules = cx.rules;
         let (Some(ContainerRole::Select { node, left, names, .. }), Some(selection)) =
             (self.roles.last_mut(), &rules.select)
@@ -51,8 +52,9 @@ impl ItemsState {
             return Ok(Interest::SkipRest);
         }
         if let (ValueSlot::Member(key), true) = (slot, *names) {
-            *names =
-                key.with_name(|name| self.seen.as_mut().is_some_and(|seen| seen.add(*node, name)));
+            *names = key.with_name(|name| {
+                self.seen.as_mut().is_some_and(|seen| SeenNames::add(seen, *node, name))
+            });
         }
         let child = match slot {
             ValueSlot::Member(key) => {
@@ -73,7 +75,7 @@ impl ItemsState {
         child: NodeId,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let (Some(ContainerRole::Select { serial, left, .. }), Some(selection)) =
             (self.roles.last_mut(), &cx.rules.select)
         else {
@@ -107,7 +109,7 @@ impl ItemsState {
         cx: &mut Cx<'_>,
         node: NodeId,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let Some(selection) = &cx.rules.select else { return Ok(Interest::Skip) };
         if !kind.is_container() {
             return Ok(Interest::Skip);
@@ -126,7 +128,7 @@ impl ItemsState {
         token: usize,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let Some(source) =
             cx.rules.select.as_ref().and_then(|select| select.sources.get(number as usize))
         else {
@@ -144,7 +146,11 @@ impl ItemsState {
             && !*found
         {
             *found = true;
-            self.release_output(cx)?;
+            self.decide(cx, HitOutcome::Hit);
+            // A value that is read again is read to its end.
+            if self.has_decided() && self.replaying.is_none() {
+                return Ok(Interest::Stop);
+            }
         }
         if gathers {
             return Ok(self.gather(cx, number, source, token));
@@ -186,7 +192,7 @@ impl ItemsState {
         cx: &mut Cx<'_>,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let rules = cx.rules;
         let Some(ContainerRole::Gather { source: number, token, met, .. }) = self.roles.last_mut()
         else {
@@ -253,22 +259,22 @@ pub(super) struct SelectTaker<'a> {
 }
 
 impl<'a> SelectTaker<'a> {
-    /// Returns the taker for the innermost object, with its selected names. Returns `None` while output is pending or
-    /// a value is held.
+    /// Returns the taker for the innermost object, with its selected names. Returns `None` while a value is
+    /// held.
     #[inline(always)]
     pub(super) fn new(
         rules: &'a ItemRules,
         state: &'a mut ItemsState,
         sink: &'a mut dyn Sink,
     ) -> Option<(&'a NameTable, Self)> {
-        let ItemsState { roles, met, found, writer, pending, capture, .. } = state;
+        let ItemsState { roles, met, found, writer, capture, .. } = state;
         let Some(ContainerRole::Select { node, serial, left: left @ 1.., names: false, .. }) =
             roles.last_mut()
         else {
             return None;
         };
         let selection = rules.select.as_ref()?;
-        if pending.active || capture.is_some() {
+        if capture.is_some() {
             return None;
         }
         let names = selection.trie.names(*node)?;
@@ -304,7 +310,7 @@ impl MemberTaker for SelectTaker<'_> {
         } = self.rules;
         let dropped = (*drop_nulls && text.get(value) == Some(&b'n'))
             || (*drop_empty && text.get(value..end) == Some(b"\"\""));
-        // The first hit of a source releases the pending output.
+        // The first hit of a source ends the search for a hit.
         let found = self.found.get(number as usize) == Some(&true);
         if dropped || !found || *met == self.serial {
             return TakeResult::No;
@@ -327,7 +333,7 @@ impl MemberTaker for SelectTaker<'_> {
 impl StageHandler<'_, ItemsStage> {
     /// Reads a complete held value once for each output that begins with it, then once for the outputs inside it.
     #[cold]
-    pub(super) fn replay(&mut self, end: u64) -> Result<(), Halt> {
+    pub(super) fn replay(&mut self, end: u64) -> Result<(), Raise> {
         let outer = self.stage.state.replaying;
         let offset = *self.stage.state.replaying.get_or_insert(end);
         let Some(capture) = self.stage.state.capture.take() else { return Ok(()) };
@@ -364,11 +370,7 @@ impl StageHandler<'_, ItemsStage> {
                 .feed(self.stage, &capture.bytes, self.sink)
                 .and_then(|_| engine.end(self.stage, self.sink));
             self.stage.state.replays.0.push(engine);
-            replayed.map_err(|failure| match failure {
-                MachineFailure::Error(error) => Halt::Error(error.to_raise()),
-                MachineFailure::Rewind => Halt::Rewind,
-                MachineFailure::Overdue => Halt::Overdue,
-            })?;
+            replayed.map_err(|error| error.to_raise())?;
             self.stage.state.roles.pop();
         }
         self.stage.state.replaying = outer;
@@ -377,8 +379,7 @@ impl StageHandler<'_, ItemsStage> {
             let state = &mut self.stage.state;
             let mut cx = Cx { rules, sink: self.sink, offset };
             state.item_ends(&mut cx)?;
-            let (writer, sink) = state.out(cx.sink);
-            writer.close(sink, b'}');
+            state.writer.close(cx.sink, b'}');
         }
         Ok(())
     }
