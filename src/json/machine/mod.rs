@@ -37,6 +37,8 @@ mod carry_over;
 mod member_loops;
 mod members;
 mod skip_container;
+#[cfg(test)]
+mod tests;
 mod validate_only;
 mod walk;
 
