@@ -122,6 +122,11 @@ where
         self.input = Input::Again;
     }
 
+    /// Returns the offset of the first byte that the probe has not read.
+    pub(super) fn offset(&self) -> u64 {
+        self.engine.machine.offset()
+    }
+
     pub(super) fn probe(&self) -> &P {
         &self.probe
     }
@@ -162,7 +167,7 @@ where
         let decided = self.probe.decided();
         let failed_at = fed.as_ref().err().and_then(Error::offset);
         let at = decided.map(|(_, at)| at).or(failed_at);
-        let at = at.unwrap_or(self.engine.machine.offset());
+        let at = at.unwrap_or(self.offset());
         let holds = matches!(self.input, Input::Once(_));
         if holds && at.saturating_sub(self.mark) > Hold::capacity(limits) {
             return Err(self.overflow(limits));
@@ -206,7 +211,8 @@ where
         Error::at(Hold::overflow(limits), at, String::new())
     }
 
-    fn take_held(&mut self) -> HeldInput {
+    /// Takes the held input if the probe ends undecided.
+    pub(super) fn take_held(&mut self) -> HeldInput {
         let hold = match &mut self.input {
             Input::Once(hold) => std::mem::take(hold),
             Input::Again => Hold::default(),
@@ -224,5 +230,111 @@ impl HeldInput {
     ) -> Result<(), Error> {
         let mark = self.mark;
         self.hold.drain(meter, take, |raise| Error::at(raise, mark, String::new()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{ErrorKind, Raise};
+    use crate::json::{Interest, ValueKind, ValueSlot};
+    use crate::sink::Sink;
+
+    const CONFIG: MachineConfig = MachineConfig {
+        depth: 9,
+        key: 9,
+        structure: false,
+        keep_white: false,
+        detect_empty_strings: false,
+    };
+
+    /// Looks for the first literal `true` or `false`.
+    #[derive(Debug, Default)]
+    struct BoolProbe(Option<u64>);
+
+    impl StageState for BoolProbe {
+        fn flush(&mut self, _: &mut dyn Sink) {}
+    }
+
+    impl Probe for BoolProbe {
+        type Decision = ();
+
+        fn decided(&self) -> Option<((), u64)> {
+            self.0.map(|at| ((), at))
+        }
+    }
+
+    impl Handler for StageHandler<'_, BoolProbe> {
+        fn value(
+            &mut self,
+            _: ValueSlot<'_>,
+            kind: ValueKind,
+            offset: u64,
+        ) -> Result<Interest, Raise> {
+            Ok(match kind {
+                ValueKind::Bool => {
+                    self.stage.0 = Some(offset);
+                    Interest::Stop
+                }
+                ValueKind::Array | ValueKind::Object => Interest::Inspect,
+                _ => Interest::Skip,
+            })
+        }
+
+        fn close(&mut self, _: u64) -> Result<(), Raise> {
+            Ok(())
+        }
+
+        fn raw(&mut self, _: &[u8]) {}
+    }
+
+    /// Returns the offset of the decision and the replayed input, or the error.
+    fn run(
+        text: &[u8],
+        chunk: usize,
+        input: Input,
+        capacity: u64,
+    ) -> Result<(u64, Vec<u8>), Error> {
+        let limits = Limits::new().with_held(capacity).with_spill(0);
+        let mut meter = Meter::default();
+        let mut ahead = Lookahead::new(CONFIG, Scanner::new(), BoolProbe::default(), input);
+        ahead.skip_prefix(3);
+        for chunk in text.chunks(chunk) {
+            let Some(decided) = ahead.write(chunk, &limits, &mut meter)? else { continue };
+            let mut replayed = Vec::new();
+            decided.held.replay(&mut meter, |_, piece| {
+                replayed.extend_from_slice(piece);
+                Ok(true)
+            })?;
+            replayed.extend_from_slice(chunk);
+            return Ok((decided.at, replayed));
+        }
+        ahead.end().map(|_| (0, Vec::new()))
+    }
+
+    #[test]
+    fn the_result_does_not_depend_on_chunks() {
+        let text = b"[0, [1, 2], \"x\", true, 3]";
+        for chunk in 1..=text.len() {
+            let (at, replayed) = run(text, chunk, Input::once(), 100).unwrap();
+            assert_eq!(at, 3 + 17, "chunks of {chunk}");
+            assert!(text.starts_with(&replayed) && replayed.len() > 17, "chunks of {chunk}");
+            // The byte that decides need not be held.
+            assert!(run(text, chunk, Input::once(), 17).is_ok(), "chunks of {chunk}");
+            let error = run(text, chunk, Input::once(), 16).unwrap_err();
+            assert_eq!((error.kind(), error.offset()), (ErrorKind::Limit, Some(3 + 16)));
+            assert!(run(text, text.len(), Input::Again, 0).is_ok());
+        }
+    }
+
+    #[test]
+    fn an_error_counts_only_before_the_decision() {
+        for chunk in 1..20 {
+            assert_eq!(run(b"[1, true, ?]", chunk, Input::once(), 100).unwrap().0, 3 + 4);
+            let error = run(b"[1, ?, true]", chunk, Input::once(), 100).unwrap_err();
+            assert_eq!((error.kind(), error.offset()), (ErrorKind::Syntax, Some(3 + 4)));
+            let error = run(b"[1, ?, true]", chunk, Input::once(), 3).unwrap_err();
+            assert_eq!((error.kind(), error.offset()), (ErrorKind::Limit, Some(3 + 3)));
+        }
     }
 }

@@ -41,6 +41,10 @@ impl StageMachine {
         }
     }
 
+    pub(super) fn scanner(&self) -> Scanner {
+        self.scanner
+    }
+
     /// Begins a new document.
     pub(super) fn restart(&mut self, config: MachineConfig) {
         #[cfg(test)]

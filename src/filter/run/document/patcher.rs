@@ -18,6 +18,7 @@ use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::edits::{NodeEdit, StreamingEdits, ValueEdit};
 use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
+use crate::filter::run::lookahead::Probe;
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::key::is_too_long_for;
 use crate::json::writer::JsonWriter;
@@ -123,11 +124,6 @@ impl StreamPatcher {
         self.certain_at = None;
     }
 
-    /// Returns the offset of the value from which on no operation can fail, if one could.
-    pub(super) fn certain_at(&self) -> Option<u64> {
-        self.certain_at
-    }
-
     /// Returns the operation that fails because the complete document lacks a value, and the error.
     pub(super) fn failure(&self) -> Option<(usize, Raise)> {
         let edits = self.patches.edits().filter(|_| self.missing > 0)?;
@@ -172,6 +168,15 @@ impl StreamPatcher {
         let missed = missed.filter(|(effect, met)| effect.lenient && !met.there).count() as u64;
         let idle = edits.idle + missed;
         (edits.operations - idle, idle)
+    }
+}
+
+/// Decides that no operation can fail. At the end of a document without a decision one has failed.
+impl Probe for StreamPatcher {
+    type Decision = ();
+
+    fn decided(&self) -> Option<((), u64)> {
+        self.certain_at.map(|at| ((), at))
     }
 }
 
