@@ -14,10 +14,12 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::document::scope::DocumentScope;
-use super::stage::{StageHandler, StageState};
+use super::lookahead::{Input, Lookahead, Probe};
+use super::stage::{StageHandler, StageState, machine_config};
 use crate::error::{ErrorKind, LimitName, Raise};
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::compile::when::{Branch, When};
+use crate::filter::options::CallOptions;
 use crate::json::key::{is_too_long_for, unescape};
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
@@ -25,6 +27,14 @@ use crate::path::trie::{NameTable, NodeId};
 use crate::sink::Sink;
 use crate::test_work::{WorkKind, count, words};
 use crate::tree::{children, equal};
+
+/// The choice of a branch, reused for all documents of a run.
+#[derive(Debug)]
+pub(super) struct BranchChoice {
+    pub(super) ahead: Lookahead<BranchChooser>,
+    /// The document is still read: first for the choice, then for duplicate members.
+    pub(super) watching: bool,
+}
 
 #[derive(Debug)]
 pub(super) struct BranchChooser {
@@ -54,8 +64,25 @@ struct TestedValue {
     over: bool,
 }
 
+impl BranchChoice {
+    pub(super) fn new(program: &Arc<CompiledProgram>, options: &CallOptions, input: Input) -> Self {
+        let config = machine_config(&program.spec, options.limits(), false);
+        let chooser = BranchChooser::new(program, options.limits());
+        let ahead = Lookahead::new(config, options.scanner(), chooser, input);
+        Self { ahead, watching: true }
+    }
+
+    /// Begins a new document.
+    pub(super) fn restart(&mut self, program: &Arc<CompiledProgram>, options: &CallOptions) {
+        let config = machine_config(&program.spec, options.limits(), false);
+        self.ahead.restart(config, Input::once());
+        self.ahead.probe_mut().restart();
+        self.watching = true;
+    }
+}
+
 impl BranchChooser {
-    pub(super) fn new(program: &Arc<CompiledProgram>, limits: &Limits) -> Self {
+    fn new(program: &Arc<CompiledProgram>, limits: &Limits) -> Self {
         let scope = DocumentScope::new(program, false);
         let mut chooser = Self {
             program: program.clone(),
@@ -73,7 +100,7 @@ impl BranchChooser {
     }
 
     /// Begins a new document.
-    pub(super) fn restart(&mut self) {
+    fn restart(&mut self) {
         self.scope.restart();
         self.open.clear();
         let when = self.program.when.as_ref();
@@ -83,11 +110,6 @@ impl BranchChooser {
         self.met.clear();
         self.met.resize(nodes, false);
         (self.next, self.choice, self.captured) = (0, None, None);
-    }
-
-    /// Returns the choice if it is certain, with the offset of the byte that made it certain.
-    pub(super) fn choice(&self) -> Option<(Branch, u64)> {
-        self.choice
     }
 
     fn when(&self) -> Option<&When> {
@@ -221,6 +243,14 @@ impl BranchChooser {
 fn twice() -> Raise {
     let message = "duplicate key in an object tested by `when`";
     Raise::new(ErrorKind::Duplicate, message)
+}
+
+impl Probe for BranchChooser {
+    type Decision = Branch;
+
+    fn decided(&self) -> Option<(Branch, u64)> {
+        self.choice
+    }
 }
 
 impl StageState for BranchChooser {
