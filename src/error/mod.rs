@@ -5,12 +5,12 @@
 //!
 //! # Ownership of the offset
 //!
-//! Every offset is an absolute byte of the input of one run, counted from 0. Three values advance with the input:
+//! Every offset is an absolute byte of the input of one run, counted from 0. These values are kept during a run:
 //!
 //! | value | owner | advances | used for |
 //! |---|---|---|---|
 //! | `Machine::offset` | `json::machine` | by a chunk, after the chunk was handled | places of errors; offsets that handlers receive |
-//! | the payload stage's offset | `filter`, the items of the payload | by a chunk | errors of bytes that are held while the root or the first hit is unknown |
+//! | `Lookahead::mark` | `filter`, each probe | not at all: it is the first byte that the probe reads | the place of the error if the decision of the probe needs more bytes than may be held |
 //! | the run's count of consumed bytes | `filter`, the run | by a chunk, or to the offset where the run stopped | `filter_original_bytes` in the report; never an error |
 //!
 //! Bytes before a document (a byte order mark, white space before a first pass) are not fed to the machine.

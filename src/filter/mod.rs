@@ -32,7 +32,7 @@ pub(crate) use run::hold;
 /// do not depend on it. After an error the filter stays failed and emits nothing more. The output up to that point is
 /// a prefix of the output for some valid completion of the input.
 ///
-/// Memory: the open path, the bytes that the spec has to hold (see [`Limits`](crate::Limits)), and about 30 KiB. Time
+/// Memory: the open path, the bytes that the spec has to hold (see [`Limits`](crate::Limits)), and about 50 KiB. Time
 /// is linear in the input.
 ///
 /// ```

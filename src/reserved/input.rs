@@ -58,7 +58,7 @@ impl Handler for Found {
             ValueSlot::Top if kind == ValueKind::Object => return Ok(Interest::Inspect),
             ValueSlot::Top => {
                 let message = "the input of a call must be a JSON object";
-                return Err(Raise::new(ErrorKind::Syntax, message).into());
+                return Err(Raise::new(ErrorKind::Syntax, message));
             }
             ValueSlot::Member(key) => key.with_name(|name| match name.map(std::str::from_utf8) {
                 Some(Ok(OUTPUT_MODE)) => self.mode = Some((kind, offset)),

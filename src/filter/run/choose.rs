@@ -321,7 +321,7 @@ impl Handler for StageHandler<'_, BranchChooser> {
         };
         if over && most > chooser.item {
             let message = format!("a value tested by `when` exceeds {} bytes", chooser.item);
-            return Err(Raise::limit(LimitName::Item, message).into());
+            return Err(Raise::limit(LimitName::Item, message));
         }
         // A string that is longer than every tested string equals none of them.
         match std::str::from_utf8(&text) {

@@ -43,8 +43,6 @@ pub(super) struct PayloadStage {
     wrap: ArrayWrap,
     /// Bytes before the document.
     prefix: u64,
-    /// Bytes read.
-    offset: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +120,6 @@ impl PayloadStage {
             output,
             wrap: ArrayWrap::new(program),
             prefix: 0,
-            offset: 0,
         };
         stage.begin(payload);
         stage
@@ -153,7 +150,7 @@ impl PayloadStage {
 
     /// Begins a new document.
     pub(super) fn restart(&mut self) {
-        (self.prefix, self.offset) = (0, 0);
+        self.prefix = 0;
         self.wrap = ArrayWrap::new(&self.program);
         self.begin(None);
     }
@@ -168,7 +165,6 @@ impl PayloadStage {
 
     pub(super) fn skip_prefix(&mut self, bytes: u64) {
         self.prefix = bytes;
-        self.offset = bytes;
         match (self.phase, &mut self.root, &mut self.running) {
             (PayloadPhase::Looking, Some(root), _) => root.skip_prefix(bytes),
             (_, _, Some(running)) => running.engine.machine.skip_prefix(bytes),
@@ -176,8 +172,9 @@ impl PayloadStage {
         }
     }
 
+    /// Returns the offset of the first byte that the rules have not read.
     pub(super) fn offset(&self) -> u64 {
-        self.offset
+        self.running.as_ref().map_or(self.prefix, |running| running.engine.machine.offset())
     }
 
     pub(super) fn is_looking(&self) -> bool {
@@ -288,33 +285,25 @@ impl PayloadStage {
         wrap.unless(items.miss().is_some());
         let fed =
             in_front(output, sink, |sink| Ok(engine.feed(items, chunk, &mut wrap.around(sink))))?;
-        match fed {
-            Ok(FeedResult::All) => self.offset = engine.machine.offset(),
-            Ok(FeedResult::Stopped) if items.must_probe() => {
-                let at = engine.machine.offset().saturating_sub(begin);
-                let rest = chunk.get(usize::try_from(at).unwrap_or(usize::MAX)..);
-                let config = self.config(self.program.compiled().items.drop_empty);
-                if let Some(running) = &mut self.running {
-                    running.begin_search(config, self.scanner, self.again);
-                }
-                self.phase = PayloadPhase::Waiting;
-                return self.wait(rest.unwrap_or_default(), meter, sink);
-            }
-            Ok(FeedResult::Stopped) => {
-                self.offset = engine.machine.offset();
-                self.phase = PayloadPhase::Stopped;
-                in_front(output, sink, |sink| {
-                    items.close_all(sink);
-                    Ok(())
-                })?;
-                return self.end_output(sink);
-            }
-            Err(error) => {
-                self.offset = error.offset().unwrap_or(begin);
-                return Err(error);
-            }
+        if fed? == FeedResult::All {
+            return Ok(());
         }
-        Ok(())
+        if !items.must_probe() {
+            self.phase = PayloadPhase::Stopped;
+            in_front(output, sink, |sink| {
+                items.close_all(sink);
+                Ok(())
+            })?;
+            return self.end_output(sink);
+        }
+        let read = engine.machine.offset().saturating_sub(begin);
+        let rest = chunk.get(usize::try_from(read).unwrap_or(usize::MAX)..);
+        let config = self.config(self.program.compiled().items.drop_empty);
+        if let Some(running) = &mut self.running {
+            running.begin_search(config, self.scanner, self.again);
+        }
+        self.phase = PayloadPhase::Waiting;
+        self.wait(rest.unwrap_or_default(), meter, sink)
     }
 
     /// Reads on to find the first hit.

@@ -429,7 +429,7 @@ impl Handler for Survey {
         let (text, whole) = self.reading.take_text();
         let read = self.was_read(frame, member, from..to, is_string(kind), found, (&text, whole));
         self.reading.give_back(text);
-        Ok(read?)
+        read
     }
 
     fn takes_long_keys(&self, limit: usize) -> bool {

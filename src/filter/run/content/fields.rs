@@ -151,8 +151,7 @@ where
     let mut engine = StageMachine::new(machine_config(&Spec::new(), limits, false), Scanner::new());
     let mut nowhere = Vec::new();
     let fed = engine.feed(stage, json, &mut nowhere).map(|_| ());
-    let ended = fed.and_then(|()| engine.end(stage, &mut nowhere));
-    ended
+    fed.and_then(|()| engine.end(stage, &mut nowhere))
 }
 
 fn string_of(json: &[u8]) -> String {
@@ -214,7 +213,7 @@ impl Handler for StageHandler<'_, FieldReader> {
         let Some(field) = found.open.take() else { return Ok(()) };
         found.bytes += field.json.len() as u64 + OVERHEAD;
         if found.bytes > found.limit {
-            return Err(too_much(found.limit).into());
+            return Err(too_much(found.limit));
         }
         found.fields.push(field);
         Ok(())

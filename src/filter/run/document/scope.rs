@@ -163,7 +163,7 @@ impl DocumentScope {
     fn nothing_there(&self) -> Raise {
         let path = self.program.spec.extract.as_deref().unwrap_or_default();
         let message = format!("extract: no value at {path}");
-        Raise::new(ErrorKind::Miss, message).into()
+        Raise::new(ErrorKind::Miss, message)
     }
 
     /// Returns whether a key of more than `limit` bytes is treated like one that is on no path.

@@ -432,7 +432,7 @@ impl ItemsState {
     fn duplicate(&mut self, cx: &Cx<'_>) -> Result<Interest, Raise> {
         if cx.rules.duplicates == DuplicateKeys::Reject {
             let message = "duplicate key (`duplicate_keys: reject`)";
-            return Err(Raise::new(ErrorKind::Duplicate, message).into());
+            return Err(Raise::new(ErrorKind::Duplicate, message));
         }
         self.counts.duplicates += 1;
         Ok(Interest::Skip)

@@ -340,7 +340,7 @@ impl StageHandler<'_, ItemsStage> {
         let limit = self.stage.state.limits.item();
         if capture.over {
             let message = format!("values needed by more than one output exceed {limit} bytes");
-            return Err(Raise::limit(LimitName::Item, message).into());
+            return Err(Raise::limit(LimitName::Item, message));
         }
         let program = self.stage.program.clone();
         let rules = &program.items;
